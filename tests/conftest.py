@@ -1,0 +1,150 @@
+"""A real TensorFlow worker, started once and shared by every test that asks for it."""
+
+import os
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import Empty, Queue
+
+import msgspec
+import pytest
+from hypothesis import settings
+
+from tuilab.model import events, requests
+from tuilab.model.events import Event
+from tuilab.model.machine import Machine
+from tuilab.model.run import RunState
+
+# Holds an installed workload, `probe`, as an entry point.
+INSTALLED = Path(__file__).parent / "worker" / "installed"
+START_S, ANSWER_S = 120.0, 120.0
+
+# A deadline is a limit in absolute time, which a busy machine breaks.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
+
+
+class Worker:
+    """A worker process spoken to in JSON lines, blocking. cpus: logical ones that stand in for devices."""
+
+    machine: Machine
+
+    def __init__(self, cpus: int = 2) -> None:
+        paths = [str(INSTALLED), os.environ.get("PYTHONPATH", "")]
+        environment = {
+            **os.environ,
+            "TUILAB_LOGICAL_CPUS": str(cpus),
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tuilab.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+        )
+        self._lines: Queue[bytes] = Queue()
+        self.stray: list[Event] = []
+        threading.Thread(target=self._read, daemon=True).start()
+        while not isinstance(event := self.next(START_S), events.Ready):
+            pass
+        self.machine = event.machine
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+        self._lines.put(b"")
+
+    def send(self, request: requests.Request) -> None:
+        """Write one request."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(requests.encode(request))
+        self.process.stdin.flush()
+
+    def next(self, timeout: float = ANSWER_S, *, patient: bool = False) -> Event:
+        """The next event. Fails the test when none comes (if `patient`, TimeoutError) or the worker ended."""
+        try:
+            line = self._lines.get(timeout=timeout)
+        except Empty:
+            if patient:
+                raise TimeoutError from None
+            pytest.fail(f"the worker said nothing for {timeout} s")
+        if not line:
+            pytest.fail(f"the worker ended with {self.process.wait(10)}")
+        return events.decode(line)
+
+    def measure(
+        self, request: requests.Measure, watch: Callable[[Event], object] = lambda event: None
+    ) -> list[Event]:
+        """Run a request to its end: its events. `watch` sees each as it arrives and may send requests."""
+        self.send(request)
+        seen: list[Event] = []
+        while True:
+            event = self.next()
+            if getattr(event, "run", "") != request.id:
+                self.stray.append(event)
+                continue
+            seen.append(event)
+            watch(event)
+            if isinstance(event, events.Finished):
+                return seen
+
+    def ask(self, kind: str, body: msgspec.Struct | dict[str, object] | None = None) -> list[events.Answer]:
+        """Ask a question: its answers, in order. Fails the test where the worker refuses."""
+        identity = uuid.uuid4().hex
+        raw = msgspec.Raw(msgspec.json.encode(body if body is not None else {}))
+        self.send(requests.Ask(id=identity, kind=kind, body=raw))
+        answers: list[events.Answer] = []
+        while True:
+            event = self.next()
+            if isinstance(event, events.Refused) and event.request == identity:
+                pytest.fail(f"the worker refused {kind}: {event.message}\n{event.detail}")
+            if isinstance(event, events.Answer) and event.request == identity:
+                answers.append(event)
+                if not event.more:
+                    return answers
+
+    def close(self) -> None:
+        """End it, as a client that goes away does."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(10)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--long` runs the tests marked `long` too."""
+    parser.addoption("--long", action="store_true", help="run the long modes of suites too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip long tests unless they were asked for."""
+    if not config.getoption("--long"):
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="long: run it with --long"))
+
+
+def fold(seen: list[Event]) -> RunState:
+    """The state that a run's events add up to."""
+    state = RunState()
+    for event in seen:
+        state.apply(event)
+    return state
+
+
+@pytest.fixture(scope="session")
+def worker() -> Iterator[Worker]:
+    """The shared worker. A test leaves it idle: it waits for the end of whatever it began."""
+    worker = Worker()
+    yield worker
+    worker.close()

@@ -1,0 +1,81 @@
+"""A parameter's declaration decides what a value of it may be, wherever the value comes from."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuilab.model.errors import InputError
+from tuilab.model.parameters import (
+    AtMost,
+    Choice,
+    Flag,
+    Integer,
+    LogInteger,
+    MultipleOf,
+    bounds,
+    check_value,
+    check_values,
+    parse_value,
+)
+
+SAMPLES = LogInteger(name="samples", label="samples", help="", default=1024, low=256, high=2**24)
+FRAME = LogInteger(name="frame", label="frame", help="", default=256, low=16, high=65_536, unit="samples")
+STEP = Integer(name="step", label="step", help="", default=8, low=8, high=64, step=8)
+DTYPE = Choice(name="dtype", label="dtype", help="", default="float32", options=("float32", "float64"))
+PAD = Flag(name="pad", label="pad", help="", default=False)
+ALL = (SAMPLES, FRAME, STEP, DTYPE, PAD)
+SHORT = AtMost("frame", "samples", "a frame is no longer than the signal")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        (SAMPLES, 255),
+        (SAMPLES, True),
+        (SAMPLES, 1e3),
+        (SAMPLES, "1024"),
+        (STEP, 9),
+        (DTYPE, "float16"),
+        (PAD, 1),
+    ],
+)
+def test_a_wrong_value_names_the_parameter_the_value_and_what_is_allowed(parameter, value):
+    with pytest.raises(InputError) as caught:
+        check_value(parameter, value)
+    assert parameter.name in str(caught.value)
+    assert repr(value) in str(caught.value)
+    assert caught.value.expected
+
+
+@given(st.integers(256, 2**24))
+def test_a_value_typed_is_the_value(value):
+    assert parse_value(SAMPLES, f"{value:,}") == value
+
+
+def test_typed_values_take_units_and_suffixes():
+    assert parse_value(FRAME, "1k samples") == 1024
+    assert parse_value(PAD, "on") is True
+    with pytest.raises(InputError, match="float32, float64"):
+        parse_value(DTYPE, "float16")
+
+
+def test_constraints_hold_between_values():
+    assert check_values(ALL, (SHORT,), {"samples": 256, "frame": 256})["frame"] == 256
+    with pytest.raises(InputError, match="at most samples = 256"):
+        check_values(ALL, (SHORT,), {"samples": 256, "frame": 512})
+    with pytest.raises(InputError, match="a multiple of step"):
+        check_values(ALL, (MultipleOf("frame", "step", "whole steps"),), {"step": 24, "frame": 256})
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones():
+    with pytest.raises(InputError, match="samples, frame, step, dtype, pad"):
+        check_values(ALL, (), {"smaples": 256})
+
+
+@given(samples=st.integers(256, 2**24), frame=st.integers(16, 65_536))
+def test_bounds_are_what_the_constraint_leaves(samples, frame):
+    values = {"samples": samples, "frame": min(samples, frame)}
+    low, high = bounds(FRAME, (SHORT,), values)
+    check_values(ALL, (SHORT,), {**values, "frame": high})
+    assert (low, high) == (16, min(65_536, samples))
+    assert bounds(SAMPLES, (SHORT,), values)[0] == max(256, values["frame"])

@@ -1,0 +1,60 @@
+"""Numbers as people type and read them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuilab.model.quantity import count, digits_for, interval, parse_integer, seconds, significant, size
+
+
+@pytest.mark.parametrize(
+    ("text", "binary", "value"),
+    [
+        ("64k", True, 65_536),
+        ("64k", False, 64_000),
+        ("64Ki", False, 65_536),
+        ("1.5M", False, 1_500_000),
+        ("65_536", True, 65_536),
+        ("65,536", True, 65_536),
+        (" 16 M ", True, 16_777_216),
+    ],
+)
+def test_typed_numbers(text, binary, value):
+    assert parse_integer(text, binary=binary) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["", "k", "-5", "1.5", "1e3", "64kk", "٣", "0x10", "nan", "1" + "0" * 400 + ".5"]
+)
+def test_what_is_no_whole_number_is_refused(text):
+    with pytest.raises(ValueError):
+        parse_integer(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "text"),
+    [
+        (0.000483, 0.000015, "483 µs"),
+        (0.000483, 0.0001, "480 µs"),
+        (1.234567, 0.0004, "1.235 s"),
+        (5e-9, None, "5.00 ns"),
+    ],
+)
+def test_digits_follow_the_interval(value, half, text):
+    assert seconds(value, half) == text
+
+
+@given(st.floats(1e-9, 1e4), st.floats(1e-6, 1.0))
+def test_what_is_shown_is_the_value_to_within_the_interval(value, relative):
+    digits = digits_for(value, value * relative)
+    shown = float(significant(value, digits).replace(",", ""))
+    assert abs(shown - value) <= max(value * relative, value * 10 ** (1 - digits))
+
+
+def test_an_interval_reads_in_the_unit_of_its_median():
+    assert interval(0.00047, 0.0005, like=0.00048) == "[470 500]"
+
+
+def test_counts_and_sizes():
+    assert [count(10_240), count(262_144), count(16_777_216)] == ["10,240", "262 k", "16.8 M"]
+    assert [size(1024), size(400e6), size(12)] == ["1.02 kB", "400 MB", "12 B"]

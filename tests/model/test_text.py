@@ -1,0 +1,45 @@
+"""Text from outside carries nothing that a terminal or a markup parser would act on."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuilab.model.text import clean, clean_block
+
+
+@given(st.text(st.characters(), max_size=300))
+def test_no_control_character_survives(text):
+    cleaned = clean(text)
+    assert not [c for c in cleaned if unicodedata.category(c) in ("Cc", "Cs")]
+    assert clean(cleaned) == cleaned
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "\x1b[31mred\x1b[0m",
+        "\x1b]8;;http://x\x1b\\red\x1b]8;;\x1b\\",
+        "\x1b]52;c;aGk=\x07red",
+        "\x9b31mred",
+        "\x9d0;title\x9cred",
+        "\x1bPq#0\x1b\\red",
+        "r\u202eed\u200b",
+        "red\x1b",
+    ],
+)
+def test_escape_sequences_go_with_their_arguments(hostile):
+    assert clean(hostile) == "red"
+
+
+def test_brackets_stay_because_they_are_only_text():
+    assert clean("[/x] [@click=app.quit]") == "[/x] [@click=app.quit]"
+
+
+def test_a_long_line_is_cut_with_an_ellipsis():
+    assert clean("a" * 10_000_000, 10) == "a" * 10 + "…"
+
+
+def test_a_block_keeps_its_lines():
+    assert clean_block("a\r\nb\tc\rd") == "a\nb    c\nd"

@@ -1,0 +1,24 @@
+"""A run in one line of a list: its fastest arm, and how far behind the next one is."""
+
+import msgspec
+
+
+class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """rounds: how many the run had when this was worked out, so that one that has gained some is seen.
+
+    fastest, next: labels of arms, "" where nothing, or only one, was measured. median_s: of the fastest, in
+    seconds per call. ratio, low, high: how many times as long the next one takes, with its 95 % interval.
+    """
+
+    rounds: int
+    fastest: str = ""
+    median_s: float | None = None
+    next: str = ""
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the interval of the ratio leaves out 1."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high

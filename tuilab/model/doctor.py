@@ -1,0 +1,119 @@
+"""What the doctor found, and what its TensorFlow child tells it."""
+
+from typing import Literal
+
+import msgspec
+
+from tuilab.model.telemetry import GpuFacts, GpuSample
+
+ProbeStatus = Literal["ok", "warn", "fail", "skip"]
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """One thing looked at. skip: it does not apply here. detail: the finding in a sentence."""
+
+    name: str
+    status: ProbeStatus
+    detail: str
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """A cause in one line and the exact command that mends it (empty where nothing is to be mended).
+
+    code: a stable name for scripts, such as `driver-missing`.
+    """
+
+    code: str
+    cause: str
+    mend: str = ""
+
+
+class GpuDevice(msgspec.Struct, frozen=True):
+    """A GPU as the driver lists it: what stays, and how it is now."""
+
+    facts: GpuFacts
+    now: GpuSample
+
+
+class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The object that `tuilab doctor --json` prints.
+
+    gpu_visible: TensorFlow lists a GPU in this environment. further: what would stand in the way next, once
+    the cause is mended. elapsed_s: how long the doctor took.
+    """
+
+    gpu_visible: bool
+    code: str
+    cause: str
+    mend: str
+    probes: tuple[Probe, ...]
+    further: tuple[Diagnosis, ...] = ()
+    devices: tuple[GpuDevice, ...] = ()
+    elapsed_s: float = 0.0
+
+
+class _Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="stage"):
+    pass
+
+
+class Began(_Stage, frozen=True, kw_only=True, tag="began"):
+    """The child is about to do `what`; when it then falls silent, this is where it hangs."""
+
+    what: str
+
+
+class Imported(_Stage, frozen=True, kw_only=True, tag="imported"):
+    """TensorFlow is imported. error: why not, empty when it is."""
+
+    version: str = ""
+    seconds: float = 0.0
+    error: str = ""
+
+
+class Built(_Stage, frozen=True, kw_only=True, tag="built"):
+    """What `tf.sysconfig.get_build_info` says. architectures: `sm_80` (machine code), `compute_90` (PTX)."""
+
+    cuda: bool
+    cuda_version: str = ""
+    cudnn_version: str = ""
+    architectures: tuple[str, ...] = ()
+
+
+class ListedGpu(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU in TensorFlow's own list."""
+
+    name: str
+    description: str = ""
+    compute_capability: str = ""
+
+
+class Listed(_Stage, frozen=True, kw_only=True, tag="listed"):
+    """TensorFlow's device list."""
+
+    gpus: tuple[ListedGpu, ...] = ()
+    error: str = ""
+
+
+class Tried(_Stage, frozen=True, kw_only=True, tag="tried"):
+    """A small piece of work on the first GPU. device: where its result was observed to be."""
+
+    what: str
+    device: str = ""
+    seconds: float = 0.0
+    error: str = ""
+
+
+Stage = Began | Imported | Built | Listed | Tried
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[Stage] = msgspec.json.Decoder(Stage)
+
+
+def encode(stage: Stage) -> bytes:
+    """One JSON line, newline included."""
+    return _encoder.encode(stage) + b"\n"
+
+
+def decode(line: bytes) -> Stage:
+    """The stage in a JSON line. Raises msgspec.DecodeError or msgspec.ValidationError."""
+    return _decoder.decode(line)

@@ -1,0 +1,20 @@
+"""Errors that a person caused and can mend: each names the place, the value and what would be right."""
+
+from tuilab.model.text import clean
+
+LONGEST = 20_000
+
+
+class InputError(ValueError):
+    """Bad input from a person or a file. The command line turns it into exit code 2."""
+
+    def __init__(self, where: str, value: object, expected: str) -> None:
+        self.where = where
+        self.value = value
+        self.expected = expected
+        # A place may be a file's name or a key in it, which somebody else chose.
+        super().__init__(clean(f"{where}: got {value!r}; expected {expected}", LONGEST))
+
+
+class WorkerError(RuntimeError):
+    """The worker could not start, died or broke the protocol. Exit code 3."""

@@ -1,0 +1,75 @@
+"""From a selection of arms to the arms themselves."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from tuilab.model.arms import Arm, ArmSelection, family
+from tuilab.model.parameters import Value
+from tuilab.model.workload import Declaration
+
+
+def expand(
+    selection: ArmSelection,
+    declaration: Declaration,
+    values: Mapping[str, Value],
+    devices: Sequence[str] = ("CPU:0",),
+) -> tuple[Arm, ...]:
+    """Every sensible arm of the selection, CPU first.
+
+    devices: those that the machine has. A family that the machine lacks still gives one arm of number 0,
+    which the worker then reports as unavailable with the reason. An input is copied only towards a
+    device other than the host's CPU:0.
+    """
+    dtypes = selection.dtypes or ((str(values[declaration.dtype]),) if declaration.dtype else ("",))
+    possible = [v for v in declaration.variants if not v.needs or values.get(v.needs)]
+    variants = [v for v in possible if not selection.variants or v.name in selection.variants] or possible
+    out: dict[Arm, None] = {}
+    for device in _devices(selection, devices):
+        inputs = [i for i in declaration.inputs if i in selection.inputs] or list(declaration.inputs[:1])
+        if device == "CPU:0":
+            inputs = ["resident"]
+        for mode in (m for m in declaration.modes if m in selection.modes):
+            names = [v.name for v in variants if family(device) in v.devices and mode in v.modes]
+            names = names if declaration.variants else [""]
+            for place in inputs:
+                for dtype in _dtypes(dtypes, declaration, device):
+                    out |= {Arm(device, mode, place, dtype, name): None for name in names}
+    return tuple(out)
+
+
+def expand_on(
+    selection: ArmSelection,
+    declaration: Declaration,
+    values: Mapping[str, Value],
+    devices: Mapping[str, Sequence[str]],
+) -> tuple[Arm, ...]:
+    """The arms of several hosts side by side; devices: those of each, by its name in `Arm.host`.
+
+    What one host has not, another stands for: only a kind of device that none has is asked for in vain.
+    """
+    every = [
+        msgspec.structs.replace(arm, host=host)
+        for host, own in devices.items()
+        for arm in expand(selection, declaration, values, own)
+    ]
+    have = {host: {family(device) for device in own} for host, own in devices.items()}
+    somewhere = {kind for kinds in have.values() for kind in kinds}
+    return tuple(a for a in every if family(a.device) in have[a.host] or family(a.device) not in somewhere)
+
+
+def _dtypes(dtypes: Sequence[str], declaration: Declaration, device: str) -> Sequence[str]:
+    """Without those that this device never has, unless nothing else was asked for."""
+    if family(device) == "GPU":
+        return dtypes
+    return [dtype for dtype in dtypes if dtype not in declaration.gpu_dtypes] or dtypes
+
+
+def _devices(selection: ArmSelection, devices: Sequence[str]) -> list[str]:
+    out: list[str] = []
+    for wanted in selection.devices:
+        if ":" in wanted:
+            out.append(wanted)
+        else:
+            out += [d for d in devices if family(d) == wanted] or [f"{wanted}:0"]
+    return list(dict.fromkeys(sorted(out, key=lambda d: (family(d) != "CPU", d))))

@@ -1,0 +1,192 @@
+"""A parameter, declared once: its slider, flag, validation, help text and sweep axis come from here."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from tuilab.model.errors import InputError
+from tuilab.model.quantity import parse_integer
+
+Value = int | bool | str
+Values = dict[str, Value]
+
+
+class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    name: str
+    label: str
+    help: str
+    unit: str = ""
+
+
+class Integer(_Base, frozen=True, kw_only=True, tag="integer"):
+    """A whole number low … high in steps of `step`."""
+
+    default: int
+    low: int
+    high: int
+    step: int = 1
+
+
+class LogInteger(_Base, frozen=True, kw_only=True, tag="log-integer"):
+    """A whole number low … high whose slider moves in equal ratios.
+
+    With `binary`, suffixes such as `64k` are powers of 1,024 and the slider stops at powers of two.
+    """
+
+    default: int
+    low: int
+    high: int
+    binary: bool = True
+
+
+class Choice(_Base, frozen=True, kw_only=True, tag="choice"):
+    """One of a few words."""
+
+    default: str
+    options: tuple[str, ...]
+
+
+class Flag(_Base, frozen=True, kw_only=True, tag="flag"):
+    """On or off."""
+
+    default: bool
+
+
+Parameter = Integer | LogInteger | Choice | Flag
+
+
+class AtMost(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="at-most"):
+    """`parameter` may not exceed the value of `other`: a frame is no longer than its signal."""
+
+    parameter: str
+    other: str
+    reason: str
+
+
+class MultipleOf(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="multiple-of"
+):
+    """`parameter` is a multiple of the value of `other`."""
+
+    parameter: str
+    other: str
+    reason: str
+
+
+Constraint = AtMost | MultipleOf
+
+
+def is_numeric(parameter: Parameter) -> bool:
+    """Whether it can be the axis of a sweep."""
+    return isinstance(parameter, Integer | LogInteger)
+
+
+def expectation(parameter: Parameter) -> str:
+    """What a value of it may be, in words."""
+    match parameter:
+        case Choice():
+            return "one of " + ", ".join(parameter.options)
+        case Flag():
+            return "true or false"
+        case Integer() if parameter.step != 1:
+            return f"a whole number {parameter.low:,} to {parameter.high:,}, in steps of {parameter.step:,}"
+        case _:
+            return f"a whole number from {parameter.low:,} to {parameter.high:,}"
+
+
+def check_value(parameter: Parameter, value: object) -> Value:
+    """`value` if the parameter allows it; else InputError naming parameter, value and what is allowed."""
+    ok = False
+    match parameter:
+        case Choice():
+            ok = isinstance(value, str) and value in parameter.options
+        case Flag():
+            ok = isinstance(value, bool)
+        case Integer() | LogInteger():
+            ok = isinstance(value, int) and not isinstance(value, bool)
+            ok = ok and parameter.low <= value <= parameter.high  # type: ignore[operator]
+            if ok and isinstance(parameter, Integer):
+                ok = (value - parameter.low) % parameter.step == 0  # type: ignore[operator]
+    if not ok:
+        raise InputError(parameter.name, value, expectation(parameter))
+    return value  # type: ignore[return-value]
+
+
+def parse_value(parameter: Parameter, text: str) -> Value:
+    """A value as typed by a person, checked."""
+    value: Value = text.strip()
+    match parameter:
+        case Flag():
+            words = {"true": True, "on": True, "yes": True, "1": True}
+            words |= {"false": False, "off": False, "no": False, "0": False}
+            value = words.get(text.strip().lower(), text)
+        case Integer() | LogInteger():
+            binary = isinstance(parameter, LogInteger) and parameter.binary
+            word = text.strip()
+            if parameter.unit and word.lower().endswith(parameter.unit.lower()):
+                word = word[: -len(parameter.unit)]
+            try:
+                value = parse_integer(word, binary=binary)
+            except ValueError:
+                raise InputError(parameter.name, text, expectation(parameter)) from None
+    return check_value(parameter, value)
+
+
+def defaults(parameters: Sequence[Parameter]) -> Values:
+    """The value of each parameter where nobody said otherwise."""
+    return {p.name: p.default for p in parameters}
+
+
+def nearest(parameter: Integer | LogInteger, value: float) -> int:
+    """The allowed whole number that is nearest to `value`."""
+    step, low = (parameter.step, parameter.low) if isinstance(parameter, Integer) else (1, 0)
+    rounded = low + round((value - low) / step) * step
+    return min(parameter.high, max(parameter.low, rounded))
+
+
+def bounds(
+    parameter: Integer | LogInteger, constraints: Sequence[Constraint], values: Mapping[str, Value]
+) -> tuple[int, int]:
+    """The range that the other parameters' present values leave to this one."""
+    low, high = parameter.low, parameter.high
+    for constraint in constraints:
+        if not isinstance(constraint, AtMost):
+            continue
+        if constraint.parameter == parameter.name and constraint.other in values:
+            high = min(high, int(values[constraint.other]))
+        if constraint.other == parameter.name and constraint.parameter in values:
+            low = max(low, int(values[constraint.parameter]))
+    return low, max(low, high)
+
+
+def check_values(
+    parameters: Sequence[Parameter], constraints: Sequence[Constraint], given: Mapping[str, object]
+) -> Values:
+    """Defaults overlaid with `given`, each value checked, then the constraints between them.
+
+    Raises InputError for an unknown name, a value out of range, or a broken constraint.
+    """
+    known = {p.name: p for p in parameters}
+    values = defaults(parameters)
+    for name, value in given.items():
+        if name not in known:
+            raise InputError(name, value, "one of the parameters " + ", ".join(known))
+        values[name] = check_value(known[name], value)
+    for constraint in constraints:
+        check_constraint(constraint, values)
+    return values
+
+
+def check_constraint(constraint: Constraint, values: Mapping[str, Value]) -> None:
+    """Raise InputError where `values` break the constraint."""
+    value, other = values.get(constraint.parameter), values.get(constraint.other)
+    if not isinstance(value, int) or not isinstance(other, int):
+        return
+    match constraint:
+        case AtMost() if value > other:
+            expected = f"at most {constraint.other} = {other:,} ({constraint.reason})"
+        case MultipleOf() if other and value % other:
+            expected = f"a multiple of {constraint.other} = {other:,} ({constraint.reason})"
+        case _:
+            return
+    raise InputError(constraint.parameter, value, expected)

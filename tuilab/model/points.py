@@ -1,0 +1,15 @@
+"""The places of a sweep."""
+
+import itertools
+
+from tuilab.model.events import Point
+from tuilab.model.scenario import Sweep
+
+
+def grid(sweep: Sweep | None) -> tuple[Point, ...]:
+    """The points of a sweep, the first axis slowest; one point without values where there is no sweep."""
+    if sweep is None:
+        return (Point(0),)
+    names = [axis.parameter for axis in sweep.axes]
+    every = itertools.product(*(axis.values for axis in sweep.axes))
+    return tuple(Point(index, dict(zip(names, values, strict=True))) for index, values in enumerate(every))

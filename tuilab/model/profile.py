@@ -1,0 +1,120 @@
+"""Where the time of a call went, op by op: a question to a worker and its answers. Seconds throughout."""
+
+from typing import Literal
+
+import msgspec
+
+from tuilab.model.arms import Arm
+from tuilab.model.scenario import Scenario
+
+Phase = Literal["compute", "copy", "input", "scheduling", "dispatch", "sync", "python"]
+PHASES: tuple[Phase, ...] = ("compute", "copy", "input", "scheduling", "dispatch", "sync", "python")
+
+PHASE_HELP: dict[Phase, str] = {
+    "compute": "kernels that run",
+    "copy": "copies between devices, while no kernel runs",
+    "input": "waiting for the input pipeline",
+    "scheduling": "a function runs, but none of its ops does: threads waking, kernels being launched",
+    "dispatch": "TensorFlow's own Python and C++ on the way to an op",
+    "sync": "waiting for the device to finish, while nothing runs on it",
+    "python": "Python outside TensorFlow",
+}
+
+
+class ProfileArm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of the question `profile`: one arm of a scenario, run for about so many seconds.
+
+    spans: the most spans of the timeline to send. raw: send the profiler's own file too, as `ProfileFile`.
+    """
+
+    scenario: Scenario
+    arm: Arm
+    seconds: float = 0.5
+    spans: int = 20_000
+    raw: bool = False
+
+
+class Lane(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of the timeline: a thread of the host (device `CPU`), or a stream of a GPU (`GPU:0`)."""
+
+    name: str
+    device: str
+
+
+class Span(msgspec.Struct, frozen=True, array_like=True):
+    """One event on the lane of that index; start_s: since the first call began. phase: "" for none."""
+
+    lane: int
+    start_s: float
+    duration_s: float
+    name: str
+    phase: str = ""
+
+
+class OpTime(msgspec.Struct, frozen=True, kw_only=True):
+    """One op's time in a call.
+
+    seconds: of the call's own time; while several ops run at once each has its share, so that these add up.
+    busy_s: the op's own durations, which may overlap. count: runs in one call. phase: `compute`, `copy`, or
+    `input` for ops of the input pipeline, which run beside the call (seconds 0).
+    """
+
+    op: str
+    name: str
+    device: str
+    phase: Phase
+    count: float
+    seconds: float
+    busy_s: float
+
+
+class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
+    """One phase's part of a call; the phases of a profile add up to its `step_s`."""
+
+    phase: Phase
+    seconds: float
+    share: float
+
+
+class DeviceTime(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a device was at work in a call: at least one of its ops ran."""
+
+    device: str
+    seconds: float
+    share: float
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """One arm, profiled in a pass of its own.
+
+    calls: how many were profiled. step_s: mean seconds of a profiled call, synchronised. measured_s: median
+    of calls beside them without the profiler. ops_s: the sum of the ops' seconds. rest: what fills the step
+    beside the ops, in words. ops: by seconds, descending; ops_left: rows cut off. spans_left: events of the
+    timeline cut off. diagnosis: what it means, in sentences. notes: what is missing or in doubt, such as a
+    GPU that the profiler may not look into.
+    """
+
+    workload: str
+    arm: str
+    device: str
+    calls: int
+    step_s: float
+    measured_s: float
+    ops_s: float
+    rest: str
+    phases: tuple[PhaseTime, ...]
+    devices: tuple[DeviceTime, ...]
+    ops: tuple[OpTime, ...]
+    lanes: tuple[Lane, ...]
+    spans: tuple[Span, ...]
+    ops_left: int = 0
+    spans_left: int = 0
+    diagnosis: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class ProfileFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of the folder that TensorBoard reads. path: inside that folder. data: base64 in JSON."""
+
+    path: str
+    data: bytes

@@ -1,0 +1,241 @@
+"""A run's state: the fold over its events. Replayed events give the same state as live ones."""
+
+from array import array
+from dataclasses import dataclass, field
+from math import inf
+from sys import intern
+
+from tuilab.model.arms import Arm, labels
+from tuilab.model.events import (
+    ArmStatus,
+    Ending,
+    Event,
+    Fact,
+    Finished,
+    FirstCalls,
+    Flag,
+    Log,
+    MachineJoined,
+    Node,
+    Phases,
+    Placement,
+    Point,
+    PointAdded,
+    Progress,
+    Round,
+    RunStarted,
+    Status,
+    WarmedUp,
+    WarmUp,
+)
+from tuilab.model.machine import Machine
+from tuilab.model.scenario import Budget, Scenario, Sweep
+
+
+@dataclass
+class Cell:
+    """One arm at one point. samples: seconds per call, one a round; rounds: the round of each sample.
+    warming: seconds per call before that, the second call first; these are not counted.
+
+    Arrays, since a list takes four times the memory for a long run. fastest, slowest: the samples' extremes.
+    known: figures that the analysis worked out of the samples (`analysis.memory.once`), no part of the state.
+    """
+
+    samples: "array[float]" = field(default_factory=lambda: array("d"))
+    rounds: "array[int]" = field(default_factory=lambda: array("i"))
+    calls: "array[int]" = field(default_factory=lambda: array("q"))
+    latencies: "array[float]" = field(default_factory=lambda: array("d"))
+    fastest: float = inf
+    slowest: float = -inf
+    first_s: float | None = None
+    second_s: float | None = None
+    warming: "array[float]" = field(default_factory=lambda: array("d"))
+    warm: bool | None = None
+    warm_s: float = 0.0
+    phases: Phases | None = None
+    status: Status | None = None
+    reason: str = ""
+    detail: str = ""
+    error: tuple[str, ...] = ()
+    device: str | None = None
+    known: dict[object, tuple[list[tuple[int, int]], "tuple[Cell, ...]", object]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+
+@dataclass
+class ArmState:
+    """One arm over all points. status: null until something is known of it."""
+
+    arm: Arm
+    label: str
+    status: Status | None = None
+    device: str | None = None
+    reason: str = ""
+    detail: str = ""
+    error: tuple[str, ...] = ()
+    cells: dict[int, Cell] = field(default_factory=dict)
+    placement: dict[int, list[Node]] = field(default_factory=dict)
+    flags: list[Flag] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+
+    def cell(self, point: int = 0) -> Cell:
+        """The cell at that point, made if it is new."""
+        return self.cells.setdefault(point, Cell())
+
+
+@dataclass
+class RunState:
+    """Everything known of one run. `apply` folds one event in and says whether it belonged here.
+
+    machine: where the run began; machines: each host's, by the name that its arms give it ("" for here).
+    where: in a fleet, the node at which a point was measured.
+    """
+
+    run: str = ""
+    scenario: Scenario | None = None
+    preset: str = ""
+    budget: Budget | None = None
+    machine: Machine | None = None
+    machines: dict[str, Machine] = field(default_factory=dict)
+    where: dict[int, str] = field(default_factory=dict)
+    sweep: Sweep | None = None
+    at: str = ""
+    arms: dict[str, ArmState] = field(default_factory=dict)
+    points: list[Point] = field(default_factory=list)
+    progress: Progress | None = None
+    rounds: int = 0
+    canaries: "array[float]" = field(default_factory=lambda: array("d"))
+    repeated: int = 0
+    timed_s: float = 0.0
+    elapsed_s: float = 0.0
+    workers: int = 0
+    flags: list[Flag] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    log: list[Log] = field(default_factory=list)
+    status: Ending | None = None
+    message: str = ""
+    detail: str = ""
+    reached: float | None = None
+    version: int = 0
+
+    @property
+    def running(self) -> bool:
+        """Begun and not over."""
+        return bool(self.run) and self.status is None
+
+    def apply(self, event: Event) -> bool:
+        """Fold `event` in; False where it is no event of this run."""
+        if isinstance(event, RunStarted):
+            self._start(event)
+        elif getattr(event, "run", None) != self.run or not self.run:
+            return False
+        else:
+            self._fold(event)
+        self.version += 1
+        return True
+
+    def _start(self, event: RunStarted) -> None:
+        if event.worker > 0 and event.run == self.run:
+            self.workers = event.worker + 1
+            return
+        self.__init__()  # type: ignore[misc]
+        self.run, self.scenario, self.preset = event.run, event.scenario, event.preset
+        self.budget, self.machine, self.at = event.budget, event.machine, event.at
+        self.sweep, self.points, self.workers = event.sweep, list(event.points), 1
+        hosts = {arm.host for arm in event.arms} or {""}
+        # Of several hosts each says by itself which machine it is.
+        self.machines = {hosts.pop(): event.machine} if len(hosts) == 1 else {}
+        for arm, label in zip(event.arms, labels(event.arms), strict=True):
+            self.arms[arm.id] = ArmState(arm, label)
+
+    def _fold(self, event: Event) -> None:
+        match event:
+            case Round():
+                self._round(event)
+            case Progress():
+                self.progress = event
+            case MachineJoined():
+                if event.points:
+                    self.machines.pop("", None)  # no machine of the run's own: its nodes measure
+                self.machines[event.host] = event.machine
+                self.where.update(dict.fromkeys(event.points, event.host))
+            case PointAdded():
+                self.points.append(event.point)
+            case Log():
+                self.log.append(event)
+            case Finished():
+                self.status, self.message, self.detail = event.status, event.message, event.detail
+                self.reached, self.progress = event.reached, None
+            case Flag() | Fact() if event.arm not in self.arms:
+                (self.flags if isinstance(event, Flag) else self.facts).append(event)  # type: ignore[arg-type]
+            case _ if getattr(event, "arm", "") in self.arms:
+                self._arm(self.arms[event.arm], event)  # type: ignore[union-attr]
+
+    def _round(self, event: Round) -> None:
+        index = self.rounds
+        for block in event.blocks:
+            state = self.arms.get(block.arm)
+            if state is None:
+                continue
+            cell = state.cell(block.point)
+            sample = block.per_call_s
+            cell.samples.append(sample)
+            cell.fastest, cell.slowest = min(cell.fastest, sample), max(cell.slowest, sample)
+            cell.rounds.append(index)
+            cell.calls.append(block.calls)
+            if block.latency_s is not None:
+                cell.latencies.append(block.latency_s)
+        self.rounds += 1
+        self.repeated += event.repeated
+        self.timed_s += event.timed_s
+        self.elapsed_s = event.elapsed_s
+        self.progress = None
+        if event.canary_s is not None:
+            self.canaries.append(event.canary_s)
+
+    def _arm(self, state: ArmState, event: Event) -> None:
+        match event:
+            case ArmStatus(point=None):
+                state.status, state.device = event.status, event.device or state.device
+                state.reason, state.detail, state.error = event.reason, event.detail, event.error
+            case ArmStatus(point=int(point)):
+                cell = state.cell(point)
+                cell.status, cell.device, cell.reason = event.status, event.device, event.reason
+                cell.detail, cell.error = event.detail, event.error
+            case FirstCalls():
+                cell = state.cell(event.point)
+                cell.first_s, cell.second_s = event.first_s, event.second_s
+                cell.warming.append(event.second_s)
+            case WarmUp():
+                state.cell(event.point).warming.extend(event.samples_s)
+            case WarmedUp():
+                cell = state.cell(event.point)
+                cell.warm, cell.warm_s = event.warm, event.seconds
+            case Phases():
+                state.cell(event.point).phases = event
+            case Placement():
+                state.placement.setdefault(event.point, []).extend(map(_shared, event.nodes))
+            case Flag():
+                state.flags.append(event)
+            case Fact():
+                state.facts.append(event)
+
+
+def _shared(node: Node) -> Node:
+    """The same with its words shared: a large graph repeats a few of them in every row."""
+    return Node(
+        name=node.name,
+        op=intern(node.op),
+        device=intern(node.device),
+        kind=node.kind,
+        to=intern(node.to),
+        memory=intern(node.memory),
+        dtype=intern(node.dtype),
+        requested=intern(node.requested),
+        reason=intern(node.reason),
+        bytes=node.bytes,
+        count=node.count,
+        gpu=node.gpu,
+        evidence=intern(node.evidence),
+    )

@@ -1,0 +1,57 @@
+"""The instrument's test of itself: what is asked, and one line a check."""
+
+from typing import ClassVar
+
+import msgspec
+
+
+class Selftest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The question. long: more repetitions, for figures that are to be published."""
+
+    long: bool = False
+    seed: int = 1
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One check. figure: what was found, null where nothing could be; limit: what it must keep, in words."""
+
+    more: ClassVar[bool] = True
+
+    name: str
+    figure: float | None
+    limit: str
+    passed: bool
+    message: str
+    seconds: float = 0.0
+
+
+class SelftestSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The last answer. idle: nothing else used the processor meanwhile; without that nothing passes."""
+
+    more: ClassVar[bool] = False
+
+    passed: bool
+    idle: bool
+    checks: int
+    failed: int
+    seconds: float
+    message: str
+
+
+NAMES = (
+    "idle",
+    "clock-resolution",
+    "clock-rate",
+    "spin-slope",
+    "a-a",
+    "slowdown",
+    "drift",
+    "coverage-median",
+    "coverage-ratio",
+    "coverage-crossover",
+    "roofline",
+    "link",
+    "still-idle",
+    "hog",
+)
+"""The checks in the order in which they come; `link` only where there is a GPU."""

@@ -1,0 +1,122 @@
+"""What a device does at this moment: GPU by NVML, host by the kernel's own counters.
+
+Bytes, hertz, watts, degrees Celsius; shares from 0 to 1. A figure that the device does not give is
+null, never 0. Rates are over the time since the sample before it, so the first sample has none.
+"""
+
+import msgspec
+
+
+class GpuProcess(msgspec.Struct, frozen=True):
+    """A process that holds memory on a GPU. memory: bytes, null where the driver does not tell."""
+
+    pid: int
+    name: str = ""
+    memory: int | None = None
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """The PCIe link as it is trained now, and the most that card and slot can do. An idle GPU trains down."""
+
+    generation: int | None = None
+    width: int | None = None
+    max_generation: int | None = None
+    max_width: int | None = None
+
+
+class GpuFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What stays the same about a GPU while the lab runs. cuda: the newest CUDA that the driver supports."""
+
+    index: int
+    name: str
+    uuid: str = ""
+    compute_capability: str = ""
+    memory: int | None = None
+    driver: str = ""
+    cuda: str = ""
+    sm_clock_max_hz: float | None = None
+    memory_clock_max_hz: float | None = None
+    power_limit_w: float | None = None
+
+
+class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
+    """One GPU at one moment.
+
+    use: share of the driver's last sampling period (1 s to 1/6 s) in which a kernel ran; it says nothing of
+    how much of the GPU that kernel filled. memory_use: the same for reads and writes of device memory.
+    throttle: why the clocks are below their maximum, in words; empty when nothing holds them back.
+    link_sent, link_received: bytes per second over PCIe, as seen from the GPU.
+    processes: null where the driver does not list them (in a container it often does not).
+    unread: figures that this GPU or this user's rights do not give, and why.
+    """
+
+    index: int
+    name: str
+    use: float | None = None
+    memory_use: float | None = None
+    memory_used: int | None = None
+    memory_total: int | None = None
+    sm_clock_hz: float | None = None
+    memory_clock_hz: float | None = None
+    power_w: float | None = None
+    power_limit_w: float | None = None
+    temperature_c: float | None = None
+    throttle: tuple[str, ...] = ()
+    link: Link = Link()
+    link_sent: float | None = None
+    link_received: float | None = None
+    processes: tuple[GpuProcess, ...] | None = None
+    unread: dict[str, str] = {}
+
+
+class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
+    """The host at one moment.
+
+    use: share of all logical CPUs that was busy; per_core: the same for each; null in the first sample.
+    steal: share of the time that the hypervisor gave to others. frequency_hz: mean of the cores that tell.
+    quota: CPUs that the cgroup may use, null without a limit. throttled: share of the scheduler's periods
+    since the sample before in which that quota ran out. thermal_events: how often since then any core
+    throttled for heat. load: runnable and waiting tasks, mean of the last minute.
+    """
+
+    use: float | None = None
+    per_core: tuple[float, ...] = ()
+    steal: float | None = None
+    frequency_hz: float | None = None
+    frequency_max_hz: float | None = None
+    memory_used: int = 0
+    memory_total: int = 0
+    load: float | None = None
+    throttled: float | None = None
+    quota: float | None = None
+    thermal_events: int | None = None
+
+
+class ProcessSample(msgspec.Struct, frozen=True, kw_only=True):
+    """One process at one moment, such as the worker.
+
+    use: CPUs in use (2.0 = two cores busy). involuntary, voluntary: context switches per second, summed over
+    its threads: involuntary ones mean that others wanted its CPU. memory: resident bytes.
+    """
+
+    pid: int
+    use: float | None = None
+    involuntary: float | None = None
+    voluntary: float | None = None
+    memory: int = 0
+    threads: int = 0
+
+
+class DeviceSample(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the device panel shows, at one moment.
+
+    at: seconds of this process's monotonic clock. interval_s: since the sample before, null for the first.
+    notes: a sentence for each part that cannot be shown, with the reason.
+    """
+
+    at: float
+    interval_s: float | None
+    cpu: CpuSample
+    gpus: tuple[GpuSample, ...] = ()
+    process: ProcessSample | None = None
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,267 @@
+"""GPUs as NVML sees them, through `nvidia-ml-py` where it is installed. For doctor, telemetry and worker."""
+
+import functools
+import importlib
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tuilab.model.telemetry import GpuFacts, GpuProcess, GpuSample, Link
+from tuilab.model.text import clean
+
+MEGA = 1e6
+
+IDLE = 0x1
+REASONS = {
+    IDLE: "idle",
+    0x2: "clocks set by an application",
+    0x4: "at its power limit",
+    0x8: "hardware slowdown (heat, power brake or supply)",
+    0x10: "held to a group of GPUs (sync boost)",
+    0x20: "hot: slowed by the driver",
+    0x40: "hot: slowed by the hardware",
+    0x80: "power brake from the supply",
+    0x100: "clocks set for the display",
+}
+"""NVML's clock event reasons (nvml.h, `nvmlClocksEventReason*`) in words."""
+
+
+class NvmlUnavailable(RuntimeError):
+    """NVML cannot be read here; the message is a sentence that says why."""
+
+
+def words(mask: int) -> tuple[str, ...]:
+    """The reasons in a clock event mask, without `idle`. A bit that is new to us is named by its number."""
+    out = [text for bit, text in REASONS.items() if mask & bit and bit != IDLE]
+    unknown = mask & ~sum(REASONS)
+    return tuple(out) + ((f"reason {unknown:#x}",) if unknown else ())
+
+
+def _pynvml() -> Any:
+    try:
+        return importlib.import_module("pynvml")
+    except ImportError:
+        raise NvmlUnavailable(
+            "no GPU figures: nvidia-ml-py is not installed (python -m pip install nvidia-ml-py)"
+        ) from None
+
+
+class Nvml:
+    """An open NVML session. Not safe for use by several threads at once.
+
+    Raises NvmlUnavailable when nvidia-ml-py, the library or the driver is missing. A call into a wedged
+    driver can block for ever, so a caller that must not hang makes it in another process.
+    """
+
+    def __init__(self) -> None:
+        self._lib = _pynvml()
+        try:
+            self._lib.nvmlInit()
+        except self._lib.NVMLError as error:
+            raise NvmlUnavailable(f"no GPU figures: NVML says “{clean(str(error), 200)}”") from None
+        self._counters: dict[int, tuple[float, int, int]] = {}
+        try:
+            self.count = int(self._lib.nvmlDeviceGetCount())
+            self._handles = [self._lib.nvmlDeviceGetHandleByIndex(i) for i in range(self.count)]
+        except self._lib.NVMLError as error:
+            self.close()
+            raise NvmlUnavailable(f"no GPU figures: NVML says “{clean(str(error), 200)}”") from None
+
+    def close(self) -> None:
+        """End the session."""
+        try:
+            self._lib.nvmlShutdown()
+        except self._lib.NVMLError:
+            pass
+
+    def facts(self, index: int) -> GpuFacts:
+        """What stays the same about GPU `index`."""
+        lib, read = self._lib, _Reader(self._lib, self._handles[index])
+        capability = read("compute capability", "nvmlDeviceGetCudaComputeCapability")
+        cuda = read("CUDA", lambda _: lib.nvmlSystemGetCudaDriverVersion())
+        memory = read("memory", "nvmlDeviceGetMemoryInfo")
+        return GpuFacts(
+            index=index,
+            name=_text(read("name", "nvmlDeviceGetName")),
+            uuid=_text(read("uuid", "nvmlDeviceGetUUID")),
+            compute_capability=".".join(map(str, capability)) if capability else "",
+            memory=memory and int(memory.total),
+            driver=_text(read("driver", lambda _: lib.nvmlSystemGetDriverVersion())),
+            cuda=f"{cuda // 1000}.{cuda % 1000 // 10}" if cuda else "",
+            sm_clock_max_hz=_scaled(read("clock", "nvmlDeviceGetMaxClockInfo", lib.NVML_CLOCK_SM), MEGA),
+            memory_clock_max_hz=_scaled(read("clock", "nvmlDeviceGetMaxClockInfo", lib.NVML_CLOCK_MEM), MEGA),
+            power_limit_w=_scaled(read("power", "nvmlDeviceGetEnforcedPowerLimit"), 1e-3),
+        )
+
+    def sample(self, index: int) -> GpuSample:
+        """GPU `index` now. Link traffic is over the time since the sample before it."""
+        lib, read = self._lib, _Reader(self._lib, self._handles[index])
+        use = read("use", "nvmlDeviceGetUtilizationRates")
+        memory = read("memory", "nvmlDeviceGetMemoryInfo")
+        sent, received = self._traffic(index, read)
+        return GpuSample(
+            index=index,
+            name=_text(read("name", "nvmlDeviceGetName")),
+            use=use and use.gpu / 100,
+            memory_use=use and use.memory / 100,
+            memory_used=memory and int(memory.used),
+            memory_total=memory and int(memory.total),
+            sm_clock_hz=_scaled(read("clocks", "nvmlDeviceGetClockInfo", lib.NVML_CLOCK_SM), MEGA),
+            memory_clock_hz=_scaled(read("clocks", "nvmlDeviceGetClockInfo", lib.NVML_CLOCK_MEM), MEGA),
+            power_w=_scaled(read("power", "nvmlDeviceGetPowerUsage"), 1e-3),
+            power_limit_w=_scaled(read("power limit", "nvmlDeviceGetEnforcedPowerLimit"), 1e-3),
+            temperature_c=read("temperature", "nvmlDeviceGetTemperature", lib.NVML_TEMPERATURE_GPU),
+            throttle=words(read("throttle reasons", _throttle_call(lib)) or 0),
+            link=_link(read),
+            link_sent=sent,
+            link_received=received,
+            processes=_processes(lib, read),
+            unread=read.unread,
+        )
+
+    def _traffic(self, index: int, read: "_Reader") -> tuple[float | None, float | None]:
+        """Bytes per second out of and into the GPU.
+
+        From the byte counters where the driver has them: `nvmlDeviceGetPcieThroughput` takes 20 ms a
+        direction and sees only those 20 ms.
+        """
+        lib = self._lib
+        fields = (
+            getattr(lib, "NVML_FI_DEV_PCIE_COUNT_TX_BYTES", None),
+            getattr(lib, "NVML_FI_DEV_PCIE_COUNT_RX_BYTES", None),
+        )
+        if None in fields:
+            read.unread["link traffic"] = "this nvidia-ml-py does not know the PCIe byte counters"
+            return None, None
+        values = read("link traffic", "nvmlDeviceGetFieldValues", list(fields))
+        if values is None:
+            return None, None
+        if any(value.nvmlReturn != 0 for value in values):
+            read.unread["link traffic"] = "this GPU or driver has no PCIe byte counters"
+            return None, None
+        now = (time.monotonic(), int(values[0].value.ullVal), int(values[1].value.ullVal))
+        before = self._counters.get(index)
+        self._counters[index] = now
+        # A counter that wrapped gives no rate for one interval rather than a wrong one.
+        if before is None or now[0] <= before[0] or now[1] < before[1] or now[2] < before[2]:
+            return None, None
+        elapsed = now[0] - before[0]
+        return (now[1] - before[1]) / elapsed, (now[2] - before[2]) / elapsed
+
+
+class _Reader:
+    """Calls NVML for one device; what cannot be read is null and noted, never fatal."""
+
+    def __init__(self, lib: Any, handle: Any) -> None:
+        self._lib, self._handle = lib, handle
+        self.unread: dict[str, str] = {}
+
+    def __call__(self, what: str, call: str | Callable[[Any], Any], *arguments: Any) -> Any:
+        function = getattr(self._lib, call, None) if isinstance(call, str) else call
+        if function is None:
+            self.unread[what] = "this nvidia-ml-py does not know the call"
+            return None
+        try:
+            return function(self._handle, *arguments)
+        except self._lib.NVMLError as error:
+            self.unread[what] = clean(str(error), 200)
+            return None
+
+
+def _throttle_call(lib: Any) -> str:
+    """NVML renamed throttle reasons to event reasons in its version 12."""
+    new = "nvmlDeviceGetCurrentClocksEventReasons"
+    return new if hasattr(lib, new) else "nvmlDeviceGetCurrentClocksThrottleReasons"
+
+
+def _text(value: Any) -> str:
+    """Older nvidia-ml-py gives bytes, newer text."""
+    return clean(value.decode(errors="replace") if isinstance(value, bytes) else str(value or ""), 200)
+
+
+def _scaled(value: Any, scale: float) -> float | None:
+    return None if value is None else float(value) * scale
+
+
+def _link(read: _Reader) -> Link:
+    return Link(
+        generation=read("link", "nvmlDeviceGetCurrPcieLinkGeneration"),
+        width=read("link", "nvmlDeviceGetCurrPcieLinkWidth"),
+        max_generation=read("link", "nvmlDeviceGetMaxPcieLinkGeneration"),
+        max_width=read("link", "nvmlDeviceGetMaxPcieLinkWidth"),
+    )
+
+
+def _processes(lib: Any, read: _Reader) -> tuple[GpuProcess, ...] | None:
+    found = [
+        read("processes", "nvmlDeviceGetComputeRunningProcesses"),
+        read("processes", "nvmlDeviceGetGraphicsRunningProcesses"),
+    ]
+    if found[0] is None and found[1] is None:
+        return None
+    by_pid = {p.pid: p for listed in found for p in listed or ()}
+    return tuple(
+        GpuProcess(pid=int(p.pid), name=_process_name(lib, p.pid), memory=p.usedGpuMemory)
+        for p in sorted(by_pid.values(), key=lambda p: -(p.usedGpuMemory or 0))
+    )
+
+
+def _process_name(lib: Any, pid: int) -> str:
+    try:
+        return _text(lib.nvmlSystemGetProcessName(pid)).rpartition("/")[2]
+    except lib.NVMLError:
+        return ""
+
+
+@functools.cache
+def _shared() -> Nvml | None:
+    try:
+        return Nvml()
+    except NvmlUnavailable:
+        return None
+
+
+def gpu_conditions(which: int | str) -> list[str]:
+    """What holds a GPU back at this moment, in words; empty when nothing does or nothing can be read.
+
+    which: the PCI bus id that TensorFlow gives (`0000:04:00.0`), or NVML's own index. The two number GPUs
+    differently: CUDA_VISIBLE_DEVICES and CUDA's order (fastest first) do not touch NVML's.
+    For the worker's flags: cheap, never raises, and keeps one NVML session open for the process.
+    """
+    found = _find(which)
+    if found is None:
+        return []
+    lib, handle = found
+    return list(words(_Reader(lib, handle)("throttle", _throttle_call(lib)) or 0))
+
+
+def other_processes(which: int | str) -> list[GpuProcess]:
+    """Processes on a GPU beside this one, largest first. `which` and failures as in `gpu_conditions`.
+
+    In a container the driver counts process ids outside it, and may list nothing.
+    """
+    found = _find(which)
+    if found is None:
+        return []
+    lib, handle = found
+    return [p for p in _processes(lib, _Reader(lib, handle)) or () if p.pid != os.getpid()]
+
+
+def link(which: int | str) -> Link | None:
+    """The GPU's PCIe link; null where nothing can be read. `which` as in `gpu_conditions`."""
+    found = _find(which)
+    return _link(_Reader(*found)) if found else None
+
+
+def _find(which: int | str) -> tuple[Any, Any] | None:
+    session = _shared()
+    if session is None:
+        return None
+    lib = session._lib
+    try:
+        if isinstance(which, str):
+            return lib, lib.nvmlDeviceGetHandleByPciBusId(which.encode())
+        return lib, lib.nvmlDeviceGetHandleByIndex(which)
+    except lib.NVMLError:
+        return None
