@@ -1,0 +1,145 @@
+"""The crossover in words, and the choice of the next size."""
+
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+
+from tuilab.analysis.crossings import Timings
+from tuilab.analysis.crossover import Pair, crossover, next_size
+
+PAIR = Pair("gpu", "cpu", "GPU graph", "CPU graph", "samples")
+SIZES = (256, 1_024, 4_096, 16_384, 65_536)
+
+
+def measured(
+    cost: Callable[[int], float],
+    sizes: tuple[int, ...] = SIZES,
+    spread: float = 0.01,
+    seed: int = 1,
+    n: int = 20,
+) -> Timings:
+    draw = random.Random(seed)
+    return {x: {r: cost(x) * math.exp(draw.gauss(0, spread)) for r in range(n)} for x in sizes}
+
+
+def cpu(x: int) -> float:
+    return 1e-4 + 1e-8 * x
+
+
+def gpu(x: int) -> float:
+    return 3e-4 + 1e-9 * x  # crosses the CPU at 22,222
+
+
+def test_found() -> None:
+    found = crossover(measured(gpu), measured(cpu, seed=2), PAIR)
+    assert (found.status, found.a, found.b) == ("found", "gpu", "cpu")
+    assert found.at is not None and found.ci95 is not None
+    assert found.ci95[0] <= 22_222 <= found.ci95[1]
+    assert found.sentence.startswith("GPU graph overtakes CPU graph at 2")
+    assert " k samples [" in found.sentence
+
+
+def test_the_arm_that_overtakes_is_a_whichever_was_asked_for() -> None:
+    pair = Pair("cpu", "gpu", "CPU graph", "GPU graph", "samples")
+    found = crossover(measured(cpu, seed=2), measured(gpu), pair)
+    assert (found.status, found.a, found.b) == ("found", "gpu", "cpu")
+
+
+def test_none_names_who_is_faster_and_by_how_much() -> None:
+    found = crossover(measured(lambda x: 3 * cpu(x)), measured(cpu, seed=2), PAIR)
+    assert (found.status, found.at, found.ci95) == ("none", None, None)
+    assert found.sentence.startswith("No crossover up to 65,536 samples: CPU graph is the faster (")
+    assert found.sentence.endswith(" × at 65,536).")
+
+
+def test_beyond_where_the_gap_closes_at_the_end() -> None:
+    near = SIZES[:-1]
+    found = crossover(measured(gpu, near), measured(cpu, near, seed=2), PAIR)
+    assert (found.status, found.a) == ("beyond", "gpu")
+    start = "GPU graph does not overtake CPU graph up to 16,384 samples: CPU graph is still 1.2"
+    assert found.sentence.startswith(start)
+    assert found.sentence.endswith(" × faster there, but the gap closes.")
+
+
+def test_a_gap_that_closes_too_slowly_is_none() -> None:
+    found = crossover(measured(lambda x: 10 * x**-0.02), measured(lambda x: 1.0, seed=2), PAIR)
+    assert found.status == "none"
+
+
+def test_equal_at_the_largest_size_is_beyond() -> None:
+    found = crossover(measured(lambda x: cpu(x) * (1 if x == SIZES[-1] else 2)), measured(cpu, seed=2), PAIR)
+    assert found.status == "beyond"
+    assert "equal within the noise" in found.sentence
+
+
+def test_equal_arms_are_unknown_and_few_rounds_say_so() -> None:
+    same = crossover(measured(cpu), measured(cpu, seed=2), PAIR)
+    assert (same.status, same.sentence) == (
+        "unknown",
+        "No size tells GPU graph from CPU graph: they are equal within the noise.",
+    )
+    one = crossover(measured(gpu, n=1), measured(cpu, n=1), PAIR)
+    assert (one.status, one.sentence) == ("unknown", "Too few rounds to compare GPU graph with CPU graph.")
+    assert crossover({}, {}, PAIR).status == "unknown"
+
+
+def test_several_are_all_named() -> None:
+    found = crossover(measured(lambda x: 1 + (x in (1_024, 16_384))), measured(lambda x: 1.5, seed=2), PAIR)
+    assert found.status == "several"
+    assert found.sentence.count("overtakes") == 4
+    assert found.a == "cpu"
+
+
+def test_one_size_shows_no_crossover() -> None:
+    found = crossover(measured(gpu, (256,)), measured(cpu, (256,), seed=2), PAIR)
+    assert found.status == "none"
+    assert found.sentence.endswith("one size shows no crossover.")
+
+
+def test_bisection_needs_few_sizes_and_then_stops() -> None:
+    a, b = dict(measured(gpu)), dict(measured(cpu, seed=2))
+    asked = []
+    while (step := next_size(a, b, 0.05)).size is not None:
+        asked.append(step.size)
+        a |= measured(gpu, (step.size,), seed=step.size)
+        b |= measured(cpu, (step.size,), seed=step.size + 1)
+    assert 1 <= len(asked) <= 3
+    assert all(16_384 < size < 65_536 for size in asked)
+    found = crossover(a, b, PAIR)
+    assert found.at == pytest.approx(22_222, rel=0.05)
+    assert found.ci95 is not None and found.ci95[0] <= 22_222 <= found.ci95[1]
+    assert found.ci95[1] / found.ci95[0] < 1.11
+    assert step.reason.startswith("known to ±")
+
+
+def test_bisection_stops_where_noise_rules() -> None:
+    a, b = dict(measured(gpu, spread=0.2)), dict(measured(cpu, spread=0.2, seed=2))
+    for _ in range(10):
+        step = next_size(a, b, 0.01)
+        if step.size is None:
+            break
+        a |= measured(gpu, (step.size,), spread=0.2, seed=step.size)
+        b |= measured(cpu, (step.size,), spread=0.2, seed=step.size + 1)
+    assert step.more_rounds
+    assert step.reason == "more rounds would narrow it, more sizes would not"
+
+
+def test_bisection_stops_at_neighbours() -> None:
+    a = measured(lambda x: 1 / x, (3, 4))
+    b = measured(lambda x: 1 / 3.5, (3, 4), seed=2)
+    assert next_size(a, b) == next_size(b, a)
+    assert next_size(a, b).reason == "3 and 4 are neighbours"
+
+
+def test_bisection_keeps_to_the_sizes_that_are_allowed() -> None:
+    a, b = measured(gpu), measured(cpu, seed=2)
+    step = next_size(a, b, allowed=lambda x: 4_096 * round(x / 4_096))
+    assert step.size is not None and step.size % 4_096 == 0
+    assert next_size(a, b, allowed=lambda x: 16_384).size is None
+
+
+def test_nothing_to_bisect() -> None:
+    step = next_size(measured(cpu), measured(cpu, seed=2))
+    assert (step.size, step.more_rounds) == (None, False)

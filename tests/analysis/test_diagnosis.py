@@ -1,0 +1,151 @@
+"""Each finding with its numbers, and silence where there is nothing to find."""
+
+import pytest
+from made_runs import (
+    EAGER,
+    GPU_COPIED,
+    GPU_GRAPH,
+    GRAPH,
+    SIZES,
+    XLA,
+    begun,
+    failed,
+    finish,
+    measure,
+    phases,
+    placed,
+)
+
+from tuilab.analysis.diagnosis import Diagnosis, diagnose
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.run import RunState
+
+
+def found(state: RunState, code: str) -> list[Diagnosis]:
+    return [d for d in diagnose(state) if d.code == code]
+
+
+def test_nothing_measured_nothing_found() -> None:
+    assert diagnose(RunState()) == []
+    assert diagnose(begun([GRAPH])) == []
+    assert diagnose(measure(begun([GRAPH]), {GRAPH: 1e-3})) == []
+
+
+def test_dispatch_bound_eager() -> None:
+    state = measure(begun([EAGER, GRAPH]), {EAGER: 4.5e-3, GRAPH: 4.8e-4})
+    phases(state, EAGER, dispatch=3.645e-3, compute=0.855e-3)
+    placed(state, EAGER, e.Node("m", "Mul", "CPU:0", count=80))
+    placed(state, GRAPH, e.Node("m", "RFFT", "CPU:0", count=4))
+    (one,) = found(state, "dispatch-bound")
+    assert (one.severity, one.arm) == ("high", EAGER.id)
+    assert one.sentence.startswith(
+        "81 % of the eager time of CPU eager is dispatch of 80 ops; "
+        "in one graph 4 remain, and CPU graph is 9."
+    )
+    assert one.sentence.endswith(" × faster.")
+    assert "tf.function" in one.remedy
+
+
+@pytest.mark.parametrize(
+    ("share", "severity"),
+    [(0.02, None), (0.05, "moderate"), (0.19, "moderate"), (0.2, "high"), (0.9, "high")],
+)
+def test_input_bound_by_the_profilers_thresholds(share: float, severity: str | None) -> None:
+    state = phases(measure(begun([GRAPH]), {GRAPH: 1.0}), GRAPH, input_wait=share, compute=1 - share)
+    assert [d.severity for d in found(state, "input-bound")] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(("share", "severity"), [(0.02, None), (0.1, "moderate"), (0.15, "high")])
+def test_launch_bound_by_the_profilers_thresholds(share: float, severity: str | None) -> None:
+    state = phases(
+        measure(begun([GPU_GRAPH]), {GPU_GRAPH: 1.0}), GPU_GRAPH, dispatch=share, compute=1 - share
+    )
+    placed(state, GPU_GRAPH, e.Node("m", "MatMul", "GPU:0"))
+    launch = found(state, "launch-bound")
+    assert [d.severity for d in launch] == ([severity] if severity else [])
+    if launch:
+        assert launch[0].sentence.endswith(" % of a call of GPU graph is the host starting its 1 op.")
+    assert not found(state, "dispatch-bound")
+
+
+def test_copies() -> None:
+    state = measure(begun([GPU_GRAPH, GPU_COPIED]), {GPU_GRAPH: 1e-3, GPU_COPIED: 3.3e-3})
+    phases(state, GPU_COPIED, copy_in=2.1e-3, copy_out=0.2e-3, compute=1e-3)
+    (one,) = found(state, "copy-bound")
+    assert one.severity == "high"
+    assert one.sentence.startswith(
+        "Copies take 70 % of a call of GPU graph copied; the copy in costs 2.10 × the compute; "
+        "with its input on the device it is 3."
+    )
+    assert one.remedy.startswith("Keep the input on the device")
+    out = phases(measure(begun([GPU_COPIED]), {GPU_COPIED: 1.0}), GPU_COPIED, copy_out=0.3, compute=0.7)
+    assert found(out, "copy-bound")[0].remedy.startswith("Keep the result on the device")
+
+
+def test_ops_of_a_gpu_arm_on_the_host() -> None:
+    state = placed(
+        measure(begun([GPU_GRAPH, GRAPH]), {GPU_GRAPH: 1e-3, GRAPH: 1e-3}),
+        GPU_GRAPH,
+        e.Node("m", "MatMul", "/job:localhost/replica:0/task:0/device:CPU:0", reason="no kernel for int32."),
+        e.Node("a", "AddV2", "GPU:0", count=3),
+    )
+    placed(state, GRAPH, e.Node("m", "MatMul", "CPU:0"))
+    (one,) = found(state, "host-ops")
+    assert one.sentence == "1 of 4 ops of GPU graph ran on the CPU (MatMul): no kernel for int32."
+    assert one.severity == "moderate"
+
+
+def test_dtypes_against_float32() -> None:
+    half, double = Arm("GPU:0", "graph", dtype="float16"), Arm("GPU:0", "graph", dtype="float64")
+    state = measure(begun([GPU_GRAPH, half, double]), {GPU_GRAPH: 3e-3, half: 1e-3, double: 30e-3})
+    rows = {d.arm: d for d in found(state, "dtype")}
+    assert (
+        rows[half.id].sentence.startswith("float16 is ") and "faster than float32" in rows[half.id].sentence
+    )
+    assert rows[double.id].sentence.startswith("float64 takes ")
+    assert rows[double.id].severity == "moderate"
+    assert len(rows) == 2
+    alike = measure(begun([GPU_GRAPH, half]), {GPU_GRAPH: 1e-3, half: 1.05e-3})
+    assert not found(alike, "dtype")
+
+
+def test_the_first_call() -> None:
+    state = measure(begun([XLA]), {XLA: 1e-4})
+    state.apply(e.FirstCalls(run="r", arm=XLA.id, point=0, first_s=2.0, second_s=1e-4))
+    (one,) = found(state, "first-call")
+    assert one.sentence == "The first call of CPU xla took 2.00 s, as long as 20 k later ones."
+    state.apply(e.FirstCalls(run="r", arm=XLA.id, point=0, first_s=0.05, second_s=1e-4))
+    assert not found(state, "first-call")
+
+
+@pytest.mark.parametrize(("residual", "words"), [(0.3, "add up to 70 %"), (-0.5, "add up to 150 %")])
+def test_phases_that_do_not_add_up(residual: float, words: str) -> None:
+    state = phases(measure(begun([GRAPH]), {GRAPH: 1.0}), GRAPH, residual, compute=1 - residual)
+    (one,) = found(state, "phases-differ")
+    assert words in one.sentence
+    assert ("overlap" in one.sentence) == (residual < 0)
+
+
+def test_a_size_below_the_crossover() -> None:
+    costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, GPU_GRAPH: lambda x: 3e-4 + 1e-9 * x}
+    state = finish(measure(begun([GRAPH, GPU_GRAPH], sizes=SIZES), costs))
+    (one,) = found(state, "too-small")
+    assert one.sentence.startswith("At 256 samples CPU graph is faster: GPU graph pays from 2")
+    big = measure(begun([GRAPH, GPU_GRAPH], sizes=SIZES, samples=65_536), costs)
+    assert not found(big, "too-small")
+
+
+def test_the_gravest_come_first_and_failed_arms_are_left_out() -> None:
+    state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1.0, GPU_GRAPH: 1.0})
+    phases(state, GRAPH, input_wait=0.06, compute=0.94)
+    phases(state, GPU_GRAPH, input_wait=0.5, copy_in=0.3, compute=0.2)
+    assert [d.severity for d in diagnose(state)] == ["high", "moderate", "moderate"]
+    failed(state, GPU_GRAPH, "broke")
+    assert {d.arm for d in diagnose(state)} == {GRAPH.id}
+
+
+def test_zero_and_negative_totals_are_no_shares() -> None:
+    state = measure(begun([GRAPH]), {GRAPH: 1.0})
+    phases(state, GRAPH, compute=0.0)
+    assert diagnose(state) == []

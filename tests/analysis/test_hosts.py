@@ -1,0 +1,100 @@
+"""A run of several hosts: unpaired ratios between them, claims and crossovers on each by itself."""
+
+import math
+import random
+
+import msgspec
+import pytest
+from made_runs import GPU_GRAPH, GRAPH, SIZES, begun, finish, machine, measure
+
+from tuilab.analysis.hosts import by_host
+from tuilab.analysis.missing import missing
+from tuilab.analysis.ratio import unpaired
+from tuilab.analysis.summary import summarise
+from tuilab.model import events as e
+from tuilab.model.arms import Arm, ArmPattern
+from tuilab.model.claims import Claim, Faster
+from tuilab.model.run import RunState
+
+THERE, GPU_THERE = (msgspec.structs.replace(arm, host="gpu-07") for arm in (GRAPH, GPU_GRAPH))
+CLAIM = Claim(text="fast", when=Faster(a=ArmPattern(device="GPU"), b=ArmPattern(device="CPU")))
+
+
+def joined(state: RunState) -> RunState:
+    for host, gpu in (("", False), ("gpu-07", True)):
+        state.apply(e.MachineJoined(run="r", host=host, machine=machine(gpu)))
+    return state
+
+
+def test_hosts_that_shared_no_round_are_compared_all_the_same():
+    state = joined(begun([GRAPH, THERE]))
+    measure(state, {GRAPH: 3e-3})
+    measure(state, {THERE: 1e-3})
+    result = summarise(finish(state))
+    (ratio,) = result.ratios
+    assert (ratio.a, ratio.b) == (GRAPH.id, THERE.id)
+    assert ratio.ci95[0] < 3 < ratio.ci95[1]
+    assert result.answer.startswith("gpu-07 CPU graph is fastest")
+    assert "local CPU graph" in result.answer
+    assert set(result.machines) == {"", "gpu-07"}
+
+
+def test_a_claim_is_judged_on_each_host_by_itself():
+    state = joined(begun([GRAPH, THERE, GPU_THERE], gpu=False, no_gpu="no driver"))
+    measure(state, {GRAPH: 1e-5})
+    measure(state, {THERE: 2e-3, GPU_THERE: 1e-3})
+    result = summarise(finish(state), [CLAIM])
+    assert {(v.host, v.verdict) for v in result.claims} == {("", "untestable"), ("gpu-07", "confirmed")}
+    assert all(v.evidence.startswith((v.host or "this machine") + ": ") for v in result.claims)
+
+
+def test_a_crossover_is_between_arms_of_one_host():
+    state = joined(begun([GRAPH, THERE, GPU_THERE], sizes=SIZES))
+    measure(state, {GRAPH: lambda n: n * 1e-7})
+    measure(state, {THERE: lambda n: n * 1e-7, GPU_THERE: lambda n: 1e-4 + n * 1e-9})
+    result = summarise(finish(state))
+    assert {(c.a, c.b) for c in result.crossovers} == {(GPU_THERE.id, THERE.id)}
+    assert result.crossover is not None
+    assert result.crossover.status == "found"
+
+
+def test_one_hosts_run_is_not_taken_apart():
+    state = begun([THERE, GPU_THERE])
+    assert by_host(state) == {"gpu-07": state}
+
+
+def test_an_unpaired_interval_holds_the_true_ratio_as_often_as_it_says():
+    draw, held, trials = random.Random(7), 0, 400
+    for _ in range(trials):
+        a = [2.0 * math.exp(draw.gauss(0, 0.2)) for _ in range(20)]
+        b = [1.0 * math.exp(draw.gauss(0, 0.05)) for _ in range(40)]
+        found = unpaired(a, b)
+        assert found is not None and found.low is not None and found.high is not None
+        held += found.low <= 2.0 <= found.high
+    # 95 % ± three standard errors of 400 trials, and what trimming costs.
+    assert 0.91 <= held / trials <= 0.985
+
+
+def test_without_samples_there_is_no_unpaired_ratio():
+    assert unpaired([], [1.0]) is None
+    one = unpaired([2.0], [1.0, 1.1])
+    assert one is not None
+    assert one.interval is None
+    same = unpaired([1.0, 1.0], [1.0, 1.0])
+    assert same is not None
+    assert same.ratio == pytest.approx(1)
+
+
+def test_what_is_missing_of_a_run_that_was_broken_off():
+    other = Arm("CPU:0", "xla")
+    state = begun([GRAPH, other, GPU_GRAPH], sizes=SIZES[:2])
+    measure(state, {GRAPH: 1e-3})
+    for index in range(3):
+        block = e.Block(other.id, 0, 1, 1e-3)
+        state.apply(e.Round(run="r", index=index, blocks=(block,), elapsed_s=1.0))
+    state.apply(e.ArmStatus(run="r", arm=GPU_GRAPH.id, status="unavailable", reason="no GPU is visible"))
+    assert missing(state) == {other.id: [0, 1]}
+    state.apply(
+        e.ArmStatus(run="r", arm=other.id, status="failed", reason="x", error=("ValueError",), point=1)
+    )
+    assert missing(state) == {other.id: [0]}

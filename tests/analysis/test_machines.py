@@ -1,0 +1,138 @@
+"""Many machines on the same presets: what each stands at, and on what they disagree."""
+
+import msgspec
+from made_runs import GPU_GRAPH, GRAPH, SIZES, begun, finish, machine, measure
+
+from tuilab.analysis.machines import compared, search, text_of
+from tuilab.analysis.standings import standings
+from tuilab.model import events as e
+from tuilab.model.arms import ArmPattern
+from tuilab.model.claims import Claim, Faster
+from tuilab.model.standing import Best, Crossed, Standing
+
+CLAIM = Claim(text="fast", when=Faster(a=ArmPattern(device="GPU"), b=ArmPattern(device="CPU")))
+
+
+def stands(name: str, cpu: float = 1e-3, gpu: float | None = None, **about: object) -> Standing:
+    made = Standing(
+        run=f"run-{name}",
+        at="2026-11-21T00:00:00Z",
+        preset="stft-small",
+        machine=name,
+        origin="",
+        cpu="c",
+        gpus=() if gpu is None else ("a GPU",),
+        tensorflow="2.21.0",
+        python="3.11",
+        driver="",
+        budget="quick",
+        parameters='{"samples":256}',
+        on_cpu=Best("CPU graph", cpu),
+        on_gpu=None if gpu is None else Best("GPU graph", gpu),
+    )
+    return msgspec.structs.replace(made, **about)
+
+
+def test_a_run_becomes_one_line_for_its_machine():
+    state = finish(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 2e-3, GPU_GRAPH: 1e-3}))
+    (found,) = standings(state, [CLAIM])
+    assert (found.machine, found.preset, found.kind, found.verdicts) == (
+        "h",
+        "stft-small",
+        "GPU",
+        ("confirmed",),
+    )
+    assert found.on_cpu is not None and abs(found.on_cpu.median_s / 2e-3 - 1) < 0.02
+    assert found.best == found.on_gpu
+    assert msgspec.json.decode(found.parameters) == {"samples": 256, "frame_length": 256}
+
+
+def test_a_run_without_a_figure_stands_for_nothing():
+    assert standings(finish(begun([GRAPH]))) == ()
+
+
+def test_a_run_of_two_hosts_becomes_a_line_for_each_under_its_own_machine():
+    there = msgspec.structs.replace(GRAPH, host="gpu-07")
+    state = begun([GRAPH, there])
+    for host in ("", "gpu-07"):
+        own = msgspec.structs.replace(machine(), host=host or "laptop")
+        state.apply(e.MachineJoined(run="r", host=host, machine=own))
+    measure(state, {GRAPH: 1e-3})
+    measure(state, {there: 2e-3})
+    found = {s.machine: s for s in standings(finish(state))}
+    assert set(found) == {"laptop", "gpu-07"}
+    assert found["gpu-07"].origin == "gpu-07"
+    assert found["gpu-07"].on_cpu is not None
+    assert found["gpu-07"].on_cpu.label == "CPU graph"
+
+
+def test_a_sweeps_crossover_is_kept():
+    state = begun([GRAPH, GPU_GRAPH], sizes=SIZES)
+    measure(state, {GRAPH: lambda n: n * 1e-7, GPU_GRAPH: lambda n: 1e-4 + n * 1e-9})
+    (found,) = standings(finish(state))
+    assert found.crossed is not None
+    assert (found.crossed.status, found.crossed.a) == ("found", "GPU graph")
+    assert found.crossed.low is not None and found.crossed.low < 1_010 < (found.crossed.high or 0)
+
+
+def test_of_a_fleets_sweep_no_node_gets_a_crossover_that_several_measured():
+    state = begun([GRAPH, GPU_GRAPH], sizes=SIZES)
+    for point in range(len(SIZES)):
+        node = f"node-{point % 2}"
+        own = msgspec.structs.replace(machine(), host=node)
+        state.apply(e.MachineJoined(run="r", host=node, machine=own, points=(point,)))
+    measure(state, {GRAPH: lambda n: n * 1e-7, GPU_GRAPH: lambda n: 1e-4 + n * 1e-9})
+    (found,) = standings(finish(state), [CLAIM])
+    assert (found.machine, found.crossed, found.verdicts) == ("node-0", None, ())
+
+
+def test_machines_that_disagree_are_named():
+    a = stands("a", 1e-3, 2e-3, claims="x", verdicts=("refuted", "untestable"))
+    b = stands("b", 2e-3, 1e-3, claims="x", verdicts=("confirmed", "confirmed"))
+    c = stands("c", 2e-3, 1e-3, claims="x", verdicts=("confirmed", "untestable"))
+    (found,) = compared([b, c, a])
+    assert [row.standing.machine for row in found.rows] == ["a", "b", "c"]
+    assert found.disagreements == (
+        "the faster device: GPU on b and c; CPU on a",
+        "claim 1: confirmed on b and c; refuted on a",
+    )
+
+
+def test_a_machine_without_a_gpu_disagrees_with_nobody():
+    assert compared([stands("a", 1e-3), stands("b", 2e-3, 1e-3)])[0].disagreements == ()
+
+
+def test_other_claims_and_other_parameters_are_not_held_against_each_other():
+    a, b = stands("a", claims="x", verdicts=("refuted",)), stands("b", claims="y", verdicts=("confirmed",))
+    assert compared([a, b])[0].disagreements == ()
+    other = stands("b", 2e-3, 1e-3, parameters='{"samples":512}')
+    found = compared([stands("a", 1e-3, 2e-3), other])
+    assert [len(rows.rows) for rows in found] == [1, 1]
+    assert [rows.differing for rows in found] == [{"samples": 256}, {"samples": 512}]
+
+
+def test_crossovers_apart_and_missing_ones_are_named():
+    def crossed(name: str, at: float | None, low: float = 0, high: float = 0) -> Standing:
+        status = "found" if at is not None else "none"
+        return stands(name, crossed=Crossed("samples", "GPU", "CPU", status, at, low, high))
+
+    near = [crossed("a", 1_000, 900, 1_100), crossed("b", 1_050, 950, 1_150)]
+    assert compared(near)[0].disagreements == ()
+    (sentence,) = compared([*near, crossed("c", 5_000, 4_500, 5_500)])[0].disagreements
+    assert sentence == "the crossover along samples: from 1,000 on a to 5,000 on c"
+    (sentence,) = compared([*near, crossed("c", None)])[0].disagreements
+    assert sentence == "a crossover: found on a and b; none on c"
+
+
+def test_unlike_versions_are_marked_on_those_that_few_have():
+    found = compared([stands("a"), stands("b"), stands("c", tensorflow="2.20.0")])
+    assert [row.unlike for row in found[0].rows] == [(), (), ("TensorFlow 2.20.0",)]
+
+
+def test_every_word_of_a_search_must_occur():
+    every = [stands("node-1", 1e-3, 2e-3), stands("node-2", verdicts=("refuted",)), stands("other")]
+    texts = [text_of(s) for s in every]
+    assert [s.machine for s in search(every, texts, "node")] == ["node-1", "node-2"]
+    assert [s.machine for s in search(every, texts, "NODE refuted")] == ["node-2"]
+    assert [s.machine for s in search(every, texts, "a GPU")] == ["node-1"]
+    assert search(every, texts, "nowhere") == []

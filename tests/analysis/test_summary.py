@@ -1,0 +1,189 @@
+"""The result that scripts read."""
+
+import json
+import math
+
+import msgspec
+import pytest
+from made_runs import (
+    EAGER,
+    GPU_COPIED,
+    GPU_GRAPH,
+    GRAPH,
+    SIZES,
+    XLA,
+    begun,
+    fact,
+    failed,
+    finish,
+    measure,
+    phases,
+    placed,
+    unavailable,
+)
+
+from tuilab.analysis.summary import summarise
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.claims import Claim, FactIs
+from tuilab.model.result import ArmResult, RunResult
+from tuilab.model.run import RunState
+from tuilab.model.scenario import Axis
+
+
+def arm_of(result: RunResult, arm: Arm) -> ArmResult:
+    return next(row for row in result.arms if row.id == arm.id)
+
+
+def test_a_run_that_has_not_begun_has_no_result() -> None:
+    with pytest.raises(ValueError, match="no run has begun"):
+        summarise(RunState())
+
+
+def test_the_fields_that_scripts_rely_on() -> None:
+    state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 2e-3})
+    state.apply(e.FirstCalls(run="r", arm=GRAPH.id, point=0, first_s=0.5, second_s=0.001))
+    state.apply(e.Flag(run="r", code="drift", message="it drifts", arm=GRAPH.id))
+    state.apply(e.Flag(run="r", code="canary", message="it moved"))
+    phases(state, GRAPH, residual=1e-4, compute=7e-4, dispatch=2e-4)
+    placed(state, GRAPH, e.Node("a", "RFFT", "CPU:0"))
+    fact(fact(state, "frames", 1), "traces", 2, arm=GPU_GRAPH)
+    result = summarise(finish(state), [Claim(text="one frame", when=FactIs(fact="frames", value=1))])
+    cpu = arm_of(result, GRAPH)
+    assert (result.schema, result.preset, result.status, result.rounds) == (1, "stft-small", "ok", 20)
+    assert result.machine.gpus == ("a GPU",)
+    assert (cpu.status, cpu.device, cpu.n, cpu.first_call_s) == ("ok", "CPU:0", 20, 0.5)
+    assert cpu.median_s == pytest.approx(1e-3, rel=0.02) and cpu.ci95_s is not None
+    assert cpu.latency_s == pytest.approx(1.5e-3, rel=0.02)
+    assert (cpu.phases_s, cpu.residual_s) == ({"compute": 7e-4, "dispatch": 2e-4}, 1e-4)
+    assert [f.code for f in cpu.flags] == ["drift"] and [f.code for f in result.flags] == ["canary"]
+    assert result.facts == {"frames": 1, f"{GPU_GRAPH.id}:traces": 2}
+    assert [(row.arm, row.op) for row in result.placement] == [(GRAPH.id, "RFFT")]
+    assert [v.verdict for v in result.claims] == ["confirmed"]
+    assert (result.axis, result.points, result.crossover, result.crossovers) == ((), (), None, ())
+    read = json.loads(msgspec.json.encode(result))
+    assert read["arms"][0]["ci95_s"] == list(cpu.ci95_s)
+
+
+def test_ratios_are_against_the_fastest_and_between_the_devices_in_one_mode() -> None:
+    arms = {EAGER: 5e-3, GRAPH: 1e-3, GPU_GRAPH: 2e-3, Arm("GPU:0", "eager"): 8e-3}
+    result = summarise(finish(measure(begun(list(arms)), arms)))
+    pairs = {(r.a, r.b): r for r in result.ratios}
+    assert {b for _, b in pairs} == {GRAPH.id, EAGER.id}
+    against = pairs[GPU_GRAPH.id, GRAPH.id]
+    assert against.ratio == pytest.approx(2, rel=0.02)
+    assert against.ci95[0] < against.ratio < against.ci95[1]
+    assert pairs["gpu0.eager.resident.float32", EAGER.id].ratio == pytest.approx(1.6, rel=0.02)
+    assert len(pairs) == 4
+
+
+def test_unavailable_failed_and_unmeasured_arms() -> None:
+    state = begun([GRAPH, XLA, EAGER, GPU_GRAPH], gpu=False)
+    unavailable(failed(measure(state, {GRAPH: 1e-3}), XLA, "cannot compile"), GPU_GRAPH)
+    running = summarise(state)
+    assert arm_of(running, EAGER).reason == "not measured yet"
+    assert running.status == "running"
+    result = summarise(finish(state, "cancelled"))
+    assert [arm_of(result, a).status for a in (GRAPH, XLA, EAGER, GPU_GRAPH)] == [
+        "ok",
+        "failed",
+        "cancelled",
+        "unavailable",
+    ]
+    assert arm_of(result, EAGER).reason == "the run ended before it was measured"
+    assert arm_of(result, GPU_GRAPH).device is None
+    assert arm_of(result, GPU_GRAPH).median_s is None
+    assert result.ratios == ()
+
+
+def test_an_arm_that_failed_half_way_takes_part_in_no_ratio() -> None:
+    state = failed(measure(begun([GRAPH, XLA]), {GRAPH: 1e-3, XLA: 2e-3}), XLA, "broke")
+    result = summarise(state)
+    assert result.ratios == ()
+    assert arm_of(result, XLA).status == "failed"
+    assert arm_of(result, XLA).n == 20
+
+
+def test_another_device_than_the_one_asked_for_is_flagged() -> None:
+    state = measure(begun([GPU_GRAPH]), {GPU_GRAPH: 1e-3})
+    state.apply(e.ArmStatus(run="r", arm=GPU_GRAPH.id, status="ok", device="CPU:0"))
+    arm = arm_of(summarise(state), GPU_GRAPH)
+    assert (arm.device, arm.requested_device) == ("CPU:0", "GPU:0")
+    assert [(f.code, f.message) for f in arm.flags] == [
+        ("other-device", "asked for GPU:0, computed on CPU:0")
+    ]
+
+
+def test_a_sweep() -> None:
+    costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, GPU_COPIED: lambda x: 3e-4 + 1e-9 * x}
+    state = measure(begun([GRAPH, GPU_COPIED], sizes=SIZES, samples=1_000), costs)
+    failed(state, GPU_COPIED, "out of memory", point=4)
+    state.apply(e.Flag(run="r", code="outliers", message="2 of 20", arm=GRAPH.id, point=3))
+    result = summarise(finish(state))
+    assert result.axis == ("samples",)
+    assert [p.values["samples"] for p in result.points] == list(SIZES)
+    assert [a.status for a in result.points[4].arms] == ["ok", "failed"]
+    assert result.points[4].arms[1].reason == "out of memory"
+    # 1,024 is the nearest point to the scenario's 1,000.
+    assert arm_of(result, GRAPH).median_s == result.points[1].arms[0].median_s
+    assert arm_of(result, GRAPH).flags[0].message == "at samples 16384: 2 of 20"
+    assert result.crossover is not None and result.crossover.status == "beyond"
+    assert result.crossover.a == GPU_COPIED.id
+
+
+def test_points_come_in_the_order_of_the_axis() -> None:
+    state = begun([GRAPH], sizes=(256, 4_096))
+    state.apply(e.PointAdded(run="r", point=e.Point(2, {"samples": 1_024})))
+    result = summarise(measure(state, {GRAPH: lambda x: x * 1e-6}))
+    assert [p.values["samples"] for p in result.points] == [256, 1_024, 4_096]
+
+
+def test_a_point_whose_value_is_the_scenarios_own_still_names_it() -> None:
+    state = begun([GRAPH], sizes=(256, 4_096))
+    state.points[0] = e.Point(0)
+    assert summarise(state).points[0].values == {"samples": 256}
+
+
+def test_crossovers_pair_modes_and_put_the_fastest_first() -> None:
+    costs = {
+        EAGER: lambda x: 5e-3 + 1e-8 * x,
+        GRAPH: lambda x: 1e-4 + 1e-8 * x,
+        GPU_GRAPH: lambda x: 3e-4 + 1e-9 * x,
+        GPU_COPIED: lambda x: 4e-4 + 2e-9 * x,
+        Arm("GPU:0", "eager"): lambda x: 8e-3 + 1e-9 * x,
+    }
+    result = summarise(measure(begun(list(costs), sizes=SIZES), costs))
+    pairs = [frozenset((c.a, c.b)) for c in result.crossovers]
+    assert pairs[0] == {GPU_GRAPH.id, GRAPH.id}
+    assert frozenset((GPU_COPIED.id, GRAPH.id)) in pairs
+    assert len(pairs) == len(set(pairs)) == 3
+    assert result.crossover == result.crossovers[0]
+    assert result.crossover.at == pytest.approx(22_222, rel=0.1)
+
+
+def test_without_a_gpu_the_winners_of_both_ends_are_compared() -> None:
+    costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, XLA: lambda x: 3e-4 + 1e-9 * x, EAGER: lambda x: 1e-2}
+    result = summarise(measure(begun(list(costs), gpu=False, sizes=SIZES), costs))
+    assert result.crossover is not None
+    assert (result.crossover.status, result.crossover.a, result.crossover.b) == ("found", XLA.id, GRAPH.id)
+
+
+def test_two_axes_give_a_crossover_for_each_value_of_the_second() -> None:
+    axes = [Axis("samples", SIZES), Axis("frame_length", (128, 256))]
+    costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, GPU_GRAPH: lambda x: 3e-4 + 1e-9 * x}
+    result = summarise(measure(begun(list(costs), axes=axes), costs))
+    assert [c.where for c in result.crossovers] == [{"frame_length": 128}, {"frame_length": 256}]
+    assert result.axis == ("samples", "frame_length")
+
+
+def test_hostile_figures_give_a_result_without_nan() -> None:
+    state = begun([GRAPH, XLA, EAGER])
+    for i, seconds in enumerate([0.0, -1e-9, 1e-300, 1e300, 1.0, 1e-3, 0.0, 5e-324]):
+        blocks = tuple(e.Block(arm.id, 0, 1, seconds * (k + 1)) for k, arm in enumerate([GRAPH, XLA, EAGER]))
+        state.apply(e.Round(run="r", index=i, blocks=blocks, elapsed_s=1.0))
+    phases(state, GRAPH, compute=0.0)
+    result = summarise(finish(state))
+    figures = [f for r in result.ratios for f in (r.ratio, *r.ci95)]
+    figures += [a.median_s for a in result.arms if a.median_s is not None]
+    assert all(math.isfinite(f) for f in figures)
+    assert b"null" in msgspec.json.encode(result)

@@ -1,0 +1,263 @@
+"""The answer to a run in a few sentences with numbers, which claim no difference that noise could make."""
+
+from collections.abc import Collection, Sequence
+
+from tuilab.analysis.ratio import RatioEstimate
+from tuilab.analysis.reading import (
+    axes,
+    compare,
+    estimate_at,
+    family_of,
+    has_gpu,
+    headline,
+    measured,
+    name_of,
+    no_gpu_sentence,
+    op_counts,
+    standing,
+    value_at,
+)
+from tuilab.analysis.sweeps import crossovers, series_of
+from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
+from tuilab.model.quantity import interval, seconds
+from tuilab.model.result import Crossover
+from tuilab.model.run import ArmState, RunState
+from tuilab.model.text import clean
+
+ALIKE = 1.1
+COPYING = 0.2
+MOST_NAMED = 3
+REASON_LENGTH = 160
+
+
+def answer(state: RunState, crossed: Sequence[Crossover] | None = None) -> str:
+    """What a run has shown so far, in plain text. crossed: its crossovers, where they are known already."""
+    if state.scenario is None:
+        return ""
+    point = headline(state)
+    arms = measured(state, point)
+    crossed = crossovers(state) if crossed is None else crossed
+    parts = [_ending(state), "" if has_gpu(state) or state.machine is None else no_gpu_sentence(state)]
+    if arms:
+        # Of a sweep with a second axis the first series stands for all; the others are in the result.
+        parts += [c.sentence for c in crossed[:1] if c.status != "unknown" or not state.running]
+        parts += _figures(state, arms, point)
+        parts += [_span(state)] if not crossed else []
+        parts.append(_failures(state, point))
+    else:
+        parts += _nothing(state, point)
+    return " ".join(part for part in parts if part)
+
+
+def timing(arm: ArmState, point: int) -> str:
+    """`0.48 ms [0.47 0.50]`, or without the interval where there is none."""
+    found = estimate_at(arm, point)
+    if found is None:
+        return "not timed"
+    figure = seconds(found.median, found.half_width)
+    return figure if found.interval is None else f"{figure} {interval(*found.interval, found.median)}"
+
+
+def slower(found: RatioEstimate) -> str:
+    """`1.27 ×` with the digits that its interval allows."""
+    half = (found.high - found.low) / 2 if found.high is not None and found.low is not None else None
+    return times(found.ratio, half)
+
+
+def short(text: str) -> str:
+    """A reason from outside as part of a sentence: one line, cut, without its full stop."""
+    return clean(text, REASON_LENGTH).strip().rstrip(".")
+
+
+def _ending(state: RunState) -> str:
+    after = f"after {plural(state.rounds, 'round')}" if state.rounds else "before the first round"
+    if state.status == "cancelled":
+        return f"Stopped {after}."
+    if state.status == "failed":
+        reason = short(state.message)
+        return f"The run failed {after}: {reason}." if reason else f"The run failed {after}."
+    return ""
+
+
+def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
+    """The fastest arm or arms, and the one that a reader will ask about next."""
+    place = _place(state, point)
+    if not has_gpu(state) and not place and (sentence := _graph_against_eager(state, arms, point)):
+        return [sentence]
+    tied = [arms[0], *(arm for arm in arms[1:] if not _differs(arm, arms[0], point))]
+    lead = _lead(state, arms, tied, point)
+    lead = place + lead if place else lead
+    return [lead, *([_next(arms, tied, point)] if len(tied) < len(arms) else [])]
+
+
+def _place(state: RunState, point: int) -> str:
+    """`At 256 samples ` in a sweep, else nothing."""
+    found = next((p for p in state.points if p.index == point), None)
+    if found is None or not axes(state):
+        return ""
+    words = []
+    for name in axes(state):
+        value = value_at(state, found, name)
+        words.append(on_axis(name, size(value) if type(value) is int else str(value)))
+    return f"At {listed(words)} "
+
+
+def _span(state: RunState) -> str:
+    """A lone arm's time at the smallest and at the largest size."""
+    for series in series_of(state)[:1]:
+        ends = [row for row in series.arms.items() if row[1]]
+        if len(ends) < 2:
+            break
+        parts = []
+        for place, arms in (ends[0], ends[-1]):
+            parts.append(f"{timing(arms[0], series.points[place])} at {on_axis(series.axis, size(place))}")
+        return f"{ends[0][1][0].label} takes {' and '.join(parts)}."
+    return ""
+
+
+def _differs(arm: ArmState, other: ArmState, point: int) -> bool:
+    found = compare(arm, other, point)
+    return found is not None and found.differs
+
+
+def _lead(state: RunState, arms: list[ArmState], tied: list[ArmState], point: int) -> str:
+    first = name_of(arms[0], point)
+    so_far = "so far " if state.running else ""
+    # A host's name is written as it is.
+    keep = bool(_place(state, point)) or bool(arms[0].arm.host and not so_far)
+    if len(arms) == 1:
+        return _capital(f"{so_far}{first} takes {timing(arms[0], point)}.", keep=keep)
+    if len(tied) == 1:
+        words = f"{so_far}{first} is fastest: {timing(arms[0], point)}."
+        return _capital(words, keep=keep)
+    figures = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in tied[:MOST_NAMED]]
+    if len(tied) > MOST_NAMED:
+        figures.append(f"{len(tied) - MOST_NAMED} more")
+    if not all(_close(arm, arms[0], point) for arm in tied[1:]):
+        verb = "cannot be told apart yet" if state.running else "cannot be told apart within the noise"
+    elif len(tied) == len(arms):
+        verb = "are equal within the noise"
+    else:
+        verb = "are fastest, equal within the noise"
+    return _capital(f"{so_far}{listed(figures)} {verb}.", keep=keep)
+
+
+def _close(arm: ArmState, other: ArmState, point: int) -> bool:
+    """Whether two arms are known to lie within 10 % of each other, so that they may be called equal."""
+    found = compare(arm, other, point)
+    return found is not None and found.interval is not None and within(found.interval, ALIKE)
+
+
+def within(span: tuple[float, float], factor: float) -> bool:
+    """Whether an interval of ratios lies between 1 / factor and factor."""
+    return 1 / factor <= span[0] and span[1] <= factor
+
+
+def _capital(text: str, keep: bool) -> str:
+    return text if keep else text[:1].upper() + text[1:]
+
+
+def _next(arms: list[ArmState], tied: list[ArmState], point: int) -> str:
+    """The fastest arm of the other kind of device, else the runner-up, against the fastest."""
+    behind = [arm for arm in arms if arm not in tied]
+    here = {family_of(arm, point) for arm in tied}
+    arm = next((arm for arm in behind if family_of(arm, point) not in here), behind[0])
+    found = compare(arm, arms[0], point)
+    if found is None:
+        return ""
+    sentence = f"{name_of(arm, point)} {timing(arm, point)}, {slower(found)} slower"
+    share = copying(arm, point)
+    return f"{sentence}; {percent(share)} of it is copying." if share >= COPYING else f"{sentence}."
+
+
+def copying(arm: ArmState, point: int) -> float:
+    """The share (0 … 1) of a call that its copies in and out take; 0 where its phases were not measured."""
+    cell = arm.cells.get(point)
+    phases = cell.phases if cell is not None else None
+    if phases is None or phases.total_s <= 0:
+        return 0.0
+    spent = phases.phases_s.get("copy_in", 0.0) + phases.phases_s.get("copy_out", 0.0)
+    return min(1.0, max(0.0, spent / phases.total_s))
+
+
+def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> str:
+    """What a host without a GPU can still show: what one graph saves against eager execution."""
+    if len({(arm.arm.dtype, arm.arm.variant) for arm in arms}) > 1:
+        return ""
+    eager = next((arm for arm in arms if arm.arm.mode == "eager"), None)
+    graph = next((arm for arm in arms if arm.arm.mode != "eager"), None)
+    found = compare(eager, graph, point) if eager is not None and graph is not None else None
+    if eager is None or graph is None or found is None or found.interval is None:
+        return ""
+    what = "one graph" if graph.arm.mode == "graph" else "one graph compiled by XLA"
+    figures = f"{timing(graph, point)} against {timing(eager, point)}"
+    so_far = "So far on the CPU" if state.running else "On the CPU"
+    if not found.differs:
+        verb = "are equal" if within(found.interval, ALIKE) else "cannot be told apart"
+        return f"{so_far} {what} and eager {verb} within the noise: {figures}."
+    if found.ratio < 1:
+        inverse = compare(graph, eager, point)
+        return f"{so_far} eager is {slower(inverse or found)} faster than {what}: {figures}."
+    sentence = f"{so_far} {what} is {slower(found)} faster than eager: {figures}"
+    return f"{sentence}{_ops(state, eager, graph, point)}"
+
+
+def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
+    """How many ops are left in the graph, and whether a GPU could run them."""
+    before, after = op_counts(eager, point), op_counts(graph, point)
+    many, left = sum(before.values()), sum(after.values())
+    if not after or many <= left:
+        return "."
+    text = f"; of {plural(many, 'op')} dispatched one by one, {left} remain{'s' if left == 1 else ''}."
+    if _has_gpu_kernels(state, graph, after):
+        text += f" All {left} have GPU kernels." if left > 1 else " It has a GPU kernel."
+    return text
+
+
+def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> bool:
+    """Whether the workload looked, and found a GPU kernel for every op of the graph."""
+    facts = {fact.name: fact.value for fact in [*state.facts, *graph.facts]}
+    if facts.get("host-only-ops") == 0:
+        return True
+    return all(facts.get(f"kernel:{op}:{graph.arm.dtype}:GPU") is True for op in ops)
+
+
+def _failures(state: RunState, point: int) -> str:
+    """The arms that raised, or that could not run though a GPU is there."""
+    failed = []
+    for arm in state.arms.values():
+        status, reason = standing(state, arm, point)
+        if status == "failed" or (
+            status == "unavailable" and (has_gpu(state) or arm.arm.device[:3] == "CPU")
+        ):
+            failed.append((arm, status, reason))
+    if not failed:
+        return ""
+    arm, status, reason = failed[0]
+    verb = "failed" if status == "failed" else "cannot run"
+    if len(failed) == 1:
+        return f"{arm.label} {verb}: {short(reason)}." if reason else f"{arm.label} {verb}."
+    named = listed([arm.label for arm, _, _ in failed[:MOST_NAMED]] + ["more"] * (len(failed) > MOST_NAMED))
+    same = len({(status, reason) for _, status, reason in failed}) == 1
+    return f"{named} {verb}: {short(reason)}." if same and reason else f"{named} did not run."
+
+
+def _nothing(state: RunState, point: int) -> list[str]:
+    """No figure: what is going on, or why there is none."""
+    failures = _failures(state, point)
+    if state.running:
+        stage = short(state.progress.stage) if state.progress else "starting"
+        return [f"No figure yet: {stage}.", failures]
+    texts = [short(fact.text) for fact in [*state.facts, *(f for a in state.arms.values() for f in a.facts)]]
+    texts = [text for text in dict.fromkeys(texts) if text]
+    if texts and state.status == "ok":
+        return [f"Nothing was timed; observed: {'; '.join(texts[:MOST_NAMED])}.", failures]
+    if failures:
+        return ["No arm was measured.", failures]
+    reasons = {standing(state, arm, point) for arm in state.arms.values()}
+    if len(reasons) == 1:
+        status, reason = reasons.pop()
+        if status == "unavailable" and state.machine is not None and not has_gpu(state):
+            return ["The run had no arm for the CPU."]
+        return [f"No arm was measured: {short(reason)}."] if reason else ["No arm was measured."]
+    return ["No arm was measured."]

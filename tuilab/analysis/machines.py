@@ -1,0 +1,142 @@
+"""Presets × machines: who is fastest where, and on what the machines disagree."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from tuilab.analysis.words import listed, size
+from tuilab.model.parameters import Value
+from tuilab.model.standing import Standing
+
+MOST_NAMED = 4
+DECIDED = ("confirmed", "refuted")
+Groups = dict[str, list[str]]
+"""An answer → the machines that gave it."""
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """One machine's line under a preset. unlike: the versions in which it differs from most others there."""
+
+    standing: Standing
+    unlike: tuple[str, ...] = ()
+
+
+class PresetRows(msgspec.Struct, frozen=True, kw_only=True):
+    """One preset (with the same parameters) on every machine that measured it.
+
+    differing: parameters in which it differs from the preset's other rows. disagreements: a sentence each.
+    """
+
+    preset: str
+    differing: dict[str, Value]
+    rows: tuple[Row, ...]
+    disagreements: tuple[str, ...]
+
+
+def compared(standings: Iterable[Standing]) -> list[PresetRows]:
+    """Every preset by name, its machines by name; like is held against like only."""
+    groups: dict[str, dict[str, list[Standing]]] = {}
+    for standing in standings:
+        groups.setdefault(standing.preset, {}).setdefault(standing.parameters, []).append(standing)
+    out = []
+    for preset, by_parameters in sorted(groups.items()):
+        values = {text: msgspec.json.decode(text, type=dict[str, Value]) for text in by_parameters}
+        for text, own in sorted(by_parameters.items(), key=lambda item: -len(item[1])):
+            own.sort(key=_machine)
+            differing = _differing(values[text], list(values.values()))
+            found = tuple(disagreements(own))
+            out.append(PresetRows(preset=preset, differing=differing, rows=_rows(own), disagreements=found))
+    return out
+
+
+def _machine(standing: Standing) -> str:
+    return standing.machine
+
+
+def _differing(parameters: dict[str, Value], every: Sequence[dict[str, Value]]) -> dict[str, Value]:
+    return {n: value for n, value in parameters.items() if any(other.get(n) != value for other in every)}
+
+
+def _rows(standings: Sequence[Standing]) -> tuple[Row, ...]:
+    tensorflow, python = _most(s.tensorflow for s in standings), _most(s.python for s in standings)
+    return tuple(
+        Row(s, ())
+        if s.tensorflow == tensorflow and s.python == python
+        else Row(s, _unlike(s, tensorflow, python))
+        for s in standings
+    )
+
+
+def _unlike(standing: Standing, tensorflow: str, python: str) -> tuple[str, ...]:
+    pairs = (("TensorFlow", standing.tensorflow, tensorflow), ("Python", standing.python, python))
+    return tuple(f"{word} {own}" for word, own, usual in pairs if own != usual)
+
+
+def _most(values: Iterable[str]) -> str:
+    """The commonest; of equally common ones the largest."""
+    counted = Counter(values)
+    return max(counted, key=lambda value: (counted[value], value))
+
+
+def disagreements(standings: Sequence[Standing]) -> list[str]:
+    """On what machines that measured the same disagree: the faster device, a verdict, a crossover."""
+    out = []
+    kinds = _groups((s.kind, s.machine) for s in standings if s.on_cpu and s.on_gpu)
+    if len(kinds) > 1:
+        out.append("the faster device: " + _named(kinds))
+    for claims in sorted({s.claims for s in standings if s.claims}):
+        own = [s for s in standings if s.claims == claims]
+        for index in range(max(len(s.verdicts) for s in own)):
+            given = [(s.verdicts[index], s.machine) for s in own if index < len(s.verdicts)]
+            words = _groups((word, machine) for word, machine in given if word in DECIDED)
+            if len(words) > 1:
+                out.append(f"claim {index + 1}: " + _named(words))
+    return out + _crossings(standings)
+
+
+def _crossings(standings: Sequence[Standing]) -> list[str]:
+    """Crossovers whose intervals have no size in common, and those that only some machines have."""
+    known = [(s.crossed, s.machine) for s in standings if s.crossed and s.crossed.status != "unknown"]
+    found = [(c, machine) for c, machine in known if c.at is not None]
+    if not found:
+        return []
+    if len(found) < len(known):
+        groups = _groups(("found" if c.at is not None else "none", machine) for c, machine in known)
+        return ["a crossover: " + _named(groups)]
+    low = max(found, key=lambda one: one[0].low or one[0].at or 0.0)
+    high = min(found, key=lambda one: one[0].high or one[0].at or 0.0)
+    if (low[0].low or low[0].at or 0.0) <= (high[0].high or high[0].at or 0.0):
+        return []
+    ends = [f"{size(c.at or 0.0)} on {machine}" for c, machine in (high, low)]
+    return [f"the crossover along {low[0].axis}: from {ends[0]} to {ends[1]}"]
+
+
+def _groups(pairs: Iterable[tuple[str, str]]) -> Groups:
+    out: Groups = {}
+    for answer, machine in pairs:
+        out.setdefault(answer, []).append(machine)
+    return out
+
+
+def _named(groups: Groups) -> str:
+    parts = []
+    for answer, machines in sorted(groups.items(), key=lambda item: -len(item[1])):
+        more = f" and {len(machines) - MOST_NAMED} more" if len(machines) > MOST_NAMED else ""
+        named = ", ".join(machines[:MOST_NAMED]) + more if more else listed(machines)
+        parts.append(f"{answer} on {named}")
+    return "; ".join(parts)
+
+
+def text_of(standing: Standing) -> str:
+    """Everything in it that a person may search for, in lower case."""
+    words = [standing.preset, standing.machine, standing.origin, standing.cpu, *standing.gpus]
+    words += [standing.tensorflow, standing.python, standing.driver, standing.kind, *standing.verdicts]
+    best = standing.best
+    return " ".join([*words, best.label if best else ""]).lower()
+
+
+def search(standings: Sequence[Standing], texts: Sequence[str], words: str) -> list[Standing]:
+    """Those in whose text (as from `text_of`, in the same order) each of the words occurs."""
+    wanted = words.lower().split()
+    return [s for s, text in zip(standings, texts, strict=True) if all(word in text for word in wanted)]

@@ -1,0 +1,104 @@
+"""Where a call's time goes, from timings of its parts: what a copy and an op cost, each phase's share."""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCost:
+    """A copy of n bytes takes latency_s + n / bytes_per_s seconds.
+
+    bytes_per_s: null where the sizes show no cost per byte. misfit: the root mean square of the relative
+    residuals, unitless; much above the timings' noise, a straight line is no good model.
+    """
+
+    latency_s: float
+    bytes_per_s: float | None
+    misfit: float
+
+    def seconds(self, count: float) -> float:
+        """The modelled time of a copy of `count` bytes."""
+        return self.latency_s + (count / self.bytes_per_s if self.bytes_per_s else 0.0)
+
+
+def copy_cost(sizes: Sequence[float], seconds: Sequence[float]) -> CopyCost | None:
+    """Fit α + bytes / β (Hockney 1994) to the times of copies of several sizes; null below two sizes.
+
+    Least squares of the *relative* residuals, since times span decades and noise is a share of each; α and
+    1/β not negative. bytes, seconds; pairs whose time is not positive and finite are left out.
+    """
+    rows = [(x, t) for x, t in zip(sizes, seconds, strict=True) if 0 < t < math.inf and 0 <= x < math.inf]
+    if len({x for x, _ in rows}) < 2:
+        return None
+    # In units of the largest size and time nothing overflows.
+    scale_x, scale_t = max(x for x, _ in rows), max(t for _, t in rows)
+    ones = [scale_t / t for _, t in rows]
+    slopes = [x / scale_x * one for (x, _), one in zip(rows, ones, strict=True)]
+    latency, slope = _least_squares(ones, slopes)
+    errors = [latency * one + slope * each - 1 for one, each in zip(ones, slopes, strict=True)]
+    misfit = math.sqrt(math.fsum(e * e for e in errors) / len(errors))
+    per_s = scale_x / (slope * scale_t) if slope > 0 else None
+    return CopyCost(latency * scale_t, per_s, misfit)
+
+
+def _least_squares(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
+    """The p, q ≥ 0 that minimise Σ (p · first + q · second − 1)²."""
+    aa, bb = (math.fsum(v * v for v in row) for row in (first, second))
+    ab = math.fsum(a * b for a, b in zip(first, second, strict=True))
+    a, b = math.fsum(first), math.fsum(second)
+    determinant = aa * bb - ab * ab
+    if determinant > 0:
+        p, q = (a * bb - b * ab) / determinant, (b * aa - a * ab) / determinant
+        if p >= 0 and q >= 0:
+            return p, q
+    # The optimum lies on an edge: the better of the two fits with one parameter (Lawson & Hanson 1974).
+    return (0.0, b / bb) if bb and b * b / bb > a * a / aa else (a / aa, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class OpCost:
+    """A graph of n ops takes base_s + n · each_s seconds a call."""
+
+    each_s: float
+    base_s: float
+
+
+def op_cost(counts: Sequence[int], seconds: Sequence[float]) -> OpCost | None:
+    """The cost of one more op, from calls of graphs with different numbers of ops; null below two numbers.
+
+    The Theil–Sen line (Sen 1968): median of the slopes of all pairs, then median of what they leave, so that
+    one disturbed timing moves neither. Seconds per call. Assumes that each op costs the same.
+    """
+    rows = [(n, t) for n, t in zip(counts, seconds, strict=True) if math.isfinite(t)]
+    slopes = [(u - t) / (m - n) for (n, t), (m, u) in combinations(rows, 2) if m != n]
+    if not slopes:
+        return None
+    each = statistics.median(slopes)
+    return OpCost(each, statistics.median(t - each * n for n, t in rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The phases of a call as shares of the end-to-end time, and what they leave unexplained.
+
+    residual: total less the sum of the phases, as a share; negative where phases overlap.
+    """
+
+    phases: dict[str, float]
+    residual: float
+
+    def of(self, *names: str) -> float:
+        """The share of several phases together."""
+        return sum(self.phases.get(name, 0.0) for name in names)
+
+
+def shares(phases_s: Mapping[str, float], total_s: float) -> Shares | None:
+    """Each phase over the end-to-end time measured beside it; null where that is not positive. Unitless."""
+    if not 0 < total_s < math.inf or not all(math.isfinite(s) for s in phases_s.values()):
+        return None
+    return Shares(
+        {name: s / total_s for name, s in phases_s.items()}, 1 - math.fsum(phases_s.values()) / total_s
+    )

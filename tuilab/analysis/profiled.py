@@ -1,0 +1,108 @@
+"""What a profile means, in sentences with numbers, and its times by op type.
+
+Thresholds are those of the XProf profiler's overview page: a step is moderately (highly) bound by its input
+from 5 % (20 %) on, by kernel launch from 3 % (15 %) on.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tuilab.analysis.words import percent, times
+from tuilab.model.profile import OpTime, Phase, Profile
+from tuilab.model.quantity import seconds as shown
+
+INPUT_MODERATE, INPUT_HIGH = 0.05, 0.20
+LAUNCH_MODERATE, LAUNCH_HIGH = 0.03, 0.15
+COPY_MODERATE = 0.05
+
+
+@dataclass(frozen=True)
+class TypeTime:
+    """All ops of one type on one device; seconds and busy_s of a call, count in a call."""
+
+    op: str
+    device: str
+    phase: Phase
+    count: float
+    seconds: float
+    busy_s: float
+
+
+def by_type(ops: Sequence[OpTime]) -> list[TypeTime]:
+    """The ops added up by type, device and phase, the longest first."""
+    sums: dict[tuple[str, str, Phase], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for row in ops:
+        total = sums[row.op, row.device, row.phase]
+        for index, part in enumerate((row.count, row.seconds, row.busy_s)):
+            total[index] += part
+    rows = [TypeTime(*key, *total) for key, total in sums.items()]
+    return sorted(rows, key=lambda r: (-r.seconds, -r.busy_s, r.op))
+
+
+def share(profile: Profile, *phases: Phase) -> float:
+    """The share (0 … 1) of a call that these phases take together."""
+    return sum(p.share for p in profile.phases if p.phase in phases)
+
+
+def spent(profile: Profile, *phases: Phase) -> float:
+    """Seconds of a call that these phases take together."""
+    return sum(p.seconds for p in profile.phases if p.phase in phases)
+
+
+def diagnose(profile: Profile) -> tuple[str, ...]:
+    """Sentences, the most telling first; at least one."""
+    found = [*_input(profile), *_overhead(profile), *_copies(profile), *_top(profile)]
+    return tuple(found) or (f"Nothing of TensorFlow ran in the {shown(profile.step_s)} of a call.",)
+
+
+def _input(profile: Profile) -> Iterator[str]:
+    waits = share(profile, "input")
+    if waits < INPUT_MODERATE:
+        return
+    how = "highly" if waits >= INPUT_HIGH else "moderately"
+    told = f"{shown(spent(profile, 'input'))} of {shown(profile.step_s)} wait for input ({percent(waits)}): "
+    told += f"the call is {how} input-bound"
+    beside = [row for row in by_type(profile.ops) if row.phase == "input" and not row.seconds]
+    busy = sum(row.busy_s for row in beside)
+    if busy > 0:
+        at_once = busy / profile.step_s
+        told += f"; the pipeline's ops keep {at_once:.1f} processors at work, {beside[0].op} most of all"
+        if at_once < 1.2:
+            told += ", so it runs one element at a time: parallel calls and prefetching would help"
+    yield told + "."
+
+
+def _overhead(profile: Profile) -> Iterator[str]:
+    around = share(profile, "dispatch", "scheduling", "python")
+    runs = sum(row.count for row in profile.ops if row.phase == "compute")
+    if around < LAUNCH_MODERATE or not runs:
+        return
+    eager = ".eager." in profile.arm
+    what = "dispatch" if eager else "starting the call and its ops"
+    ops = "1 op" if round(runs) == 1 else f"{runs:,.0f} ops"
+    told = f"{percent(around)} of the {'eager ' if eager else ''}time is {what}, for {ops}"
+    computing = spent(profile, "compute")
+    if computing > 0:
+        told += f" that compute for {shown(computing)}"
+    if around >= LAUNCH_HIGH:
+        told += "; one graph would take most of it away" if eager else "; more work in a call would hide it"
+    yield told + "."
+
+
+def _copies(profile: Profile) -> Iterator[str]:
+    copying, computing = spent(profile, "copy"), spent(profile, "compute")
+    if share(profile, "copy") < COPY_MODERATE:
+        return
+    told = f"Copies take {shown(copying)} of {shown(profile.step_s)}"
+    if computing > 0:
+        told += f", {times(copying / computing)} the compute; keep the data on the device"
+    yield told + "."
+
+
+def _top(profile: Profile) -> Iterator[str]:
+    rows = [row for row in by_type(profile.ops) if row.phase == "compute"]
+    if rows and profile.step_s > 0:
+        first = rows[0]
+        of_call = percent(first.seconds / profile.step_s)
+        yield f"{first.op} on {first.device} computes for {shown(first.seconds)} of it ({of_call})."

@@ -1,0 +1,124 @@
+"""How many times as long one arm takes as another."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from tuilab.analysis.autocorrelation import LARGE
+from tuilab.analysis.location import Location, locate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class RatioEstimate:
+    """a's time over b's, with its 95 % interval. Unitless; above 1, a is the slower.
+
+    low, high: null with fewer than two common rounds. n: rounds that both have; where nothing pairs them,
+    those of the arm that has fewer.
+    """
+
+    ratio: float
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """(low, high), null where there is none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the interval leaves out 1, so that one of the two is faster."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+
+def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> RatioEstimate | None:
+    """a against b (seconds per call by round), paired by round; null where no round has both.
+
+    The 10 % trimmed mean of log(a / b) over the common rounds, ± a t interval widened for autocorrelation
+    (`location.locate`), taken back by exp. Pairing removes what slows both arms of a round alike. Assumes log
+    ratios about symmetric around their middle. Rounds where either is not positive and finite are left out.
+    """
+    middle = locate(log_ratios(a_by_round, b_by_round))
+    return None if middle is None else from_location(middle)
+
+
+def unpaired(a: Sequence[float], b: Sequence[float]) -> RatioEstimate | None:
+    """a against b (seconds per call) where nothing pairs their rounds, as on two hosts; null without both.
+
+    The difference of the two trimmed means of logs, with Welch's interval (the errors' squares added, the
+    degrees of freedom by Welch & Satterthwaite): wider than a paired one, since nothing cancels.
+    """
+    one, other = (locate(_logs(samples)) for samples in (a, b))
+    if one is None or other is None:
+        return None
+    n = min(one.n, other.n)
+    if one.error is None or other.error is None:
+        return from_location(Location(one.mean - other.mean, None, 0, n))
+    squares = one.error**2, other.error**2
+    spread = squares[0] ** 2 / one.df + squares[1] ** 2 / other.df
+    df = max(1, int(sum(squares) ** 2 / spread)) if spread else one.df + other.df
+    return from_location(Location(one.mean - other.mean, math.sqrt(sum(squares)), df, n))
+
+
+def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> list[float]:
+    """log(a / b) for each round that both have, in the order of rounds."""
+    pairs = [
+        (a_by_round[index], b_by_round[index]) for index in sorted(a_by_round.keys() & b_by_round.keys())
+    ]
+    return [math.log(a) - math.log(b) for a, b in pairs if 0 < a < math.inf and 0 < b < math.inf]
+
+
+def aligned_log_ratios(
+    a_rounds: Sequence[int], a: Sequence[float], b_rounds: Sequence[int], b: Sequence[float]
+) -> Sequence[float]:
+    """As `log_ratios`, of samples and the round of each; where they are many, without a dictionary of them.
+
+    Of samples of one round the last counts. Rounds ascend.
+    """
+    if min(len(a), len(b)) <= LARGE:
+        return log_ratios(dict(zip(a_rounds, a, strict=True)), dict(zip(b_rounds, b, strict=True)))
+    import numpy as np
+
+    (rounds, one), (others, other) = _last_of_round(a_rounds, a), _last_of_round(b_rounds, b)
+    if not np.array_equal(rounds, others):
+        _, here, there = np.intersect1d(rounds, others, assume_unique=True, return_indices=True)
+        one, other = one[here], other[there]
+    good = (one > 0) & (one < math.inf) & (other > 0) & (other < math.inf)
+    return cast(Sequence[float], np.log(one[good]) - np.log(other[good]))
+
+
+def _last_of_round(rounds: Sequence[int], samples: Sequence[float]) -> "tuple[NDArray[Any], NDArray[Any]]":
+    import numpy as np
+
+    at, values = np.asarray(rounds), np.asarray(samples, dtype=float)
+    last = np.append(at[1:] != at[:-1], True)
+    return (at, values) if last.all() else (at[last], values[last])
+
+
+def _logs(samples: Sequence[float]) -> Sequence[float]:
+    """log of each sample that is positive and finite."""
+    if len(samples) <= LARGE:
+        return [math.log(s) for s in samples if 0 < s < math.inf]
+    import numpy as np
+
+    values = np.asarray(samples, dtype=float)
+    return cast(Sequence[float], np.log(values[(values > 0) & (values < math.inf)]))
+
+
+def from_location(middle: Location) -> RatioEstimate:
+    """The ratio that a mean log ratio stands for."""
+    half = middle.half_width()
+    if half is None:
+        return RatioEstimate(_exp(middle.mean), None, None, middle.n)
+    low, high = _exp(middle.mean - half), _exp(middle.mean + half)
+    return RatioEstimate(_exp(middle.mean), low, high, middle.n)
+
+
+def _exp(log: float) -> float:
+    # JSON has no infinity; a ratio beyond 1e300 is no figure either.
+    return math.exp(max(-690.0, min(690.0, log)))

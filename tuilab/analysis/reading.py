@@ -1,0 +1,174 @@
+"""What a run's state says of an arm at a point: its standing, its device, its figures."""
+
+import math
+from collections.abc import Sequence
+
+from tuilab.analysis.location import locate
+from tuilab.analysis.median import Estimate, estimate, median
+from tuilab.analysis.memory import once
+from tuilab.analysis.ratio import RatioEstimate, aligned_log_ratios, from_location, unpaired
+from tuilab.model.arms import family
+from tuilab.model.events import Node, Point, Status
+from tuilab.model.machine import Machine
+from tuilab.model.parameters import Value
+from tuilab.model.run import ArmState, Cell, RunState
+
+NOT_YET = "not measured yet"
+TOO_LATE = "the run ended before it was measured"
+
+
+def axes(state: RunState) -> tuple[str, ...]:
+    """The names of the parameters that the run sweeps; empty without a sweep."""
+    return tuple(axis.parameter for axis in state.sweep.axes) if state.sweep else ()
+
+
+def value_at(state: RunState, point: Point, parameter: str) -> Value:
+    """A parameter's value at a point: the point's own, else the scenario's; 0 where neither has one."""
+    if parameter in point.values:
+        return point.values[parameter]
+    return state.scenario.parameters.get(parameter, 0) if state.scenario else 0
+
+
+def headline(state: RunState) -> int:
+    """The index of the point that a sweep's arms are summed up at: nearest to the scenario's own values.
+
+    Nearest in ratio, among the points where something was measured if there are any. 0 without a sweep.
+    """
+    if not state.points or state.sweep is None:
+        return 0
+    measured = {index for arm in state.arms.values() for index, cell in arm.cells.items() if cell.samples}
+    candidates = [p for p in state.points if p.index in measured] or state.points
+    return min(candidates, key=lambda p: (_distance(state, p), p.index)).index
+
+
+def _distance(state: RunState, point: Point) -> float:
+    total = 0.0
+    for axis in axes(state):
+        here = value_at(state, point, axis)
+        home = state.scenario.parameters.get(axis, here) if state.scenario else here
+        if isinstance(here, int) and isinstance(home, int) and here > 0 and home > 0:
+            total += abs(math.log(here / home))
+        else:
+            total += here != home
+    return total
+
+
+def standing(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]:
+    """An arm's status at a point, with the reason.
+
+    An arm that has samples and did not fail is `ok`: what was measured stays valid however the run ended.
+    An arm of which nothing is known is `cancelled` once the run is over, and until then too, as "not measured
+    yet".
+    """
+    cell = arm.cells.get(point)
+    if arm.status in ("unavailable", "failed"):
+        return arm.status, arm.reason
+    if cell is not None and cell.status not in (None, "ok"):
+        return cell.status, cell.reason
+    if cell is not None and cell.samples:
+        return "ok", ""
+    if arm.status == "cancelled":
+        return "cancelled", arm.reason or TOO_LATE
+    if arm.status == "ok" and state.status in (None, "ok") and not state.sweep:
+        return "ok", arm.reason
+    return "cancelled", NOT_YET if state.running else TOO_LATE
+
+
+def estimate_at(arm: ArmState, point: int) -> Estimate | None:
+    """The median seconds per call (blocks) and its interval; null where nothing was timed."""
+    cell = arm.cells.get(point)
+    if cell is None or not cell.samples:
+        return None
+    return once(cell, "estimate", lambda: estimate(cell.samples))
+
+
+def latency_at(arm: ArmState, point: int) -> float | None:
+    """The median of the single synchronised calls in seconds; null where none was taken."""
+    cell = arm.cells.get(point)
+    if cell is None or not cell.latencies:
+        return None
+    return once(cell, "latency", lambda: median(cell.latencies))
+
+
+def by_round(arm: ArmState, point: int) -> dict[int, float]:
+    """Seconds per call by round; empty where nothing was timed."""
+    cell = arm.cells.get(point)
+    return dict(zip(cell.rounds, cell.samples, strict=True)) if cell is not None else {}
+
+
+def compare(a: ArmState, b: ArmState, point: int) -> RatioEstimate | None:
+    """How many times as long as b a takes at a point, paired by round; null without a common round."""
+    one, other = a.cells.get(point), b.cells.get(point)
+    if one is None or other is None:
+        return None
+    return once(one, ("ratio", b.arm.id), lambda: _ratio(one, other), other)
+
+
+def _ratio(one: Cell, other: Cell) -> RatioEstimate | None:
+    middle = locate(aligned_log_ratios(one.rounds, one.samples, other.rounds, other.samples))
+    return unpaired(one.samples, other.samples) if middle is None else from_location(middle)
+
+
+def device_of(arm: ArmState, point: int) -> str | None:
+    """The device on which the arm was observed to compute; null where nothing ran."""
+    cell = arm.cells.get(point)
+    return (cell.device if cell is not None else None) or arm.device
+
+
+def family_of(arm: ArmState, point: int) -> str:
+    """`CPU` or `GPU`: of the device observed, else of the one asked for."""
+    return family(device_of(arm, point) or arm.arm.device)
+
+
+def elsewhere(arm: ArmState, point: int) -> bool:
+    """Whether the arm computed on another kind of device than it was asked to."""
+    return family_of(arm, point) != family(arm.arm.device)
+
+
+def name_of(arm: ArmState, point: int) -> str:
+    """The arm's label, and the device where it is not the one that the label makes believe."""
+    return f"{arm.label} (which ran on {device_of(arm, point)})" if elsewhere(arm, point) else arm.label
+
+
+def measured(state: RunState, point: int) -> list[ArmState]:
+    """The arms that stand `ok` at a point with a positive median, the fastest first."""
+    timed: list[tuple[float, int, ArmState]] = []
+    for arm in state.arms.values():
+        found = estimate_at(arm, point)
+        if found is not None and found.median > 0 and standing(state, arm, point)[0] == "ok":
+            timed.append((found.median, len(timed), arm))
+    return [arm for _, _, arm in sorted(timed, key=lambda row: row[:2])]
+
+
+def machines(state: RunState) -> list[Machine]:
+    """The machines that measured, the one where the run began first."""
+    every = [state.machine, *state.machines.values()] if state.machine is not None else []
+    return list({machine: None for machine in every if machine is not None})
+
+
+def has_gpu(state: RunState) -> bool:
+    """Whether TensorFlow listed a GPU on a machine that measured."""
+    return any(machine.gpus for machine in machines(state))
+
+
+def no_gpu_sentence(state: RunState) -> str:
+    """`No GPU is visible (driver missing).`"""
+    reasons = dict.fromkeys(machine.no_gpu.strip().rstrip(".") for machine in machines(state))
+    reason = "; ".join(reason for reason in reasons if reason)
+    return f"No GPU is visible ({reason})." if reason else "No GPU is visible."
+
+
+def op_counts(arm: ArmState, point: int) -> dict[str, int]:
+    """How many ops of each type the arm runs (copies and folded ops not counted); empty if not observed."""
+    counts: dict[str, int] = {}
+    for node in nodes_at(arm, point):
+        if node.kind == "op":
+            counts[node.op] = counts.get(node.op, 0) + node.count
+    return counts
+
+
+def nodes_at(arm: ArmState, point: int) -> Sequence[Node]:
+    """The arm's placement at a point, or at the first point where it was observed."""
+    if point in arm.placement:
+        return arm.placement[point]
+    return arm.placement[min(arm.placement)] if arm.placement else ()

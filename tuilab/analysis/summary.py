@@ -1,0 +1,204 @@
+"""A run's result, computed from its state: the fields of `tuilab run --json`."""
+
+from collections.abc import Sequence
+
+from tuilab.analysis.answer import answer
+from tuilab.analysis.diagnosis import diagnose
+from tuilab.analysis.hosts import by_host, verdicts
+from tuilab.analysis.reading import (
+    axes,
+    compare,
+    device_of,
+    elsewhere,
+    estimate_at,
+    family_of,
+    headline,
+    latency_at,
+    measured,
+    nodes_at,
+    standing,
+    value_at,
+)
+from tuilab.analysis.sweeps import alike, crossovers
+from tuilab.analysis.together import contention
+from tuilab.analysis.words import listed
+from tuilab.model.claims import Claim
+from tuilab.model.events import Fact, Flag, Point
+from tuilab.model.machine import Machine
+from tuilab.model.parameters import Value
+from tuilab.model.result import (
+    SCHEMA,
+    ArmResult,
+    FlagLine,
+    MachineLine,
+    PlacementRow,
+    PointArm,
+    PointResult,
+    Ratio,
+    RunResult,
+    placement_row,
+)
+from tuilab.model.run import ArmState, RunState
+
+
+def summarise(state: RunState, claims: Sequence[Claim] = (), *, placement: bool = True) -> RunResult:
+    """Everything that is known of a run, begun or over, with a verdict for each claim.
+
+    A sweep's arms, ratios and placement are those at the point nearest to the scenario's own values.
+    placement: false leaves its rows out, for a screen that shows those of the state. Raises ValueError where
+    no run has begun.
+    """
+    if state.scenario is None or state.machine is None:
+        raise ValueError("no run has begun, so there is nothing to sum up")
+    point = headline(state)
+    crossed = tuple(found for part in by_host(state).values() for found in crossovers(part))
+    return RunResult(
+        schema=SCHEMA,
+        preset=state.preset,
+        scenario=state.scenario,
+        machine=machine_line(state.machine),
+        arms=tuple(_arm(state, arm, point) for arm in state.arms.values()),
+        ratios=ratios(state, point),
+        claims=verdicts(state, claims),
+        placement=placement_of(state, point) if placement else (),
+        answer=answer(state, crossed),
+        budget=state.budget.name if state.budget else "",
+        status=state.status or "running",
+        message=state.message,
+        run=state.run,
+        at=state.at,
+        elapsed_s=state.elapsed_s,
+        rounds=state.rounds,
+        flags=tuple(dict.fromkeys(FlagLine(flag.code, flag.message) for flag in state.flags)),
+        facts=_facts(state),
+        diagnosis=tuple(found for part in by_host(state).values() for found in diagnose(part)),
+        axis=axes(state),
+        points=_points(state),
+        crossover=crossed[0] if crossed else None,
+        crossovers=crossed,
+        contention=contention(state, point),
+        machines={host: machine_line(machine) for host, machine in state.machines.items()},
+    )
+
+
+def machine_line(machine: Machine) -> MachineLine:
+    """The machine in five fields; a GPU by its description, else by TensorFlow's name for it."""
+    gpus = tuple(gpu.description or gpu.name for gpu in machine.gpus)
+    return MachineLine(
+        host=machine.host, cpu=machine.cpu, gpus=gpus, tensorflow=machine.tensorflow, python=machine.python
+    )
+
+
+def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
+    status, reason = standing(state, arm, point)
+    found, cell = estimate_at(arm, point), arm.cells.get(point)
+    phases = cell.phases if cell is not None else None
+    return ArmResult(
+        id=arm.arm.id,
+        label=arm.label,
+        requested_device=arm.arm.device,
+        device=device_of(arm, point),
+        mode=arm.arm.mode,
+        dtype=arm.arm.dtype,
+        input=arm.arm.input,
+        variant=arm.arm.variant,
+        host=arm.arm.host,
+        status=status,
+        reason=reason,
+        median_s=found.median if found else None,
+        ci95_s=found.interval if found else None,
+        n=found.n if found else 0,
+        latency_s=latency_at(arm, point),
+        first_call_s=cell.first_s if cell else None,
+        second_call_s=cell.second_s if cell else None,
+        phases_s=dict(phases.phases_s) if phases else {},
+        total_s=phases.total_s if phases else None,
+        residual_s=phases.residual_s if phases else None,
+        flags=_flags(state, arm, point),
+    )
+
+
+def _flags(state: RunState, arm: ArmState, point: int) -> tuple[FlagLine, ...]:
+    lines = [FlagLine(flag.code, _located(state, flag, point)) for flag in arm.flags]
+    if elsewhere(arm, point):
+        message = f"asked for {arm.arm.device}, computed on {device_of(arm, point)}"
+        lines.insert(0, FlagLine("other-device", message))
+    return tuple(dict.fromkeys(lines))
+
+
+def _located(state: RunState, flag: Flag, point: int) -> str:
+    """A flag's message, with the place of the sweep where that is not the point of the arm's figures."""
+    place = next((p for p in state.points if p.index == flag.point), None)
+    if place is None or flag.point == point or not axes(state):
+        return flag.message
+    return (
+        f"at {listed([f'{name} {value}' for name, value in _values(state, place).items()])}: {flag.message}"
+    )
+
+
+def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
+    """Each arm against the fastest; then GPU against CPU in the same mode, dtype and variant."""
+    arms = measured(state, point)
+    pairs = [(arm, arms[0]) for arm in arms[1:]]
+    gpus = [arm for arm in arms if family_of(arm, point) == "GPU"]
+    cpus = [arm for arm in arms if family_of(arm, point) == "CPU"]
+    pairs += [(gpu, cpu) for gpu in gpus for cpu in cpus if alike(gpu, cpu)]
+    out: dict[frozenset[str], Ratio] = {}
+    for a, b in pairs:
+        key = frozenset((a.arm.id, b.arm.id))
+        if key in out:
+            continue
+        found = compare(a, b, point)
+        if found is not None and found.interval is not None:
+            out[key] = Ratio(a.arm.id, b.arm.id, found.ratio, found.interval)
+    return tuple(out.values())
+
+
+def placement_of(state: RunState, point: int) -> tuple[PlacementRow, ...]:
+    """Where each arm's ops ran at a point, or at the first where that was observed."""
+    arms = [(arm.arm.id, nodes_at(arm, point)) for arm in state.arms.values()]
+    return tuple(placement_row(arm, node) for arm, nodes in arms for node in nodes)
+
+
+def _values(state: RunState, point: Point) -> dict[str, Value]:
+    return {**{axis: value_at(state, point, axis) for axis in axes(state)}, **point.values}
+
+
+def _points(state: RunState) -> tuple[PointResult, ...]:
+    if state.sweep is None:
+        return ()
+    out = []
+    for point in state.points:
+        arms = []
+        for arm in state.arms.values():
+            status, reason = standing(state, arm, point.index)
+            found = estimate_at(arm, point.index)
+            arms.append(
+                PointArm(
+                    id=arm.arm.id,
+                    median_s=found.median if found else None,
+                    ci95_s=found.interval if found else None,
+                    n=found.n if found else 0,
+                    status=status,
+                    reason=reason,
+                )
+            )
+        out.append(PointResult(_values(state, point), tuple(arms), state.where.get(point.index, "")))
+    names = axes(state)
+    return tuple(sorted(out, key=lambda p: tuple(_order(p.values[name]) for name in names)))
+
+
+def _order(value: Value) -> tuple[float, str]:
+    return (value, "") if isinstance(value, int) else (0.0, str(value))
+
+
+def _facts(state: RunState) -> dict[str, Value | float]:
+    """Facts by name; an arm's as `arm:name`, and at a later point of a sweep as `arm:name@point`."""
+    out: dict[str, Value | float] = {}
+    for fact in [*state.facts, *(fact for arm in state.arms.values() for fact in arm.facts)]:
+        out[_fact_name(fact)] = fact.value
+    return out
+
+
+def _fact_name(fact: Fact) -> str:
+    return (f"{fact.arm}:" if fact.arm else "") + fact.name + (f"@{fact.point}" if fact.point else "")

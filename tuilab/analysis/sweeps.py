@@ -1,0 +1,132 @@
+"""The crossovers of a sweep: which arms to hold against which, and where they cross."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import msgspec
+
+from tuilab.analysis.crossings import Timings
+from tuilab.analysis.crossover import Pair, crossover
+from tuilab.analysis.reading import axes, by_round, estimate_at, family_of, measured, value_at
+from tuilab.analysis.words import listed, on_axis
+from tuilab.model.parameters import Value
+from tuilab.model.result import Crossover
+from tuilab.model.run import ArmState, RunState
+
+
+@dataclass
+class Series:
+    """The points along the first axis: size → index of the point, ascending; and who was measured there.
+
+    fixed: the other axis's value, empty with one axis. arms: size → arms measured there, fastest first.
+    """
+
+    axis: str
+    fixed: dict[str, Value]
+    points: dict[int, int]
+    arms: dict[int, list[ArmState]]
+    _timings: dict[str, Timings] = field(default_factory=dict)
+
+    def timings(self, arm: ArmState) -> Timings:
+        """An arm's seconds per call by size and round, where it was measured."""
+        if arm.arm.id not in self._timings:
+            self._timings[arm.arm.id] = {
+                size: by_round(arm, point)
+                for size, point in self.points.items()
+                if arm.arm.id in self._ids(size)
+            }
+        return self._timings[arm.arm.id]
+
+    def _ids(self, size: int) -> set[str]:
+        return {arm.arm.id for arm in self.arms[size]}
+
+    def everyone(self) -> list[ArmState]:
+        """Every arm measured anywhere in the series, in a stable order."""
+        return list({arm.arm.id: arm for arms in self.arms.values() for arm in arms}.values())
+
+    def best(self, arms: Sequence[ArmState]) -> ArmState | None:
+        """Of these arms the one measured at most sizes; among equals, the fastest on (geometric) average."""
+        wanted = {arm.arm.id for arm in arms}
+        behind: dict[str, list[float]] = {}
+        for size, here in self.arms.items():
+            ours = [arm for arm in here if arm.arm.id in wanted]
+            medians = [_median(arm, self.points[size]) for arm in ours]
+            for arm, median in zip(ours, medians, strict=True):
+                behind.setdefault(arm.arm.id, []).append(math.log(median / medians[0]))
+        ranked = sorted(behind, key=lambda name: (-len(behind[name]), sum(behind[name])))
+        return next((arm for arm in arms if ranked and arm.arm.id == ranked[0]), None)
+
+    def crossover(self, a: ArmState, b: ArmState) -> Crossover:
+        """Where one of two arms overtakes the other."""
+        pair = Pair(a.arm.id, b.arm.id, a.label, b.label, self.axis)
+        found = crossover(self.timings(a), self.timings(b), pair)
+        if not self.fixed:
+            return found
+        where = listed([on_axis(name, str(value)) for name, value in self.fixed.items()])
+        sentence = f"{found.sentence.removesuffix('.')} ({where})."
+        return msgspec.structs.replace(found, where=self.fixed, sentence=sentence)
+
+
+def _median(arm: ArmState, point: int) -> float:
+    found = estimate_at(arm, point)
+    assert found is not None  # arms in a series are measured
+    return found.median
+
+
+def series_of(state: RunState) -> list[Series]:
+    """One series for each value of the second axis; one with a single axis, none without a sweep."""
+    names = axes(state)
+    rows: dict[tuple[Value, ...], dict[int, int]] = {}
+    for point in state.points if names else ():
+        size = value_at(state, point, names[0])
+        if isinstance(size, int) and not isinstance(size, bool):
+            rows.setdefault(tuple(value_at(state, point, name) for name in names[1:]), {})[size] = point.index
+    out = []
+    for key, row in rows.items():
+        points = dict(sorted(row.items()))
+        arms = {size: measured(state, point) for size, point in points.items()}
+        out.append(Series(names[0], dict(zip(names[1:], key, strict=True)), points, arms))
+    return out
+
+
+def crossovers(state: RunState) -> tuple[Crossover, ...]:
+    """The sweep's crossovers, that of the fastest arms first: CPU against GPU where both were measured.
+
+    Then each GPU arm against the CPU arm of the same mode, dtype and variant. With one kind of device, the
+    arm that wins at the smallest size against the one that wins at the largest (or else the runner-up).
+    """
+    out = []
+    for series in series_of(state):
+        pairs = {(a.arm.id, b.arm.id): (a, b) for a, b in _pairs(series)}
+        out += [series.crossover(a, b) for a, b in pairs.values()]
+    return tuple(out)
+
+
+def _pairs(series: Series) -> list[tuple[ArmState, ArmState]]:
+    everyone = series.everyone()
+    point = next(iter(series.points.values()), 0)
+    cpus = [arm for arm in everyone if family_of(arm, point) == "CPU"]
+    gpus = [arm for arm in everyone if family_of(arm, point) == "GPU"]
+    if not gpus or not cpus:
+        return _winners(series)
+    pairs = [(a, b) for a, b in [(series.best(gpus), series.best(cpus))] if a is not None and b is not None]
+    for a, b in product(gpus, cpus):
+        if alike(a, b):
+            pairs.append((a, b))
+    return pairs
+
+
+def alike(a: ArmState, b: ArmState) -> bool:
+    """Whether two arms differ in device and input only."""
+    return (a.arm.mode, a.arm.dtype, a.arm.variant) == (b.arm.mode, b.arm.dtype, b.arm.variant)
+
+
+def _winners(series: Series) -> list[tuple[ArmState, ArmState]]:
+    contested = [arms for arms in series.arms.values() if len(arms) > 1]
+    if not contested:
+        return []
+    first, last = contested[0], contested[-1]
+    other = first[0] if first[0] is not last[0] else last[1]
+    return [(last[0], other)]

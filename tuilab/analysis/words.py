@@ -1,0 +1,53 @@
+"""Ratios, shares, sizes and lists as they stand in a sentence."""
+
+from collections.abc import Sequence
+
+from tuilab.model.quantity import digits_for, significant
+
+_SCALES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def times(ratio: float, half_width: float | None = None) -> str:
+    """`1.27 ×`, with as many digits as ± `half_width` allows, three at most; two decimals near 1."""
+    if abs(ratio - 1) < 0.1:
+        return f"{ratio:.2f} ×"
+    return f"{significant(ratio, min(3, digits_for(ratio, half_width)))} ×"
+
+
+def percent(share: float) -> str:
+    """`0.71` → `71 %`; below 10 % one decimal."""
+    value = 100 * share
+    return f"{value:.0f} %" if abs(value) >= 9.95 or round(value, 1) == round(value) else f"{value:.1f} %"
+
+
+def size(value: float, half_width: float | None = None) -> str:
+    """A place on a sweep's axis: `1,024`, `262 k`; with ± `half_width` no more digits than it allows."""
+    digits = digits_for(value, half_width)
+    if value < (100_000 if half_width is None else 10_000):
+        return f"{value:,.0f}" if half_width is None else significant(value, digits)
+    scale, name = next((scale, name) for scale, name in _SCALES if value >= scale)
+    return f"{significant(value / scale, digits)} {name}"
+
+
+def size_interval(low: float, high: float) -> str:
+    """`[15 k 22 k]`."""
+    return f"[{size(low, (high - low) / 2)} {size(high, (high - low) / 2)}]"
+
+
+def on_axis(axis: str, amount: str, interval: str = "") -> str:
+    """`18 k samples [15 k 22 k]` for an axis named in the plural, else `frame length 512`."""
+    name = axis.replace("_", " ")
+    words = [amount, name] if name.endswith("s") and not name.endswith("ss") else [name, amount]
+    return " ".join(word for word in (*words, interval) if word)
+
+
+def listed(words: Sequence[str], joint: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {joint} {words[-1]}"
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 op`, `80 ops`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
