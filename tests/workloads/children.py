@@ -1,0 +1,13 @@
+"""What the child processes of the tests do."""
+
+import sys
+
+
+def echo(pipe, settings):
+    """Answer each message with itself and the settings; print, which is no answer; leave when told to."""
+    while True:
+        message = pipe.take()
+        print("this goes to the log", flush=True)
+        if message.get("leave"):
+            sys.exit(3)
+        pipe.send({**settings, **message})

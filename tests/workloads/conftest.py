@@ -1,0 +1,88 @@
+"""Workloads built in this process, without a worker: their numbers, not their times, are looked at."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tuilab.model.arms import Arm
+from tuilab.model.events import Event, Fact
+from tuilab.model.parameters import Value, check_values
+from tuilab.worker.build import ArmBuild
+from tuilab.worker.context import Context
+from tuilab.workloads import find
+from tuilab.workloads.base import Case
+
+
+@pytest.fixture(scope="session")
+def tf() -> Any:
+    """TensorFlow with two logical CPUs, so that something can be on another device than the host's."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import tensorflow
+
+    cpu = tensorflow.config.list_physical_devices("CPU")[0]
+    if not tensorflow.config.get_logical_device_configuration(cpu):
+        parts = [tensorflow.config.LogicalDeviceConfiguration() for _ in range(2)]
+        tensorflow.config.set_logical_device_configuration(cpu, parts)
+    return tensorflow
+
+
+class Ears:
+    """A channel that keeps what is said."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def send(self, *events: Event) -> None:
+        self.events += events
+
+
+@dataclass
+class Made:
+    """A built case, and the facts that its build reported."""
+
+    case: Case
+    facts: dict[str, Any]
+    ears: Ears = field(default_factory=Ears)
+
+    def call(self) -> Any:
+        """One call inside the case's scope."""
+        with self.case.scope():
+            return self.case.call()
+
+
+Make = Callable[..., Made]
+
+
+@pytest.fixture
+def make(tf: Any) -> Iterator[Make]:
+    """Build a workload's arm; closed when the test ends."""
+    made: list[Made] = []
+
+    def build(
+        name: str,
+        variant: str = "",
+        mode: str = "graph",
+        *,
+        device: str = "CPU:0",
+        input: str = "resident",
+        **given: Value,
+    ) -> Made:
+        workload = find(name)
+        declaration = workload.declaration
+        values = check_values(declaration.parameters, declaration.constraints, given)
+        dtype = str(values[declaration.dtype]) if declaration.dtype else ""
+        names = [v.name for v in declaration.variants]
+        arm = Arm(device, mode, input, dtype, variant or (names[0] if names else ""))  # type: ignore[arg-type]
+        ears = Ears()
+        context = Context(ears)  # type: ignore[arg-type]
+        context.tf = tf
+        case = workload.build(ArmBuild(context, "run", arm, values))
+        made.append(Made(case, {e.name: e.value for e in ears.events if isinstance(e, Fact)}, ears))
+        return made[-1]
+
+    yield build
+    for each in made:
+        each.case.close()

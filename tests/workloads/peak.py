@@ -1,0 +1,57 @@
+"""How much memory arms really take: run as a program, which prints (declared, seen) bytes for each case."""
+
+import gc
+import json
+import sys
+import threading
+
+import psutil
+import tensorflow as tf
+
+from tuilab.model.arms import Arm
+from tuilab.model.parameters import check_values
+from tuilab.worker.build import ArmBuild
+from tuilab.worker.context import Context
+from tuilab.workloads import find
+
+
+class Nobody:
+    def send(self, *events):
+        pass
+
+
+def peak(name, variant, mode, given):
+    """Bytes declared, and the most resident memory while the arm is built and called twice."""
+    workload = find(name)
+    declaration = workload.declaration
+    values = check_values(declaration.parameters, declaration.constraints, given)
+    context = Context(Nobody())
+    context.tf = tf
+    dtype = str(values[declaration.dtype]) if declaration.dtype else ""
+    process, top, over = psutil.Process(), [0], threading.Event()
+
+    def watch():
+        while not over.wait(0.002):
+            top[0] = max(top[0], process.memory_info().rss)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    case = workload.build(ArmBuild(context, "run", Arm("CPU:0", mode, "resident", dtype, variant), values))
+    with case.scope():
+        for _ in range(2):
+            case.call()
+    over.set()
+    watcher.join()
+    case.close()
+    del case
+    gc.collect()
+    return workload.memory(values), top[0]
+
+
+if __name__ == "__main__":
+    tf.linalg.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
+    start = psutil.Process().memory_info().rss
+    # Freed memory need not go back to the system, so the cases come in the order of their size.
+    for case in json.loads(sys.argv[1]):
+        declared, seen = peak(*case)
+        print(json.dumps([declared, seen - start]), flush=True)

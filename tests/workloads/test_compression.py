@@ -1,0 +1,101 @@
+"""Compression is the inverse of decompression, within the error that it states."""
+
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tuilab.model.arms import MODES
+from tuilab.workloads import _quantise, compression
+
+SMALL = {"elements": 5_000, "block": 64}
+ROUNDED_UP = 5_056
+
+
+@pytest.mark.parametrize("bits", [8, 4, 2])
+@given(data=st.data())
+@settings(max_examples=30, deadline=None)
+def test_packing_loses_nothing(tf, bits, data):
+    shape = (data.draw(st.integers(1, 4)), 8 * data.draw(st.integers(1, 4)))
+    codes = data.draw(arrays(np.uint8, shape, elements=st.integers(0, 2**bits - 1)))
+    packed = _quantise.pack(tf, tf.constant(codes), bits)
+    assert packed.shape == (shape[0], shape[1] * bits // 8)
+    np.testing.assert_array_equal(_quantise.unpack(tf, packed, bits).numpy(), codes)
+
+
+@pytest.mark.parametrize("bits", [8, 4, 2])
+@given(data=st.data())
+@settings(max_examples=30, deadline=None)
+def test_the_error_is_half_a_step_at_most(tf, bits, data):
+    floats = st.floats(-1e6, 1e6, width=32)
+    blocks = data.draw(arrays(np.float32, (3, 16), elements=floats))
+    codes, low, step = _quantise.quantise(tf, tf.constant(blocks), bits)
+    back = _quantise.dequantise(tf, codes, low, step, bits).numpy()
+    rounding = 4 * np.spacing(np.abs(blocks).max(1, keepdims=True)) + 256 * np.finfo(np.float32).tiny
+    assert (np.abs(back - blocks) <= step.numpy() / 2 + rounding).all()
+
+
+@pytest.mark.parametrize("bits", [8, 4, 2])
+def test_a_block_whose_steps_would_be_denormal_comes_back_as_its_smallest_value(tf, bits):
+    tiny = np.finfo(np.float32).tiny
+    spread = np.linspace(0, 0.99 * (2**bits - 1) * tiny, 16, dtype=np.float32)
+    blocks = np.stack([spread, spread - 100 * tiny, np.linspace(0, tiny, 16, dtype=np.float32)])
+    codes, low, step = _quantise.quantise(tf, tf.constant(blocks), bits)
+    assert not codes.numpy().any() and not step.numpy().any()
+    back = _quantise.dequantise(tf, codes, low, step, bits).numpy()
+    np.testing.assert_array_equal(back, np.broadcast_to(blocks.min(1, keepdims=True), back.shape))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("bits", ["8", "4", "2"])
+def test_every_mode_quantises_alike(make, mode, bits):
+    codes, low, step = make("compression", "quantise", mode, **SMALL, bits=bits).call()
+    back = make("compression", "dequantise", mode, **SMALL, bits=bits)
+    values = np.random.default_rng(0).random(ROUNDED_UP, dtype=np.float32).reshape(-1, 64)
+    assert np.abs(back.call().numpy() - values).max() == pytest.approx(back.facts["max-error"], rel=1e-3)
+    assert np.abs(back.call().numpy() - values).max() <= step.numpy().max() * 0.501
+    sent = codes.numpy().nbytes + low.numpy().nbytes + step.numpy().nbytes
+    assert back.facts["ratio"] == pytest.approx(4 * ROUNDED_UP / sent, rel=1e-3)
+    assert back.facts["host-only-ops"] == 0 and back.facts["lossless"] is False
+
+
+@pytest.mark.parametrize("data", ["uniform", "smooth", "sparse"])
+def test_zlib_and_back_is_exact(make, data):
+    packed = make("compression", "zlib", "eager", **SMALL, data=data)
+    values = np.frombuffer(zlib.decompress(packed.call().numpy().tobytes()), np.float32)
+    assert values.size == ROUNDED_UP
+    assert packed.facts["ratio"] == pytest.approx(values.nbytes / packed.case.bytes_out)
+    for mode in ("eager", "graph"):
+        unpacked = make("compression", "decode", mode, **SMALL, data=data)
+        np.testing.assert_array_equal(unpacked.call().numpy(), values)
+        assert unpacked.facts["kernel:DecodeCompressed:string:GPU"] is False
+        assert unpacked.facts["lossless"] is True
+
+
+def test_kinds_of_data_differ_in_what_zlib_makes_of_them(make):
+    ratios = [
+        make("compression", "zlib", "eager", elements=100_000, data=d).facts["ratio"]
+        for d in ("uniform", "sparse", "smooth")
+    ]
+    assert ratios == sorted(ratios) and ratios[0] < 1.5 < ratios[1]
+
+
+def test_its_phases_are_those_of_its_steps(make):
+    made = make("compression", "zlib", "eager", **SMALL)
+    assert made.case.phases is not None
+    assert list(made.case.phases(0.01)) == ["copy_out", "compress", "copy_in"]
+    assert all(seconds > 0 for seconds in made.case.phases(0.01).values())
+
+
+def test_the_examples_functions_are_not_there(make):
+    facts = make("compression", "zlib", "eager", **SMALL).facts
+    assert facts["exists:tf.io.compress"] is False
+    assert facts["exists:tensorflow.python.ops.gen_custom_ops"] is False
+
+
+def test_elements_reach_the_documents_400_megabytes():
+    elements = compression.DECLARATION.parameter("elements")
+    assert elements.low <= 100_000_000 <= elements.high

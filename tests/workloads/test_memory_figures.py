@@ -1,0 +1,27 @@
+"""What a workload says it needs, against what the process takes."""
+
+import json
+import subprocess
+import sys
+
+CASES = [
+    ("compression", "quantise", "eager", {"elements": 20_000_000}),
+    ("input_pipeline", "cached", "graph", {"images": 6_000, "host_cost": 0}),
+    ("stft", "whole", "eager", {"samples": 16_777_216, "frame_step": 128, "filter": True}),
+]
+TENSORFLOW = 150e6
+"""Bytes that TensorFlow takes for itself as it goes: kernels loaded, threads, scratch."""
+
+
+def test_what_is_declared_is_enough_and_no_more_than_three_times_what_is_taken():
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.workloads.peak", json.dumps(CASES)],
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    figures = [json.loads(line) for line in done.stdout.splitlines()]
+    for case, (declared, seen) in zip(CASES, figures, strict=True):
+        assert seen <= declared + TENSORFLOW, case
+        assert declared <= 3 * seen, case

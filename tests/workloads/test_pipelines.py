@@ -1,0 +1,165 @@
+"""Input pipelines: what they deliver, when they work, and what they report."""
+
+import time
+
+import numpy as np
+import pytest
+
+from tuilab.model.parameters import defaults
+from tuilab.workloads import _burn, _feed, _images
+from tuilab.workloads.base import Unavailable
+from tuilab.workloads.input_pipeline import DECLARATION
+
+PLAIN = {"images": 40, "side": 8, "batch": 10, "host_cost": 0, "augment": "none"}
+VARIANTS = [v.name for v in _feed.VARIANTS]
+IN_MEMORY = [v for v in VARIANTS if v != _feed.FROM_MEMORY]
+
+
+def images(pixels="uint8", count=40):
+    rng = np.random.default_rng(0)
+    made = _images._random(_images.Shape(count, 8, pixels), rng, count)
+    return made.astype(np.float32) / 255 if pixels == "uint8" else made
+
+
+@pytest.mark.parametrize("pixels", ["uint8", "float32"])
+@pytest.mark.parametrize("mode", ["eager", "graph"])
+@pytest.mark.parametrize("variant", IN_MEMORY)
+def test_every_variant_delivers_the_same_images_in_order(make, variant, mode, pixels):
+    made = make("input_pipeline", variant, mode, **PLAIN, pixels=pixels)
+    want = np.concatenate([images(pixels)] * 3)
+    with made.case.scope():
+        got = np.concatenate([made.case.call()[0].numpy() for _ in range(4)])
+    # Which images come first depends on how many were drawn before; their order does not.
+    start = next(i for i in range(40) if np.allclose(want[i], got[0], atol=1e-6))
+    np.testing.assert_allclose(got, want[start : start + 40], atol=1e-6)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_record_file_holds_the_same_kind_of_images_and_leaves_nothing_behind(
+    make, variant, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    made = make("input_pipeline", variant, **PLAIN, source="tfrecord")
+    received, labels = made.call()
+    assert received.shape == (10, 8, 8, 3) and received.dtype == "float32"
+    assert 0 <= float(received.numpy().min()) <= float(received.numpy().max()) <= 1
+    assert set(labels.numpy()) <= set(range(10))
+    made.case.close()
+    assert not list(tmp_path.glob("*.tfrecord"))
+
+
+def test_a_record_is_read_as_it_was_written(tf):
+    pixels = images("float32", 1)[0]
+    record = _images._record(tf, pixels.tobytes(), 7)
+    image, label = _images.parse(tf, _images.Shape(1, 8, "float32"), tf.constant(record))
+    np.testing.assert_array_equal(image.numpy(), pixels)
+    assert int(label) == 7
+
+
+def test_reading_from_memory_is_its_own_variant_only_beside_a_file(make):
+    with pytest.raises(Unavailable, match="prefetched"):
+        make("input_pipeline", _feed.FROM_MEMORY, **PLAIN)
+
+
+@pytest.mark.parametrize("variant", IN_MEMORY)
+def test_python_runs_once_and_the_images_come_from_the_host(make, variant):
+    facts = make("input_pipeline", variant, device="CPU:1", **PLAIN).facts
+    assert facts["mapped-python-runs"] == 1
+    assert facts["map-device"] == "CPU"
+
+
+@pytest.mark.parametrize("variant", IN_MEMORY)
+def test_augmentation_changes_images_within_its_bounds(make, variant):
+    values = PLAIN | {"augment": "brightness and flip"}
+    received, _ = make("input_pipeline", variant, **values).call()
+    got, sources = received.numpy(), images()
+    flipped = sources[:, :, ::-1]
+    shifts, swapped = [], 0
+    for image in got:
+        errors = [(np.ptp(image - other), np.mean(image - other), i >= 40)
+                  for i, other in enumerate([*sources, *flipped])]  # fmt: skip
+        spread, shift, was_flipped = min(errors)
+        assert spread < 1e-5, "an image that is no shifted one of the sources"
+        shifts.append(shift)
+        swapped += was_flipped
+    assert max(map(abs, shifts)) <= _feed.BRIGHTNESS + 1e-6
+    assert len({round(float(s), 6) for s in shifts}) > 5, "each image gets its own brightness"
+
+
+@pytest.mark.parametrize("cost_us", [200, 1_000, 5_000])
+def test_the_host_cost_is_near_what_was_asked_and_changes_no_image(tf, cost_us):
+    burn = _burn.burn(tf, cost_us)
+    assert burn.cost_s == pytest.approx(cost_us * 1e-6, rel=0.5)
+    image = tf.random.uniform((4, 4, 3))
+    np.testing.assert_array_equal(tf.function(lambda x: burn.apply(tf, x))(image).numpy(), image.numpy())
+    assert _burn.burn(tf, 0) is None
+
+
+def test_the_host_cost_is_work_that_the_optimiser_does_not_drop(make):
+    values = PLAIN | {"host_cost": 5_000}
+    made = make("input_pipeline", "serial", **values)
+    begun = time.process_time()
+    made.call()
+    spent = time.process_time() - begun
+    assert spent > 0.2 * values["batch"] * made.facts["host-cost-us"] * 1e-6
+
+
+def busy(case, wait_s=0.3, enough=0.0):
+    """Processor seconds spent in the background while nobody draws; waits longer where they are not enough."""
+    with case.scope():
+        case.call()
+        begun, since = time.process_time(), time.monotonic()
+        while True:
+            time.sleep(wait_s)
+            inside = time.process_time() - begun
+            if inside >= enough or time.monotonic() - since > 15.0:
+                break
+    begun = time.process_time()
+    time.sleep(wait_s)
+    return inside, time.process_time() - begun
+
+
+def test_serial_rests_between_calls_and_others_rest_after_a_block(make):
+    values = PLAIN | {"host_cost": 10_000, "batch": 20}
+    serial, _ = busy(make("input_pipeline", "serial", **values).case)
+    for variant in ("as-written", "prefetched", "in-step"):
+        enough = 4 * max(serial, 0.01)
+        ahead, after = busy(make("input_pipeline", variant, **values).case, enough=1.01 * enough)
+        assert ahead > enough, f"{variant} works ahead"
+        assert after < ahead / 3, f"{variant} is quiet once its block is over"
+
+
+def test_the_slider_reaches_the_documents_sizes():
+    images_ = DECLARATION.parameter("images")
+    assert images_.low <= 10_000 <= images_.high
+    values = defaults(DECLARATION.parameters) | {"images": 10_000, "side": 64, "pixels": "float32"}
+    assert _feed.memory(values) > 2 * 491_520_000
+
+
+@pytest.mark.parametrize("mode", ["eager", "graph", "xla"])
+@pytest.mark.parametrize("dtype", ["float32", "mixed_float16", "mixed_bfloat16"])
+def test_a_step_trains(make, mode, dtype):
+    made = make("training", "resident", mode, side=8, batch=16, filters=4, dtype=dtype)
+    losses = [float(made.call()["loss"]) for _ in range(30)]
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("mode", ["eager", "graph", "xla"])
+@pytest.mark.parametrize("variant", ["serial", "cached", "in-step"])
+def test_a_fed_step_trains_and_its_phases_add_up(make, mode, variant):
+    values = PLAIN | {"filters": 4, "augment": "brightness and flip"}
+    made = make("training", variant, mode, **values)
+    assert np.isfinite(float(made.call()["loss"]))
+    with made.case.scope():
+        phases = made.case.phases(0.02)
+    assert set(phases) == {"input_wait", "compute"} and min(phases.values()) > 0
+
+
+def test_a_slow_serial_map_makes_a_step_wait(make):
+    values = PLAIN | {"filters": 4, "host_cost": 5_000}
+    made = make("training", "serial", **values)
+    made.call()
+    with made.case.scope():
+        phases = made.case.phases(0.2)
+    assert phases["input_wait"] > 0.3 * values["batch"] * made.facts["host-cost-us"] * 1e-6
+    assert phases["input_wait"] > 0.5 * sum(phases.values())

@@ -1,0 +1,137 @@
+"""The shipped presets: every example of the documents, and every preset runs on a host without a GPU."""
+
+import uuid
+
+import msgspec
+import pytest
+
+from tests.conftest import fold
+from tuilab import catalogue
+from tuilab.analysis.verdict import judge
+from tuilab.catalogue.load import shipped_folder
+from tuilab.catalogue.plan import scenario
+from tuilab.model.arms import ArmSelection
+from tuilab.model.expand import expand
+from tuilab.model.parameters import check_values
+from tuilab.model.requests import Measure
+from tuilab.model.scenario import Budget, Scenario
+from tuilab.workloads import find
+
+FOUND = catalogue.load(shipped_folder())
+PRESETS = {preset.name: preset for preset in FOUND.presets}
+TOUCH = Budget(name="quick", warm_s=0.0, warm_limit_s=0.05, precision=1.0, rounds=2, limit_s=0.2)
+"""Long enough for every arm to be built and timed twice, too short for a figure."""
+
+OBSERVED = {
+    ("stft-pipeline", 2): "refuted",  # tf.signal.lfilter is not there
+    ("stft-placement", 0): "refuted",  # the size moves nothing
+    ("stft-placement", 1): "refuted",  # every op has a GPU kernel
+    ("python-in-map", 0): "refuted",  # traced once
+    ("gpu-preprocessing", 0): "refuted",  # on the host
+    ("host-op-in-chain", 0): "confirmed",  # an op without a GPU kernel
+    ("float64-matmul", 0): "refuted",  # the kernel is there
+    ("int32-matmul", 0): "confirmed",  # the kernel is missing
+    ("too-large-tensor", 0): "refuted",  # ResourceExhaustedError is no RuntimeError
+    ("host-compression", 1): "confirmed",  # decompression has no GPU kernel
+    ("host-compression", 2): "refuted",  # tf.io.compress is not there
+    ("gpu-compression", 0): "refuted",  # every op has a GPU kernel
+    ("gpu-compression", 2): "refuted",  # gen_custom_ops is not there
+    ("device-memory", 0): "refuted",  # a name, not an object
+    ("device-memory", 1): "refuted",  # current and peak
+    ("parallel-augmentation", 0): "refuted",  # on the host
+    ("tfrecord", 1): "refuted",  # on the host
+}
+"""What needs neither a GPU nor a figure to be judged, by preset and claim."""
+
+TIMED = {
+    ("slow-map", 1),
+    ("gpu-preprocessing", 1),
+    ("tiny-ops", 0),
+    ("contention", 1),
+    ("tfrecord", 0),
+}
+"""What is judged by figures of the CPU."""
+
+
+def test_all_load():
+    assert not FOUND.problems
+    assert len(PRESETS) >= 20
+
+
+def test_every_example_and_some_prose_of_every_document_with_any():
+    pairs = {(p.source.document, p.source.example) for p in PRESETS.values() if p.source}
+    assert pairs >= {(f"00{d}", e) for d in range(5) for e in (1, 2, 3)}
+    assert pairs >= {("000", 0), ("001", 0), ("002", 0), ("004", 0)}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_it_says_what_it_claims_what_is_wrong_and_what_to_do(name):
+    preset = PRESETS[name]
+    assert preset.claims and preset.wrong and preset.advice and preset.summary
+    assert len(preset.title) <= 50
+    assert preset.source is None or preset.source.example == 0 or preset.source.lines
+    assert all(claim.text.endswith(".") for claim in preset.claims)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_it_has_a_cpu_arm_and_modest_defaults(name):
+    preset = PRESETS[name]
+    workload = find(preset.workload)
+    values = scenario(preset).parameters
+    assert workload.memory is not None and workload.memory(values) < 2 * 10**9
+    arms = expand(preset.arms, workload.declaration, values, ("CPU:0",))
+    assert any(arm.device == "CPU:0" for arm in arms)
+
+
+@pytest.mark.real_worker
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_cpu_arm_runs_here_and_no_other_arm_bears_a_figure(worker, name):
+    preset = PRESETS[name]
+    declaration = find(preset.workload).declaration
+    values = scenario(preset)
+    arms = expand(preset.arms, declaration, values.parameters, ("CPU:0",))
+    request = Measure(
+        id=uuid.uuid4().hex,
+        scenario=values,
+        arms=arms,
+        budget=TOUCH,
+        preset=name,
+        sweep=preset.sweep,
+        phases=False,
+        latency=False,
+    )
+    state = fold(worker.measure(request))
+    assert state.status == "ok", state.detail
+    for arm in state.arms.values():
+        cell = arm.cell()
+        if arm.arm.device == "CPU:0":
+            assert arm.status == "ok", f"{arm.label}: {arm.reason}\n{arm.detail}"
+            assert cell.samples and arm.device == "CPU:0"
+        elif not worker.machine.gpus:
+            assert arm.status == "unavailable" and "GPU" in arm.reason
+            assert not cell.samples and arm.device is None
+    for index, claim in enumerate(preset.claims):
+        verdict = judge(claim, state)
+        assert verdict.evidence.endswith(".")
+        if (name, index) in OBSERVED:
+            assert verdict.verdict == OBSERVED[name, index], verdict.evidence
+        elif (name, index) not in TIMED and not worker.machine.gpus:
+            assert verdict.verdict == "untestable" and "No GPU is visible" in verdict.evidence, claim.text
+
+
+def test_a_preset_is_data():
+    text = msgspec.json.encode(PRESETS["stft-small"])
+    assert msgspec.json.decode(text, type=type(PRESETS["stft-small"])) == PRESETS["stft-small"]
+
+
+@pytest.mark.real_worker
+@pytest.mark.parametrize("direction", ["to device", "to host", "both"])
+def test_a_copy_bears_the_name_of_the_device_at_its_other_end(worker, direction):
+    declaration = find("copies").declaration
+    given = {"bytes": 2**20, "pieces": 4, "direction": direction}
+    values = check_values(declaration.parameters, declaration.constraints, given)
+    arms = expand(ArmSelection(devices=("CPU",)), declaration, values, ("CPU:0", "CPU:1"))
+    request = Measure(id=uuid.uuid4().hex, scenario=Scenario("copies", values), arms=arms, budget=TOUCH)
+    state = fold(worker.measure(request))
+    assert {arm.device for arm in state.arms.values()} == {"CPU:0", "CPU:1"}
+    assert all(arm.status == "ok" and arm.device == arm.arm.device for arm in state.arms.values())

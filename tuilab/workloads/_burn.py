@@ -1,0 +1,79 @@
+"""A host cost per element that is real work: inflating zlib blocks, which one thread does and no GPU can.
+
+A sleep inside `Dataset.map` would run once, while the function is traced, and Python code would hold the
+interpreter's lock; this op does neither. Its length is calibrated on this machine and measured again.
+"""
+
+import statistics
+import time
+import zlib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+CHUNK_BYTES = 8 * 2**10
+"""Inflated bytes of one block: small enough that the allocator reuses its memory."""
+PROBES = 25
+TRIES = 4
+CLOSE = 0.03
+
+
+@dataclass(frozen=True)
+class Burn:
+    """Compressed blocks whose inflating costs `cost_s` seconds of one thread, as measured."""
+
+    blocks: Any
+    inflated: Any
+    cost_s: float
+
+    def apply(self, tf: Any, value: Any) -> Any:
+        """`value` unchanged, once the blocks are inflated; for use inside a mapped function."""
+        data = tf.io.decode_compressed(self.blocks, compression_type="ZLIB")
+        # The sum is zero, which the optimiser cannot know: it would drop work whose result is unused.
+        zero = tf.reduce_sum(tf.strings.length(data)) - self.inflated
+        return value + tf.cast(zero, value.dtype)
+
+
+@cache
+def burn(tf: Any, cost_us: int) -> Burn | None:
+    """Blocks that cost `cost_us` microseconds a time; None for no cost."""
+    if cost_us == 0:
+        return None
+    data = _random_text(CHUNK_BYTES)
+    empty = _inflate_s(tf, [data[:1]])
+    per_byte = (_inflate_s(tf, [data] * 16) - empty) / (16 * CHUNK_BYTES)
+    wanted = cost_us * 1e-6
+    length = wanted / per_byte
+    chunks, cost = [data[:1]], 0.0
+    for _ in range(TRIES):
+        whole, rest = divmod(max(1, round(length)), CHUNK_BYTES)
+        chunks = [data] * whole + ([data[:rest]] if rest else [])
+        cost = max(1e-7, _inflate_s(tf, chunks) - empty)
+        if abs(cost / wanted - 1) <= CLOSE:
+            break
+        length *= min(4.0, max(0.25, wanted / cost))
+    with tf.device("/CPU:0"):
+        inflated = tf.constant(sum(map(len, chunks)), tf.int32)
+        return Burn(tf.constant([zlib.compress(chunk, 1) for chunk in chunks]), inflated, cost)
+
+
+def _random_text(length: int) -> bytes:
+    """Bytes of four bits each: they compress by half, so that inflating them has work to do."""
+    import numpy as np
+
+    return np.random.default_rng(0).integers(0, 16, length, np.uint8).tobytes()
+
+
+def _inflate_s(tf: Any, chunks: list[bytes]) -> float:
+    """Seconds of one op that inflates the chunks, called eagerly.
+
+    The lower quartile of 25: what others do on the machine meanwhile can only add to it.
+    """
+    with tf.device("/CPU:0"):
+        blocks = tf.constant([zlib.compress(chunk, 1) for chunk in chunks])
+        times = []
+        for _ in range(PROBES):
+            begun = time.perf_counter()
+            tf.io.decode_compressed(blocks, compression_type="ZLIB")
+            times.append(time.perf_counter() - begun)
+    return statistics.quantiles(times, n=4)[0]

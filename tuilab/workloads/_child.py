@@ -1,0 +1,125 @@
+"""A second TensorFlow process with settings of its own, asked and answered in JSON lines.
+
+Device memory limits hold for a whole process, and a rival for a device must be another process. The child
+ends when its standard input closes, so none is left behind.
+"""
+
+import importlib
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+Message = dict[str, Any]
+POLL_S = 0.2
+END_S = 2.0
+
+
+class Child:
+    """This side: start, ask, close. `target` is `module:function` of what the child does."""
+
+    def __init__(self, target: str, settings: Mapping[str, Any]) -> None:
+        command = [sys.executable, "-m", __name__, target, json.dumps(dict(settings))]
+        # Standard error is shared: what the child's TensorFlow says becomes log lines like the worker's.
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self._rest = b""
+
+    def ask(self, message: Message, waiting: Callable[[], None] = lambda: None) -> Message:
+        """Send, and wait for the answer; `waiting` is called five times a second and may raise."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        try:
+            stdin.write(json.dumps(message).encode() + b"\n")
+        except BrokenPipeError:
+            raise self._ended() from None
+        return self.answer(waiting)
+
+    def answer(self, waiting: Callable[[], None] = lambda: None) -> Message:
+        """The next answer. Raises RuntimeError when the child has ended."""
+        stdout = self._process.stdout
+        assert stdout is not None
+        while b"\n" not in self._rest:
+            if not select.select([stdout], [], [], POLL_S)[0]:
+                waiting()
+                continue
+            got = os.read(stdout.fileno(), 65_536)
+            if not got:
+                raise self._ended()
+            self._rest += got
+        line, _, self._rest = self._rest.partition(b"\n")
+        answer: Message = json.loads(line)
+        return answer
+
+    def _ended(self) -> RuntimeError:
+        return RuntimeError(f"the second process ended with code {self._process.wait()}")
+
+    def close(self) -> None:
+        """End the child: its input closes; if it does not leave by itself it is killed."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class Pipe:
+    """The child's side."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self._read_fd, self._write_fd, self._rest = read_fd, write_fd, b""
+
+    def take(self, wait: bool = True) -> Message | None:
+        """The next message; None when there is none yet and `wait` is false. Ends the process at the end."""
+        while b"\n" not in self._rest:
+            if not wait and not select.select([self._read_fd], [], [], 0)[0]:
+                return None
+            got = os.read(self._read_fd, 65_536)
+            if not got:
+                os._exit(0)
+            self._rest += got
+        line, _, self._rest = self._rest.partition(b"\n")
+        message: Message = json.loads(line)
+        return message
+
+    def send(self, message: Message) -> None:
+        """Answer."""
+        os.write(self._write_fd, json.dumps(message).encode() + b"\n")
+
+
+@contextmanager
+def shared(
+    pool: dict[str, tuple[list[Child], int]], key: str, start: Callable[[], list[Child]]
+) -> Iterator[Any]:
+    """Children that several arms use together: started by the first, closed by the last."""
+    children, users = pool.get(key) or (start(), 0)
+    pool[key] = (children, users + 1)
+    try:
+        yield children
+    finally:
+        children, users = pool[key]
+        if users > 1:
+            pool[key] = (children, users - 1)
+        else:
+            del pool[key]
+            for child in children:
+                child.close()
+
+
+def main() -> None:
+    """Run the target named on the command line with its settings until the input closes."""
+    target, settings = sys.argv[1:]
+    pipe = Pipe(os.dup(0), os.dup(1))
+    os.dup2(2, 1)  # what TensorFlow prints is no answer
+    module, _, name = target.partition(":")
+    getattr(importlib.import_module(module), name)(pipe, json.loads(settings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Synthetic images and labels: in memory, or in a TFRecord file that lives no longer than the run."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tuilab.model.quantity import size
+from tuilab.workloads.base import Build, Unavailable
+
+CHANNELS, LABELS = 3, 10
+PIXEL_BYTES = {"uint8": 1, "float32": 4}
+RECORD_EXTRA = 200
+"""Bytes of a record beside its pixels: names, label and checksums, generously."""
+REPORT_EVERY = 64
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How many images of which kind. Pixels are uint8 0 … 255, or float32 0 … 1."""
+
+    count: int
+    side: int
+    pixels: str
+
+    @property
+    def image(self) -> tuple[int, int, int]:
+        """The shape of one image."""
+        return (self.side, self.side, CHANNELS)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all images."""
+        return self.count * self.side * self.side * CHANNELS * PIXEL_BYTES[self.pixels]
+
+
+_arrays: dict[Shape, tuple[Any, int]] = {}
+_files: dict[Shape, tuple[str, int]] = {}
+
+
+def _random(shape: Shape, rng: Any, count: int) -> Any:
+    import numpy as np
+
+    if shape.pixels == "uint8":
+        return rng.integers(0, 256, (count, *shape.image), dtype=np.uint8)
+    return rng.random((count, *shape.image), dtype=np.float32)
+
+
+@contextmanager
+def in_memory(b: Build, shape: Shape) -> Iterator[tuple[Any, Any]]:
+    """Images and labels as tensors in the host's memory; arms of one run share them."""
+    import numpy as np
+
+    tf = b.tf
+    tensors, users = _arrays.get(shape, (None, 0))
+    if tensors is None:
+        b.progress("making images", 0, shape.count, "images")
+        rng = np.random.default_rng(0)
+        with tf.device(b.host):
+            images = tf.convert_to_tensor(_random(shape, rng, shape.count))
+            tensors = (images, tf.convert_to_tensor(rng.integers(0, LABELS, shape.count, np.int32)))
+    _arrays[shape] = (tensors, users + 1)
+    try:
+        yield tensors
+    finally:
+        tensors, users = _arrays.pop(shape)
+        if users > 1:
+            _arrays[shape] = (tensors, users - 1)
+
+
+@contextmanager
+def in_file(b: Build, shape: Shape) -> Iterator[str]:
+    """The path of a TFRecord file with the images; arms of one run share it."""
+    path, users = _files.get(shape, ("", 0))
+    path = path or _write(b, shape)
+    _files[shape] = (path, users + 1)
+    try:
+        yield path
+    finally:
+        path, users = _files.pop(shape)
+        if users > 1:
+            _files[shape] = (path, users - 1)
+        else:
+            _forget(path)
+
+
+def _write(b: Build, shape: Shape) -> str:
+    """Write the records to a temporary file. Raises Unavailable where the disk is too full for them."""
+    import numpy as np
+
+    need = shape.bytes + shape.count * RECORD_EXTRA
+    free = shutil.disk_usage(tempfile.gettempdir()).free
+    if need > free:
+        raise Unavailable(f"the records need {size(need)} in {tempfile.gettempdir()}; {size(free)} are free")
+    handle, name = tempfile.mkstemp(prefix="tuilab-", suffix=".tfrecord")
+    rng = np.random.default_rng(0)
+    try:
+        with b.tf.io.TFRecordWriter(name) as writer:
+            for index in range(shape.count):
+                if index % REPORT_EVERY == 0:
+                    b.progress("writing records", index, shape.count, "records")
+                pixels = _random(shape, rng, 1).tobytes()
+                writer.write(_record(b.tf, pixels, int(rng.integers(0, LABELS))))
+    except BaseException:
+        os.close(handle)
+        os.unlink(name)
+        raise
+    return _hidden(handle, name)
+
+
+def _hidden(handle: int, name: str) -> str:
+    """Where the system allows it, unlink the file and reach it through its open descriptor.
+
+    A worker that is killed then leaves nothing on the disk.
+    """
+    through = Path(f"/proc/{os.getpid()}/fd/{handle}")
+    if through.exists():
+        os.unlink(name)
+        return str(through)
+    os.close(handle)
+    return name
+
+
+def _forget(path: str) -> None:
+    if path.startswith("/proc/"):
+        os.close(int(Path(path).name))
+    else:
+        Path(path).unlink(missing_ok=True)
+
+
+def _record(tf: Any, pixels: bytes, label: int) -> bytes:
+    train = tf.train
+    features = {
+        "image": train.Feature(bytes_list=train.BytesList(value=[pixels])),
+        "label": train.Feature(int64_list=train.Int64List(value=[label])),
+    }
+    record: bytes = train.Example(features=train.Features(feature=features)).SerializeToString()
+    return record
+
+
+def parse(tf: Any, shape: Shape, record: Any) -> tuple[Any, Any]:
+    """A record's image and label; for use inside a mapped function."""
+    found = tf.io.parse_single_example(
+        record, {"image": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
+    )
+    image = tf.reshape(tf.io.decode_raw(found["image"], shape.pixels), shape.image)
+    return image, tf.cast(found["label"], tf.int32)

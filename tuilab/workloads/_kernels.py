@@ -1,0 +1,88 @@
+"""What this TensorFlow build's kernel registry says, whether or not the device is there."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from tuilab.workloads.base import Build
+
+# The placer takes a kernel of device type DEFAULT on any device.
+ANY_DEVICE = "DEFAULT"
+# Nodes that move or name values and compute nothing.
+PLUMBING = frozenset(
+    ("Placeholder", "Const", "Identity", "IdentityN", "NoOp", "_Arg", "_Retval", "StatefulPartitionedCall")
+) | frozenset(("PartitionedCall", "ReadVariableOp"))
+
+
+@cache
+def _kernels(op: str) -> tuple[tuple[str, tuple[tuple[str, frozenset[int]], ...]], ...]:
+    """(device type, ((attribute, allowed type numbers), …)) of each kernel of `op`."""
+    from tensorflow.python.framework import kernels  # no public way to the registry
+
+    return tuple(
+        (
+            kernel.device_type,
+            tuple((c.name, frozenset(c.allowed_values.list.type)) for c in kernel.constraint),
+        )
+        for kernel in kernels.get_registered_kernels_for_op(op).kernel
+    )
+
+
+def has_gpu_rows() -> bool:
+    """Whether this build's registry knows GPU kernels at all; that of `tensorflow-cpu` does not."""
+    return any(kind == "GPU" for kind, _ in _kernels("MatMul"))
+
+
+def registered(tf: Any, op: str, dtype: str, device: str = "GPU") -> bool:
+    """Whether `device` has a kernel of `op` that takes `dtype` for one of its type attributes."""
+    wanted = tf.as_dtype(dtype).as_datatype_enum
+    return any(
+        kind in (device, ANY_DEVICE) and (not limits or any(wanted in allowed for _, allowed in limits))
+        for kind, limits in _kernels(op)
+    )
+
+
+def report(b: Build, op: str, dtype: str, device: str = "GPU") -> None:
+    """Tell, as the fact `kernel:<op>:<dtype>:<device>`, whether the kernel is there, where that is known."""
+    if device == "GPU" and not has_gpu_rows():
+        return
+    there = registered(b.tf, op, dtype, device)
+    has = "has a" if there else "has no"
+    b.fact(
+        f"kernel:{op}:{dtype}:{device}",
+        there,
+        f"TensorFlow {b.tf.__version__} {has} {device} kernel of {op} for {dtype}, by its kernel registry",
+    )
+
+
+def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs: Any) -> None:
+    """Tell, as the fact `host-only-ops`, how many op types of `function` lack a GPU kernel, and which."""
+    if not has_gpu_rows():
+        return
+    missing = without_kernel(b.tf, function, *inputs)
+    names = ", ".join(missing) if missing else "none"
+    b.fact("host-only-ops", len(missing), f"op types of {what} without a GPU kernel: {names}")
+
+
+def without_kernel(tf: Any, function: Callable[..., Any], *inputs: Any, device: str = "GPU") -> list[str]:
+    """The op types that `function` computes with, for which `device` has no kernel of their dtypes."""
+    graph = tf.function(function).get_concrete_function(*inputs).graph
+    missing = {node.type for node in _nodes(graph) if not _runs_on(node, device)}
+    return sorted(missing - PLUMBING)
+
+
+def _nodes(graph: Any) -> Iterator[Any]:
+    yield from graph.get_operations()
+    for function in getattr(graph, "_functions", {}).values():
+        inner = getattr(function, "graph", None)
+        if inner is not None:
+            yield from _nodes(inner)
+
+
+def _runs_on(node: Any, device: str) -> bool:
+    attributes = node.node_def.attr
+    return any(
+        kind in (device, ANY_DEVICE)
+        and all(name not in attributes or attributes[name].type in allowed for name, allowed in limits)
+        for kind, limits in _kernels(node.type)
+    )

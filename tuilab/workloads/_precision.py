@@ -1,0 +1,52 @@
+"""float32 and TF32 told apart: recent NVIDIA GPUs multiply float32 as TF32 unless they are told not to."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from tuilab.workloads.base import Build, Case, Unavailable
+
+TF32_FROM = (8, 0)
+"""The first compute capability with TF32: Ampere."""
+
+
+def storage(dtype: str) -> str:
+    """The dtype in which values lie in memory: TF32 is a way of multiplying float32."""
+    return "float32" if dtype == "tf32" else dtype
+
+
+def require(b: Build) -> None:
+    """Raise Unavailable where the arm asks for TF32 and its device has none."""
+    if b.arm.dtype != "tf32":
+        return
+    if not b.arm.device.startswith("GPU"):
+        raise Unavailable("TF32 is a way in which NVIDIA GPUs multiply float32; a CPU has none")
+    gpus = b.tf.config.list_physical_devices("GPU")
+    index = min(int(b.arm.device.partition(":")[2]), len(gpus) - 1)
+    capability = b.tf.config.experimental.get_device_details(gpus[index]).get("compute_capability")
+    if capability is not None and tuple(capability) < TF32_FROM:
+        raise Unavailable(f"TF32 needs compute capability 8.0; this GPU has {'.'.join(map(str, capability))}")
+
+
+def precise(b: Build, case: Case) -> Case:
+    """The case with TF32 on for a `tf32` arm, off for every other; the setting is put back after a block."""
+    case.scope = _scoped(b, case.scope)
+    return case
+
+
+def _scoped(
+    b: Build, inner: Callable[[], AbstractContextManager[Any]]
+) -> Callable[[], AbstractContextManager[Any]]:
+    settings, wanted = b.tf.config.experimental, b.arm.dtype == "tf32"
+
+    @contextmanager
+    def scope() -> Iterator[Any]:
+        before = settings.tensor_float_32_execution_enabled()
+        settings.enable_tensor_float_32_execution(wanted)
+        try:
+            with inner() as entered:
+                yield entered
+        finally:
+            settings.enable_tensor_float_32_execution(before)
+
+    return scope

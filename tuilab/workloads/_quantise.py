@@ -1,0 +1,55 @@
+"""Lossy compression from ops that have GPU kernels: block quantisation, its codes packed into bytes.
+
+Each block of values keeps its smallest value and a step; a value is stored as the number of steps above the
+smallest, in 8, 4 or 2 bits. The error of a value is at most half of its block's step, plus rounding.
+TensorFlow flushes denormal numbers to zero, so a block whose step would be one (whose values differ by less
+than 3e-36 in 8 bits, 1.8e-37 in 4, 3.5e-38 in 2) comes back as its smallest value.
+"""
+
+from typing import Any
+
+SIDE_BYTES = 8
+"""Bytes kept for a block beside its codes: smallest value and step, float32 each."""
+
+
+def ratio(block: int, bits: int) -> float:
+    """Bytes in over bytes out, for float32."""
+    return 4 * block / (block * bits / 8 + SIDE_BYTES)
+
+
+def quantise(tf: Any, blocks: Any, bits: int) -> tuple[Any, Any, Any]:
+    """Codes (blocks, block · bits / 8) uint8, and smallest value and step (blocks, 1), of float32 blocks."""
+    low = tf.reduce_min(blocks, 1, keepdims=True)
+    step = (tf.reduce_max(blocks, 1, keepdims=True) - low) / (2**bits - 1)
+    codes = tf.round(tf.math.divide_no_nan(blocks - low, step))
+    return pack(tf, tf.cast(codes, tf.uint8), bits), low, step
+
+
+def dequantise(tf: Any, packed: Any, low: Any, step: Any, bits: int) -> Any:
+    """float32 blocks (blocks, block) from what `quantise` returned."""
+    return tf.cast(unpack(tf, packed, bits), tf.float32) * step + low
+
+
+def pack(tf: Any, codes: Any, bits: int) -> Any:
+    """(blocks, n) codes below 2^bits → (blocks, n · bits / 8) bytes, the first code in the lowest bits."""
+    if bits == 8:
+        return codes
+    per_byte = 8 // bits
+    parts = tf.unstack(tf.reshape(codes, (codes.shape[0], -1, per_byte)), axis=2)
+    packed = parts[0]
+    for index, part in enumerate(parts[1:], 1):
+        shift = tf.constant(index * bits, tf.uint8)
+        packed = tf.bitwise.bitwise_or(packed, tf.bitwise.left_shift(part, shift))
+    return packed
+
+
+def unpack(tf: Any, packed: Any, bits: int) -> Any:
+    """The inverse of `pack`."""
+    if bits == 8:
+        return packed
+    mask = tf.constant(2**bits - 1, tf.uint8)
+    parts = [
+        tf.bitwise.bitwise_and(tf.bitwise.right_shift(packed, tf.constant(shift, tf.uint8)), mask)
+        for shift in range(0, 8, bits)
+    ]
+    return tf.reshape(tf.stack(parts, axis=2), (packed.shape[0], -1))

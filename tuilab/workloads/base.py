@@ -1,0 +1,106 @@
+"""What a workload is made of: a declaration, and the function that, given TensorFlow, builds one arm."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tuilab.model.arms import Arm
+from tuilab.model.parameters import Value
+from tuilab.model.workload import Declaration
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Function = Callable[..., Any]
+
+
+class Unavailable(Exception):
+    """This arm cannot run here, for the reason that the message gives. Not a failure."""
+
+
+@dataclass
+class Case:
+    """One arm, ready to be timed.
+
+    call: one execution, start to end; the engine synchronises the device after it.
+    scope: entered around a block of calls, outside the timed region (the device scope).
+    compute: the call without its copies, returning the tensors on the device; None where the workload
+        has no such part. Its outputs tell which device computed.
+    copy_in, copy_out: the copies alone, given what `compute` takes and returns; None without copies.
+    phases: seconds of each phase of one call, measured by the workload itself over about the given number
+        of seconds, inside `scope`; None where the engine can find them from `compute`, `copy_in` and
+        `copy_out`.
+    device: the device that did the work as the workload observed it, "" to let the engine observe.
+    copies: the call only copies; its device is the end that is not the host, by the workload's word alone.
+    function: the callable whose graph the placement pass looks at, with its arguments.
+    datasets: the tf.data.Datasets that feed the call, so that the placement pass can show their functions.
+    close: frees files, processes and memory.
+    """
+
+    call: Callable[[], Any]
+    scope: Callable[[], AbstractContextManager[Any]] = nullcontext
+    compute: Callable[[], Any] | None = None
+    copy_in: Callable[[], Any] | None = None
+    copy_out: Callable[[Any], Any] | None = None
+    phases: Callable[[float], Mapping[str, float]] | None = None
+    device: str = ""
+    copies: bool = False
+    function: Function | None = None
+    arguments: tuple[Any, ...] = ()
+    datasets: tuple[Any, ...] = ()
+    bytes_in: int = 0
+    bytes_out: int = 0
+    close: Callable[[], None] = field(default=lambda: None)
+
+
+class Build(Protocol):
+    """What the worker hands to a workload's `build`.
+
+    tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`).
+    cold: rotate inputs beyond the last-level cache.
+    """
+
+    tf: Any
+    arm: Arm
+    values: Mapping[str, Value]
+    device: str
+    host: str
+    cold: bool
+
+    def integer(self, name: str) -> int:
+        """A numeric parameter's value."""
+
+    def word(self, name: str) -> str:
+        """A choice's value."""
+
+    def flag(self, name: str) -> bool:
+        """A flag's value."""
+
+    def compiled(self, function: Function) -> Function:
+        """The function in the arm's mode: as it is, as one graph, or compiled by XLA."""
+
+    def tensors(self, function: Function, *inputs: "np.ndarray[Any, Any]") -> Case:
+        """The usual case: a function from tensors to tensors, with its inputs given as host arrays.
+
+        The arm decides the device, the mode, and whether inputs stay on the device or are copied there
+        and results back in each call.
+        """
+
+    def progress(self, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "") -> None:
+        """Say what a long preparation does. Raises the engine's cancellation when a stop was asked for."""
+
+    def fact(self, name: str, value: Value | float, text: str) -> None:
+        """Report something observed beside time, with a sentence that says it."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A declaration and the function that builds an arm of it.
+
+    memory: bytes of host memory that the values will need at the peak, None where that is not known.
+    """
+
+    declaration: Declaration
+    build: Callable[[Build], Case]
+    memory: Callable[[Mapping[str, Value]], int] | None = None

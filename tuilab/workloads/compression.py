@@ -1,0 +1,250 @@
+"""Compression: zlib on the host with the copies it needs, and a lossy kind that a GPU can do by itself."""
+
+import importlib.util
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tuilab.model.parameters import Choice, Integer, LogInteger, Value
+from tuilab.model.workload import Declaration, Variant
+from tuilab.workloads import _kernels, _quantise
+from tuilab.workloads._device import moved, observed
+from tuilab.workloads.base import Build, Case, Unavailable, Workload
+
+ITEM = 4
+PERIOD = 1_000
+"""Values of a period of the smooth data."""
+Steps = Mapping[str, Callable[..., Any]]
+
+DECLARATION = Declaration(
+    name="compression",
+    title="Compression on host and device",
+    summary="float32 values that lie on the device, compressed by zlib on the host or by ops on the device.",
+    unit="compression",
+    parameters=(
+        LogInteger(
+            name="elements",
+            label="elements",
+            help="float32 values, 4 bytes each; rounded up to whole blocks.",
+            default=1_000_000,
+            low=1_024,
+            high=268_435_456,
+            binary=False,
+        ),
+        Choice(
+            name="data",
+            label="data",
+            help="uniform: random in 0 … 1, which zlib hardly shrinks; smooth: a slow wave, ten bits deep; "
+            "sparse: one value in twenty is not zero.",
+            default="uniform",
+            options=("uniform", "smooth", "sparse"),
+        ),
+        Integer(name="level", label="zlib level", help="1 is fast, 9 is small.", default=6, low=1, high=9),
+        Choice(
+            name="bits",
+            label="bits",
+            help="Bits kept of each value by the lossy kind.",
+            default="8",
+            options=("8", "4", "2"),
+        ),
+        LogInteger(
+            name="block",
+            label="block",
+            help="Values that share a smallest value and a step in the lossy kind.",
+            default=64,
+            low=16,
+            high=4_096,
+        ),
+    ),
+    inputs=("resident",),
+    variants=(
+        Variant(
+            "zlib", "Lossless: copied to the host, zlib there, the result copied back.", modes=("eager",)
+        ),
+        Variant(
+            "decode",
+            "Lossless: zlib data inflated by tf.io.decode_compressed on the host, copied to the device.",
+            modes=("eager", "graph"),
+        ),
+        Variant("quantise", "Lossy: block quantisation and bit packing by ops on the device."),
+        Variant("dequantise", "Lossy: the way back from there, on the device."),
+    ),
+    axis="elements",
+)
+
+
+def memory(values: Mapping[str, Value]) -> int:
+    """Bytes at the peak: the values drawn and as a tensor, zlib's output, codes and their floats."""
+    return 4 * ITEM * int(values["elements"])
+
+
+def build(b: Build) -> Case:
+    """One compression, or one decompression, of `elements` float32 values."""
+    values = _values(b)
+    make: Callable[[Build, Any], Case] = {
+        "zlib": _zlib,
+        "decode": _decode,
+        "quantise": _quantised,
+        "dequantise": _dequantised,
+    }[b.arm.variant]
+    case = make(b, values)
+    case.device = observed(b.tf, b.device)
+    return case
+
+
+def _values(b: Build) -> Any:
+    """The data, shaped (blocks, block)."""
+    import numpy as np
+
+    block = b.integer("block")
+    count = -(-b.integer("elements") // block) * block
+    rng = np.random.default_rng(0)
+    match b.word("data"):
+        case "uniform":
+            values = rng.random(count, dtype=np.float32)
+        case "smooth":
+            wave = np.sin(np.arange(count, dtype=np.float32) * np.float32(2 * np.pi / PERIOD))
+            # Rounding to 1/1024 leaves the low bits zero, as in measured data.
+            values = np.round(wave * 1_024) / np.float32(1_024)
+        case _:
+            values = rng.random(count, dtype=np.float32)
+            values[rng.random(count, dtype=np.float32) > 0.05] = 0
+    return values.reshape(-1, block)
+
+
+def _resident(b: Build, array: Any) -> Any:
+    with b.tf.device(b.device):
+        return b.tf.identity(b.tf.convert_to_tensor(array))
+
+
+def _zlib(b: Build, values: Any) -> Case:
+    import numpy as np
+
+    if b.arm.mode != "eager":
+        raise Unavailable("zlib is a call of the host's library, not an op of a graph")
+    level, resident = b.integer("level"), _resident(b, values)
+    bytes_in = values.nbytes
+
+    def to_host() -> Any:
+        # Not `resident.numpy()`: the runtime would keep that copy and hand it out in the next call.
+        return np.ascontiguousarray(moved(b.tf, resident, b.host).numpy())
+
+    def to_device(data: bytes) -> Any:
+        return _resident(b, np.frombuffer(data, np.uint8))
+
+    def call() -> Any:
+        return to_device(zlib.compress(to_host(), level))
+
+    packed = len(zlib.compress(values, level))
+    _report(b, bytes_in, packed, 0.0, 0.0)
+    _report_apis(b)
+    steps: Steps = {"copy_out": to_host, "compress": lambda a: zlib.compress(a, level), "copy_in": to_device}
+    return Case(
+        call=call,
+        scope=lambda: b.tf.device(b.device),
+        phases=lambda seconds: _steps(b, steps, seconds),
+        bytes_in=bytes_in,
+        bytes_out=packed,
+    )
+
+
+def _decode(b: Build, values: Any) -> Case:
+    tf = b.tf
+    data = zlib.compress(values, b.integer("level"))
+    with tf.device(b.host):
+        blob = tf.constant(data)
+
+    def inflate(compressed: Any) -> Any:
+        with tf.device(b.host):
+            return tf.io.decode_raw(tf.io.decode_compressed(compressed, "ZLIB"), tf.float32)
+
+    def copy_in(inflated: Any) -> Any:
+        with tf.device(b.device):
+            return tf.identity(inflated)
+
+    whole = b.compiled(lambda compressed: copy_in(inflate(compressed)))
+    _report(b, values.nbytes, len(data), 0.0, 0.0)
+    _report_apis(b)
+    steps: Steps = {"decompress": lambda: inflate(blob), "copy_in": copy_in}
+    return Case(
+        call=lambda: whole(blob),
+        phases=lambda seconds: _steps(b, steps, seconds),
+        function=whole,
+        arguments=(blob,),
+        bytes_in=len(data),
+        bytes_out=values.nbytes,
+    )
+
+
+def _quantised(b: Build, values: Any) -> Case:
+    tf, bits = b.tf, int(b.word("bits"))
+    _report_loss(b, values, bits)
+    return b.tensors(lambda blocks: _quantise.quantise(tf, blocks, bits), values)
+
+
+def _dequantised(b: Build, values: Any) -> Case:
+    tf, bits = b.tf, int(b.word("bits"))
+    with tf.device(b.host):
+        parts = [part.numpy() for part in _quantise.quantise(tf, tf.constant(values), bits)]
+    _report_loss(b, values, bits)
+    return b.tensors(lambda codes, low, step: _quantise.dequantise(tf, codes, low, step, bits), *parts)
+
+
+def _steps(b: Build, steps: Steps, seconds: float) -> dict[str, float]:
+    """Mean seconds of each step, one handing its result to the next, the device idle between them."""
+    sync, now = b.tf.test.experimental.sync_devices, time.perf_counter
+    spent, rounds, begun = dict.fromkeys(steps, 0.0), 0, now()
+    with b.tf.device(b.device):
+        while rounds == 0 or now() - begun < seconds:
+            handed: tuple[Any, ...] = ()
+            for name, step in steps.items():
+                sync()
+                start = now()
+                handed = (step(*handed),)
+                sync()
+                spent[name] += now() - start
+            rounds += 1
+    return {name: total / rounds for name, total in spent.items()}
+
+
+def _report(b: Build, bytes_in: int, bytes_out: int, largest: float, rms: float) -> None:
+    ratio, lossless = bytes_in / bytes_out, largest == 0.0
+    kind = "lossless" if lossless else "lossy"
+    b.fact(
+        "ratio", ratio, f"{b.arm.variant}: {bytes_in:,} bytes became {bytes_out:,}, {ratio:.2f} to 1, {kind}"
+    )
+    b.fact("lossless", lossless, f"{b.arm.variant} is {kind}")
+    b.fact("max-error", largest, f"{b.arm.variant}: the largest error of a value is {largest:.2g}")
+    b.fact("rms-error", rms, f"{b.arm.variant}: the root of the mean squared error is {rms:.2g}")
+
+
+def _report_loss(b: Build, values: Any, bits: int) -> None:
+    """Ratio and error of a round trip, over the first blocks; and which of its ops lack a GPU kernel."""
+    import numpy as np
+
+    tf, some = b.tf, values[: max(1, 2**20 // values.shape[1])]
+    with tf.device(b.host):
+        parts = _quantise.quantise(tf, tf.constant(some), bits)
+        back = _quantise.dequantise(tf, *parts, bits).numpy()
+    error = np.abs(back.astype(np.float64) - some)
+    ratio = _quantise.ratio(values.shape[1], bits)
+    rms = float(np.sqrt(np.mean(error**2)))
+    _report(b, values.nbytes, round(values.nbytes / ratio), float(error.max()), rms)
+    spec = tf.TensorSpec((1, values.shape[1]), tf.float32)
+    _kernels.report_host_only(b, "the lossy kind", lambda x: _quantise.quantise(tf, x, bits), spec)
+
+
+def _report_apis(b: Build) -> None:
+    """Whether the functions that the examples call are there, and the kernel of the one that is."""
+    _kernels.report(b, "DecodeCompressed", "string")
+    found = hasattr(b.tf.io, "compress")
+    word = "has" if found else "has no"
+    b.fact("exists:tf.io.compress", found, f"TensorFlow {b.tf.__version__} {word} tf.io.compress")
+    module = "tensorflow.python.ops.gen_custom_ops"
+    found = importlib.util.find_spec(module) is not None
+    word = "has" if found else "has no"
+    b.fact(f"exists:{module}", found, f"TensorFlow {b.tf.__version__} {word} module {module}")
+
+
+WORKLOAD = Workload(DECLARATION, build, memory)

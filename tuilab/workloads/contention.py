@@ -1,0 +1,138 @@
+"""A product alone on its device, and while other processes load the same device."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+from tuilab.model.parameters import Choice, Integer, LogInteger, Value
+from tuilab.model.workload import Declaration, Variant
+from tuilab.workloads._child import Child, Pipe, shared
+from tuilab.workloads._device import observed, short
+from tuilab.workloads._precision import precise
+from tuilab.workloads.base import Build, Case, Unavailable, Workload
+
+ITEM_BYTES = {"float32": 4, "float16": 2, "float64": 8}
+PROCESS_BYTES = 700_000_000
+"""Resident memory of a process that has imported TensorFlow and run a product."""
+
+DECLARATION = Declaration(
+    name="contention",
+    title="A device shared with others",
+    summary="A matrix product alone, and while other processes multiply on the same device.",
+    unit="product",
+    parameters=(
+        LogInteger(
+            name="side",
+            label="side",
+            help="The matrices are side × side, the rivals' too.",
+            default=1_024,
+            low=64,
+            high=8_192,
+        ),
+        Integer(
+            name="rivals",
+            label="rivals",
+            help="Processes that load the same device while a block of the shared arm is timed.",
+            default=1,
+            low=1,
+            high=8,
+        ),
+        Choice(
+            name="dtype",
+            label="dtype",
+            help="Precision. float32 products on a GPU are taken without TF32.",
+            default="float32",
+            options=tuple(ITEM_BYTES),
+        ),
+    ),
+    inputs=("resident",),
+    variants=(
+        Variant("alone", "Nobody else loads the device; the rivals wait."),
+        Variant("shared", "The rivals load the device at the same time."),
+    ),
+    axis="side",
+    dtype="dtype",
+)
+
+_rivals: dict[str, tuple[list[Child], int]] = {}
+
+
+def memory(values: Mapping[str, Value]) -> int:
+    """Bytes at the peak: three matrices here and at each rival, and the rivals' own processes."""
+    side, rivals = int(values["side"]), int(values["rivals"])
+    matrices = side * side * (8 + 3 * ITEM_BYTES[str(values["dtype"])])
+    return matrices * (1 + rivals) + PROCESS_BYTES * rivals
+
+
+def build(b: Build) -> Case:
+    """One product of side × side matrices."""
+    import numpy as np
+
+    x = np.random.default_rng(0).standard_normal((b.integer("side"),) * 2).astype(b.arm.dtype)
+    case = precise(b, b.tensors(b.tf.matmul, x, x))
+    return _contended(b, case) if b.arm.variant == "shared" else case
+
+
+def _contended(b: Build, case: Case) -> Case:
+    settings = {"device": b.arm.device, "side": b.integer("side"), "dtype": b.arm.dtype}
+    hold = ExitStack()
+    rivals = hold.enter_context(
+        shared(_rivals, f"{settings} × {b.integer('rivals')}", lambda: _start(b, settings))
+    )
+    inner = case.scope
+
+    @contextmanager
+    def scope() -> Iterator[Any]:
+        for rival in rivals:
+            rival.ask({"load": True})
+        try:
+            with inner() as entered:
+                yield entered
+        finally:
+            for rival in rivals:
+                rival.ask({"load": False})
+
+    case.scope, case.close = scope, hold.close
+    return case
+
+
+def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
+    count = b.integer("rivals")
+    rivals = [Child("tuilab.workloads.contention:rival", settings) for _ in range(count)]
+    try:
+        for index, rival in enumerate(rivals):
+            say = partial(b.progress, "starting rivals", index, count, "processes")
+            device = rival.answer(say)["device"]
+            if device != observed(b.tf, b.device):
+                raise Unavailable(f"a rival process got {device}, not {b.arm.device}")
+    except BaseException:
+        for rival in rivals:
+            rival.close()
+        raise
+    return rivals
+
+
+def rival(pipe: Pipe, settings: Mapping[str, Any]) -> None:
+    """What a rival process does: multiply while told to, wait otherwise."""
+    import tensorflow as tf
+
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+    with tf.device(f"/{settings['device']}"):
+        x = tf.cast(tf.random.normal((settings["side"],) * 2), settings["dtype"])
+        product = tf.matmul(x, x)
+        pipe.send({"device": short(product.backing_device)})
+        loading = False
+        while True:
+            message = pipe.take(wait=not loading)
+            if message is not None:
+                loading = bool(message["load"])
+                tf.matmul(x, x)
+                tf.test.experimental.sync_devices()
+                pipe.send({"load": loading})
+            if loading:
+                tf.matmul(x, x)
+
+
+WORKLOAD = Workload(DECLARATION, build, memory)

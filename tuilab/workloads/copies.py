@@ -1,0 +1,105 @@
+"""Copies between host and device: one block against many pieces of the same bytes."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tuilab.model.arms import family
+from tuilab.model.parameters import AtMost, Choice, LogInteger, Value
+from tuilab.model.workload import Declaration, Variant
+from tuilab.workloads._device import moved, observed
+from tuilab.workloads.base import Build, Case, Workload
+
+TO_DEVICE, TO_HOST, BOTH = "to device", "to host", "both"
+
+DECLARATION = Declaration(
+    name="copies",
+    title="Copies between host and device",
+    summary="The same bytes, as one block or as many pieces. On the CPU: copies within the host's memory.",
+    unit="transfer",
+    parameters=(
+        LogInteger(
+            name="bytes",
+            label="bytes",
+            help="Bytes that one transfer carries in all.",
+            unit="B",
+            default=16 * 2**20,
+            low=4 * 2**10,
+            high=4 * 2**30,
+        ),
+        LogInteger(
+            name="pieces",
+            label="pieces",
+            help="Into how many tensors the bytes are cut; each of them is a copy of its own.",
+            default=256,
+            low=1,
+            high=4_096,
+        ),
+        Choice(
+            name="direction",
+            label="direction",
+            help="Which way the bytes go.",
+            default=TO_DEVICE,
+            options=(TO_DEVICE, TO_HOST, BOTH),
+        ),
+    ),
+    constraints=(AtMost("pieces", "bytes", "a piece has at least one byte"),),
+    modes=("eager", "graph"),
+    inputs=("resident",),
+    variants=(
+        Variant("block", "All bytes in one tensor."),
+        Variant("pieces", "The bytes cut into pieces, one copy each."),
+    ),
+    axis="bytes",
+)
+
+
+def memory(values: Mapping[str, Value]) -> int:
+    """Bytes at the peak: the array, its tensor, and the copies one way and back."""
+    return 4 * int(values["bytes"])
+
+
+def build(b: Build) -> Case:
+    """One transfer of `bytes` bytes, whole or in `pieces`."""
+    import numpy as np
+
+    tf, direction = b.tf, b.word("direction")
+    pieces = b.integer("pieces") if b.arm.variant == "pieces" else 1
+    # Both variants carry the bytes that divide evenly.
+    total = b.integer("bytes") // b.integer("pieces") * b.integer("pieces")
+    piece = np.random.default_rng(0).integers(0, 256, total // pieces, np.uint8)
+    start = b.host if direction != TO_HOST else b.device
+    with tf.device(start):
+        tensors = [tf.identity(tf.convert_to_tensor(piece)) for _ in range(pieces)]
+    b.progress("pieces made", pieces, pieces)
+    copy = b.compiled(_copy(b, direction))
+
+    return Case(
+        call=lambda: copy(*tensors),
+        device=observed(tf, b.device),
+        copies=True,
+        function=copy,
+        arguments=tuple(tensors),
+        bytes_in=total if direction != TO_HOST else 0,
+        bytes_out=total if direction != TO_DEVICE else 0,
+    )
+
+
+def _copy(b: Build, direction: str) -> Callable[..., Any]:
+    tf = b.tf
+    ways = {TO_DEVICE: [b.device], TO_HOST: [b.host], BOTH: [b.device, b.host]}[direction]
+
+    def within_host(*tensors: Any) -> Any:
+        # The identity of a tensor on its own device copies nothing.
+        for _ in ways:
+            tensors = tuple(tf.raw_ops.DeepCopy(x=tensor) for tensor in tensors)
+        return tensors
+
+    def across(*tensors: Any) -> Any:
+        for way in ways:
+            tensors = tuple(moved(tf, tensor, way) for tensor in tensors)
+        return tensors
+
+    return within_host if family(b.arm.device) == "CPU" else across
+
+
+WORKLOAD = Workload(DECLARATION, build, memory)

@@ -1,0 +1,180 @@
+"""Data-parallel training: one batch on one device, and the same batch split over several."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from tuilab.model.arms import family
+from tuilab.model.parameters import Integer, LogInteger, MultipleOf, Value
+from tuilab.model.workload import Declaration, Variant
+from tuilab.workloads import _images
+from tuilab.workloads._device import observed, short
+from tuilab.workloads.base import Build, Case, Unavailable, Workload
+
+SINGLE, MIRRORED = "single", "mirrored"
+PROCESS_BYTES = 200_000_000
+"""What does not grow with the parameters: Keras itself, and the kernels' scratch memory."""
+
+DECLARATION = Declaration(
+    name="data_parallel",
+    title="Data-parallel training",
+    summary="One step of a small network, its batch on one device or split over several.",
+    unit="step",
+    parameters=(
+        LogInteger(
+            name="batch",
+            label="batch",
+            help="Images in one step, over all replicas together.",
+            default=64,
+            low=2,
+            high=8_192,
+        ),
+        Integer(
+            name="replicas",
+            label="replicas",
+            help="Devices that share the batch: the first ones of the arm's kind.",
+            default=2,
+            low=2,
+            high=16,
+        ),
+        LogInteger(name="side", label="side", help="Pixels of an image's side.", default=64, low=8, high=512),
+        LogInteger(
+            name="filters",
+            label="filters",
+            help="Filters of the convolution, 3 × 3 each: the work of a step against its gradients.",
+            default=32,
+            low=4,
+            high=256,
+        ),
+    ),
+    constraints=(MultipleOf("batch", "replicas", "each replica takes an equal share"),),
+    modes=("eager", "graph"),
+    inputs=("resident",),
+    variants=(
+        Variant(SINGLE, "The whole batch on the arm's device."),
+        Variant(MIRRORED, "tf.distribute.MirroredStrategy: a share on each device, gradients summed."),
+    ),
+    axis="batch",
+)
+
+
+def memory(values: Mapping[str, Value]) -> int:
+    """Bytes at the peak: images, the first layer's activations and gradients, a model for each replica."""
+    batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
+    images = 4 * batch * side * side * _images.CHANNELS
+    activations = 4 * batch * side * side * filters
+    dense = 4 * (side // 2) ** 2 * filters * _images.LABELS
+    return 2 * images + 4 * activations + 4 * dense * int(values["replicas"]) + PROCESS_BYTES
+
+
+def build(b: Build) -> Case:
+    """One step of stochastic gradient descent on the same batch, resident on the devices that share it."""
+    return _mirrored(b) if b.arm.variant == MIRRORED else _single(b)
+
+
+def _single(b: Build) -> Case:
+    tf = b.tf
+    with tf.device(b.device):
+        network = Network(b)
+        batch = tuple(tf.identity(tf.convert_to_tensor(part)) for part in _batch(b))
+    step = b.compiled(network.step)
+    return Case(
+        call=lambda: step(*batch),
+        scope=lambda: tf.device(b.device),
+        device=observed(tf, b.device),
+        function=step,
+        arguments=batch,
+    )
+
+
+def _mirrored(b: Build) -> Case:
+    tf, devices = b.tf, _devices(b)
+    strategy = _strategy(tf, tuple(devices))
+    with strategy.scope():
+        network = Network(b)
+    shares = [_shared(tf, strategy, devices, part) for part in _batch(b)]
+
+    def step() -> Any:
+        losses = strategy.run(network.step, args=tuple(shares))
+        return strategy.reduce(tf.distribute.ReduceOp.SUM, losses, axis=None)
+
+    compiled = b.compiled(step)
+    where = [short(share.backing_device) for share in strategy.experimental_local_results(shares[0])]
+    b.fact("replica-devices", ", ".join(where), f"The batch is shared by {', '.join(where)}.")
+    return Case(call=compiled, device=where[0], function=compiled)
+
+
+@cache
+def _strategy(tf: Any, devices: tuple[str, ...]) -> Any:
+    """One for the process: each numbers its collective ops from the start, and equal numbers would meet."""
+    return tf.distribute.MirroredStrategy([f"/{device}" for device in devices])
+
+
+def _devices(b: Build) -> list[str]:
+    """The devices that share the batch. Raises Unavailable where there are too few of them."""
+    kind, count = family(b.arm.device), b.integer("replicas")
+    names = [short(d.name) for d in b.tf.config.list_logical_devices(kind)]
+    if b.arm.device != f"{kind}:0":
+        raise Unavailable(f"the replicas begin at {kind}:0, so they are measured as its arm")
+    if len(names) < count:
+        raise Unavailable(f"{count} replicas need as many {kind} devices; TensorFlow lists {len(names)}")
+    return names[:count]
+
+
+def _shared(tf: Any, strategy: Any, devices: list[str], values: Any) -> Any:
+    """An array split into equal shares, one on each replica's device."""
+    import numpy as np
+
+    parts = np.split(values, len(devices))
+
+    def share(context: Any) -> Any:
+        number = context.replica_id_in_sync_group
+        with tf.device(f"/{devices[number]}"):
+            return tf.identity(tf.convert_to_tensor(parts[number]))
+
+    return strategy.experimental_distribute_values_from_function(share)
+
+
+def _batch(b: Build) -> tuple[Any, Any]:
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    count, side = b.integer("batch"), b.integer("side")
+    images = rng.random((count, side, side, _images.CHANNELS), dtype=np.float32)
+    return images, rng.integers(0, _images.LABELS, count, np.int32)
+
+
+class Network:
+    """A convolution, pooling, ten classes; its variables exist on every device of the scope it is made in."""
+
+    def __init__(self, b: Build) -> None:
+        tf, keras = b.tf, b.tf.keras
+        self._tf, self._batch, side = tf, b.integer("batch"), b.integer("side")
+        # The same start on every device and in every variant.
+        keras.utils.set_random_seed(0)
+        self.model = keras.Sequential(
+            [
+                keras.Input((side, side, _images.CHANNELS)),
+                keras.layers.Conv2D(b.integer("filters"), 3, activation="relu"),
+                keras.layers.MaxPooling2D(2),
+                keras.layers.Flatten(),
+                keras.layers.Dense(_images.LABELS),
+            ]
+        )
+        self._optimizer = keras.optimizers.SGD(0.01)
+        self._optimizer.build(self.model.trainable_variables)
+        self._losses: Callable[..., Any] = keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, reduction=None
+        )
+
+    def step(self, images: Any, labels: Any) -> Any:
+        """The share's part of the batch's mean loss, after one descent along the gradient of the whole."""
+        with self._tf.GradientTape() as tape:
+            # Over the whole batch's size: the shares' gradients then add up to those of one device.
+            loss = self._tf.reduce_sum(self._losses(labels, self.model(images, training=True))) / self._batch
+        variables = self.model.trainable_variables
+        self._optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+        return loss
+
+
+WORKLOAD = Workload(DECLARATION, build, memory)

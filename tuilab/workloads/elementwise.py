@@ -1,0 +1,114 @@
+"""Chains of small ops: what one op costs when there is little to compute."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tuilab.model.parameters import Choice, LogInteger, Value
+from tuilab.model.workload import Declaration, Variant
+from tuilab.workloads._precision import precise
+from tuilab.workloads.base import Build, Case, Workload
+
+ITEM_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
+UNROLLED = 1_000
+"""Ops laid out one after another in a graph; a longer chain loops over such a piece."""
+
+DECLARATION = Declaration(
+    name="elementwise",
+    title="Chains of small ops",
+    summary="Ops on a small square matrix, each waiting for the one before it.",
+    unit="chain",
+    parameters=(
+        LogInteger(
+            name="side",
+            label="side",
+            help="The matrices are side × side. The larger they are, the less the cost of launching shows.",
+            default=10,
+            low=1,
+            high=8_192,
+        ),
+        LogInteger(
+            name="ops",
+            label="ops",
+            help="Ops in one call. The time of a call divided by this is the cost of one op.",
+            default=100,
+            low=1,
+            high=1_000_000,
+            binary=False,
+        ),
+        Choice(
+            name="dtype",
+            label="dtype",
+            help="Precision. float32 products on a GPU are taken without TF32.",
+            default="float32",
+            options=tuple(ITEM_BYTES),
+        ),
+    ),
+    inputs=("resident",),
+    variants=(
+        Variant(
+            "add-multiply",
+            "Sums and products in turn, element by element. TensorFlow would merge a graph of sums alone "
+            "into one AddN, which is no longer the chain.",
+        ),
+        Variant("matmul", "Matrix products."),
+    ),
+    axis="side",
+    dtype="dtype",
+)
+
+
+def memory(values: Mapping[str, Value]) -> int:
+    """Bytes at the peak: two matrices, as arrays and as tensors, and two results."""
+    side = int(values["side"])
+    return side * side * (2 * (8 + ITEM_BYTES[str(values["dtype"])]) + 2 * ITEM_BYTES[str(values["dtype"])])
+
+
+def build(b: Build) -> Case:
+    """`ops` ops in a row on matrices of shape (side, side)."""
+    import numpy as np
+
+    tf, ops, side = b.tf, b.integer("ops"), b.integer("side")
+
+    def once(x: Any, y: Any, index: int) -> Any:
+        if b.arm.variant == "matmul":
+            return tf.matmul(x, y)
+        return tf.add(x, y) if index % 2 else tf.multiply(x, y)
+
+    def piece(x: Any, y: Any, length: int) -> Any:
+        for index in range(length):
+            x = once(x, y, index)
+        return x
+
+    def chain(x: Any, y: Any) -> Any:
+        if b.arm.mode == "eager" or ops <= UNROLLED:
+            return piece(x, y, ops)
+        loops, rest = divmod(ops, UNROLLED)
+        (x,) = tf.while_loop(
+            lambda _: True,
+            lambda z: (piece(z, y, UNROLLED),),
+            (x,),
+            maximum_iterations=loops,
+            parallel_iterations=1,
+        )
+        return piece(x, y, rest)
+
+    # Powers of an orthogonal matrix stay bounded, and so do y·x + y with entries below one.
+    orthogonal = np.linalg.qr(np.random.default_rng(0).standard_normal((min(side, 256),) * 2))[0]
+    x = np.resize(orthogonal, (side, side))
+    y = _tiled(orthogonal, side) if b.arm.variant == "matmul" else np.clip(x, -0.9, 0.9)
+    dtype = tf.as_dtype(b.arm.dtype).as_numpy_dtype
+    return precise(b, b.tensors(chain, x.astype(dtype), y.astype(dtype)))
+
+
+def _tiled(block: Any, side: int) -> Any:
+    """An orthogonal matrix of that side: the block along the diagonal, ones where it no longer fits."""
+    import numpy as np
+
+    out = np.eye(side)
+    width = len(block)
+    for start in range(0, side - width + 1, width):
+        out[start : start + width, start : start + width] = block
+    return out
+
+
+WORKLOAD = Workload(DECLARATION, build, memory)

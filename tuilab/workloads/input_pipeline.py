@@ -1,0 +1,63 @@
+"""Batches from an input pipeline to the device, without a model: what the pipeline alone can deliver."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from tuilab.model.workload import Declaration
+from tuilab.workloads import _feed
+from tuilab.workloads._device import observed
+from tuilab.workloads.base import Build, Case, Workload
+
+DECLARATION = Declaration(
+    name="input_pipeline",
+    title="Input pipeline",
+    summary="Images prepared on the host and handed to the device, a batch a call.",
+    unit="batch",
+    parameters=_feed.PARAMETERS,
+    modes=("eager", "graph"),
+    inputs=("resident",),
+    variants=_feed.VARIANTS,
+    axis="host_cost",
+)
+
+
+def build(b: Build) -> Case:
+    """One batch drawn, brought to the device, and prepared there where the variant says so."""
+    feed = _feed.open_feed(b)
+
+    def receive(images: Any, labels: Any) -> Any:
+        return feed.prepare(b.tf.identity(images)), b.tf.identity(labels)
+
+    received = b.compiled(receive)
+
+    def call() -> Any:
+        return received(*feed.next())
+
+    def phases(seconds: float) -> Mapping[str, float]:
+        waited = total = 0.0
+        calls = 0
+        while total < seconds or calls < _feed.FEWEST:
+            begun = time.perf_counter()
+            batch = feed.next()
+            waited += time.perf_counter() - begun
+            received(*batch)
+            b.tf.test.experimental.sync_devices()
+            total += time.perf_counter() - begun
+            calls += 1
+        return {"input_wait": waited / calls, "compute": (total - waited) / calls}
+
+    example = feed.next()
+    return Case(
+        call=call,
+        scope=lambda: feed.running(b.tf.device(b.device), call),
+        phases=phases,
+        device=observed(b.tf, b.device),
+        function=received,
+        arguments=example,
+        datasets=(feed.dataset,),
+        close=feed.close,
+    )
+
+
+WORKLOAD = Workload(DECLARATION, build, _feed.memory)

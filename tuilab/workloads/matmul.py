@@ -1,0 +1,118 @@
+"""Matrix products by dtype: which of them a device has a kernel for, and what each costs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tuilab.model.parameters import Choice, LogInteger, Value
+from tuilab.model.workload import Declaration, Variant
+from tuilab.workloads import _kernels
+from tuilab.workloads._precision import precise, require, storage
+from tuilab.workloads.base import Build, Case, Unavailable, Workload
+
+ITEM_BYTES = {
+    "float32": 4,
+    "tf32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "float64": 8,
+    "int32": 4,
+    "complex64": 8,
+    "complex128": 16,
+}
+TENSOR_CORE_MULTIPLE = 8
+SAMPLED = 64
+"""Rows of the product that are compared with a product in double precision."""
+
+
+def _side(name: str, what: str) -> LogInteger:
+    return LogInteger(name=name, label=name, help=what, default=1_024, low=1, high=16_384)
+
+
+DECLARATION = Declaration(
+    name="matmul",
+    title="Matrix product",
+    summary="An m × k matrix times a k × n matrix, in the dtype of your choice.",
+    unit="product",
+    parameters=(
+        _side("m", "Rows of the first matrix and of the product."),
+        _side("k", "Columns of the first matrix, rows of the second: the length of each sum."),
+        _side("n", "Columns of the second matrix and of the product."),
+        Choice(
+            name="dtype",
+            label="dtype",
+            help="float32 is taken at full precision; tf32 is float32 as recent NVIDIA GPUs multiply it "
+            "unless told not to. int32 has no GPU kernel.",
+            default="float32",
+            options=tuple(ITEM_BYTES),
+        ),
+    ),
+    variants=(
+        Variant("plain", "The dimensions as given."),
+        Variant("padded", "Every dimension rounded up to a multiple of 8, as tensor cores like it."),
+    ),
+    axis="m",
+    dtype="dtype",
+    gpu_dtypes=("tf32",),
+)
+
+
+def memory(values: Mapping[str, Value]) -> int:
+    """Bytes at the peak: both factors as drawn, as arrays and as tensors, and widened; the product."""
+    m, k, n = (int(values[name]) for name in "mkn")
+    item = ITEM_BYTES[str(values["dtype"])]
+    return (m * k + k * n) * (2 * item + 8) + 2 * m * n * item
+
+
+def padded(side: int) -> int:
+    """`side` rounded up to a multiple of 8."""
+    return -(-side // TENSOR_CORE_MULTIPLE) * TENSOR_CORE_MULTIPLE
+
+
+def build(b: Build) -> Case:
+    """One product of random matrices of shapes (m, k) and (k, n)."""
+    require(b)
+    sides = [b.integer(name) for name in "mkn"]
+    if b.arm.variant == "padded":
+        if all(side % TENSOR_CORE_MULTIPLE == 0 for side in sides):
+            raise Unavailable("the dimensions are multiples of 8 already, so there is nothing to pad")
+        sides = [padded(side) for side in sides]
+    dtype = storage(b.arm.dtype)
+    left, right = _factors(b, sides, dtype)
+    case = precise(b, b.tensors(b.tf.matmul, left, right))
+    _kernels.report(b, "MatMul", dtype)
+    _report_error(b, case, left[:SAMPLED], right)
+    return case
+
+
+def _factors(b: Build, sides: list[int], dtype: str) -> tuple[Any, Any]:
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    kind = b.tf.as_dtype(dtype).as_numpy_dtype
+
+    def random(rows: int, columns: int) -> Any:
+        if dtype == "int32":
+            return rng.integers(-100, 100, (rows, columns), dtype=np.int32)
+        real = rng.standard_normal((rows, columns), dtype=np.float32).astype(kind)
+        return real * kind(1 + 1j) if dtype.startswith("complex") else real
+
+    m, k, n = sides
+    return random(m, k), random(k, n)
+
+
+def _report_error(b: Build, case: Case, left: Any, right: Any) -> None:
+    """The largest error of some rows of the product, over the largest entry, against double precision."""
+    import numpy as np
+
+    with case.scope():
+        got = b.tf.matmul(b.tf.constant(left), b.tf.constant(right)).numpy()
+    wide = np.complex128 if np.iscomplexobj(got) else np.float64
+    want = left.astype(wide) @ right.astype(wide)
+    scale = float(np.abs(want).max()) or 1.0
+    error = float(np.abs(got.astype(wide) - want).max()) / scale
+    b.fact(
+        "relative-error", error, f"{b.arm.dtype}: largest error {error:.1e} of the product's largest entry"
+    )
+
+
+WORKLOAD = Workload(DECLARATION, build, memory)

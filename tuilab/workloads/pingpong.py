@@ -1,0 +1,118 @@
+"""A chain on a device with detours to the host: what one op on the other side costs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tuilab.model.parameters import AtMost, Choice, Integer, LogInteger, Value
+from tuilab.model.workload import Declaration, Variant
+from tuilab.workloads import _kernels
+from tuilab.workloads._precision import precise
+from tuilab.workloads.base import Build, Case, Unavailable, Workload
+
+HOST_ONLY = "BandedTriangularSolve"
+"""An op for floats with a CPU kernel only; with one band of ones it hands on what it is given."""
+ITEM_BYTES = {"float32": 4, "float64": 8}
+
+DECLARATION = Declaration(
+    name="pingpong",
+    title="Detours to the host",
+    summary="Matrix products in a chain, and between some of them one small op that may live on the host.",
+    unit="chain",
+    parameters=(
+        LogInteger(
+            name="side",
+            label="side",
+            help="The matrices are side × side. Each detour carries one of them there and back.",
+            default=64,
+            low=2,
+            high=4_096,
+        ),
+        Integer(
+            name="length",
+            label="products",
+            help="Matrix products in the chain.",
+            default=8,
+            low=1,
+            high=256,
+        ),
+        Integer(
+            name="detours",
+            label="detours",
+            help="Small ops spread over the chain, each before a product.",
+            default=1,
+            low=1,
+            high=256,
+        ),
+        Choice(
+            name="dtype",
+            label="dtype",
+            help="Precision. float32 products on a GPU are taken without TF32.",
+            default="float32",
+            options=tuple(ITEM_BYTES),
+        ),
+    ),
+    constraints=(AtMost("detours", "length", "a detour comes before a product"),),
+    inputs=("resident",),
+    variants=(
+        Variant("straight", "The small ops are additions on the same device."),
+        Variant("pinned", "The additions are pinned to the CPU.", modes=("eager", "graph")),
+        Variant(
+            "host-only",
+            f"The small ops are of a kind that has no GPU kernel ({HOST_ONLY}).",
+            modes=("eager", "graph"),
+        ),
+    ),
+    axis="side",
+    dtype="dtype",
+)
+
+
+def memory(values: Mapping[str, Value]) -> int:
+    """Bytes at the peak: three matrices as arrays and as tensors, and two results."""
+    side = int(values["side"])
+    return side * side * 3 * (8 + 2 * ITEM_BYTES[str(values["dtype"])])
+
+
+def positions(length: int, detours: int) -> frozenset[int]:
+    """Before which of the `length` products the detours come: evenly spread, the first before the first."""
+    return frozenset(index * length // detours for index in range(detours))
+
+
+def build(b: Build) -> Case:
+    """`length` products of side × side matrices with `detours` small ops between them."""
+    import numpy as np
+
+    tf, side, variant = b.tf, b.integer("side"), b.arm.variant
+    if variant != "straight" and b.arm.mode == "xla":
+        raise Unavailable("XLA compiles to one device, so one XLA call cannot be split over two")
+    places = positions(b.integer("length"), b.integer("detours"))
+    with tf.device(b.host):
+        band = tf.ones((1, side), b.arm.dtype)
+
+    def detour(x: Any, y: Any) -> Any:
+        if variant == "host-only":
+            return tf.raw_ops.BandedTriangularSolve(matrix=band, rhs=x)
+        if variant == "pinned":
+            with tf.device(b.host):
+                return tf.add(x, y)
+        return tf.add(x, y)
+
+    def chain(x: Any, small: Any, factor: Any) -> Any:
+        for index in range(b.integer("length")):
+            if index in places:
+                x = detour(x, small)
+            x = tf.matmul(x, factor)
+        return x
+
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((side, side)).astype(b.arm.dtype)
+    small = np.full((side, side), 1e-3, b.arm.dtype)
+    # A permutation keeps every entry bounded however long the chain is.
+    factor = np.eye(side, dtype=b.arm.dtype)[rng.permutation(side)]
+    case = precise(b, b.tensors(chain, x, small, factor))
+    if variant == "host-only":
+        _kernels.report(b, HOST_ONLY, b.arm.dtype)
+    return case
+
+
+WORKLOAD = Workload(DECLARATION, build, memory)

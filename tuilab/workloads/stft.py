@@ -1,0 +1,193 @@
+"""Short-time Fourier transform of a signal, on its own or after a five-tap FIR filter."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tuilab.model.parameters import AtMost, Choice, Flag, LogInteger, Value
+from tuilab.model.workload import Declaration, Variant
+from tuilab.workloads import _kernels
+from tuilab.workloads.base import Build, Case, Function, Unavailable, Workload
+
+FIR = (0.1, 0.2, 0.3, 0.2, 0.1)
+ITEM_BYTES = {"float32": 4, "float64": 8}
+
+DECLARATION = Declaration(
+    name="stft",
+    title="Short-time Fourier transform",
+    summary="Frames of a signal, windowed and Fourier-transformed; filtered first if so switched.",
+    unit="STFT",
+    parameters=(
+        LogInteger(
+            name="samples",
+            label="samples",
+            help="Length of the signal. The work grows in proportion to it.",
+            default=10_240,
+            low=256,
+            high=16_777_216,
+        ),
+        LogInteger(
+            name="batch",
+            label="batch",
+            help="Signals transformed in one call.",
+            default=1,
+            low=1,
+            high=1_024,
+        ),
+        LogInteger(
+            name="frame_length",
+            label="frame length",
+            help="Samples in a frame. A longer frame resolves frequency more finely.",
+            default=512,
+            low=16,
+            high=65_536,
+        ),
+        LogInteger(
+            name="frame_step",
+            label="frame step",
+            help="Samples from one frame to the next. Half the frame length overlaps frames by half.",
+            default=256,
+            low=8,
+            high=65_536,
+        ),
+        LogInteger(
+            name="fft_length",
+            label="FFT length",
+            help="Points of the transform; frames are padded with zeros up to it.",
+            default=512,
+            low=16,
+            high=65_536,
+        ),
+        Choice(
+            name="window",
+            label="window",
+            help="Weights applied to each frame.",
+            default="hann",
+            options=("hann", "hamming", "none"),
+        ),
+        Flag(
+            name="pad_end",
+            label="pad end",
+            help="Pad the signal with zeros so that its last samples get whole frames.",
+            default=False,
+        ),
+        Flag(
+            name="filter",
+            label="filter first",
+            help="Run a five-tap FIR filter over the signal before the STFT.",
+            default=False,
+        ),
+        Flag(
+            name="pinned",
+            label="pin to the device",
+            help="Ask for the arm's device. Off: TensorFlow chooses one, and the arm that it did not choose "
+            "has no figure.",
+            default=True,
+        ),
+        Choice(
+            name="dtype",
+            label="dtype",
+            help="Precision. The STFT takes float32 or float64 only.",
+            default="float32",
+            options=("float32", "float64"),
+        ),
+    ),
+    constraints=(
+        AtMost("frame_length", "samples", "a frame is no longer than the signal"),
+        AtMost("frame_step", "samples", "the step is no longer than the signal"),
+        AtMost("frame_length", "fft_length", "the FFT covers the whole frame"),
+    ),
+    variants=(
+        Variant("whole", "All of the work on the arm's device."),
+        Variant(
+            "split",
+            "The filter on the CPU, the STFT on the GPU.",
+            devices=("GPU",),
+            modes=("eager", "graph"),
+            needs="filter",
+        ),
+    ),
+    axis="samples",
+    dtype="dtype",
+)
+
+
+def frames(values: Mapping[str, Value]) -> int:
+    """How many frames an STFT of these values has."""
+    samples, length, step = (int(values[name]) for name in ("samples", "frame_length", "frame_step"))
+    if values["pad_end"]:
+        return -(-samples // step)
+    return max(0, 1 + (samples - length) // step)
+
+
+def memory(values: Mapping[str, Value]) -> int:
+    """Bytes at the peak: the signal and its copies, its frames, their copies, and the complex spectrum."""
+    item = ITEM_BYTES[str(values["dtype"])]
+    batch, samples, fft = (int(values[name]) for name in ("batch", "samples", "fft_length"))
+    framed = frames(values) * int(values["frame_length"])
+    spectrum = frames(values) * (fft // 2 + 1) * 2
+    return batch * item * (3 * samples + 4 * framed + frames(values) * fft + spectrum)
+
+
+def build(b: Build) -> Case:
+    """One STFT of a random signal of shape (batch, samples)."""
+    import numpy as np
+
+    tf = b.tf
+    filtering, split = b.flag("filter"), b.arm.variant == "split"
+    if split and not filtering:
+        raise Unavailable("there is nothing to split: the filter is switched off")
+    if split and b.arm.mode == "xla":
+        raise Unavailable("XLA compiles to one device, so one XLA call cannot be split over two")
+    if b.arm.dtype not in ITEM_BYTES:
+        raise Unavailable(f"the STFT takes float32 or float64, not {b.arm.dtype}")
+    window = {"hann": tf.signal.hann_window, "hamming": tf.signal.hamming_window, "none": None}[
+        b.word("window")
+    ]
+    with tf.device(b.host if split else b.device):
+        taps = tf.constant(FIR, dtype=b.arm.dtype)
+
+    def filtered(signal: Any) -> Any:
+        return tf.nn.conv1d(signal[..., tf.newaxis], taps[:, tf.newaxis, tf.newaxis], 1, "SAME")[..., 0]
+
+    def transform(signal: Any) -> Any:
+        if split:
+            with tf.device(b.host):
+                signal = filtered(signal)
+        elif filtering:
+            signal = filtered(signal)
+        return tf.signal.stft(
+            signal,
+            frame_length=b.integer("frame_length"),
+            frame_step=b.integer("frame_step"),
+            fft_length=b.integer("fft_length"),
+            window_fn=window,
+            pad_end=b.flag("pad_end"),
+        )
+
+    shape = (b.integer("batch"), b.integer("samples"))
+    _report(b, transform, shape)
+    signal = np.random.default_rng(0).standard_normal(shape).astype(b.arm.dtype)
+    if b.flag("pinned"):
+        return b.tensors(transform, signal)
+    return _unpinned(b, transform, signal)
+
+
+def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
+    """The STFT with no device asked for, its input from the host."""
+    with b.tf.device(b.host):
+        source = b.tf.convert_to_tensor(signal)
+    function = b.compiled(transform)
+    return Case(call=lambda: function(source), function=function, arguments=(source,), bytes_in=signal.nbytes)
+
+
+def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
+    """Which of the transform's ops lack a GPU kernel; and whether TensorFlow has a filter of its own."""
+    spec = b.tf.TensorSpec(shape, b.arm.dtype)
+    _kernels.report_host_only(b, "this transform", transform, spec)
+    if b.flag("filter"):
+        found = hasattr(b.tf.signal, "lfilter")
+        word = "has" if found else "has no"
+        b.fact("exists:tf.signal.lfilter", found, f"TensorFlow {b.tf.__version__} {word} tf.signal.lfilter")
+
+
+WORKLOAD = Workload(DECLARATION, build, memory)

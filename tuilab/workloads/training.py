@@ -1,0 +1,198 @@
+"""Training a small convolutional network from an input pipeline: the step, and the wait for its input."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tuilab.model.arms import family
+from tuilab.model.parameters import Choice, LogInteger, Value
+from tuilab.model.workload import Declaration, Variant
+from tuilab.workloads import _feed, _images
+from tuilab.workloads._device import observed
+from tuilab.workloads._precision import precise, require
+from tuilab.workloads.base import Build, Case, Workload
+
+POLICIES = {
+    "float32": "float32",
+    "tf32": "float32",
+    "mixed_float16": "mixed_float16",
+    "mixed_bfloat16": "mixed_bfloat16",
+}
+RESIDENT = "resident"
+PROCESS_BYTES = 200_000_000
+"""What does not grow with the parameters: Keras itself, and the kernels' scratch memory."""
+
+DECLARATION = Declaration(
+    name="training",
+    title="Training a small network",
+    summary="One step of a network with one convolution, fed by an input pipeline.",
+    unit="step",
+    parameters=(
+        *_feed.PARAMETERS,
+        LogInteger(
+            name="filters",
+            label="filters",
+            help="Filters of the convolution, 3 × 3 each: the weight of the step against its input.",
+            default=32,
+            low=4,
+            high=256,
+        ),
+        Choice(
+            name="dtype",
+            label="precision",
+            help="Keras policy; tf32 is float32 as recent NVIDIA GPUs multiply it unless told not to.",
+            default="float32",
+            options=tuple(POLICIES),
+        ),
+    ),
+    inputs=("resident",),
+    variants=(
+        Variant(RESIDENT, "One batch, on the device already: the step alone."),
+        *_feed.VARIANTS,
+    ),
+    axis="host_cost",
+    dtype="dtype",
+    gpu_dtypes=("tf32",),
+)
+
+Batch = tuple[Any, Any]
+
+
+def memory(values: Mapping[str, Value]) -> int:
+    """Bytes at the peak: the pipeline's, and the first layer's activations and gradients of a batch.
+
+    Eight times the activations is what XLA holds on a CPU; the other modes hold less than half of that.
+    """
+    side, batch, filters = (int(values[name]) for name in ("side", "batch", "filters"))
+    activations = 4 * batch * side * side * filters
+    dense = 4 * (side // 2) ** 2 * filters * _images.LABELS
+    return _feed.memory(values) + 8 * activations + 5 * dense + PROCESS_BYTES
+
+
+def build(b: Build) -> Case:
+    """One training step on one batch, drawn from the arm's pipeline."""
+    require(b)
+    with b.tf.device(b.device):
+        model = network(b.tf, b.integer("side"), b.integer("filters"), b.arm.dtype)
+
+    def bare(images: Any, labels: Any) -> Any:
+        return model.train_step((images, labels))
+
+    if b.arm.variant == RESIDENT:
+        return _resident(b, b.compiled(bare))
+    feed = _feed.open_feed(b)
+    step = b.compiled(lambda images, labels: bare(feed.prepare(images), labels))
+    return _fed(b, feed, step)
+
+
+def _resident(b: Build, step: Callable[..., Any]) -> Case:
+    batch = _on_device(b, _random_batch(b))
+    return precise(
+        b,
+        Case(
+            call=lambda: step(*batch),
+            scope=lambda: b.tf.device(b.device),
+            device=observed(b.tf, b.device),
+            function=step,
+            arguments=batch,
+        ),
+    )
+
+
+def _fed(b: Build, feed: _feed.Feed, step: Callable[..., Any]) -> Case:
+    example = feed.next()
+
+    def call() -> Any:
+        return step(*feed.next())
+
+    case = Case(
+        call=call,
+        scope=lambda: feed.running(b.tf.device(b.device), call),
+        device=observed(b.tf, b.device),
+        function=step,
+        arguments=example,
+        datasets=(feed.dataset,),
+        close=feed.close,
+    )
+    precise(b, case)
+    case.phases = lambda seconds: phases(b, feed, step, seconds)
+    return case
+
+
+def phases(b: Build, feed: _feed.Feed, step: Callable[..., Any], seconds: float) -> dict[str, float]:
+    """Seconds of a step in which the device waits for input (`input_wait`), and the rest (`compute`).
+
+    The host draws and dispatches as it does in training, without a sync between steps. A CPU computes
+    inside the call, so it waits exactly while the host draws. A GPU goes on meanwhile: it has waited no
+    longer than the host drew, and no longer than the loop takes beyond the same step fed from the device.
+    """
+    total, drawn, batch = _loop(b, feed.next, step, seconds / 2)
+    if family(b.arm.device) == "CPU":
+        return {"input_wait": drawn, "compute": total - drawn}
+    feed.rest()
+    ready = _on_device(b, batch)
+    alone, _, _ = _loop(b, lambda: ready, step, seconds / 2)
+    wait = min(drawn, max(0.0, total - alone))
+    return {"input_wait": wait, "compute": total - wait}
+
+
+def _loop(
+    b: Build, draw: Callable[[], Batch], step: Callable[..., Any], seconds: float
+) -> tuple[float, float, Batch]:
+    """Seconds of a step and of its drawing, over about `seconds`; and the last batch."""
+    sync, now = b.tf.test.experimental.sync_devices, time.perf_counter
+    drawn, calls = 0.0, 0
+    sync()
+    begun = now()
+    while now() - begun < seconds or calls < _feed.FEWEST:
+        drawing = now()
+        batch = draw()
+        drawn += now() - drawing
+        step(*batch)
+        calls += 1
+    sync()
+    return (now() - begun) / calls, drawn / calls, batch
+
+
+def network(tf: Any, side: int, filters: int, dtype: str) -> Any:
+    """A compiled Keras model: convolution, pooling, ten classes; Adam, cross-entropy, accuracy.
+
+    Its variables all exist when it is returned, so that any mode can trace a step.
+    """
+    keras, policy = tf.keras, POLICIES[dtype]
+    layers = keras.layers
+    model = keras.Sequential(
+        [
+            keras.Input((side, side, _images.CHANNELS)),
+            layers.Conv2D(filters, 3, activation="relu", dtype=policy),
+            layers.MaxPooling2D(2, dtype=policy),
+            layers.Flatten(dtype=policy),
+            # Softmax and loss stay in float32, as the mixed-precision guide asks.
+            layers.Dense(_images.LABELS, dtype=policy),
+            layers.Activation("softmax", dtype="float32"),
+        ]
+    )
+    optimizer = keras.optimizers.Adam()
+    if dtype == "mixed_float16":
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+    model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+    model.train_step((tf.zeros((1, side, side, _images.CHANNELS)), tf.zeros((1,), tf.int32)))
+    return model
+
+
+def _random_batch(b: Build) -> Batch:
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    count, side = b.integer("batch"), b.integer("side")
+    images = rng.random((count, side, side, _images.CHANNELS), dtype=np.float32)
+    return images, rng.integers(0, _images.LABELS, count, np.int32)
+
+
+def _on_device(b: Build, batch: Batch) -> Batch:
+    with b.tf.device(b.device):
+        images, labels = (b.tf.identity(b.tf.convert_to_tensor(part)) for part in batch)
+    return images, labels
+
+
+WORKLOAD = Workload(DECLARATION, build, memory)
