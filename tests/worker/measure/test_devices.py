@@ -1,0 +1,84 @@
+"""A figure bears the name of the device that computed, or none."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tuilab.model.arms import Arm
+from tuilab.model.machine import Device, Machine
+from tuilab.worker.measure.devices import computed, decide, mismatch, missing
+from tuilab.workloads.base import Case
+
+HERE = Machine(
+    host="h",
+    cpu="c",
+    cores=2,
+    memory=1,
+    os="o",
+    python="3",
+    tensorflow="2",
+    devices=(Device("CPU:0"), Device("GPU:0"), Device("GPU:1")),
+)
+NONE = Machine(
+    host="h",
+    cpu="c",
+    cores=2,
+    memory=1,
+    os="o",
+    python="3",
+    tensorflow="2",
+    devices=(Device("CPU:0"),),
+    no_gpu="no driver",
+)
+
+
+def arm(device: str) -> Arm:
+    return Arm(device, "graph")
+
+
+def test_a_device_that_is_not_there_is_said_with_what_is() -> None:
+    assert missing(HERE, arm("GPU:1")) == ""
+    assert "GPU:0, GPU:1" in missing(HERE, arm("GPU:2"))
+    assert missing(NONE, arm("GPU:0")) == "no GPU is visible to TensorFlow: no driver"
+
+
+def test_the_device_asked_for_must_be_the_one_that_computed() -> None:
+    assert mismatch(arm("GPU:0"), "GPU:0") == ""
+    assert mismatch(arm("GPU:0"), "CPU:0", "MatMul: no kernel") == (
+        "asked for GPU:0, but the work ran on CPU:0: MatMul: no kernel"
+    )
+    assert mismatch(arm("GPU:0"), "GPU:1") and mismatch(arm("CPU:0"), "GPU:0")
+    assert "no figure" in mismatch(arm("GPU:0"), "")
+
+
+def case(device: str = "") -> Case:
+    return Case(call=lambda: None, device=device)
+
+
+@pytest.mark.parametrize(
+    ("asked", "seen", "told", "device"),
+    [
+        ("GPU:0", "CPU:0", "GPU:0", "CPU:0"),
+        ("GPU:0", "", "GPU:0", "GPU:0"),
+        ("CPU:0", "", "", "CPU:0"),
+        ("GPU:0", "", "", ""),
+    ],
+)
+def test_what_was_seen_counts_before_what_the_workload_says(
+    asked: str, seen: str, told: str, device: str
+) -> None:
+    assert decide(arm(asked), seen, case(told)) == device
+
+
+def tensor(device: str, elements: int) -> SimpleNamespace:
+    return SimpleNamespace(
+        backing_device=f"/job:localhost/replica:0/task:0/device:{device}",
+        shape=SimpleNamespace(num_elements=lambda: elements),
+        dtype=SimpleNamespace(size=4),
+    )
+
+
+def test_the_largest_output_tells_where_the_work_was() -> None:
+    tf = SimpleNamespace(nest=SimpleNamespace(flatten=list))
+    assert computed(tf, [tensor("CPU:0", 1), tensor("GPU:0", 100), "no tensor"]) == "GPU:0"
+    assert computed(tf, ["no tensor", None]) == ""

@@ -1,0 +1,121 @@
+"""Doubts about figures, in words, and only where they are due."""
+
+import pytest
+
+from tests.worker.measure.simulated import QUICK, Simulation
+from tuilab.analysis.contention import Pressure
+from tuilab.model.telemetry import GpuProcess
+from tuilab.worker.measure import gpus, pressure
+from tuilab.worker.measure.cell import Cell, Warmth
+from tuilab.worker.measure.flags import of_cell, of_run
+from tuilab.worker.measure.gpus import GpuWatch
+
+WARM = Warmth(1.0, 100, True)
+
+
+def cell(samples: list[float], warmth: Warmth = WARM) -> Cell:
+    made = Simulation().cell("a", samples[0] if samples else 1.0)
+    made.samples, made.warmth = samples, warmth
+    return made
+
+
+def codes(made: Cell) -> list[str]:
+    return [flag.code for flag in of_cell("r", made, QUICK, None)]
+
+
+STEADY = [1.0 + 0.001 * (i % 3) for i in range(24)]
+
+
+def test_a_sound_cell_raises_none() -> None:
+    assert codes(cell(STEADY)) == []
+
+
+def test_each_doubt_has_its_code() -> None:
+    assert codes(cell([*STEADY, 9.0])) == ["outliers"]
+    assert "drift" in codes(cell([1.0 + 0.001 * i for i in range(40)]))
+    assert codes(cell(STEADY, Warmth(3.0, 50, False))) == ["not-warm"]
+    assert codes(cell(STEADY[:5])) == ["precision"]
+
+
+def test_flags_name_the_arm_the_point_and_the_figures() -> None:
+    (flag,) = of_cell("r", cell(STEADY[:1]), QUICK, 3)
+    assert flag.arm == cell([1.0]).arm.id and flag.point == 3
+    assert flag.message == (
+        "budget reached before precision: no interval after 1 round; wanted ± 5 % and 20 rounds"
+    )
+
+
+def test_rounds_enough_without_an_interval_say_why_there_is_none() -> None:
+    (flag,) = [
+        f
+        for f in of_cell("r", cell([1.0 + 0.01 * i for i in range(31)]), QUICK, None)
+        if f.code == "precision"
+    ]
+    assert "no interval after 31 rounds, which resemble their neighbours too much;" in flag.message
+
+
+def test_a_call_too_long_to_warm_up_is_said_to_be() -> None:
+    (flag, _) = of_cell("r", cell([20.0], Warmth(20.0, 1, False)), QUICK, None)
+    assert flag.code == "not-warm" and "one call takes 20.0 s" in flag.message
+
+
+def pressed(**more: float) -> Pressure:
+    return Pressure(wall_s=1.0, cores=2, switches=0, waited_s=0.0, throttled_s=0.0, others_s=0.0, **more)  # type: ignore[arg-type]
+
+
+def test_pressures_of_all_points_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getloadavg", lambda: (0.1, 0.1, 0.1))
+    busy = Pressure(wall_s=1.0, cores=2, others_s=1.9, switches=0)
+    assert of_run("r", [], 20, 0) == []
+    assert of_run("r", [pressed()] * 9, 20, 0) == []
+    (flag,) = of_run("r", [busy, busy], 20, 0)
+    assert flag.code == "cpu-contention" and "95 % of 2 logical CPUs" in flag.message and not flag.arm
+
+
+def test_a_canary_that_moved_in_many_kept_rounds_is_told() -> None:
+    assert of_run("r", [], 100, 5) == []
+    (flag,) = of_run("r", [], 100, 6)
+    assert flag.code == "canary" and "in 6 of 100 rounds" in flag.message
+
+
+def test_counters_gain_what_a_busy_thread_spends() -> None:
+    before = pressure.read()
+    while pressure.read().at < before.at + 0.25:
+        pass
+    seen = pressure.since(before)
+    assert seen is not None and seen.wall_s >= 0.25 and seen.cores >= 1
+    assert seen.switches is not None and seen.switches >= 0
+    assert seen.others_s is None or seen.others_s >= 0
+
+
+def test_too_short_a_while_is_not_judged() -> None:
+    assert pressure.since(pressure.read()) is None
+
+
+def test_gpus_are_looked_at_by_bus_and_their_troubles_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def conditions(bus: str) -> list[str]:
+        asked.append(bus)
+        return ["at its power limit"] if len(asked) == 1 else []
+
+    monkeypatch.setattr(gpus.nvml, "gpu_conditions", conditions)
+    monkeypatch.setattr(
+        gpus.nvml, "other_processes", lambda bus: [GpuProcess(pid=7, name="python", memory=2 * 10**9)]
+    )
+    watch = GpuWatch({"GPU:0": "0000:04:00.0", "GPU:1": "0000:05:00.0"}, ["CPU:0", "GPU:0", "GPU:0"])
+    for _ in range(3):
+        watch.look()
+    throttled, shared = watch.flags("r")
+    assert asked == ["0000:04:00.0"] * 3
+    assert (throttled.code, throttled.message) == (
+        "throttled",
+        "GPU:0 was at its power limit in 1 of 3 looks",
+    )
+    assert (shared.code, shared.message) == ("gpu-shared", "GPU:0 is shared with python (2.00 GB)")
+
+
+def test_without_a_gpu_there_is_nothing_to_look_at() -> None:
+    watch = GpuWatch({}, ["CPU:0"])
+    watch.look()
+    assert watch.flags("r") == []

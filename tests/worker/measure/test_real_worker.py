@@ -1,0 +1,288 @@
+"""Runs of a real worker, through the protocol. Two logical CPUs stand in for two devices."""
+
+import time
+import uuid
+from collections.abc import Callable
+
+import pytest
+
+from tests.conftest import Worker, fold
+from tuilab.model import events, requests
+from tuilab.model.arms import Arm, Input, Mode
+from tuilab.model.events import Event
+from tuilab.model.run import RunState
+from tuilab.model.scenario import Axis, Budget, Scenario, Sweep
+
+pytestmark = pytest.mark.real_worker
+
+# Six rounds whatever they show: the limit is for a machine that is busy with other things.
+SHORT = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=9.0, rounds=6, limit_s=20.0)
+
+
+def request(workload: str, *arms: Arm, parameters: dict | None = None, **more: object) -> requests.Measure:
+    more = {"budget": SHORT, "phases": False, "placement": False, **more}
+    return requests.Measure(
+        id=uuid.uuid4().hex, scenario=Scenario(workload, parameters or {}), arms=arms, **more
+    )
+
+
+def stft(device: str, mode: Mode, where: Input = "resident", variant: str = "whole") -> Arm:
+    return Arm(device, mode, where, "float32", variant)
+
+
+def probe(variant: str, device: str = "CPU:0") -> Arm:
+    return Arm(device, "eager", "resident", "", variant)
+
+
+@pytest.fixture(scope="module")
+def full(worker: Worker) -> tuple[list[Event], RunState]:
+    """One run with every pass, shared by the tests that look at it."""
+    arms = [stft("CPU:0", mode) for mode in ("eager", "graph", "xla")]
+    arms += [stft("CPU:1", "graph"), stft("CPU:1", "graph", "copied"), stft("GPU:0", "graph")]
+    seen = worker.measure(request("stft", *arms, phases=True, placement=True, preset="p", seed=3))
+    return seen, fold(seen)
+
+
+def test_a_run_begins_with_what_is_measured_and_ends_with_how_it_went(
+    full: tuple[list[Event], RunState],
+) -> None:
+    seen, state = full
+    started, finished = seen[0], seen[-1]
+    assert isinstance(started, events.RunStarted) and isinstance(finished, events.Finished)
+    assert started.scenario.parameters["samples"] == 10_240
+    assert finished.status == "ok" and finished.reached is not None and finished.reached > 0
+    assert state.preset == "p" and state.rounds >= SHORT.rounds
+
+
+def test_each_arm_bears_the_device_that_computed(full: tuple[list[Event], RunState]) -> None:
+    _, state = full
+    ran = {name: arm for name, arm in state.arms.items() if not name.startswith("gpu")}
+    assert {arm.status for arm in ran.values()} == {"ok"}
+    assert all(arm.device == arm.arm.device for arm in ran.values())
+    assert {arm.device for arm in ran.values()} == {"CPU:0", "CPU:1"}
+
+
+def test_every_arm_has_its_calls_apart_and_its_rounds(full: tuple[list[Event], RunState]) -> None:
+    _, state = full
+    for name, arm in state.arms.items():
+        if name.startswith("gpu"):
+            assert not arm.cells
+            continue
+        cell = arm.cells[0]
+        assert cell.first_s and cell.second_s and cell.first_s > cell.second_s
+        assert len(cell.samples) >= SHORT.rounds and len(cell.latencies) == len(cell.samples)
+        assert cell.warm is not None and min(cell.samples) > 0
+
+
+def test_the_warm_up_can_be_seen_and_is_not_counted(full: tuple[list[Event], RunState]) -> None:
+    seen, state = full
+    first_round = next(i for i, event in enumerate(seen) if isinstance(event, events.Round))
+    blocks = [event for event in seen[:first_round] if isinstance(event, events.WarmUp)]
+    ran = [name for name, arm in state.arms.items() if arm.cells]
+    assert {event.arm for event in blocks} == set(ran)
+    for name in ran:
+        told = [s for event in blocks if event.arm == name for s in event.samples_s]
+        cell = state.arms[name].cells[0]
+        assert list(cell.warming) == [cell.second_s, *told] and min(told) > 0
+        assert (
+            len(cell.samples)
+            == len(cell.rounds)
+            == sum(
+                block.arm == name
+                for event in seen
+                if isinstance(event, events.Round)
+                for block in event.blocks
+            )
+        )
+
+
+def test_a_gpu_that_is_not_there_is_unavailable_with_the_reason(full: tuple[list[Event], RunState]) -> None:
+    seen, state = full
+    gpu = state.arms[stft("GPU:0", "graph").id]
+    machine = seen[0].machine  # type: ignore[union-attr]
+    if machine.gpus:
+        pytest.skip("this machine has a GPU")
+    assert gpu.status == "unavailable" and gpu.device is None and machine.no_gpu in gpu.reason
+
+
+def test_no_logical_cpu_is_called_a_gpu(full: tuple[list[Event], RunState]) -> None:
+    seen, _ = full
+    asked = stft("GPU:0", "graph").id
+    for event in seen:
+        if isinstance(event, events.Placement | events.Phases | events.FirstCalls):
+            assert event.arm != asked
+        if isinstance(event, events.Placement):
+            assert not any(node.device.startswith("GPU") for node in event.nodes)
+
+
+def test_phases_and_what_is_left_add_up_to_the_whole(full: tuple[list[Event], RunState]) -> None:
+    _, state = full
+    left = []
+    for name, arm in state.arms.items():
+        if name.startswith("gpu"):
+            continue
+        phases = arm.cells[0].phases
+        assert phases is not None and {"dispatch", "compute"} <= set(phases.phases_s)
+        assert {"copy_in", "copy_out"} <= set(phases.phases_s) or arm.arm.input == "resident"
+        assert all(seconds >= 0 for seconds in phases.phases_s.values())
+        assert sum(phases.phases_s.values()) + phases.residual_s == pytest.approx(phases.total_s)
+        left.append(abs(phases.residual_s) / phases.total_s)
+    # A busy machine may spoil one of them.
+    assert sorted(left)[len(left) // 2] < 0.3
+
+
+def test_dispatch_is_what_eager_execution_pays_for(full: tuple[list[Event], RunState]) -> None:
+    _, state = full
+    eager, graph = (state.arms[stft("CPU:0", mode).id].cells[0].phases for mode in ("eager", "graph"))
+    assert eager is not None and graph is not None
+    assert eager.phases_s["dispatch"] > 3 * graph.phases_s["dispatch"]
+    assert eager.phases_s["dispatch"] > eager.phases_s["compute"]
+
+
+def test_placement_comes_for_each_arm_that_ran(full: tuple[list[Event], RunState]) -> None:
+    _, state = full
+    for name, arm in state.arms.items():
+        assert bool(arm.placement.get(0)) != name.startswith("gpu")
+
+
+@pytest.mark.parametrize("variant", ["raises", "raises-later", "interrupts"])
+def test_an_arm_that_raises_ends_no_other(worker: Worker, variant: str) -> None:
+    state = fold(worker.measure(request("probe", probe(variant), probe("level"))))
+    bad, good = state.arms[probe(variant).id], state.arms[probe("level").id]
+    assert state.status == "ok"
+    assert good.status == "ok" and len(good.cells[0].samples) >= SHORT.rounds
+    assert bad.status == "failed"
+    assert bad.error[-2:] == ("Exception", "BaseException") or variant == "interrupts"
+    if variant != "interrupts":
+        assert bad.error[:2] == ("Broken", "ValueError")
+        assert bad.reason == "Broken: red and two lines"
+        assert "tuilab_probe.py" in bad.detail and "\x1b" not in bad.detail
+
+
+def test_an_arm_that_cannot_run_says_why(worker: Worker) -> None:
+    state = fold(worker.measure(request("probe", probe("refuses"), probe("level"))))
+    refused = state.arms[probe("refuses").id]
+    assert (refused.status, refused.reason) == ("unavailable", "it does not feel like it")
+    assert state.arms[probe("level").id].status == "ok"
+
+
+@pytest.mark.parametrize("placement", [True, False])
+def test_work_done_elsewhere_than_asked_gets_no_figure(worker: Worker, placement: bool) -> None:
+    arm = probe("elsewhere", "CPU:1")
+    state = fold(worker.measure(request("probe", arm, probe("level"), placement=placement)))
+    assert state.arms[arm.id].status == "unavailable"
+    assert "asked for CPU:1, but the work ran on CPU:0" in state.arms[arm.id].reason
+    assert state.arms[arm.id].cells == {}
+
+
+def test_what_needs_more_memory_than_is_free_is_refused(worker: Worker) -> None:
+    state = fold(worker.measure(request("probe", probe("level"), parameters={"memory": 10**9})))
+    arm = state.arms[probe("level").id]
+    assert arm.status == "unavailable" and "needs about 1,000 TB of memory" in arm.reason
+
+
+def test_a_wrong_parameter_is_named(worker: Worker) -> None:
+    (finished,) = worker.measure(request("stft", stft("CPU:0", "graph"), parameters={"samples": 1}))
+    assert isinstance(finished, events.Finished) and finished.status == "failed"
+    assert finished.message.startswith("samples: got 1; expected") and not finished.detail
+
+
+def stopping_after(worker: Worker, asked: requests.Measure, when: Callable[[Event], bool]) -> list[float]:
+    """Watches a run and asks it to stop once; the list then holds the time of asking."""
+    times: list[float] = []
+
+    def watch(event: Event) -> None:
+        if not times and when(event):
+            times.append(time.monotonic())
+            worker.send(requests.Cancel(id=asked.id))
+
+    seen = worker.measure(asked, watch)
+    times.append(time.monotonic())
+    assert isinstance(seen[-1], events.Finished) and seen[-1].status == "cancelled"
+    return times
+
+
+ENDLESS = Budget(name="publish", warm_s=0.02, warm_limit_s=0.2, precision=1e-9, rounds=9_999, limit_s=300.0)
+
+
+def test_a_stop_is_obeyed_between_calls_and_keeps_what_was_measured(worker: Worker) -> None:
+    asked = request("probe", probe("level"), budget=ENDLESS)
+    asked_at, ended = stopping_after(worker, asked, lambda event: isinstance(event, events.Round))
+    assert ended - asked_at < 2.0
+    again = fold(worker.measure(request("probe", probe("level"))))
+    assert again.status == "ok"
+
+
+def test_a_stop_while_warming_up_is_obeyed(worker: Worker) -> None:
+    budget = Budget(name="publish", warm_s=200.0, warm_limit_s=300.0, precision=0.5, rounds=5, limit_s=300.0)
+    asked = request("probe", probe("level"), budget=budget)
+    asked_at, ended = stopping_after(
+        worker, asked, lambda event: isinstance(event, events.Progress) and event.stage == "warming up"
+    )
+    assert ended - asked_at < 2.0
+
+
+def test_a_stop_before_the_run_begins_is_obeyed(worker: Worker) -> None:
+    asked = request("probe", probe("slow"), budget=ENDLESS)
+    worker.send(requests.Cancel(id=asked.id))
+    (finished,) = worker.measure(asked)
+    assert isinstance(finished, events.Finished) and finished.status == "cancelled"
+
+
+def test_paced_reports_wait_for_the_screen_only_so_long(worker: Worker) -> None:
+    asked = request("probe", probe("level"), pace=True)
+    assert fold(worker.measure(asked)).status == "ok"
+    asked = request("probe", probe("level"), pace=True)
+    painted = fold(worker.measure(asked, lambda event: worker.send(requests.Painted(id=asked.id))))
+    assert painted.status == "ok" and painted.rounds >= SHORT.rounds
+
+
+def test_cold_inputs_are_measured_too(worker: Worker) -> None:
+    state = fold(
+        worker.measure(request("stft", stft("CPU:0", "graph"), stft("CPU:1", "graph", "copied"), cold=True))
+    )
+    assert {arm.status for arm in state.arms.values()} == {"ok"}
+
+
+def test_a_sweep_tells_its_points_in_turn_and_survives_a_bad_one(worker: Worker) -> None:
+    sweep = Sweep(axes=(Axis("memory", (0, 10, 10**9)),), refine=False)
+    seen = worker.measure(request("probe", probe("level"), probe("raises"), sweep=sweep))
+    state = fold(seen)
+    level, bad = state.arms[probe("level").id], state.arms[probe("raises").id]
+    assert [point.values for point in state.points] == [{"memory": 0}, {"memory": 10}, {"memory": 10**9}]
+    assert level.status == "ok" and bad.status == "failed"
+    assert [bool(level.cells[i].samples) for i in range(3)] == [True, True, False]
+    assert level.cells[2].status == "unavailable" and "memory" in level.cells[2].reason
+    measured = [block.point for event in seen if isinstance(event, events.Round) for block in event.blocks]
+    assert measured == sorted(measured) and state.status == "ok"
+
+
+def test_points_outside_the_range_are_said_to_be(worker: Worker) -> None:
+    sweep = Sweep(axes=(Axis("size", (100, 20_000)),), refine=False)
+    state = fold(worker.measure(request("probe", probe("growing"), sweep=sweep)))
+    cell = state.arms[probe("growing").id].cells[1]
+    assert cell.status == "unavailable" and "size: got 20000; expected" in cell.reason
+
+
+def test_two_axes_make_a_grid(worker: Worker) -> None:
+    sweep = Sweep(axes=(Axis("size", (100, 200)), Axis("memory", (0, 1))))
+    state = fold(worker.measure(request("probe", probe("growing"), sweep=sweep)))
+    assert [tuple(point.values.values()) for point in state.points] == [
+        (100, 0),
+        (100, 1),
+        (200, 0),
+        (200, 1),
+    ]
+    assert all(state.arms[probe("growing").id].cells[i].samples for i in range(4))
+
+
+def test_a_crossover_is_narrowed_by_new_sizes(worker: Worker) -> None:
+    budget = Budget(name="quick", warm_s=0.02, warm_limit_s=0.1, precision=0.05, rounds=10, limit_s=2.0)
+    sweep = Sweep(axes=(Axis("size", (50, 1_000)),))
+    state = fold(
+        worker.measure(request("probe", probe("level"), probe("growing"), sweep=sweep, budget=budget))
+    )
+    added = [int(point.values["size"]) for point in state.points[2:]]
+    assert added and all(50 < size < 1_000 for size in added)
+    # The level arm takes 300 µs; one that grows with its size overtakes it there.
+    assert min(abs(size - 300) for size in added) < 60

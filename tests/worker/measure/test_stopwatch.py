@@ -1,0 +1,89 @@
+"""A block's seconds: what the calls took, without the synchronising."""
+
+import gc
+
+import pytest
+
+from tests.worker.measure.simulated import SYNC_S, Simulation
+from tuilab.worker.measure.stopwatch import BLOCK_S, LEAD_IN_FROM, Stopwatch
+from tuilab.workloads.base import Case
+
+
+def test_the_cost_of_an_empty_sync_is_measured_and_taken_off() -> None:
+    simulation = Simulation()
+    cell = simulation.cell("a", 100e-6)
+    assert simulation.bench.stopwatch.empty_s == pytest.approx(SYNC_S)
+    assert simulation.bench.stopwatch.block(cell.case, 10) == pytest.approx(1e-3)
+
+
+def test_a_block_is_never_shorter_than_200_empty_syncs() -> None:
+    clock = Simulation().clock
+    assert Stopwatch(lambda: clock.spend(1e-6), clock).block_s == BLOCK_S
+    assert Stopwatch(lambda: clock.spend(1e-4), clock).block_s == pytest.approx(0.02)
+
+
+def test_from_four_calls_on_one_untimed_call_leads_in() -> None:
+    simulation = Simulation()
+    made = []
+    case = Case(call=lambda: made.append(simulation.clock.spend(2e-3 if not made else 1e-3)))
+    assert simulation.bench.stopwatch.block(case, LEAD_IN_FROM) == pytest.approx(1e-3 * LEAD_IN_FROM)
+    assert len(made) == LEAD_IN_FROM + 1
+
+
+def test_a_single_call_is_its_own_latency_and_made_once() -> None:
+    simulation = Simulation()
+    made = []
+    case = Case(call=lambda: made.append(simulation.clock.spend(1e-3)))
+    assert simulation.bench.stopwatch.visit(case, 1, latency=True) == (
+        pytest.approx(1e-3),
+        pytest.approx(1e-3),
+    )
+    assert len(made) == 1
+
+
+def test_a_visit_takes_the_latency_beside_the_block_in_one_scope() -> None:
+    simulation = Simulation()
+    entered = []
+
+    class Scope:
+        def __enter__(self) -> None:
+            entered.append(simulation.now)
+
+        def __exit__(self, *_: object) -> None: ...
+
+    case = Case(call=lambda: simulation.clock.spend(1e-3), scope=Scope)
+    seconds, latency = simulation.bench.stopwatch.visit(case, 8, latency=True)
+    assert (seconds, latency) == (pytest.approx(8e-3), pytest.approx(1e-3))
+    assert len(entered) == 1
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_garbage_is_not_collected_inside_a_block_and_collected_as_before_after_it(collecting: bool) -> None:
+    simulation = Simulation()
+    inside = []
+    before = gc.isenabled()
+    try:
+        (gc.enable if collecting else gc.disable)()
+        simulation.bench.stopwatch.time(lambda: inside.append(gc.isenabled()))
+        with pytest.raises(ZeroDivisionError):
+            simulation.bench.stopwatch.time(lambda: 1 / 0)
+        assert gc.isenabled() is collecting
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert inside == [False]
+
+
+def test_split_tells_the_return_of_a_call_from_the_end_of_its_work() -> None:
+    simulation = Simulation()
+    clock, pending = simulation.clock, [0.0]
+
+    def sync() -> None:
+        clock.spend(SYNC_S + pending[0])
+        pending[0] = 0.0
+
+    def enqueue() -> None:
+        clock.spend(30e-6)
+        pending[0] = 2e-3
+
+    returned, done = Stopwatch(sync, clock).split(enqueue)
+    assert (returned, done) == (pytest.approx(30e-6), pytest.approx(2.03e-3))

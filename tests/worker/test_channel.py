@@ -1,0 +1,131 @@
+"""The worker's end of the protocol, in a process of its own and without TensorFlow."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tuilab.history.spool import Found, collect, folder, settle
+from tuilab.history.store import Store
+from tuilab.model import events as e
+
+HERE = Path(__file__).parent
+WORKER = """
+import os, sys, threading, time
+sys.argv[0] = "tuilab.worker"
+from tuilab.worker.channel import Channel
+channel = Channel.from_stdio()
+from tuilab.model import events as e
+sys.path.insert(0, {history!r})
+from test_store import rounds, started
+threading.Thread(target=lambda: (list(channel.lines()), channel.reader_gone()), daemon=True).start()
+"""
+
+
+def start(code: str, *argv: str) -> subprocess.Popen:
+    program = WORKER.format(history=str(HERE.parent / "history")) + code
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, "-c", program, "tuilab.worker", *argv], stdin=pipe, stdout=pipe, stderr=pipe
+    )
+
+
+def test_what_is_printed_is_no_protocol():
+    code = (
+        "print('by python', flush=True); os.write(1, b'by a C library\\n')\n"
+        "channel.send(e.Log(text='an event'))\n"
+        "assert sys.stdin.read() == ''\n"
+    )
+    # Its input stays open meanwhile: at the end of that it would leave.
+    with start(code) as process:
+        out, err = process.stdout.read(), process.stderr.read()
+    assert e.decode(out) == e.Log(text="an event")
+    assert err.splitlines() == [b"by python", b"by a C library"]
+
+
+def test_a_worker_ends_when_its_reader_goes_whatever_it_does():
+    process = start("channel.send(e.Log(text='up'))\nwhile True: pass")
+    process.stdout.readline()
+    process.stdin.close()
+    assert process.wait(timeout=10) == 0
+    process.stdout.close()
+    process.stderr.close()
+
+
+RUN = """
+channel.keep("r1", sys.argv[2])
+channel.send(started())
+for event in rounds("r1", 20):
+    channel.send(event)
+    time.sleep(0.02)
+channel.send(e.Finished(run="r1", status="ok"))
+channel.kept()
+"""
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store.open(tmp_path / "data")
+    yield store
+    store.close()
+
+
+def test_a_run_to_be_kept_is_finished_without_a_reader(tmp_path, store):
+    process = start(RUN, str(tmp_path))
+    for _ in range(4):
+        process.stdout.readline()
+    process.stdin.close()
+    process.stdout.close()
+    assert process.wait(timeout=20) == 0
+    process.stderr.close()
+    assert collect(store, tmp_path) == Found(finished=("r1",))
+    assert store.runs()[0].status == "ok"
+    # From its start: what the reader had not read is there too.
+    assert store.state("r1").rounds == 20
+    assert not list(tmp_path.glob("r1*"))
+
+
+def test_a_run_that_still_goes_on_is_known_and_one_whose_worker_died_keeps_its_rounds(tmp_path, store):
+    process = start(RUN, str(tmp_path))
+    process.stdout.readline()
+    process.stdin.close()
+    process.stdout.close()
+    part = tmp_path / "r1.part"
+    while not part.exists() or part.read_bytes().count(b'"round"') < 5:
+        time.sleep(0.01)
+    assert collect(store, tmp_path).going_on == {"r1": process.pid}
+    process.kill()
+    process.wait(timeout=10)
+    process.stderr.close()
+    with part.open("ab") as stream:
+        stream.write(b'{"type":"round","run":"r1","ind')
+    assert collect(store, tmp_path).finished == ("r1",)
+    assert store.runs()[0].status == "failed"
+    assert store.state("r1").rounds >= 5
+
+
+def test_a_file_that_is_no_run_is_set_aside(tmp_path, store):
+    (tmp_path / "x.jsonl").write_bytes(os.urandom(100))
+    found = collect(store, tmp_path)
+    assert "x.unreadable" in found.problems[0]
+    assert (tmp_path / "x.unreadable").exists()
+
+
+def test_a_run_that_goes_on_can_be_stopped_and_keeps_its_rounds(tmp_path, store):
+    process = start(RUN.replace("0.02", "0.5"), str(folder(tmp_path)))
+    process.stdout.readline()
+    process.stdin.close()
+    process.stdout.close()
+    part = folder(tmp_path) / "r1.part"
+    while not part.exists() or part.read_bytes().count(b'"round"') < 2:
+        time.sleep(0.01)
+    before = collect(store, folder(tmp_path))
+    # The group of a worker is its own; this one shares the test's, so it alone is signalled.
+    process.terminate()
+    process.wait(timeout=10)
+    process.stderr.close()
+    assert settle(store, tmp_path, before).finished == ("r1",)
+    assert store.state("r1").rounds >= 2

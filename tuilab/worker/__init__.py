@@ -1,0 +1,1 @@
+"""The other process: the only place where TensorFlow runs."""

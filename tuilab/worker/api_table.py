@@ -1,0 +1,145 @@
+"""The public names of the TensorFlow that this worker imported."""
+
+import inspect
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tuilab.model.api import ApiTable, Signature
+from tuilab.worker.context import Context
+
+# Namespaces that only repeat others: named, but not entered.
+LEFT_OUT = ("tf.compat.v2", "tf.compat.v1.compat", "tf.compat.v1.keras", "tf.compat.v1.raw_ops")
+# The classes here inherit hundreds of methods each, which nobody calls by these names.
+WITHOUT_METHODS = ("tf.keras.layers.", "tf.compat.v1.")
+OPS = (
+    "MatMul",
+    "BatchMatMulV2",
+    "AddV2",
+    "Mul",
+    "Conv2D",
+    "FFT",
+    "RFFT",
+    "Relu",
+    "Tanh",
+    "Exp",
+    "Sum",
+    "Cast",
+)
+# Packages whose modules are the public namespace; any other module found there leaked in.
+_PUBLIC = ("tensorflow._api.", "keras._tf_keras.")
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def answer(context: Context, body: bytes) -> Iterator[ApiTable]:
+    """One `ApiTable`, of the TensorFlow that this worker imported."""
+    yield make(context.tf)
+
+
+def make(tf: Any) -> ApiTable:
+    """Walk the public namespace of the imported module. About a second; nothing is called."""
+    names: set[str] = set()
+    signatures: dict[str, Signature] = {}
+    for name, thing in _walk(tf, "tf", frozenset()):
+        names.add(name)
+        if isinstance(thing, type) and not name.startswith(WITHOUT_METHODS):
+            for method, function in _methods(thing):
+                names.add(f"{name}.{method}")
+                _sign(signatures, f"{name}.{method}", function, bound=True)
+        if callable(thing):
+            _sign(signatures, name, thing)
+    return ApiTable(
+        version=str(tf.__version__),
+        keras=str(getattr(tf.keras, "__version__", "")),
+        names=tuple(sorted(names)),
+        signatures=dict(sorted(signatures.items())),
+        modules=tuple(sorted(_modules(Path(tf.__file__).parent))),
+        gpu_dtypes=_gpu_dtypes(),
+    )
+
+
+def _walk(module: Any, prefix: str, above: frozenset[int]) -> Iterator[tuple[str, Any]]:
+    """Every public (name, thing) below a module. A module inside itself is not entered again."""
+    above = above | {id(module)}
+    # A lazily loaded part whose own dependency is missing raises: it is not there for its users either.
+    try:
+        words = [word for word in dir(module) if not word.startswith("_")]
+    except Exception:
+        return
+    for word in words:
+        name = f"{prefix}.{word}"
+        try:
+            thing = getattr(module, word)
+        except Exception:
+            continue
+        yield name, thing
+        if name in LEFT_OUT or not isinstance(thing, ModuleType):
+            continue
+        if id(thing) not in above and _is_public(thing):
+            yield from _walk(thing, name, above)
+
+
+def _is_public(module: ModuleType) -> bool:
+    # TensorFlow's own lazy loaders stand for a public module without saying its name.
+    return getattr(module, "__name__", "").startswith(_PUBLIC) or "lazy_loader" in type(module).__module__
+
+
+def _methods(kind: type) -> Iterator[tuple[str, Any]]:
+    """The public attributes of a class, those it inherits included."""
+    for word in dir(kind):
+        if not word.startswith("_"):
+            yield word, inspect.getattr_static(kind, word, None)
+
+
+def _sign(into: dict[str, Signature], name: str, thing: Any, bound: bool = False) -> None:
+    if bound and isinstance(thing, classmethod | staticmethod):
+        bound = isinstance(thing, classmethod)
+        thing = thing.__func__
+    if bound and not inspect.isroutine(thing):
+        return
+    try:
+        parameters = list(inspect.signature(thing).parameters.values())
+    except (ValueError, TypeError, NameError):
+        return
+    if bound and parameters and parameters[0].kind in _POSITIONAL:
+        del parameters[0]
+    kinds = {p.kind for p in parameters}
+    plain = [p for p in parameters if p.kind in _POSITIONAL or p.kind is inspect.Parameter.KEYWORD_ONLY]
+    into[name] = Signature(
+        tuple(p.name for p in plain),
+        sum(p.kind in _POSITIONAL for p in plain),
+        inspect.Parameter.VAR_POSITIONAL in kinds,
+        inspect.Parameter.VAR_KEYWORD in kinds,
+    )
+
+
+def _modules(package: Path) -> Iterator[str]:
+    """Dotted names of all modules and packages in the folder of the installed package, by listing it."""
+    for folder, folders, files in os.walk(package):
+        folders[:] = [f for f in folders if f.isidentifier() and f not in ("__pycache__", "include")]
+        dotted = ".".join(["tensorflow", *Path(folder).relative_to(package).parts])
+        yield dotted
+        for file in files:
+            stem, _, suffix = file.partition(".")
+            if suffix == "py" or suffix.endswith("so"):
+                yield f"{dotted}.{stem}"
+
+
+def _gpu_dtypes() -> dict[str, tuple[str, ...]]:
+    """Per op the dtypes with a GPU kernel, from the kernel registry."""
+    from tensorflow.python.framework import dtypes, kernels
+
+    found: dict[str, tuple[str, ...]] = {}
+    for op in OPS:
+        words: set[str] = set()
+        for kernel in kernels.get_registered_kernels_for_op(op).kernel:
+            if kernel.device_type != "GPU" or kernel.host_memory_arg:
+                continue
+            for constraint in kernel.constraint:
+                if constraint.name in ("T", "Treal", "SrcT", "Tcomplex"):
+                    words |= {dtypes.as_dtype(t).name for t in constraint.allowed_values.list.type}
+        if words:
+            found[op] = tuple(sorted(words))
+    return found

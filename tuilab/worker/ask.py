@@ -1,0 +1,53 @@
+"""Questions other than a run, each answered by its own module."""
+
+import importlib
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from tuilab.model.errors import InputError
+from tuilab.model.events import Answer
+from tuilab.model.requests import Ask, Request
+from tuilab.worker.context import Context
+
+Body = msgspec.Struct
+Answers = Callable[[Context, bytes], Iterator[Body]]
+
+# kind of question → the function that yields its answers, loaded when first asked.
+QUESTIONS: dict[str, str] = {
+    "api-table": "tuilab.worker.api_table:answer",
+    "explain-op": "tuilab.worker.placement.explain:explain_op",
+    "explain-scenario": "tuilab.worker.placement.explain:explain_scenario",
+    "profile": "tuilab.worker.profile.answer:profile",
+    "selftest": "tuilab.worker.measure.selftest:selftest",
+}
+
+
+def ask(context: Context, request: Request) -> None:
+    """Answer a question with one or more structs; the last one says that no more follow.
+
+    A struct whose class says with `more` whether others follow leaves at once; any other waits until it is
+    known whether it is the last.
+    """
+    assert isinstance(request, Ask)
+    if request.kind not in QUESTIONS:
+        raise InputError("question", request.kind, "one of " + ", ".join(sorted(QUESTIONS)))
+    module, _, name = QUESTIONS[request.kind].partition(":")
+    answers: Answers = getattr(importlib.import_module(module), name)
+    bodies = answers(context, bytes(request.body))
+    waiting: Body | None = None
+    for body in bodies:
+        if waiting is not None:
+            _send(context, request, waiting, more=True)
+        waiting = body
+        more = getattr(type(body), "more", None)
+        if isinstance(more, bool):
+            _send(context, request, body, more=more)
+            waiting = None
+    if waiting is not None:
+        _send(context, request, waiting, more=False)
+
+
+def _send(context: Context, request: Ask, body: Body, *, more: bool) -> None:
+    raw = msgspec.Raw(msgspec.json.encode(body))
+    context.send(Answer(request=request.id, kind=type(body).__name__, body=raw, more=more))

@@ -1,0 +1,121 @@
+"""What a workload is given to build an arm with: devices, modes, copies."""
+
+import itertools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tuilab.model.arms import Arm
+from tuilab.model.events import Fact, Progress
+from tuilab.model.parameters import Value
+from tuilab.worker.context import Context
+from tuilab.workloads._device import moved
+from tuilab.workloads.base import Case, Function
+
+
+class ArmBuild:
+    """The worker's `Build` (see tuilab.workloads.base) for one arm at one point of a run."""
+
+    def __init__(
+        self,
+        context: Context,
+        run: str,
+        arm: Arm,
+        values: Mapping[str, Value],
+        *,
+        point: int = 0,
+        cold: bool = False,
+    ) -> None:
+        self.tf = context.tf
+        self.arm = arm
+        self.values = values
+        self.device = f"/{arm.device}"
+        self.host = "/CPU:0"
+        self.cold = cold
+        self._context, self._run, self._point = context, run, point
+
+    def integer(self, name: str) -> int:
+        return int(self.values[name])
+
+    def word(self, name: str) -> str:
+        return str(self.values[name])
+
+    def flag(self, name: str) -> bool:
+        return bool(self.values[name])
+
+    def compiled(self, function: Function) -> Function:
+        if self.arm.mode == "eager":
+            return function
+        return self.tf.function(function, jit_compile=True if self.arm.mode == "xla" else None)  # type: ignore[no-any-return]
+
+    def tensors(self, function: Function, *inputs: Any) -> Case:
+        tf, device, host = self.tf, self.device, self.host
+        compiled = self.compiled(function)
+        sets = [inputs] + [tuple(a.copy() for a in inputs) for _ in range(self._copies(inputs) - 1)]
+
+        def on(place: str, arrays: Any) -> Any:
+            with tf.device(place):
+                return tuple(tf.identity(tf.convert_to_tensor(a)) for a in arrays)
+
+        def copy_in() -> Any:
+            return [moved(tf, tensor, device) for tensor in next_host()]
+
+        def copy_out(outputs: Any) -> Any:
+            return tf.nest.map_structure(_to_host, outputs)
+
+        next_device = _rotation([on(device, arrays) for arrays in sets])
+
+        def compute() -> Any:
+            return compiled(*next_device())
+
+        case = Case(
+            call=compute,
+            scope=lambda: tf.device(device),
+            compute=compute,
+            function=compiled,
+            arguments=next_device(),
+            bytes_in=sum(a.nbytes for a in inputs),
+        )
+        if self.arm.input == "copied":
+            next_host = _rotation([on(host, arrays) for arrays in sets])
+            case.call = lambda: copy_out(compiled(*copy_in()))
+            case.copy_in, case.copy_out = copy_in, copy_out
+        return case
+
+    def progress(self, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "") -> None:
+        self._context.check(self._run)
+        self._context.send(
+            Progress(run=self._run, stage=stage, done=done, total=total, unit=unit, arm=self.arm.id)
+        )
+
+    def fact(self, name: str, value: Value | float, text: str) -> None:
+        self._context.send(
+            Fact(run=self._run, name=name, value=value, text=text, arm=self.arm.id, point=self._point)
+        )
+
+    def _copies(self, inputs: Any) -> int:
+        """How many sets of inputs to rotate: one when hot; when cold, twice the last-level cache's worth."""
+        size = sum(a.nbytes for a in inputs)
+        if not self.cold or not size:
+            return 1
+        return int(min(4_096, max(2, -(-2 * last_level_cache() // size))))
+
+
+def _to_host(value: Any) -> Any:
+    return value.numpy() if hasattr(value, "numpy") else value
+
+
+def _rotation(sets: list[Any]) -> Callable[[], Any]:
+    if len(sets) == 1:
+        only = sets[0]
+        return lambda: only
+    return itertools.cycle(sets).__next__
+
+
+def last_level_cache() -> int:
+    """Bytes of the host's largest cache; 32 MiB where the system does not say."""
+    sizes: list[int] = []
+    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        text = path.read_text().strip()
+        sizes.append(int(text[:-1]) * {"K": 2**10, "M": 2**20}[text[-1]])
+    return max(sizes, default=32 * 2**20)

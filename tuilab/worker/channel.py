@@ -1,0 +1,97 @@
+"""The worker's end of the protocol: JSON lines in on fd 0, out on what was fd 1."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from typing import NoReturn
+
+from tuilab.model.events import Event, encode
+from tuilab.processes import die_with_parent
+from tuilab.worker.spool import Spool, write_all
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+
+
+def leave() -> NoReturn:
+    """End at once, with every process that own code has started in this group."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
+class Channel:
+    """Writes events, reads request lines. Writing is safe from any thread."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self._read_fd = read_fd
+        self._write_fd = write_fd
+        self._lock = threading.Lock()
+        self._spool: Spool | None = None
+
+    @classmethod
+    def from_stdio(cls) -> "Channel":
+        """Take fd 0 and 1 for the protocol, for good.
+
+        What anyone prints to fd 1 afterwards (TensorFlow's placement lines, a user's print) goes to fd 2,
+        which the other side reads as log lines. fd 0 becomes empty, so that a user's `input()` ends at
+        once instead of eating requests.
+        """
+        read_fd, write_fd = os.dup(STDIN), os.dup(STDOUT)
+        os.dup2(STDERR, STDOUT)
+        empty = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(empty, STDIN)
+        os.close(empty)
+        die_with_parent(True)
+        return cls(read_fd, write_fd)
+
+    def send(self, event: Event) -> None:
+        """Write one event. Where the reader is gone and no run is to be finished, the process ends."""
+        line = encode(event)
+        with self._lock:
+            if self._spool is not None:
+                self._spool.add(line)
+                if self._spool.alone:
+                    if not self._spool.whole:
+                        leave()
+                    return
+            try:
+                write_all(self._write_fd, line)
+            except OSError:
+                self._go_on_alone()
+
+    def keep(self, run: str, folder: str, finish: bool = True) -> None:
+        """From now on write the events of this run to a file too; finish: go on with it without a reader."""
+        with self._lock:
+            self._spool = Spool(run, folder, finish)
+            if finish and self._spool.whole:
+                die_with_parent(False)
+
+    def kept(self) -> None:
+        """The run is over: forget its events, or, without a reader, leave them in the folder and end."""
+        with self._lock:
+            spool, self._spool = self._spool, None
+            if spool is not None:
+                spool.close()
+                if spool.alone:
+                    leave()
+                die_with_parent(True)
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no reader any more."""
+        return self._spool is not None and self._spool.alone
+
+    def reader_gone(self) -> None:
+        """The other side has closed: finish a run that is to be finished, else end at once."""
+        with self._lock:
+            self._go_on_alone()
+
+    def _go_on_alone(self) -> None:
+        if self._spool is None or not (self._spool.alone or self._spool.go_on_alone()):
+            leave()
+
+    def lines(self) -> Iterator[bytes]:
+        """Request lines until the other side closes."""
+        with os.fdopen(self._read_fd, "rb", closefd=False) as stream:
+            yield from stream

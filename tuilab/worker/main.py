@@ -1,0 +1,92 @@
+"""The worker's main loop: requests in, events out."""
+
+import importlib
+import os
+import queue
+import socket
+import threading
+import traceback
+from collections.abc import Callable
+
+import msgspec
+
+import tuilab
+from tuilab.model import events, requests
+from tuilab.model.errors import InputError
+from tuilab.worker.channel import Channel
+from tuilab.worker.context import Context
+from tuilab.worker.start import start
+
+# Loaded when first asked, so that a worker is ready as soon as TensorFlow is.
+HANDLERS: dict[type[requests.Request], str] = {
+    requests.Measure: "tuilab.worker.measure.run:measure",
+    requests.Declare: "tuilab.worker.user:declare",
+    requests.Ask: "tuilab.worker.ask:ask",
+}
+
+
+def main(channel: Channel) -> int:
+    """Serve until the other side closes its end; returns the exit code."""
+    channel.send(
+        events.Hello(
+            protocol=events.PROTOCOL, tuilab=tuilab.__version__, pid=os.getpid(), host=socket.gethostname()
+        )
+    )
+    inbox: queue.SimpleQueue[requests.Request] = queue.SimpleQueue()
+    context = Context(channel)
+    threading.Thread(target=_read, args=(channel, context, inbox), daemon=True).start()
+    start(context)
+    while True:
+        request = inbox.get()
+        if isinstance(request, requests.Shutdown):
+            return 0
+        if isinstance(request, requests.Measure) and context.was_cancelled(request.id):
+            channel.send(
+                events.Finished(run=request.id, status="cancelled", message="stopped before it began")
+            )
+            continue
+        if isinstance(request, requests.Measure) and request.spool:
+            channel.keep(request.id, request.spool, request.finish)
+        _serve(context, request)
+        channel.kept()
+
+
+def _serve(context: Context, request: requests.Request) -> None:
+    """Carry one request out; whatever it raises becomes an event, and the worker goes on."""
+    module, _, name = HANDLERS[type(request)].partition(":")
+    try:
+        handler: Callable[[Context, requests.Request], None] = getattr(importlib.import_module(module), name)
+        handler(context, request)
+    except InputError as error:
+        _say(context, request, str(error), "", error.where)
+    except Exception as error:
+        _say(context, request, f"{type(error).__name__}: {error}", traceback.format_exc(), "")
+
+
+def _say(context: Context, request: requests.Request, message: str, detail: str, where: str) -> None:
+    if isinstance(request, requests.Measure):
+        context.send(events.Finished(run=request.id, status="failed", message=message, detail=detail))
+    else:
+        context.send(events.Refused(request=request.id, message=message, detail=detail, where=where))
+
+
+def _read(channel: Channel, context: Context, inbox: "queue.SimpleQueue[requests.Request]") -> None:
+    """Read requests for ever. Cancellations take effect at once, whatever the main thread does."""
+    for line in channel.lines():
+        try:
+            request = requests.decode(line)
+        except msgspec.MsgspecError as error:
+            channel.send(
+                events.Log(text=f"a request was not understood: {error}", level="error", source="tuilab")
+            )
+            continue
+        match request:
+            case requests.Cancel():
+                context.cancel(request.id)
+            case requests.Painted():
+                context.painted.set()
+            case _:
+                inbox.put(request)
+    # The other side has gone: unless a run is to be finished for it, no call may keep the process alive.
+    channel.reader_gone()
+    context.left_alone()

@@ -1,0 +1,91 @@
+"""Doubts about figures, in words."""
+
+import os
+from collections.abc import Iterable
+
+from tuilab.analysis.contention import Pressure, contention
+from tuilab.analysis.doubt import Doubt
+from tuilab.analysis.drift import drift
+from tuilab.analysis.median import MIN_SAMPLES, estimate
+from tuilab.analysis.outliers import outliers
+from tuilab.analysis.words import percent, plural
+from tuilab.model.events import Flag
+from tuilab.model.quantity import seconds
+from tuilab.model.scenario import Budget
+from tuilab.worker.measure.cell import Cell
+
+CANARY_SHARE = 0.05
+CLOCK_STEP_S = 1.0
+
+
+def of_cell(run: str, cell: Cell, budget: Budget, point: int | None) -> list[Flag]:
+    """The doubts about one cell's figures: outliers, drift, not warm, budget reached before precision."""
+    found = [outliers(cell.samples), drift(cell.samples), _not_warm(cell), _precision(cell, budget)]
+    return [Flag(run=run, code=d.code, message=d.message, arm=cell.arm.id, point=point) for d in found if d]
+
+
+def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Flag]:
+    """The doubts about the whole run: a shared processor, a machine whose own pace moved.
+
+    disturbed: rounds that were kept although the canary had moved.
+    """
+    found = [_contention(list(pressures))]
+    if rounds and disturbed / rounds > CANARY_SHARE:
+        words = f"the machine's own pace moved by more than 5 % in {disturbed} of {plural(rounds, 'round')}"
+        found.append(Doubt("canary", words))
+    return [Flag(run=run, code=d.code, message=d.message) for d in found if d]
+
+
+def of_clock(run: str, wall_s: float, steady_s: float) -> list[Flag]:
+    """The run's length by the wall clock against that by a clock which nobody sets."""
+    step = wall_s - steady_s
+    if abs(step) < CLOCK_STEP_S:
+        return []
+    way = "forward" if step > 0 else "back"
+    words = f"the wall clock was set {way} by {seconds(abs(step))} during the run; no figure is taken from it"
+    return [Flag(run=run, code="clock-stepped", message=words)]
+
+
+def _contention(seen: list[Pressure]) -> Doubt | None:
+    if not seen:
+        return None
+
+    def total(name: str) -> float | None:
+        values = [getattr(pressure, name) for pressure in seen]
+        return None if None in values else sum(values)
+
+    switches = total("switches")
+    return contention(
+        Pressure(
+            wall_s=sum(pressure.wall_s for pressure in seen),
+            cores=seen[0].cores,
+            switches=None if switches is None else int(switches),
+            waited_s=total("waited_s"),
+            throttled_s=total("throttled_s"),
+            others_s=total("others_s"),
+            load=os.getloadavg()[0],
+        )
+    )
+
+
+def _not_warm(cell: Cell) -> Doubt | None:
+    warmth = cell.warmth
+    if warmth.warm:
+        return None
+    if warmth.calls == 1:
+        words = f"one call takes {seconds(cell.call_s)}: measured after two calls, with no warm-up"
+        return Doubt("not-warm", words)
+    return Doubt("not-warm", f"its pace was not steady after {seconds(warmth.seconds)} of warm-up")
+
+
+def _precision(cell: Cell, budget: Budget) -> Doubt | None:
+    """Also where the interval is narrow enough and only the rounds are too few."""
+    known, n = estimate(cell.samples), len(cell.samples)
+    half = known.relative_half_width if known else None
+    if half is not None and half <= budget.precision and n >= budget.rounds:
+        return None
+    reached = f"{f'± {percent(half)}' if half is not None else 'no interval'} after {plural(n, 'round')}"
+    if half is None and n >= MIN_SAMPLES:
+        reached += ", which resemble their neighbours too much"
+    words = f"budget reached before precision: {reached}"
+    return Doubt("precision", f"{words}; wanted ± {percent(budget.precision)} and {budget.rounds} rounds")

@@ -1,0 +1,138 @@
+"""Where one call's time goes: each part timed by itself, beside the whole."""
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tuilab.analysis.words import plural
+from tuilab.model.arms import family
+from tuilab.model.events import Phases
+from tuilab.model.quantity import seconds
+from tuilab.model.scenario import BudgetName
+from tuilab.worker.measure.bench import Bench
+from tuilab.worker.measure.cell import Cell
+from tuilab.worker.measure.kernels import kernel_seconds
+from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.workloads.base import Case
+
+SECONDS: dict[BudgetName, float] = {"quick": 0.1, "standard": 0.5, "publish": 1.0}
+"""How long the pass takes for one cell, unless one call takes longer."""
+
+MOST = 200
+PROFILED_S, PROFILED_CALL_S, PROFILED_CALLS = 0.05, 0.25, 20
+"""The profiler writes an event every microsecond or two: a long call would fill the memory."""
+
+
+@dataclass
+class _Parts:
+    """Seconds of each part, one entry a repetition. enqueued: until `compute` returned."""
+
+    total: list[float] = field(default_factory=list)
+    copy_in: list[float] = field(default_factory=list)
+    enqueued: list[float] = field(default_factory=list)
+    compute: list[float] = field(default_factory=list)
+    copy_out: list[float] = field(default_factory=list)
+
+
+def measure_phases(bench: Bench, cell: Cell) -> Phases | None:
+    """The phases of a call, null where the workload has no parts to time. Raises what its parts raise.
+
+    copy_in, copy_out: the workload's own copies, each a synchronised call by itself.
+    dispatch and compute split what is left, the computation itself:
+    on a GPU, dispatch is the time until the call returns without waiting, and compute how much longer the
+    device needs; a device that keeps up with the host shows little compute, because little is waited for.
+    On a CPU, where ops run before the call returns, compute is the time in which at least one kernel ran
+    (TensorFlow's profiler, a pass of its own) and dispatch what the computation takes beyond that.
+    residual: the whole less the sum; what a call does besides, and where parts overlap, a negative figure.
+    """
+    case, time_s = cell.case, SECONDS["quick" if bench.request.sweep else bench.request.budget.name]
+    if case.phases is not None:
+        with case.scope():
+            figures = dict(case.phases(time_s))
+        return _event(bench, cell, figures, _whole(bench, cell, time_s), "timed by the workload itself")
+    if case.compute is None:
+        return None
+    with case.scope():
+        parts = _time(bench, cell, time_s)
+        figures, note = _split(bench, cell, parts)
+    if parts.copy_in:
+        figures = {"copy_in": statistics.median(parts.copy_in), **figures}
+    if parts.copy_out:
+        figures["copy_out"] = statistics.median(parts.copy_out)
+    whole = statistics.median(parts.total or parts.compute)
+    return _event(bench, cell, figures, whole, note)
+
+
+def _whole(bench: Bench, cell: Cell, time_s: float) -> float:
+    if cell.call_s > time_s:
+        return statistics.median(cell.samples) if cell.samples else cell.call_s
+    return statistics.median(bench.stopwatch.block(cell.case, 1) for _ in range(_repetitions(cell, time_s)))
+
+
+def _repetitions(cell: Cell, time_s: float) -> int:
+    """How often the parts and the whole fit into the time: 3 to 200, once where one call outlasts it."""
+    if cell.call_s > time_s:
+        return 1
+    return max(3, min(MOST, int(time_s / (2 * cell.call_s)) if cell.call_s else MOST))
+
+
+def _time(bench: Bench, cell: Cell, time_s: float) -> _Parts:
+    stopwatch, case, parts = bench.stopwatch, cell.case, _Parts()
+    for _ in range(_repetitions(cell, time_s)):
+        bench.check()
+        if case.copy_in or case.copy_out:
+            parts.total.append(stopwatch.time(case.call))
+        _time_once(stopwatch, case, parts)
+    return parts
+
+
+def _time_once(stopwatch: Stopwatch, case: Case, parts: _Parts) -> None:
+    assert case.compute is not None
+    kept: list[object] = []
+
+    def compute() -> None:
+        kept.append(case.compute())  # type: ignore[misc]
+
+    if case.copy_in:
+        parts.copy_in.append(stopwatch.time(case.copy_in))
+    enqueued, done = stopwatch.split(compute)
+    parts.enqueued.append(enqueued)
+    parts.compute.append(done)
+    if case.copy_out:
+        copy_out = case.copy_out
+        parts.copy_out.append(stopwatch.time(lambda: copy_out(kept[0])))
+
+
+def _split(bench: Bench, cell: Cell, parts: _Parts) -> tuple[dict[str, float], str]:
+    """Dispatch and compute out of the computation's own time, and how they were told apart."""
+    done = statistics.median(parts.compute)
+    if family(cell.device) != "CPU":
+        enqueued = statistics.median(parts.enqueued)
+        note = "dispatch: until the call returned; compute: what the device needed beyond that"
+        if cell.host_ops:
+            note += f"; {plural(cell.host_ops, 'op')} ran on the host, within dispatch"
+        return {"dispatch": enqueued, "compute": max(0.0, done - enqueued)}, note
+    if done > PROFILED_CALL_S:
+        return {"compute": done}, "one call is too long to be profiled: dispatch is within compute"
+    assert cell.case.compute is not None
+    calls = max(1, min(PROFILED_CALLS, int(PROFILED_S / done) if done else PROFILED_CALLS))
+    inside = kernel_seconds(bench.context.tf, cell.case.compute, calls)
+    if inside is None:
+        return {"compute": done}, "the profiler saw no kernel: dispatch is within compute"
+    note = "compute: while a kernel ran, as TensorFlow's profiler saw it; dispatch: the rest"
+    dispatch = max(0.0, done - inside)
+    if cell.arm.mode == "eager" and cell.ops:
+        note += f"; {plural(cell.ops, 'op')}, {seconds(dispatch / cell.ops)} of dispatch each"
+    return {"dispatch": dispatch, "compute": inside}, note
+
+
+def _event(bench: Bench, cell: Cell, figures: Mapping[str, float], total: float, note: str) -> Phases:
+    return Phases(
+        run=bench.run,
+        arm=cell.arm.id,
+        point=cell.point,
+        phases_s=dict(figures),
+        total_s=total,
+        residual_s=total - sum(figures.values()),
+        note=note,
+    )

@@ -1,0 +1,119 @@
+"""A run from start to end."""
+
+import random
+import time
+from datetime import UTC, datetime
+
+from tuilab.analysis.median import estimate
+from tuilab.model.arms import Arm
+from tuilab.model.events import Ending, Finished, Point, RunStarted
+from tuilab.model.parameters import check_values
+from tuilab.model.points import grid
+from tuilab.model.requests import Measure, Request
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BudgetName, Scenario
+from tuilab.worker.context import Cancelled, Context
+from tuilab.worker.measure.bench import Bench
+from tuilab.worker.measure.canary import Canary
+from tuilab.worker.measure.devices import missing
+from tuilab.worker.measure.faults import unavailable
+from tuilab.worker.measure.flags import of_clock, of_run
+from tuilab.worker.measure.report import Reporter
+from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.worker.measure.sweep import measure_points
+from tuilab.workloads import find
+from tuilab.workloads.base import Workload
+
+BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
+"""The least length of a block: longer ones leave less to the calls between them, and average more."""
+
+
+def measure(context: Context, request: Request) -> None:
+    """Carry out a Measure request; everything it finds leaves as events. Raises InputError."""
+    assert isinstance(request, Measure)
+    bench = _bench(context, request)
+    begun, begun_wall = time.monotonic(), time.time()
+    points = request.points or grid(request.sweep)
+    bench.reporter.say(_started(bench, points))
+    status: Ending = "ok"
+    try:
+        measure_points(bench, points, _present(bench), limit_s(request))
+    except Cancelled:
+        status = "cancelled"
+    bench.flag(of_run(bench.run, bench.pressures, bench.rounds, bench.disturbed))
+    bench.flag(bench.gpus.flags(bench.run))
+    bench.flag(of_clock(bench.run, time.time() - begun_wall, time.monotonic() - begun))
+    bench.reporter.say(
+        Finished(
+            run=request.id,
+            status=status,
+            message="stopped by request" if status == "cancelled" else "",
+            elapsed_s=time.monotonic() - begun,
+            reached=reached(bench.state),
+        )
+    )
+
+
+def limit_s(request: Measure) -> float:
+    """Seconds of rounds that this worker has for a point: fresh workers share the budget's."""
+    return request.budget.limit_s / max(1, request.budget.workers)
+
+
+def reached(state: RunState) -> float | None:
+    """The largest relative half-width of the 95 % intervals, null where there is none."""
+    known = [estimate(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()]
+    halves = [e.relative_half_width for e in known if e and e.relative_half_width is not None]
+    return max(halves, default=None)
+
+
+def _started(bench: Bench, points: tuple[Point, ...]) -> RunStarted:
+    request = bench.request
+    return RunStarted(
+        run=request.id,
+        scenario=Scenario(request.scenario.workload, bench.values, request.scenario.file),
+        arms=request.arms,
+        points=points,
+        budget=request.budget,
+        machine=bench.context.machine,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        preset=request.preset,
+        sweep=request.sweep,
+        worker=request.worker,
+    )
+
+
+def _bench(context: Context, request: Measure) -> Bench:
+    workload = _workload(request.scenario)
+    declaration = workload.declaration
+    stopwatch = Stopwatch(context.tf.test.experimental.sync_devices, block_s=BLOCK_S[request.budget.name])
+    return Bench(
+        context=context,
+        request=request,
+        workload=workload,
+        values=check_values(declaration.parameters, declaration.constraints, request.scenario.parameters),
+        stopwatch=stopwatch,
+        reporter=Reporter(context, pace=request.pace),
+        random=random.Random(request.seed),
+        canary=Canary(stopwatch.now),
+    )
+
+
+def _workload(scenario: Scenario) -> Workload:
+    if scenario.file:
+        from tuilab.worker.user import load
+
+        workload: Workload = load(scenario.file)
+        return workload
+    return find(scenario.workload)
+
+
+def _present(bench: Bench) -> list[Arm]:
+    """The arms whose device is here; of the others it is said why they cannot run."""
+    present = []
+    for arm in bench.request.arms:
+        reason = missing(bench.context.machine, arm)
+        if reason:
+            bench.reporter.say(unavailable(bench.run, arm.id, reason))
+        else:
+            present.append(arm)
+    return present

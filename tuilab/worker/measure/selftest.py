@@ -1,0 +1,102 @@
+"""The instrument tests itself: spins of known length, equal things, known differences, a hog beside it."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+
+from tuilab.analysis import simulation
+from tuilab.analysis.contention import Pressure
+from tuilab.analysis.simulation import Coverage
+from tuilab.analysis.words import percent, plural
+from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary
+from tuilab.worker.context import Context
+from tuilab.worker.measure import pressure
+from tuilab.worker.measure import selftest_clock as clock
+from tuilab.worker.measure import selftest_decisions as decisions
+from tuilab.worker.measure import selftest_surroundings as surroundings
+
+Checks = dict[str, Callable[[], Check | None]]
+
+
+def selftest(context: Context, body: bytes) -> Iterator[msgspec.Struct]:
+    """Yield one Check after another and a SelftestSummary at the end.
+
+    A check that raises has failed; it does not end the others.
+    """
+    asked = msgspec.json.decode(body, type=Selftest)
+    begun = time.monotonic()
+    done: list[Check] = []
+    during: dict[str, Pressure] = {}
+    for name, check in _checks(context, asked, during).items():
+        before = pressure.read()
+        found = _run(name, check)
+        seen = pressure.since(before)
+        if seen is not None:
+            during[name] = seen
+        if found is not None:
+            done.append(found)
+            yield found
+    yield summary(done, time.monotonic() - begun)
+
+
+def summary(done: list[Check], seconds: float) -> SelftestSummary:
+    """All checks in one sentence. A machine that was not idle spoils the test, whatever the others say."""
+    failed = [check.name for check in done if not check.passed]
+    idle = not {"idle", "still-idle"} & set(failed)
+    message = f"all {len(done)} checks passed"
+    if failed:
+        message = f"{plural(len(failed), 'check')} of {len(done)} failed: {', '.join(failed)}"
+    if not idle:
+        message = f"the machine was not idle, so this test says little of the instrument; {message}"
+    return SelftestSummary(
+        passed=not failed, idle=idle, checks=len(done), failed=len(failed), seconds=seconds, message=message
+    )
+
+
+def _run(name: str, check: Callable[[], Check | None]) -> Check | None:
+    begun = time.monotonic()
+    try:
+        found = check()
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+        found = Check(name=name, figure=None, limit="it runs", passed=False, message=message)
+    return found and msgspec.structs.replace(found, seconds=time.monotonic() - begun)
+
+
+def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -> Checks:
+    """The checks by name. during: what else used the processors in each check so far."""
+    long, times, seed = asked.long, 5 if asked.long else 1, asked.seed
+    made: Checks = {
+        "idle": lambda: surroundings.idle(surroundings.listen(context)),
+        "clock-resolution": clock.resolution,
+        "clock-rate": clock.rate,
+        "spin-slope": lambda: clock.slope(context, long=long),
+        "a-a": lambda: decisions.same_against_same(context, long=long),
+        "slowdown": lambda: decisions.slowdown(context, long=long),
+        "drift": lambda: decisions.drifting(context, long=long),
+        "coverage-median": lambda: _coverage(
+            "coverage-median", "the median", simulation.median_coverage(1_000 * times, seed=seed)
+        ),
+        "coverage-ratio": lambda: _coverage(
+            "coverage-ratio", "the ratio of two arms", simulation.ratio_coverage(1_000 * times, seed=seed + 1)
+        ),
+        "coverage-crossover": lambda: _coverage(
+            "coverage-crossover", "the crossover", simulation.crossover_coverage(300 * times, seed=seed + 3)
+        ),
+        "roofline": lambda: surroundings.roofline(context),
+        "link": lambda: surroundings.link(context),
+        "still-idle": lambda: surroundings.still_idle(during),
+        "hog": lambda: surroundings.hog(context),
+    }
+    return {name: made[name] for name in NAMES}
+
+
+def _coverage(name: str, what: str, found: Coverage) -> Check:
+    return Check(
+        name=name,
+        figure=found.share,
+        limit="93–97 %",
+        passed=found.within_limits,
+        message=f"simulated: {percent(found.share)} of {found.trials} intervals of {what} held the truth",
+    )

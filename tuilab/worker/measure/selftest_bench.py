@@ -1,0 +1,76 @@
+"""The engine set up for testing itself: real clock, real rounds, nothing said to anyone."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from tuilab.model.arms import Arm
+from tuilab.model.events import Event
+from tuilab.model.requests import Measure
+from tuilab.model.scenario import Budget, Scenario
+from tuilab.model.workload import Declaration
+from tuilab.worker.channel import Channel
+from tuilab.worker.context import Context
+from tuilab.worker.measure.bench import Bench
+from tuilab.worker.measure.canary import Canary
+from tuilab.worker.measure.cell import Cell
+from tuilab.worker.measure.report import Reporter
+from tuilab.worker.measure.rounds import Rounds
+from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.workloads.base import Case, Workload
+
+NOTHING = Workload(
+    Declaration(name="selftest", title="Self-test", summary="", unit="call", parameters=()),
+    lambda build: Case(call=lambda: None),
+)
+
+
+class _Silence:
+    def send(self, event: Event) -> None:
+        """Nobody listens to the rounds of a self-test."""
+
+
+def spin(seconds: float) -> None:
+    """Be busy for so long by the clock that also times blocks."""
+    until = time.perf_counter_ns() + round(seconds * 1e9)
+    while time.perf_counter_ns() < until:
+        pass
+
+
+def bench(context: Context, rounds: int, limit_s: float, seed: int = 1) -> Bench:
+    """A bench whose runs end after exactly so many rounds, or at the limit."""
+    budget = Budget(
+        name="quick", warm_s=0.0, warm_limit_s=0.0, precision=float("inf"), rounds=rounds, limit_s=limit_s
+    )
+    silent = Context(cast(Channel, _Silence()))
+    silent.tf, silent.machine = context.tf, context.machine
+    stopwatch = Stopwatch(context.tf.test.experimental.sync_devices)
+    return Bench(
+        context=silent,
+        request=Measure(id="", scenario=Scenario("selftest", {}), arms=(), budget=budget, latency=False),
+        workload=NOTHING,
+        values={},
+        stopwatch=stopwatch,
+        reporter=Reporter(silent),
+        random=random.Random(seed),
+        canary=Canary(stopwatch.now),
+    )
+
+
+def cell(name: str, call: Callable[[], object], calls: int, call_s: float) -> Cell:
+    """A cell of the self-test."""
+    return Cell(Arm("CPU:0", "eager", variant=name), 0, Case(call=call), calls=calls, call_s=call_s)
+
+
+def by_round(bench: Bench, cells: Sequence[Cell]) -> list[dict[int, float]]:
+    """Measure the cells afresh: seconds per call by round, of each."""
+    for one in cells:
+        one.samples.clear()
+    budget = bench.request.budget
+    Rounds(bench, cells, budget.limit_s, _raise).run()
+    return [dict(enumerate(one.samples)) for one in cells]
+
+
+def _raise(cell: Cell, error: BaseException) -> None:
+    raise error

@@ -1,0 +1,80 @@
+"""Does the clock tell time, and does a block read what a spin of known length took?"""
+
+import math
+import statistics
+import time
+from collections.abc import Sequence
+
+from tuilab.model.quantity import seconds
+from tuilab.model.selftest import Check
+from tuilab.worker.context import Context
+from tuilab.worker.measure.selftest_bench import bench, by_round, cell, spin
+from tuilab.worker.measure.stopwatch import BLOCK_S
+
+RESOLUTION_S = 1e-6
+RATE, RATE_S = 1e-3, 0.5
+SLOPE = 0.01
+LENGTHS_S = (50e-6, 200e-6, 1e-3, 5e-3, 20e-3, 100e-3)
+
+
+def resolution() -> Check:
+    """The smallest step between two readings."""
+    steps = []
+    for _ in range(20_000):
+        first = time.perf_counter_ns()
+        while (second := time.perf_counter_ns()) == first:
+            pass
+        steps.append(second - first)
+    finest = min(steps) * 1e-9
+    return Check(
+        name="clock-resolution",
+        figure=finest,
+        limit="≤ 1 µs",
+        passed=0 < finest <= RESOLUTION_S,
+        message=f"two readings of the clock are {seconds(finest)} apart at least",
+    )
+
+
+def rate() -> Check:
+    """The clock against the system's other one, which the network's time keeps right."""
+    begun, other = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
+    time.sleep(RATE_S)
+    ended, after = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
+    ratio = (ended - begun) / max(1, after - other)
+    return Check(
+        name="clock-rate",
+        figure=ratio,
+        limit="1 ± 0.001",
+        passed=abs(ratio - 1) <= RATE,
+        message=f"over {RATE_S} s it runs {abs(ratio - 1) * 1e6:.0f} ppm off the time of day",
+    )
+
+
+def slope(context: Context, *, long: bool) -> Check:
+    """Spins of known lengths, 50 µs to 100 ms, read by the engine's own rounds."""
+    own = bench(context, rounds=60 if long else 20, limit_s=60.0)
+    cells = []
+    for length in LENGTHS_S:
+        calls = 2 ** max(0, math.ceil(math.log2(BLOCK_S / length)))
+        cells.append(cell(f"{length}", lambda length=length: spin(length), calls, length))  # type: ignore[misc]
+    read = [statistics.median(rounds.values()) for rounds in by_round(own, cells)]
+    figure = fitted(LENGTHS_S, read)
+    worst = max(zip(LENGTHS_S, read, strict=True), key=lambda pair: abs(pair[1] / pair[0] - 1))
+    return Check(
+        name="spin-slope",
+        figure=figure,
+        limit="1 ± 0.01",
+        passed=abs(figure - 1) <= SLOPE,
+        message=(
+            f"spins of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} are read with slope {figure:.4f}; "
+            f"the one of {seconds(worst[0])} as {seconds(worst[1], worst[1] / 1000)}"
+        ),
+    )
+
+
+def fitted(lengths: Sequence[float], read: Sequence[float]) -> float:
+    """The slope through the origin of read over true seconds, each length weighing the same.
+
+    The mean of read / true: least squares of relative errors.
+    """
+    return math.fsum(r / t for t, r in zip(lengths, read, strict=True)) / len(lengths)

@@ -1,0 +1,154 @@
+"""Is the machine idle, does a hog beside the engine raise its flag, and is no figure too good to be true?"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tuilab import nvml
+from tuilab.analysis.contention import Pressure, contention
+from tuilab.analysis.words import percent
+from tuilab.model.quantity import size
+from tuilab.model.selftest import Check
+from tuilab.model.telemetry import Link
+from tuilab.worker.context import Context
+from tuilab.worker.measure.gpus import buses
+from tuilab.worker.measure.link import measure_link, said
+from tuilab.worker.measure.selftest_bench import bench, by_round, cell, spin
+
+LISTEN_S = 2.0
+QUIET = "others use ≤ 25 % of the processors; hardly a wait or an interruption"
+SIDE = 1_024
+FASTEST_CLOCK = 6e9
+"""Hz that no processor on sale exceeds."""
+
+FLOPS_PER_CYCLE = 64
+"""float32, of one core: two 512-bit fused multiply-adds, the widest there are outside of matrix units."""
+
+LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
+"""Of one PCIe lane by generation, after the line code (PCI-SIG)."""
+
+
+def listen(context: Context, seconds: float = LISTEN_S) -> Pressure | None:
+    """Measure spins for a while, and see what else uses the processors."""
+    own = bench(context, rounds=10**9, limit_s=seconds)
+    by_round(own, [cell("spin", lambda: spin(1e-3), 5, 1e-3)])
+    return own.pressures[-1] if own.pressures else None
+
+
+def idle(seen: Pressure | None) -> Check:
+    """Whether anything else used the processors before the test began."""
+    doubt = contention(seen) if seen else None
+    message = f"NOT IDLE: {doubt.message}" if doubt else f"others used {_said(seen)} of the processors"
+    return Check(name="idle", figure=_others(seen), limit=QUIET, passed=doubt is None, message=message)
+
+
+def still_idle(during: Mapping[str, Pressure]) -> Check:
+    """Whether anything else used the processors during any of the checks."""
+    doubts = {name: doubt for name, seen in during.items() if (doubt := contention(seen))}
+    worst = max(during.values(), key=lambda seen: _others(seen) or 0.0, default=None)
+    message = f"others used {_said(worst)} of the processors at most, during any check"
+    if doubts:
+        name = next(iter(doubts))
+        message = f"NOT IDLE during {', '.join(doubts)}: {doubts[name].message}"
+    return Check(name="still-idle", figure=_others(worst), limit=QUIET, passed=not doubts, message=message)
+
+
+def _others(seen: Pressure | None) -> float | None:
+    return None if seen is None or seen.others_s is None else seen.others_s / (seen.wall_s * seen.cores)
+
+
+def _said(seen: Pressure | None) -> str:
+    share = _others(seen)
+    return "an unknown share" if share is None else percent(share)
+
+
+def hog(context: Context) -> Check:
+    """Busy processes beside the engine, one a processor."""
+    with _hogs(len(os.sched_getaffinity(0))):
+        seen = listen(context)
+    doubt = contention(seen) if seen else None
+    waited = seen.waited_s / seen.wall_s if seen and seen.waited_s is not None else None
+    return Check(
+        name="hog",
+        figure=waited,
+        limit="the flag cpu-contention is raised",
+        passed=doubt is not None,
+        message=doubt.message if doubt else "busy processes on every processor went unnoticed",
+    )
+
+
+@contextmanager
+def _hogs(count: int) -> Iterator[None]:
+    # Each ends by itself too, so that a self-test that is killed leaves nothing behind.
+    code = f"import time\nend = time.monotonic() + {LISTEN_S + 30}\nwhile time.monotonic() < end: pass"
+    hogs = [
+        subprocess.Popen([sys.executable, "-S", "-c", code], stdin=subprocess.DEVNULL) for _ in range(count)
+    ]
+    try:
+        time.sleep(0.2)
+        yield
+    finally:
+        for process in hogs:
+            process.kill()
+        for process in hogs:
+            process.wait()
+
+
+def roofline(context: Context) -> Check:
+    """A matrix product against what the processor's cores could do at the very most."""
+    tf, own = context.tf, bench(context, rounds=20, limit_s=10.0)
+    with tf.device("/CPU:0"):
+        matrix = tf.random.normal((SIDE, SIDE), seed=1)
+        product = tf.function(lambda m: tf.matmul(m, m), autograph=False)
+    product(matrix)
+    (rounds,) = by_round(own, [cell("matmul", lambda: product(matrix), 2, 0.05)])
+    rate = 2 * SIDE**3 / min(rounds.values())
+    bound = (os.cpu_count() or 1) * _clock() * FLOPS_PER_CYCLE
+    return Check(
+        name="roofline",
+        figure=rate / bound,
+        limit="≤ 1",
+        passed=rate <= bound,
+        message=(
+            f"a matrix product at {size(rate).removesuffix('B')}FLOP/s at best; "
+            f"the processor can do {size(bound).removesuffix('B')}FLOP/s at most"
+        ),
+    )
+
+
+def _clock() -> float:
+    try:
+        khz = int(Path("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq").read_text())
+    except (OSError, ValueError):
+        return FASTEST_CLOCK
+    return max(FASTEST_CLOCK, khz * 1e3)
+
+
+def link(context: Context) -> Check | None:
+    """The copy to the first GPU against its PCIe link; null without a GPU, or a link that NVML can tell."""
+    if not context.machine.gpus:
+        return None
+    name = context.machine.gpus[0].name
+    found = measure_link(context.tf, bench(context, 1, 1.0).stopwatch, "/CPU:0", f"/{name}")
+    bound = _carries(nvml.link(buses().get(name, "")))
+    if bound is None or found.bytes_per_s is None:
+        return None
+    return Check(
+        name="link",
+        figure=found.bytes_per_s / bound,
+        limit="≤ 1",
+        passed=found.bytes_per_s <= bound,
+        message=f"copies to {name} take {said(found)}; its link carries {size(bound)}/s at most",
+    )
+
+
+def _carries(trained: Link | None) -> float | None:
+    """Bytes per second at most; of what card and slot can do, since an idle link trains down."""
+    if trained is None or trained.max_generation is None or trained.max_width is None:
+        return None
+    lane = LANE_BYTES_PER_S.get(trained.max_generation)
+    return lane and lane * trained.max_width

@@ -1,0 +1,103 @@
+"""Timing a block of calls, the cost of synchronising taken off."""
+
+import gc
+import itertools
+import statistics
+import time
+from collections.abc import Callable
+
+from tuilab.workloads.base import Case
+
+BLOCK_S = 0.005
+SYNCS_PER_BLOCK = 200
+"""A block lasts at least so many empty syncs: what is left of the sync's jitter is then below 1 %."""
+
+LEAD_IN_FROM = 4
+"""From so many calls on, a block begins with one untimed call.
+
+Where cells take turns, the first call of a block finds the caches full of its predecessor's data: 50 % slower
+in a 0.13 ms graph call, which would lift a 5 ms block by 2 % over what the same call costs when repeated.
+"""
+
+EMPTY_SYNCS = 101
+
+
+class Stopwatch:
+    """Times calls with a steady clock.
+
+    sync: waits until every device is idle. clock: nanoseconds. block_s: seconds that a block is to last at
+    least. empty_s: seconds of a sync with nothing to
+    wait for (median of 101), subtracted from each figure.
+    """
+
+    def __init__(
+        self,
+        sync: Callable[[], object],
+        clock: Callable[[], int] = time.perf_counter_ns,
+        block_s: float = BLOCK_S,
+    ) -> None:
+        self._sync, self._clock, self._block_s = sync, clock, block_s
+        self.empty_s = 0.0
+        self.empty_s = statistics.median(self._empty() for _ in range(EMPTY_SYNCS))
+
+    @property
+    def block_s(self) -> float:
+        """The least length of a block: as given, or 200 empty syncs where these are longer."""
+        return max(self._block_s, SYNCS_PER_BLOCK * self.empty_s)
+
+    def now(self) -> float:
+        """Seconds on the stopwatch's own clock."""
+        return self._clock() * 1e-9
+
+    def block(self, case: Case, calls: int) -> float:
+        """Seconds of `calls` calls in a row with one sync at the end, in the case's scope."""
+        return self.visit(case, calls, latency=False)[0]
+
+    def visit(self, case: Case, calls: int, *, latency: bool) -> tuple[float, float | None]:
+        """As `block`, and with `latency` the seconds of one more call, synchronised by itself.
+
+        A block of one call is such a call.
+        """
+        with case.scope():
+            if calls >= LEAD_IN_FROM:
+                case.call()
+            seconds = self.time(case.call, calls)
+            if calls == 1:
+                return seconds, seconds
+            return seconds, self.time(case.call) if latency else None
+
+    def time(self, call: Callable[[], object], calls: int = 1) -> float:
+        """Seconds of `calls` calls and one sync, from an idle device, garbage collection held back."""
+        collecting = gc.isenabled()
+        self._sync()
+        gc.disable()
+        try:
+            begun = self._clock()
+            for _ in itertools.repeat(None, calls):
+                call()
+            self._sync()
+            ended = self._clock()
+        finally:
+            if collecting:
+                gc.enable()
+        return max(0.0, (ended - begun) * 1e-9 - self.empty_s)
+
+    def split(self, call: Callable[[], object]) -> tuple[float, float]:
+        """Seconds until one call returned, and until its work was done.
+
+        On a GPU the first is the time to enqueue the work; where ops run in the caller's thread the two
+        are the same.
+        """
+        self._sync()
+        begun = self._clock()
+        call()
+        returned = self._clock()
+        self._sync()
+        ended = self._clock()
+        done = max(0.0, (ended - begun) * 1e-9 - self.empty_s)
+        return min((returned - begun) * 1e-9, done), done
+
+    def _empty(self) -> float:
+        begun = self._clock()
+        self._sync()
+        return (self._clock() - begun) * 1e-9

@@ -1,0 +1,157 @@
+"""Answers to `explain-op` and `explain-scenario`."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from tuilab.model.arms import Arm, family
+from tuilab.model.errors import InputError
+from tuilab.model.explain import (
+    ArmPlacement,
+    ExplainOp,
+    ExplainScenario,
+    ForecastRow,
+    OpExplanation,
+    ScenarioExplanation,
+)
+from tuilab.model.parameters import check_values
+from tuilab.model.scenario import Scenario
+from tuilab.model.text import clean
+from tuilab.worker.build import ArmBuild
+from tuilab.worker.context import Context
+from tuilab.worker.placement import Observation, observe, registry
+from tuilab.worker.placement.forced import forced
+from tuilab.worker.placement.kernels import OpKernels
+from tuilab.worker.placement.reasons import listed
+from tuilab.worker.placement.summary import united
+from tuilab.worker.placement.verdict import dtypes, kernel_lines, verdict
+from tuilab.workloads import find
+from tuilab.workloads.base import Unavailable, Workload
+
+
+def explain_op(context: Context, body: bytes) -> Iterator[OpExplanation]:
+    """One `OpExplanation`. Raises InputError for an op or a dtype that this TensorFlow does not have."""
+    question = msgspec.json.decode(body, type=ExplainOp)
+    kernels = _kernels(question.op)
+    dtype = _dtype(context.tf, question.dtype)
+    would = verdict(kernels, dtype, registry.has_gpu_kernels())
+    yield OpExplanation(
+        op=kernels.op,
+        dtype=dtype or None,
+        gpu=would.gpu,
+        reason=would.reason.text,
+        evidence=would.reason.evidence,
+        kernels=kernel_lines(kernels),
+        code=would.reason.code,
+        attribute=kernels.main,
+        forced=_forced(context.tf, kernels, dtype),
+        gpu_visible=bool(context.machine.gpus),
+    )
+
+
+def _kernels(text: str) -> OpKernels:
+    name = registry.find(text)
+    kernels = registry.look_up(name) if name else None
+    if kernels is None:
+        near = registry.nearest(text)
+        like = f", such as {listed(near, 'or')}" if near else ", such as MatMul or Conv2D"
+        raise InputError("op", clean(text, 100), "the name of an op of this TensorFlow" + like)
+    return kernels
+
+
+def _dtype(tf: Any, text: str) -> str:
+    if not text:
+        return ""
+    try:
+        return str(tf.dtypes.as_dtype(text.removeprefix("tf.")).base_dtype.name)
+    except TypeError:
+        raise InputError("dtype", clean(text, 100), "a dtype such as float32, int32 or string") from None
+
+
+def _forced(tf: Any, kernels: OpKernels, dtype: str) -> str:
+    """The counterfactual for `dtype`, else for the first dtype that the op takes."""
+    preferred = sorted(dtypes(kernels), key=lambda name: name != "float32")
+    chosen = dtype or next(iter(preferred), "float32")
+    return forced(tf, kernels, {kernels.main: chosen} if kernels.main else {})
+
+
+def explain_scenario(context: Context, body: bytes) -> Iterator[ScenarioExplanation]:
+    """One `ScenarioExplanation`. Raises InputError for values that do not fit; runs each arm a few times."""
+    question = msgspec.json.decode(body, type=ExplainScenario)
+    workload, scenario = load(question.scenario)
+    watched = [_placement(context, workload, scenario, arm) for arm in question.arms]
+    arms = tuple(placement for placement, _ in watched)
+    # The ops are the same on every device, but for what an optimiser does to them: take one device's.
+    observed = [seen for _, seen in watched if seen is not None]
+    device = observed[0].device if observed else None
+    rows = united([seen.forecast for seen in observed if seen.device == device])
+    stuck = next((row for row in rows if not row.gpu and row.code != "input-pipeline"), None)
+    yield ScenarioExplanation(
+        workload=workload.declaration.name,
+        gpu_visible=bool(context.machine.gpus),
+        no_gpu=context.machine.no_gpu,
+        arms=arms,
+        forecast=rows,
+        sentence=sentence(rows),
+        forced=_forced(context.tf, registry.known(stuck.op), stuck.dtype) if stuck else "",
+    )
+
+
+def load(scenario: Scenario) -> tuple[Workload, Scenario]:
+    """The workload and the scenario with its values checked."""
+    if scenario.file:
+        from tuilab.worker.user import load as load_file
+
+        workload: Workload = load_file(scenario.file)
+    else:
+        workload = find(scenario.workload)
+    declaration = workload.declaration
+    values = check_values(declaration.parameters, declaration.constraints, scenario.parameters)
+    return workload, Scenario(scenario.workload, values, scenario.file)
+
+
+def _placement(
+    context: Context, workload: Workload, scenario: Scenario, arm: Arm
+) -> tuple[ArmPlacement, Observation | None]:
+    if arm.device not in [d.name for d in context.machine.devices]:
+        why = context.machine.no_gpu if family(arm.device) == "GPU" else f"there is no {arm.device} here"
+        return ArmPlacement(arm=arm.id, requested=arm.device, reason=why or "no GPU is visible"), None
+    try:
+        case = workload.build(ArmBuild(context, "", arm, scenario.parameters))
+    except Unavailable as error:
+        return ArmPlacement(arm=arm.id, requested=arm.device, reason=str(error)), None
+    try:
+        with case.scope():
+            case.call()
+        seen = observe(context, case, arm)
+    finally:
+        case.close()
+    placement = ArmPlacement(
+        arm=arm.id,
+        requested=arm.device,
+        device=seen.device,
+        nodes=seen.nodes,
+        ops=seen.ops,
+        folded=seen.folded,
+        copies=seen.copies,
+        copied=seen.copied,
+        reason=seen.reason,
+    )
+    return placement, seen
+
+
+def sentence(rows: Sequence[ForecastRow]) -> str:
+    """`A GPU of this build would run 11 of 12 ops; 1 would stay on the CPU: MatMul int32 (…).`"""
+    total = sum(row.count for row in rows)
+    if not total:
+        return "No op of TensorFlow ran, so there is nothing to forecast."
+    yes = sum(row.count for row in rows if row.gpu)
+    if yes == total:
+        return f"A GPU of this build would run {'the one op' if total == 1 else f'all {total:,} ops'}."
+    stuck = [row for row in rows if not row.gpu]
+    named = [f"{row.op} {row.dtype}".rstrip() + f" ({row.reason})" for row in stuck[:3]]
+    kinds = ", ".join(named) + (f", and {len(stuck) - 3} kinds more" if len(stuck) > 3 else "")
+    if not yes:
+        return f"A GPU of this build would run none of it: {kinds}."
+    return f"A GPU of this build would run {yes:,} of {total:,} ops; the rest stays on the CPU: {kinds}."

@@ -1,0 +1,129 @@
+"""The counterfactual: what TensorFlow says when an op is forced to the GPU. Nothing is executed."""
+
+import keyword
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tuilab.model.text import clean
+from tuilab.worker.placement.kernels import OpKernels, Types
+
+GPU = "/GPU:0"
+_PLACER = "Cannot assign a device"
+# Without the rest of a loop around them these bring the runtime down.
+_NOT_ALONE = frozenset(
+    f"{prefix}{name}"
+    for prefix in ("", "Ref")
+    for name in ("Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Switch")
+)
+
+
+def forced(tf: Any, kernels: OpKernels, types: Types, device: str = GPU) -> str:
+    """TensorFlow's verdict on the op with these types on `device`, soft placement off.
+
+    types: those that are left out become the first that the op's definition allows. "" where no call of the
+    op could be made up from its definition. The op stands in a branch that is not taken, so that it is
+    placed, and its kernel looked up, but never run.
+    """
+    allowed = {name: next(iter(dtypes), "float32") for name, dtypes in kernels.allowed.items()}
+    if kernels.op.startswith("_") or kernels.op in _NOT_ALONE:
+        return ""
+    try:
+        function, inputs = _function(tf, kernels, {**allowed, **types}, device)
+    except (TypeError, ValueError, KeyError, AttributeError, NotImplementedError) as error:
+        return _refusal(error)
+    with _strict(tf):
+        try:
+            function(tf.constant(False), *inputs)
+        except tf.errors.OpError as error:
+            return _said(str(error), kernels.op)
+        except (TypeError, ValueError) as error:
+            return _refusal(error)
+    return f"accepted: {kernels.op} can be placed on {device}"
+
+
+@contextmanager
+def _strict(tf: Any) -> Iterator[None]:
+    soft = tf.config.get_soft_device_placement()
+    tf.config.set_soft_device_placement(False)
+    try:
+        yield
+    finally:
+        tf.config.set_soft_device_placement(soft)
+
+
+def _function(tf: Any, kernels: OpKernels, types: Types, device: str) -> tuple[Any, list[Any]]:
+    dtypes = [tf.dtypes.as_dtype(a.dtype or types[a.attribute]) for a in kernels.inputs]
+    if any(dtype in (tf.resource, tf.variant) for dtype in dtypes):
+        raise NotImplementedError("a resource cannot be made up")
+    attributes = dict(_attributes(tf, kernels, types))
+
+    def probe(flag: Any, *inputs: Any) -> Any:
+        def run() -> Any:
+            given = {
+                _python(a.name): [tensor, tensor] if a.many else tensor
+                for a, tensor in zip(kernels.inputs, inputs, strict=True)
+            }
+            with tf.device(device):
+                made = getattr(tf.raw_ops, kernels.op)(**given, **attributes)
+            outputs = [t for t in tf.nest.flatten(made) if isinstance(t, tf.Tensor)]
+            if not outputs:
+                return tf.constant(0)
+            return tf.size(outputs[0])
+
+        return tf.cond(flag, run, lambda: tf.constant(0))
+
+    signature = [tf.TensorSpec((), tf.bool), *(tf.TensorSpec(None, dtype) for dtype in dtypes)]
+    function = tf.function(probe, input_signature=signature, autograph=False)
+    function.get_concrete_function()
+    return function, [_empty(tf, dtype) for dtype in dtypes]
+
+
+def _empty(tf: Any, dtype: Any) -> Any:
+    if dtype == tf.string:
+        return tf.constant([], tf.string)
+    return tf.cast(tf.zeros((0,)), dtype)
+
+
+def _attributes(tf: Any, kernels: OpKernels, types: Types) -> Iterator[tuple[str, Any]]:
+    """Some value for each attribute that the op demands and that its inputs do not settle."""
+    from tensorflow.python.framework import op_def_registry
+
+    settled = {a.attribute for a in kernels.inputs} | {a.many for a in kernels.inputs}
+    for attribute in op_def_registry.get(kernels.op).attr:
+        name, kind = attribute.name, attribute.type
+        if name in settled or (attribute.HasField("default_value") and name not in types):
+            continue
+        if kind == "type":
+            yield _python(name), tf.dtypes.as_dtype(types.get(name) or "float32")
+        elif kind == "tensor":
+            yield _python(name), tf.make_tensor_proto(_empty(tf, tf.dtypes.as_dtype(types["dtype"])).numpy())
+        elif kind == "string":
+            allowed = attribute.allowed_values.list.s
+            yield _python(name), allowed[0].decode() if allowed else ""
+        elif kind in _SOME:
+            yield _python(name), max(_SOME[kind], attribute.minimum) if kind == "int" else _SOME[kind]
+        else:
+            raise NotImplementedError(kind)
+
+
+_SOME: dict[str, Any] = {"int": 1, "float": 1.0, "bool": False, "shape": [1], "list(int)": [1, 1, 1, 1]}
+
+
+def _python(name: str) -> str:
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def _said(message: str, op: str) -> str:
+    """The line that tells, without node names: the placer's own, else the last before the node is named."""
+    lines = [line.strip() for line in message.partition("\n\t [[")[0].splitlines() if line.strip()]
+    told = next((line for line in lines if line.startswith(_PLACER)), lines[-1] if lines else "")
+    told = told.partition(" [Op:")[0].replace("cond/then/_0/cond/", "").replace("{{node " + op + "}}", "it")
+    return clean(told, 1_000)
+
+
+def _refusal(error: Exception) -> str:
+    """The last line of an error of the op's own checks; "" for one that only says that we could not ask."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = lines[-1] if lines else ""
+    return clean(told, 1_000) if "not in list of allowed values" in told else ""

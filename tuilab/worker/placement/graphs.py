@@ -1,0 +1,223 @@
+"""A function's graph as the runtime partitioned it: its ops, the copies between devices, what was folded."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tuilab.analysis.operations import computes, plain
+from tuilab.worker.placement.kernels import Types
+from tuilab.worker.placement.names import short
+from tuilab.worker.placement.registry import dtype_name
+from tuilab.worker.placement.shapes import Sizes, constant_bytes
+
+ARGUMENTS = ("_Arg", "_DeviceArg")
+SENDS = ("_Send", "_HostSend")
+RECEIVES = ("_Recv", "_HostRecv")
+# Not work: arguments, results, constants that lie ready, and ordering.
+HIDDEN = frozenset((*ARGUMENTS, "_Retval", "_DeviceRetval", "Const", "_HostConst", "NoOp", *SENDS, *RECEIVES))
+CALLS = ("PartitionedCall", "StatefulPartitionedCall")
+# The optimiser knows these from the shape alone.
+_BY_SHAPE = frozenset(("Shape", "ShapeN", "Size", "Rank"))
+# Appended to the name of the last of several unary ops that the optimiser made into one.
+_COMPOSED = "/unary_ops_composition"
+_PASSING_ON = frozenset(("Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot"))
+
+
+@dataclass(frozen=True)
+class GraphOp:
+    """A node that runs. written: the ops as written that it stands for; () for one of the optimiser's own."""
+
+    name: str
+    op: str
+    device: str
+    requested: str
+    types: Types
+    written: tuple[str, ...] = ()
+    resource_on: str = ""
+    colocated_with: str = ""
+    xla: bool = False
+
+
+@dataclass(frozen=True)
+class GraphCopy:
+    """A matched send and receive. bytes: None where the shape depends on the data.
+
+    on_host: a GPU is at one end, yet the data stays in host memory, so nothing crosses its link.
+    """
+
+    name: str
+    op: str
+    source: str
+    to: str
+    dtype: str
+    bytes: int | None
+    on_host: bool
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A node of the function as written that the optimised graph no longer has, and what became of it."""
+
+    name: str
+    op: str
+    requested: str
+    types: Types
+    why: str
+
+
+def types_of(node: Any) -> dict[str, str]:
+    """A node's single type attributes."""
+    return {
+        name: dtype_name(value.type)
+        for name, value in node.attr.items()
+        if value.WhichOneof("value") == "type" and not name.startswith("_")
+    }
+
+
+@dataclass(frozen=True)
+class Written:
+    """A node of the function as written. inputs: the nodes it takes data from, by their full names."""
+
+    node: Any
+    inputs: tuple[str, ...]
+
+
+def flattened(graph: Any) -> dict[str, Written]:
+    """Every node of the function as written, with the functions it calls written out as the runtime does."""
+    return flatten(graph.node, {f.signature.name: f for f in graph.library.function}.get)
+
+
+def flatten(body: Iterable[Any], library: Callable[[str], Any]) -> dict[str, Written]:
+    """The nodes of a body by name; a call's are added under its name. library: name → FunctionDef or None."""
+    nodes: dict[str, Written] = {}
+
+    def add(body: Iterable[Any], prefix: str, depth: int) -> None:
+        for node in body:
+            inputs = tuple(prefix + i.partition(":")[0] for i in node.input if not i.startswith("^"))
+            nodes[prefix + node.name] = Written(node, inputs)
+            called = library(node.attr["f"].func.name) if node.op in CALLS and depth < 20 else None
+            if called is not None:
+                add(called.node_def, f"{prefix}{node.name}/", depth + 1)
+
+    add(body, "", 0)
+    return nodes
+
+
+def ops(graph: Any, written: Mapping[str, Written]) -> Iterator[GraphOp]:
+    """Every op that runs, from the partitions of one function's graph."""
+    for partition in graph.partition_graphs:
+        resources = {
+            n.name: short(n.device)
+            for n in partition.node
+            if n.op in (*ARGUMENTS, "VarHandleOp") and types_of(n).get("T", "resource") == "resource"
+        }
+        for node in partition.node:
+            before = written.get(node.name.removesuffix(_COMPOSED))
+            if node.op not in HIDDEN:
+                yield _op(node, before.node if before else None, resources)
+
+
+def _op(node: Any, before: Any, resources: Mapping[str, str]) -> GraphOp:
+    source = node if before is None else before
+    classes = [c.decode() for c in source.attr["_class"].list.s] if "_class" in source.attr else []
+    colocated = [c.removeprefix("loc:@") for c in classes]
+    inputs = (name.partition(":")[0] for name in node.input if not name.startswith("^"))
+    return GraphOp(
+        name=node.name,
+        op=node.op,
+        device=short(node.device),
+        requested=short(source.device) if before is not None else "",
+        types=types_of(node),
+        written=_stands_for(node, before),
+        resource_on=next((resources[name] for name in inputs if name in resources), ""),
+        colocated_with=next((name for name in colocated if name != node.name), ""),
+        xla="_XlaMustCompile" in node.attr and node.attr["_XlaMustCompile"].b,
+    )
+
+
+def pipelines(graph: Any) -> Iterator[str]:
+    """The names of the functions that the graph gives to tf.data."""
+    for partition in graph.partition_graphs:
+        for node in partition.node:
+            if "Dataset" in node.op:
+                yield from (v.func.name for v in node.attr.values() if v.WhichOneof("value") == "func")
+
+
+def _stands_for(node: Any, before: Any) -> tuple[str, ...]:
+    if "op_names" in node.attr:
+        return tuple(name.decode() for name in node.attr["op_names"].list.s)
+    own = () if before is None else (before.op,)
+    work = computes(node.op)
+    return own if work == plain(node.op) else (work, *own)
+
+
+def copies(graph: Any, sizes: Sizes) -> Iterator[GraphCopy]:
+    """Each send with its receive, once."""
+    receives = {_edge(node): node for p in graph.partition_graphs for node in p.node if node.op in RECEIVES}
+    for partition in graph.partition_graphs:
+        constants = {node.name: node for node in partition.node if node.op == "Const"}
+        for node in partition.node:
+            if node.op in SENDS:
+                yield _copy(node, receives.get(_edge(node)), sizes, constants)
+
+
+def _edge(node: Any) -> tuple[bytes, bytes, bytes]:
+    return node.attr["send_device"].s, node.attr["recv_device"].s, node.attr["tensor_name"].s
+
+
+def _copy(send: Any, receive: Any, sizes: Sizes, constants: Mapping[str, Any]) -> GraphCopy:
+    source, to = (short(send.attr[name].s.decode()) for name in ("send_device", "recv_device"))
+    start, _, output = send.input[0].partition(":") if send.input else ("", "", "")
+    origin = send.attr["_src"].s.decode() or start
+    target = send.attr["_dst"].s.decode()
+    size = constant_bytes(constants[start]) if start in constants else sizes.of(start, int(output or 0))
+    if size is None:
+        size = sizes.of(origin, int(output or 0))
+    leaves_host = send.op == "_HostSend" or source.startswith("CPU")
+    reaches_host = receive is not None and (receive.op == "_HostRecv" or to.startswith("CPU"))
+    return GraphCopy(
+        name=f"{origin} → {target}",
+        op="/".join([send.op, receive.op if receive is not None else "?"]),
+        source=source,
+        to=to,
+        dtype=dtype_name(send.attr["T"].type),
+        bytes=size,
+        on_host=leaves_host and reaches_host and "GPU" in source + to,
+    )
+
+
+def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
+    """What the optimiser took away: nodes of the function as written that no partition holds any more."""
+    left = {n.name.removesuffix(_COMPOSED): n.op for p in graph.partition_graphs for n in p.node}
+    programs = tuple(name + "/" for name, op in left.items() if op in CALLS)
+    constant = _constants(written)
+    for name, before in written.items():
+        node = before.node
+        if node.op in HIDDEN or left.get(name, "Const") != "Const" or name.startswith(programs):
+            continue
+        if node.op in CALLS or (name not in left and any(other.startswith(name + "/") for other in left)):
+            continue  # written out into its parts, not folded
+        if name in left or name in constant:
+            why = "computed once, when the graph was optimised"
+        elif node.op in _PASSING_ON:
+            why = "only passed its input on"
+        else:
+            why = "merged into another op, or its result is not used"
+        yield Folded(name, node.op, short(node.device), types_of(node), why)
+
+
+def _constants(written: Mapping[str, Written]) -> set[str]:
+    """Nodes whose value follows from constants and shapes alone."""
+    known: dict[str, bool] = {}
+
+    def constant(name: str, depth: int = 0) -> bool:
+        if name not in known:
+            before = written.get(name)
+            known[name] = False  # a cycle is a loop, never constant
+            if before is not None and depth < 500:
+                known[name] = before.node.op in ("Const", *_BY_SHAPE) or (
+                    bool(before.inputs) and all(constant(i, depth + 1) for i in before.inputs)
+                )
+        return known[name]
+
+    return {name for name in written if constant(name)}

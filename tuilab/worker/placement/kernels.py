@@ -1,0 +1,102 @@
+"""An op's kernels and its arguments, as plain data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Types = Mapping[str, str]
+"""A node's type attributes: `{"T": "float32"}`."""
+
+ALWAYS_ON_HOST = frozenset({"string", "resource"})
+"""Types that TensorFlow keeps in host memory whatever the kernel says (`DataTypeAlwaysOnHost`)."""
+
+HOST = "CPU:0"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One registered kernel. types: the dtypes it takes, by type attribute; absent means any.
+
+    device: `CPU`, `GPU`, or `DEFAULT`, which serves every device that has no kernel of its own.
+    host: the arguments that it wants in host memory.
+    """
+
+    device: str
+    types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    host: frozenset[str] = frozenset()
+    priority: int = 0
+
+    def takes(self, types: Types) -> bool:
+        """Whether it serves a node with these types; a type that is not given is not looked at."""
+        return all(types[name] in allowed for name, allowed in self.types.items() if name in types)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An input or output: its type is fixed (`dtype`) or named by a type attribute (`attribute`).
+
+    many: the attribute that says how many tensors it stands for, "" for one.
+    """
+
+    name: str
+    dtype: str = ""
+    attribute: str = ""
+    many: str = ""
+
+
+@dataclass(frozen=True)
+class OpKernels:
+    """An op as this build has it. allowed: the dtypes each type attribute may take, () for any."""
+
+    op: str
+    inputs: tuple[Argument, ...] = ()
+    outputs: tuple[Argument, ...] = ()
+    allowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kernels: tuple[Kernel, ...] = ()
+
+    @property
+    def main(self) -> str:
+        """The type attribute that a person means by the op's dtype, "" where it has none.
+
+        That of the data: one that an input and an output share, else `dtype`, else the first of an
+        input, else of an output.
+        """
+        inputs = [a.attribute for a in self.inputs if a.attribute]
+        outputs = [a.attribute for a in self.outputs if a.attribute]
+        shared = [name for name in inputs if name in outputs]
+        named = ["dtype"] if "dtype" in self.allowed else []
+        return next(iter([*shared, *named, *inputs, *outputs]), "")
+
+    def on_gpu(self, types: Types) -> Kernel | None:
+        """The kernel that a GPU would run for these types: its own, else a DEFAULT one; None without any."""
+        for device in ("GPU", "DEFAULT"):
+            fitting = [k for k in self.kernels if k.device == device and k.takes(types)]
+            if fitting:
+                return max(fitting, key=lambda k: k.priority)
+        return None
+
+    def gpu_dtypes(self, attribute: str = "") -> tuple[str, ...]:
+        """The dtypes of `attribute` (default: the main one) that have a GPU kernel; ("any",) if all have."""
+        name = attribute or self.main
+        kernels = [k for k in self.kernels if k.device in ("GPU", "DEFAULT")]
+        if any(name not in k.types for k in kernels):
+            return self.allowed.get(name) or ("any",)
+        return tuple(sorted(set[str]().union(*(k.types[name] for k in kernels))))
+
+    def host_arguments(self, kernel: Kernel, types: Types) -> tuple[str, ...]:
+        """The arguments that lie in host memory when `kernel` runs on a GPU, resources left out."""
+        return tuple(
+            a.name
+            for a in (*self.inputs, *self.outputs)
+            if self.dtype(a, types) != "resource"
+            and (a.name in kernel.host or self.dtype(a, types) in ALWAYS_ON_HOST)
+        )
+
+    def data_arguments(self, types: Types) -> tuple[str, ...]:
+        """All arguments that carry data: everything but resource handles."""
+        every = (*self.inputs, *self.outputs)
+        return tuple(a.name for a in every if self.dtype(a, types) != "resource")
+
+    @staticmethod
+    def dtype(argument: Argument, types: Types) -> str:
+        """The argument's dtype, "" where the types do not say."""
+        return argument.dtype or types.get(argument.attribute, "")

@@ -1,0 +1,62 @@
+"""The functions given to tf.data: their ops, and where tf.data runs them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tuilab.model.arms import family
+from tuilab.worker.placement.graphs import CALLS, HIDDEN, flatten, types_of
+from tuilab.worker.placement.kernels import HOST
+from tuilab.worker.placement.names import short
+from tuilab.worker.placement.reasons import Placed, Surroundings
+from tuilab.worker.placement.registry import known
+
+Body = Mapping[str, Any]
+"""A function's nodes by name."""
+
+
+def functions(dataset: Any) -> Iterator[str]:
+    """The names of all functions that a dataset runs, those of its inputs first."""
+    for source in dataset._inputs():
+        yield from functions(source)
+    for wrapped in dataset._functions():
+        name = wrapped.function.name
+        yield name.decode() if isinstance(name, bytes) else str(name)
+
+
+def body(name: str) -> Body:
+    """The nodes of a function that TensorFlow knows, by name, called functions written out; {} without it."""
+    from tensorflow.python.eager import context as eager
+
+    ctx = eager.context()
+
+    def library(name: str) -> Any:
+        return ctx.get_function_def(name) if ctx.has_function(name) else None
+
+    definition = library(name)
+    if definition is None:
+        return {}
+    return {path: written.node for path, written in flatten(definition.node_def, library).items()}
+
+
+def placed(nodes: Body, around: Surroundings) -> Iterator[tuple[str, Placed]]:
+    """Each op of such a function, by its name, as tf.data places it.
+
+    tf.data gives no graph out, so this is its rule and no observation: the host, whatever scope surrounds
+    the dataset; a scope inside the function is obeyed where that device has a kernel.
+    """
+    for path, node in nodes.items():
+        if node.op not in HIDDEN and node.op not in CALLS:
+            yield path, _placed(node, around)
+
+
+def _placed(node: Any, around: Surroundings) -> Placed:
+    types, requested = types_of(node), short(node.device)
+    obeyed = requested in around.gpus and known(node.op).on_gpu(types) is not None
+    obeyed |= family(requested) == "CPU"
+    return Placed(
+        op=node.op,
+        types=types,
+        requested=requested,
+        observed=requested if obeyed else HOST,
+        pipeline=True,
+    )

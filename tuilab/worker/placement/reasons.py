@@ -1,0 +1,227 @@
+"""Why an op is where it is: pure functions over what is known of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tuilab.model.arms import family
+from tuilab.worker.placement.kernels import Kernel, OpKernels, Types
+
+Code = Literal[
+    "kernel",
+    "no-gpu",
+    "scope",
+    "no-kernel",
+    "no-kernel-for-dtype",
+    "refused",
+    "host-memory",
+    "resource",
+    "colocation",
+    "input-pipeline",
+    "unknown",
+]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A cause with what shows it. code: a stable name for scripts."""
+
+    code: Code
+    text: str
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Whether a GPU of this build would run an op with its data on the device, and why (not)."""
+
+    gpu: bool
+    reason: Reason
+    kernel: Kernel | None = None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One op as it was placed. Devices are short names (`GPU:0`), "" for none.
+
+    memory: where its first output lies. resource_on: the device of a variable or other resource it uses.
+    colocated_with: the node it must be placed with. pipeline: it runs inside a tf.data function.
+    """
+
+    op: str
+    types: Types = field(default_factory=dict)
+    requested: str = ""
+    observed: str = ""
+    memory: str = ""
+    resource_on: str = ""
+    colocated_with: str = ""
+    pipeline: bool = False
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What holds for every op: the GPUs that TensorFlow lists, and why there is none."""
+
+    gpus: tuple[str, ...] = ()
+    no_gpu: str = ""
+    gpu_kernels: bool = True
+
+
+# Ops of the tf.data runtime; their kernels live on the host.
+_PIPELINE = ("Dataset", "Iterator")
+
+
+def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Forecast:
+    """Whether a GPU of this build would run the op with these types.
+
+    types: the main type attribute may be left out; then any dtype counts. gpu_kernels: false for a build
+    that has no GPU kernels at all.
+    """
+    dtype = types.get(kernels.main, "")
+    allowed = kernels.allowed.get(kernels.main, ())
+    if dtype and allowed and dtype not in allowed:
+        return Forecast(False, _refused(kernels, dtype, allowed))
+    kernel = kernels.on_gpu(types)
+    if kernel is None:
+        return Forecast(False, _missing(kernels, dtype, gpu_kernels))
+    host, data = kernels.host_arguments(kernel, types), kernels.data_arguments(types)
+    named = f"{kernel.device} kernel for {dtype}" if dtype else f"{kernel.device} kernel"
+    wants = f"wants {listed(host)} in host memory"
+    if data and set(host) == set(data):
+        text = f"its {dtype} kernel works in host memory" if dtype else "its kernel works in host memory"
+        return Forecast(False, Reason("host-memory", text, f"the {named} {wants}"), kernel)
+    evidence = f"the {named} is registered" + (f"; it {wants}" if host else "")
+    text = f"GPU kernel for {dtype}" if dtype else "GPU kernel"
+    return Forecast(True, Reason("kernel", text, evidence), kernel)
+
+
+def _refused(kernels: OpKernels, dtype: str, allowed: Sequence[str]) -> Reason:
+    return Reason(
+        "refused",
+        f"{kernels.op} does not take {dtype}: it takes {listed(allowed, 'or')}",
+        f"the definition of {kernels.op} allows {kernels.main} = {listed(allowed)}",
+    )
+
+
+def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
+    registered = kernels.gpu_dtypes() if any(k.device in ("GPU", "DEFAULT") for k in kernels.kernels) else ()
+    dtypes = [d for d in registered if forecast(kernels, {kernels.main: d}).gpu] or registered
+    if not gpu_kernels:
+        return Reason(
+            "no-kernel", "this TensorFlow is built without GPU kernels", "even MatMul has none registered"
+        )
+    if dtypes and dtype:
+        return Reason(
+            "no-kernel-for-dtype",
+            f"no GPU kernel for {dtype}; there is one for {listed(dtypes)}",
+            f"the registry lists {kernels.op} on the GPU for {kernels.main} = {listed(dtypes)}",
+        )
+    if not kernels.kernels:
+        return Reason(
+            "no-kernel",
+            "no kernel is registered for it",
+            f"the registry lists {kernels.op} for no device, labelled kernels left out",
+        )
+    if is_pipeline(kernels.op):
+        return Reason(
+            "input-pipeline",
+            "the input pipeline runs on the host",
+            f"{kernels.op} belongs to tf.data and has kernels for {_devices(kernels)} only",
+        )
+    only = f"{_devices(kernels)} only"
+    return Reason("no-kernel", f"no GPU kernel: {only}", f"the registry lists {kernels.op} for {only}")
+
+
+def _devices(kernels: OpKernels) -> str:
+    return listed(sorted({k.device for k in kernels.kernels}))
+
+
+def is_pipeline(op: str) -> bool:
+    """Whether the op belongs to tf.data's own runtime."""
+    return any(word in op for word in _PIPELINE)
+
+
+def causes(placed: Placed, kernels: OpKernels, around: Surroundings) -> list[Reason]:
+    """Everything that put the op where it is, the first sufficient cause first.
+
+    The order is that of TensorFlow's own decision: no GPU, what the code asked for, the kernels, their
+    memory, resources, colocation, the input pipeline.
+    """
+    would = forecast(kernels, placed.types, around.gpu_kernels)
+    if family(placed.observed) == "GPU":
+        return [would.reason]
+    found = [
+        _no_gpu(around),
+        _scope(placed),
+        None if would.gpu else would.reason,
+        _resource(placed),
+        _colocation(placed),
+        _pipeline(placed),
+    ]
+    return [reason for reason in found if reason is not None] or [_unknown(placed)]
+
+
+def _no_gpu(around: Surroundings) -> Reason | None:
+    if around.gpus:
+        return None
+    return Reason("no-gpu", "no GPU is visible", around.no_gpu or "TensorFlow lists no GPU")
+
+
+def _scope(placed: Placed) -> Reason | None:
+    if not placed.requested or placed.requested != placed.observed:
+        return None
+    return Reason(
+        "scope", f"the code asks for {placed.requested}", f"a device scope names {placed.requested}"
+    )
+
+
+def _resource(placed: Placed) -> Reason | None:
+    if family(placed.resource_on) != "CPU":
+        return None
+    where = placed.resource_on
+    return Reason("resource", f"its variable or resource is on {where}", f"the handle's device is {where}")
+
+
+def _colocation(placed: Placed) -> Reason | None:
+    if not placed.colocated_with:
+        return None
+    other = placed.colocated_with
+    return Reason("colocation", f"it must stay with {other}", f"the node's class is loc:@{other}")
+
+
+PIPELINE = Reason(
+    "input-pipeline",
+    "the input pipeline runs on the host",
+    "the op is part of a function given to tf.data, which no device scope around the dataset reaches",
+)
+
+
+def _pipeline(placed: Placed) -> Reason | None:
+    return PIPELINE if placed.pipeline else None
+
+
+def _unknown(placed: Placed) -> Reason:
+    return Reason(
+        "unknown",
+        f"TensorFlow chose {placed.observed}",
+        "a GPU kernel exists and nothing that was asked for explains the choice",
+    )
+
+
+def sentence(reasons: Sequence[Reason], would: Forecast) -> str:
+    """One clause for the log: the first cause and, without a GPU, what else holds."""
+    first = reasons[0]
+    if first.code != "no-gpu" or len(reasons) == 1:
+        return first.text
+    if would.gpu:
+        return f"{first.text}; {reasons[1].text}"
+    if would.reason.code == "host-memory":
+        return f"{first.text}, nor would one compute this: {would.reason.text}"
+    return f"{first.text}, nor would one run this: {would.reason.text}"
+
+
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """`a, b and c`."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"

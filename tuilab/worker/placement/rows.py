@@ -1,0 +1,279 @@
+"""From what was watched to the rows of the placement log."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tuilab.analysis.operations import plain
+from tuilab.model.arms import family
+from tuilab.model.events import Node
+from tuilab.worker.placement import graphs, xla
+from tuilab.worker.placement.kernels import ALWAYS_ON_HOST, HOST, OpKernels
+from tuilab.worker.placement.pipelines import placed as placed_in_pipeline
+from tuilab.worker.placement.reasons import (
+    PIPELINE,
+    Forecast,
+    Placed,
+    Surroundings,
+    causes,
+    forecast,
+    sentence,
+)
+from tuilab.worker.placement.registry import known
+from tuilab.worker.placement.shapes import Sizes
+from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, Tensor, Watched, nbytes, ran_on
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the log.
+
+    runs: it is an op that the call dispatches or that stands in its graphs. works: it computes, rather than
+    pass data on. pipeline: it belongs to a function given to tf.data. would: the forecast for a GPU.
+    """
+
+    node: Node
+    runs: bool = False
+    works: bool = False
+    pipeline: bool = False
+    would: Forecast | None = None
+
+
+# Ops that move or rename data; where they run says nothing about where the work is done.
+_PLUMBING = frozenset(
+    (
+        *("Identity", "IdentityN", "Reshape", "Squeeze", "ExpandDims", "Shape", "ShapeN", "Size", "Rank"),
+        *("StopGradient", "PreventGradient", "Pack", "Snapshot", "VarHandleOp", "ReadVariableOp"),
+        *("Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond", "ControlTrigger"),
+        *("IteratorGetNext", "IteratorV2", "MakeIterator"),
+    )
+)
+
+
+class Rows:
+    """Makes rows, given the GPUs that are visible. hlo: look into the programs that XLA compiled."""
+
+    def __init__(self, around: Surroundings, hlo: bool = True) -> None:
+        self._around, self._hlo = around, hlo
+
+    def of(self, seen: Watched) -> Iterator[Row]:
+        """Every row, in the order in which things were first seen."""
+        for item in seen.order:
+            if isinstance(item, EagerOp):
+                yield from self._eager(item, seen.ops[item], seen.sizes[item])
+            elif isinstance(item, Copy):
+                count, size = seen.copies[item]
+                yield Row(_copy_row(item.what, item, size, count, "the code asks for it"))
+            elif item.xla:
+                yield from self._xla(item)
+            else:
+                yield from self._function(item)
+        for body in seen.pipelines.values():
+            for name, placed in placed_in_pipeline(body, self._around):
+                yield self.node(placed, name, placed.op)
+
+    def node(self, placed: Placed, name: str, op: str, count: int = 1, note: str = "") -> Row:
+        """One op's row with its reason; `placed.op` is the op the registry is asked about."""
+        kernels = known(placed.op)
+        would = forecast(kernels, placed.types, self._around.gpu_kernels)
+        if placed.pipeline and family(placed.requested) != "GPU":
+            would = Forecast(False, PIPELINE)
+        found = causes(placed, kernels, self._around)
+        reason = sentence(found, would)
+        node = Node(
+            name=name,
+            op=op,
+            device=placed.observed,
+            memory=placed.memory if placed.memory != placed.observed else "",
+            dtype=placed.types.get(kernels.main, ""),
+            requested=placed.requested,
+            reason=f"{reason} ({note})" if note else reason,
+            count=count,
+            gpu=would.gpu,
+            evidence="; ".join(dict.fromkeys([*(r.evidence for r in found), would.reason.evidence])),
+        )
+        outside = not placed.pipeline
+        return Row(node, outside, outside and op not in _PLUMBING, placed.pipeline, would)
+
+    def _eager(self, item: EagerOp, count: int, sizes: Sequence[int]) -> Iterator[Row]:
+        kernels = known(item.op)
+        types = bind(kernels, item.inputs, item.outputs)
+        handle = next((t.device for t in item.inputs if t.dtype == "resource"), "")
+        device = item.device
+        host = _host_inputs(kernels, types, device, len(item.inputs))
+        for index, tensor in enumerate(item.inputs):
+            wanted = HOST if index in host or tensor.dtype == "resource" else device
+            if tensor.memory != wanted and item.fresh[index] and tensor.dtype != "resource":
+                copy = Copy(f"input {index} of {item.op}", tensor.dtype, tensor.memory, wanted)
+                yield Row(_copy_row(copy.what, copy, sizes[index], count, f"{item.op} runs on {device}"))
+        placed = Placed(
+            op=item.op,
+            types=types,
+            requested=item.scope,
+            observed=device,
+            memory=item.outputs[0].memory if item.outputs else "",
+            resource_on=handle,
+        )
+        yield self.node(placed, item.op, item.op, count)
+
+    def _function(self, call: FunctionCall) -> Iterator[Row]:
+        for graph in call.graphs:
+            written = graphs.flattened(graph.pre_optimization_graph)
+            sizes = Sizes(graph.post_optimization_graph, call.shapes)
+            for copy in graphs.copies(graph, sizes):
+                yield Row(_sent(copy, call.count))
+            for op in graphs.ops(graph, written):
+                yield self._graph_op(op, call)
+            for gone in graphs.folded(graph, written):
+                dtype = gone.types.get(known(gone.op).main, "")
+                yield Row(
+                    Node(
+                        name=gone.name,
+                        op=gone.op,
+                        device="",
+                        kind="folded",
+                        dtype=dtype,
+                        requested=gone.requested,
+                        reason=gone.why,
+                    )
+                )
+
+    def _graph_op(self, op: graphs.GraphOp, call: FunctionCall) -> Row:
+        shown = plain(op.op)
+        if op.xla:
+            return Row(_cluster(op.name, op.device, op.requested or call.scope, call.count), True, True)
+        kernels = known(shown)
+        kernel = kernels.on_gpu(op.types) if family(op.device) == "GPU" else None
+        host = set(kernels.host_arguments(kernel, op.types)) if kernel else set[str]()
+        on_host = bool(kernels.outputs) and kernels.outputs[0].name in host
+        placed = Placed(
+            op=self._asked(shown, op),
+            types=op.types,
+            requested=op.requested or call.scope,
+            observed=op.device,
+            memory=HOST if on_host else op.device,
+            resource_on=op.resource_on,
+            colocated_with=op.colocated_with,
+        )
+        note = f"as {op.op} of oneDNN" if shown != op.op else ""
+        return self.node(placed, op.name, shown, call.count, note)
+
+    def _asked(self, shown: str, op: graphs.GraphOp) -> str:
+        """The op to ask the registry about: as written, where the optimiser made one for the CPU alone.
+
+        Of several that became one: the first that no GPU would run, else the last.
+        """
+        if not op.written or forecast(known(shown), op.types, self._around.gpu_kernels).gpu:
+            return shown
+        stuck = (w for w in op.written if not forecast(known(w), op.types, self._around.gpu_kernels).gpu)
+        return next(stuck, op.written[-1])
+
+    def _xla(self, call: FunctionCall) -> Iterator[Row]:
+        device = ran_on(call.inputs, call.outputs, call.scope)
+        name = function_name(call.name)
+        for index, tensor in enumerate(call.inputs):
+            if tensor.memory != device and call.fresh[index] and tensor.dtype not in ALWAYS_ON_HOST:
+                copy = Copy(f"input {index} of {name}", tensor.dtype, tensor.memory, device)
+                size = nbytes(call.arguments[index]) * call.count
+                yield Row(_copy_row(copy.what, copy, size, call.count, f"{name} runs on {device}"))
+        yield Row(_cluster(name, device, call.scope, call.count), True, True)
+        for op in xla.compiled(call) if self._hlo else ():
+            reason = "inside the XLA program" + (f", from {op.came_from}" if op.came_from else "")
+            yield Row(
+                Node(
+                    name=f"{name}/{op.name}",
+                    op=f"hlo {op.op}",
+                    device=device,
+                    dtype=op.dtype,
+                    requested=call.scope,
+                    reason=reason,
+                    count=call.count,
+                )
+            )
+
+
+def bind(kernels: OpKernels, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[str, str]:
+    """The type attributes that the tensors of an eager op imply."""
+    types: dict[str, str] = {}
+    for arguments, tensors in ((kernels.inputs, inputs), (kernels.outputs, outputs)):
+        for index, tensor in enumerate(tensors):
+            argument = _argument_at(arguments, index, len(tensors))
+            if argument is not None and arguments[argument].attribute:
+                types.setdefault(arguments[argument].attribute, tensor.dtype)
+    return types
+
+
+def _argument_at(arguments: Sequence[object], index: int, total: int) -> int | None:
+    """Which argument the tensor at `index` belongs to, when at most one argument stands for several."""
+    many = [i for i, a in enumerate(arguments) if getattr(a, "many", "")]
+    extra = total - len(arguments)
+    if not many:
+        return index if index < len(arguments) else None
+    first = many[0]
+    if index < first:
+        return index
+    if index <= first + extra:
+        return first
+    return index - extra if index - extra < len(arguments) else None
+
+
+def _host_inputs(kernels: OpKernels, types: Mapping[str, str], device: str, total: int) -> set[int]:
+    """Positions of the inputs that an op on `device` wants in host memory."""
+    kernel = kernels.on_gpu(types) if family(device) == "GPU" else None
+    if kernel is None:
+        return set()
+    names = set(kernels.host_arguments(kernel, types))
+    positions = ((i, _argument_at(kernels.inputs, i, total)) for i in range(total))
+    return {i for i, a in positions if a is not None and kernels.inputs[a].name in names}
+
+
+def _copy_row(name: str, copy: Copy, size: int, count: int, reason: str) -> Node:
+    return Node(
+        name=name,
+        op="copy",
+        device=copy.source,
+        kind="copy",
+        to=copy.to,
+        dtype=copy.dtype,
+        reason=reason,
+        bytes=size,
+        count=count,
+    )
+
+
+def _sent(copy: graphs.GraphCopy, count: int) -> Node:
+    reason = f"made on {copy.source}, needed on {copy.to}"
+    if copy.on_host:
+        reason += "; it stays in host memory"
+    if copy.bytes is None:
+        reason += "; its size depends on the data"
+    return Node(
+        name=copy.name,
+        op=copy.op,
+        device=copy.source,
+        kind="copy",
+        to=copy.to,
+        memory=HOST if copy.on_host else "",
+        dtype=copy.dtype,
+        reason=reason,
+        bytes=(copy.bytes or 0) * count,
+        count=count,
+    )
+
+
+def _cluster(name: str, device: str, requested: str, count: int) -> Node:
+    return Node(
+        name=name,
+        op="XLA program",
+        device=device,
+        requested=requested,
+        reason="XLA compiled the function as one program for this device",
+        count=count,
+    )
+
+
+def function_name(name: str) -> str:
+    """`__inference_step_123` → `step`."""
+    for prefix in ("__inference_", "__forward_", "__backward_"):
+        name = name.removeprefix(prefix)
+    stem, _, number = name.rpartition("_")
+    return stem if stem and number.isdigit() else name

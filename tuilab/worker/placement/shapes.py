@@ -1,0 +1,85 @@
+"""Bytes of a graph's edges, by shape inference from the arguments that the call had."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+Shapes = Sequence[tuple[int, ...] | None]
+
+_ARGUMENTS = ("_Arg", "_DeviceArg")
+_RESULTS = ("_Retval", "_DeviceRetval")
+
+
+class Sizes:
+    """The bytes that each node's outputs hold, as far as they are known before the graph runs."""
+
+    def __init__(self, graph: Any, shapes: Shapes) -> None:
+        self._source, self._shapes = graph, shapes
+        self._graph: Any = None
+
+    def of(self, node: str, output: int = 0) -> int | None:
+        """Bytes of one output; None where its shape depends on the data or the node is not known."""
+        if self._graph is None:
+            self._graph = _imported(self._source, self._shapes)
+        try:
+            tensor = self._graph.get_tensor_by_name(f"{node}:{output}")
+        except (KeyError, ValueError):
+            return None
+        elements = tensor.shape.num_elements()
+        size = tensor.dtype.size if tensor.dtype.is_numpy_compatible else None
+        return None if elements is None or not size else int(elements) * int(size)
+
+
+def _imported(source: Any, shapes: Shapes) -> Any:
+    """The graph with its arguments, and what it reads from variables, as placeholders of the shapes they had.
+
+    An empty graph where it cannot be read.
+    """
+    import tensorflow as tf
+
+    definition = tf.compat.v1.GraphDef()
+    definition.versions.CopyFrom(source.versions)
+    definition.library.CopyFrom(source.library)
+    arguments = {n.name: _shape(n.attr["index"].i, shapes) for n in source.node if n.op in _ARGUMENTS}
+    for node in source.node:
+        if node.op in _RESULTS:
+            continue
+        copied = definition.node.add()
+        copied.CopyFrom(node)
+        copied.device = ""
+        copied.attr.pop("_class", None)
+        if node.op in _ARGUMENTS:
+            _as_placeholder(copied, node.attr["T"].type, arguments[node.name])
+        elif node.op == "ReadVariableOp" and node.input and arguments.get(node.input[0]) is not None:
+            _as_placeholder(copied, node.attr["dtype"].type, arguments[node.input[0]])
+    graph = tf.Graph()
+    try:
+        with graph.as_default():
+            tf.graph_util.import_graph_def(definition, name="")
+    except (ValueError, tf.errors.OpError):
+        # An op that only the runtime may build: sizes stay unknown rather than wrong.
+        return tf.Graph()
+    return graph
+
+
+def _shape(index: int, shapes: Shapes) -> tuple[int, ...] | None:
+    return shapes[index] if index < len(shapes) else None
+
+
+def _as_placeholder(node: Any, dtype: int, shape: tuple[int, ...] | None) -> None:
+    import tensorflow as tf
+
+    node.op = "Placeholder"
+    node.ClearField("attr")
+    node.ClearField("input")
+    node.attr["dtype"].type = dtype
+    node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
+
+
+def constant_bytes(node: Any) -> int:
+    """Bytes of a Const node's tensor."""
+    from tensorflow.python.framework import dtypes
+
+    tensor = node.attr["value"].tensor
+    elements: int = math.prod(dim.size for dim in tensor.tensor_shape.dim)
+    return elements * int(dtypes.as_dtype(tensor.dtype).size)

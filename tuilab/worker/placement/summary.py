@@ -1,0 +1,130 @@
+"""From rows to what an arm's observation says."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from tuilab.model.arms import family
+from tuilab.model.events import Node
+from tuilab.model.explain import ForecastRow
+from tuilab.worker.placement.rows import Row
+
+NAMES = 20
+"""At most so many node names stand in a row of a forecast."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one call of an arm did.
+
+    nodes: the rows of the log; equal ones are merged, with their count. device: the device that computed:
+    the requested one if any work was observed there, else the one with most of the work; null where nothing
+    of TensorFlow ran. ops: ops run in one call, as dispatched or as they stand in the optimised graphs, those
+    inside an XLA program and inside tf.data left out. folded: ops that the graph optimiser removed. copies,
+    copied: how many copies between devices one call makes, and their bytes. reason: why the requested device
+    did not compute, "" where it did. forecast: what a GPU of this build would run.
+    """
+
+    nodes: tuple[Node, ...]
+    device: str | None
+    ops: int = 0
+    folded: int = 0
+    copies: int = 0
+    copied: int = 0
+    reason: str = ""
+    forecast: tuple[ForecastRow, ...] = ()
+
+
+def summarise(rows: Sequence[Row], requested: str) -> Observation:
+    """The rows merged, with the figures that sentences take from them."""
+    nodes = merged([row.node for row in rows])
+    device = _computing(rows, requested)
+    copies = [n for n in nodes if n.kind == "copy"]
+    return Observation(
+        nodes=nodes,
+        device=device,
+        ops=sum(row.node.count for row in rows if row.runs),
+        folded=sum(n.count for n in nodes if n.kind == "folded"),
+        copies=sum(n.count for n in copies),
+        copied=sum(n.bytes for n in copies),
+        reason="" if device in (None, requested) else _why_not(rows, requested),
+        forecast=predicted(rows),
+    )
+
+
+def merged(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """Equal rows as one with their count; bytes add up."""
+    out: dict[tuple[object, ...], Node] = {}
+    for node in nodes:
+        key = tuple(getattr(node, f) for f in node.__struct_fields__ if f not in ("count", "bytes"))
+        first = out.get(key)
+        if first is not None:
+            count, size = first.count + node.count, first.bytes + node.bytes
+            node = msgspec.structs.replace(first, count=count, bytes=size)
+        out[key] = node
+    return tuple(out.values())
+
+
+def _computing(rows: Sequence[Row], requested: str) -> str | None:
+    ran = [row for row in rows if row.node.kind == "op" and not row.pipeline]
+    working = [row for row in ran if row.works] or ran
+    if not working:
+        return None
+    tally: dict[str, int] = {}
+    for row in working:
+        where = row.node.memory or row.node.device
+        tally[where] = tally.get(where, 0) + row.node.count
+    return requested if requested in tally else max(tally, key=lambda device: tally[device])
+
+
+def _why_not(rows: Sequence[Row], requested: str) -> str:
+    """Why the work was not on the requested device: the reason of the first op that should have been."""
+    working = [row.node for row in rows if row.works and row.node.reason]
+    for node in working:
+        if node.requested == requested != node.device:
+            return f"{node.op}: {node.reason}"
+    elsewhere = next((n for n in working if family(n.memory or n.device) != family(requested)), None)
+    return f"{elsewhere.op}: {elsewhere.reason}" if elsewhere else f"nothing asks for {requested}"
+
+
+def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
+    """A forecast for each op that runs, equal ones in one row."""
+    return together(
+        [
+            ForecastRow(
+                op=row.node.op,
+                dtype=row.node.dtype,
+                gpu=row.would.gpu,
+                code=row.would.reason.code,
+                reason=row.would.reason.text,
+                evidence=row.would.reason.evidence,
+                names=(row.node.name,),
+                count=row.node.count,
+            )
+            for row in rows
+            if row.would is not None
+        ]
+    )
+
+
+def together(rows: Sequence[ForecastRow]) -> tuple[ForecastRow, ...]:
+    """Forecasts of the same op and outcome as one row, their counts added; what stays on the CPU first."""
+    return _joined(rows, lambda a, b: a + b)
+
+
+def united(arms: Sequence[Sequence[ForecastRow]]) -> tuple[ForecastRow, ...]:
+    """The forecasts of several arms as one: of each row the most that one arm has."""
+    return _joined([row for rows in arms for row in rows], max)
+
+
+def _joined(rows: Sequence[ForecastRow], count: Callable[[int, int], int]) -> tuple[ForecastRow, ...]:
+    out: dict[tuple[object, ...], ForecastRow] = {}
+    for row in rows:
+        key = row.op, row.dtype, row.gpu, row.code
+        known = out.get(key)
+        if known is not None:
+            names = tuple(dict.fromkeys((*known.names, *row.names)))[:NAMES]
+            row = msgspec.structs.replace(known, names=names, count=count(known.count, row.count))
+        out[key] = row
+    return tuple(sorted(out.values(), key=lambda row: row.gpu))

@@ -1,0 +1,98 @@
+"""A run that must outlive its reader: its events, written to a file as they are sent."""
+
+import contextlib
+import os
+import socket
+from pathlib import Path
+
+import tuilab
+from tuilab.model.events import PROTOCOL, Hello, encode
+from tuilab.processes import since
+
+KEPT, GOING_ON, DONE = ".kept", ".part", ".jsonl"
+MOST_BYTES = 256 * 2**20
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write everything, however small the pieces that the system takes. Raises OSError."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+class Spool:
+    """Events of one run in a file: `RUN.kept` with a reader, `RUN.part` without, `RUN.jsonl` at its end.
+
+    The file begins with a `Hello`, whose pids tell whether the run still goes on, and holds the run from its
+    start, because what was last written to the reader may never have been read. It is written as the run
+    goes, so that it survives the worker too. finish: without a reader the run goes on to its end.
+    """
+
+    def __init__(self, run: str, folder: str, finish: bool = True) -> None:
+        self.finish = finish
+        self.alone = False
+        self._file = Path(folder) / f"{run}{KEPT}"
+        self._size = 0
+        self._fd: int | None = None
+        hello = Hello(
+            protocol=PROTOCOL,
+            tuilab=tuilab.__version__,
+            pid=os.getpid(),
+            parent=os.getppid(),
+            parent_since=since(os.getppid()),
+            host=socket.gethostname(),
+        )
+        try:
+            flags = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_WRONLY
+            self._fd = os.open(self._file, flags, 0o600)
+            write_all(self._fd, encode(hello))
+        except OSError:
+            self._give_up()
+
+    @property
+    def whole(self) -> bool:
+        """Whether every round so far is in the file."""
+        return self._fd is not None
+
+    def add(self, line: bytes) -> None:
+        """Write one encoded event. Where the disk takes no more, the file is given up."""
+        if self._fd is None:
+            return
+        self._size += len(line)
+        # Rounds always; the rest as long as it is not absurdly much.
+        if self._size > MOST_BYTES and b'"type":"round"' not in line[:40]:
+            return
+        try:
+            write_all(self._fd, line)
+        except OSError:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """With a reader the file is worth nothing any more; without one its rounds are all there is."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+        if not self.alone:
+            with contextlib.suppress(OSError):
+                self._file.unlink()
+
+    def go_on_alone(self) -> bool:
+        """Take note that there is no reader any more; False where the run is to end, or cannot be kept."""
+        if self._fd is None or not self.finish:
+            return False
+        self.alone = True
+        self._rename(GOING_ON)
+        return True
+
+    def close(self) -> None:
+        """The run is over: without a reader the file takes its final name, with one it is the reader's."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+            if self.alone:
+                self._rename(DONE)
+
+    def _rename(self, suffix: str) -> None:
+        # A name that stays behind is understood all the same: its Hello says who wrote it.
+        with contextlib.suppress(OSError):
+            self._file = self._file.rename(self._file.with_suffix(suffix))

@@ -1,0 +1,45 @@
+"""Tracebacks as the author of the failing code wants them."""
+
+import traceback
+from pathlib import Path
+
+from tuilab.model.errors import InputError
+from tuilab.model.text import clean_block
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+_own: set[str] = set()
+
+
+def owns(folder: str) -> None:
+    """Remember that the files in `folder` are a person's own."""
+    _own.add(folder)
+
+
+def told(error: BaseException) -> str:
+    """The traceback with the frames of own files alone, where it has any; cleaned.
+
+    While own code is loaded, an error of TensorFlow's about it comes without the lab's frames, and an
+    InputError, whose message says all, without any traceback.
+    """
+    if isinstance(error, InputError) and _own:
+        return ""
+    whole = traceback.TracebackException.from_exception(error)
+    _trim(whole)
+    return clean_block("".join(whole.format()))
+
+
+def _is_own(filename: str | None) -> bool:
+    return filename is not None and str(Path(filename).parent) in _own
+
+
+def _trim(of: traceback.TracebackException | None) -> None:
+    if of is None or not _own:
+        return
+    mine = [frame for frame in of.stack if _is_own(frame.filename)]
+    # A file that cannot be parsed has no frame of its own; the error itself names the line.
+    if not mine and not _is_own(getattr(of, "filename", None)):
+        mine = [frame for frame in of.stack if not Path(frame.filename).is_relative_to(PACKAGE)]
+    of.stack = traceback.StackSummary.from_list(mine)
+    _trim(of.__cause__)
+    _trim(of.__context__)
