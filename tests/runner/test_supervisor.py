@@ -1,0 +1,187 @@
+"""A worker kept ready, stopped when asked, replaced when it dies."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tuilab.model.events import Event, Finished, Log, Ready, Refused, WorkerExited
+from tuilab.model.requests import Ask, Measure
+from tuilab.model.scenario import BUDGET, Scenario
+from tuilab.runner.supervisor import Supervisor
+
+FAKE = str(Path(__file__).with_name("fake_worker.py"))
+
+
+def measure(run: str = "r", budget: str = "quick") -> Measure:
+    return Measure(id=run, scenario=Scenario("stft", {}), arms=(), budget=BUDGET[budget])
+
+
+class Rig:
+    """A supervisor of the fake worker, with everything it said."""
+
+    def __init__(self, behaviour: str) -> None:
+        self.events: list[Event] = []
+        self.supervisor = Supervisor(self.events.append, [sys.executable, FAKE, behaviour])
+
+    async def until(self, true: Callable[[], bool], seconds: float = 10) -> None:
+        async with asyncio.timeout(seconds):
+            while not true():
+                await asyncio.sleep(0.005)
+
+    def of(self, kind: type) -> list:
+        return [e for e in self.events if isinstance(e, kind)]
+
+    async def ready(self, times: int = 1) -> None:
+        await self.until(lambda: len(self.of(Ready)) >= times)
+
+
+@pytest.fixture
+async def rig(request):
+    rig = Rig(request.param)
+    await rig.supervisor.start()
+    yield rig
+    await rig.supervisor.close()
+
+
+def behaves(name: str):
+    return pytest.mark.parametrize("rig", [name], indirect=True)
+
+
+def exists(pid: int) -> bool:
+    """Whether the process runs; one that has ended but is not yet reaped by init does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@behaves("good")
+async def test_a_run_asked_for_before_the_worker_is_ready_is_done_once_it_is(rig):
+    await rig.supervisor.measure(measure())
+    await rig.until(lambda: rig.of(Finished))
+    assert rig.of(Finished)[0].status == "ok"
+    assert rig.supervisor.machine.cores == 2
+    assert rig.supervisor.phase == "ready"
+
+
+@behaves("good")
+async def test_a_budget_of_three_workers_measures_in_three_processes(rig):
+    await rig.supervisor.measure(measure(budget="publish"))
+    await rig.until(lambda: rig.of(Finished))
+    assert [f.message for f in rig.of(Finished)] == ["worker 2"]
+    assert len(rig.of(Ready)) == 3
+    assert all(e.expected for e in rig.of(WorkerExited))
+
+
+@behaves("slow")
+async def test_a_run_that_obeys_a_stop_keeps_its_worker(rig):
+    await rig.ready()
+    await rig.supervisor.measure(measure())
+    await rig.until(lambda: rig.supervisor.phase == "busy")
+    await rig.supervisor.cancel("r")
+    assert [f.status for f in rig.of(Finished)] == ["cancelled"]
+    assert not rig.of(WorkerExited)
+
+
+@behaves("hangs")
+async def test_a_call_that_does_not_return_is_ended_with_its_children_and_replaced(rig):
+    await rig.ready()
+    await rig.supervisor.measure(measure())
+    await rig.until(lambda: any("child" in e.text for e in rig.of(Log)))
+    child = int(next(e.text for e in rig.of(Log) if "child" in e.text).split()[1])
+    begun = time.monotonic()
+    await rig.supervisor.cancel("r")
+    await rig.until(lambda: rig.of(Finished))
+    # The limit is the promise made to people, not a measure of this machine.
+    assert time.monotonic() - begun < 2.5
+    assert [f.status for f in rig.of(Finished)] == ["cancelled"]
+    await rig.until(lambda: not exists(child))
+    await rig.ready(2)
+    assert rig.supervisor.phase == "ready"
+
+
+@behaves("dies")
+async def test_a_worker_that_dies_fails_its_run_and_is_replaced(rig):
+    await rig.ready()
+    await rig.supervisor.measure(measure())
+    await rig.ready(2)
+    assert rig.of(Finished)[0].status == "failed"
+    assert "SIGSEGV" in rig.of(Finished)[0].message
+
+
+@behaves("stillborn")
+async def test_a_worker_that_cannot_start_is_not_started_for_ever(rig):
+    await rig.supervisor.measure(measure())
+    await rig.until(lambda: rig.of(Finished))
+    assert "no such library" in rig.of(Finished)[0].message
+    assert len(rig.of(WorkerExited)) == 1
+    assert rig.supervisor.phase == "down"
+
+
+@behaves("foreign")
+async def test_another_protocol_is_refused_with_both_versions(rig):
+    await rig.supervisor.measure(measure())
+    await rig.until(lambda: rig.of(Finished))
+    assert "protocol 99" in rig.of(Refused)[0].message
+    await rig.until(lambda: rig.supervisor.phase == "down")
+
+
+@behaves("noisy")
+async def test_noise_becomes_clean_log_lines_and_the_worker_goes_on(rig):
+    await rig.ready()
+    log = rig.of(Log)
+    assert any(e.level == "warning" and e.text.endswith("[@click=bad]careful") for e in log)
+    assert not any("\x1b" in e.text or "\x07" in e.text for e in log)
+    assert sum("not an event" in e.text for e in log) == 2
+
+
+@behaves("slow")
+async def test_a_waiting_run_can_be_taken_back(rig):
+    await rig.ready()
+    await rig.supervisor.measure(measure("first"))
+    await rig.supervisor.measure(measure("second"))
+    await rig.supervisor.cancel("second")
+    assert [(f.run, f.status) for f in rig.of(Finished)] == [("second", "cancelled")]
+
+
+@behaves("dies")
+async def test_a_question_to_a_worker_that_dies_is_answered_with_the_reason(rig):
+    await rig.ready()
+    await rig.supervisor.send(Ask(id="q", kind="anything"))
+    await rig.until(lambda: rig.supervisor.phase == "busy")
+    os.kill(rig.supervisor._process.pid, 9)
+    await rig.until(lambda: rig.of(Refused))
+    assert "SIGKILL" in rig.of(Refused)[0].message
+
+
+@behaves("own code")
+async def test_a_worker_in_which_a_persons_own_code_raised_is_replaced(rig):
+    await rig.ready()
+    own = Scenario("mine", {}, file="mine.py:step")
+    await rig.supervisor.measure(msgspec.structs.replace(measure("own"), scenario=own))
+    await rig.supervisor.measure(measure("next"))
+    await rig.until(lambda: len(rig.of(Finished)) == 2)
+    assert [f.run for f in rig.of(Finished)] == ["own", "next"]
+    assert [e.expected for e in rig.of(WorkerExited)] == [True]
+    assert len(rig.of(Ready)) == 2
+
+
+@behaves("good")
+async def test_closing_leaves_no_process(rig):
+    await rig.ready()
+    pid = rig.supervisor._process.pid
+    await rig.supervisor.close()
+    assert not exists(pid)
+
+
+async def test_a_command_that_does_not_exist_is_an_oserror():
+    supervisor = Supervisor(lambda event: None, ["/no/such/program"])
+    with pytest.raises(OSError):
+        await supervisor.start()
+    assert supervisor.phase == "down"

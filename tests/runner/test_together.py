@@ -1,0 +1,162 @@
+"""A worker for each device: one at a time, then all at once, of which only the rounds count that overlap."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuilab.model import events as e
+from tuilab.model.arms import Arm, labels
+from tuilab.model.requests import Measure
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, Scenario
+from tuilab.runner.gpus import VISIBLE, inside, only
+from tuilab.runner.overlap import Overlap
+from tuilab.runner.party import Party
+from tuilab.runner.supervisor import Supervisor
+from tuilab.runner.together import Together, twins
+
+FAKE = str(Path(__file__).with_name("fake_device.py"))
+
+
+class Rig:
+    """A party whose one host has a fake worker for each device. rounds: (count, seconds) of each."""
+
+    def __init__(self, **rounds: tuple[int, float]) -> None:
+        self.rounds = {name.replace("_", ":"): about for name, about in rounds.items()}
+        self.events: list[e.Event] = []
+        self.state = RunState()
+        self.party = Party(self.receive, ("",), self.member)
+
+    def member(self, host: str, on_event) -> Together:
+        return Together(list(self.rounds), host, on_event, self.supervise)
+
+    def supervise(self, host: str, device: str, on_event) -> Supervisor:
+        count, seconds = self.rounds[device]
+        command = [sys.executable, FAKE, str(count), str(seconds)]
+        return Supervisor(on_event, command, env=only(device, {VISIBLE: "4,5,6"}))
+
+    def receive(self, event: e.Event) -> None:
+        self.events.append(event)
+        self.state.apply(event)
+
+    async def until(self, true) -> None:
+        async with asyncio.timeout(20):
+            while not true():
+                await asyncio.sleep(0.01)
+
+    async def begin(self, *more: Arm) -> None:
+        arms = (*(Arm(device, "graph") for device in self.rounds), *more)
+        request = Measure(id="r", scenario=Scenario("stft", {}), arms=twins(arms), budget=BUDGET["quick"])
+        await self.party.start()
+        await self.party.measure(request)
+
+    async def over(self) -> e.Finished:
+        await self.until(lambda: self.state.status is not None)
+        await self.party.close()
+        return next(event for event in self.events if isinstance(event, e.Finished))
+
+
+async def test_each_gpu_has_a_worker_that_sees_it_alone_and_keeps_its_own_name():
+    rig = Rig(GPU_0=(8, 0.03), GPU_2=(8, 0.03))
+    await rig.begin()
+    end = await rig.over()
+    assert end.status == "ok"
+    assert [type(event) for event in rig.events].count(e.RunStarted) == 1
+    assert rig.state.machine is not None
+    described = {d.name: d.description for d in rig.state.machine.gpus}
+    assert described == {"GPU:0": "card 4", "GPU:2": "card 6"}
+    for arm in rig.state.arms.values():
+        assert (arm.status, arm.device) == ("ok", arm.arm.device)
+        assert arm.placement[0][0].device == arm.arm.device
+        assert arm.cells[0].samples
+    assert not any(
+        flag.code == "precision" for arm in rig.state.arms.values() for flag in arm.flags if arm.arm.together
+    )
+
+
+async def test_devices_are_measured_one_at_a_time_and_then_all_at_once():
+    rig = Rig(GPU_0=(5, 0.05), GPU_1=(5, 0.05))
+    await rig.begin()
+    await rig.over()
+    order = [event.blocks[0].arm for event in rig.events if isinstance(event, e.Round)]
+    alone = [name for name in order if not name.endswith("together")]
+    assert order[: len(alone)] == alone
+    assert alone == sorted(alone)
+    beside = order[len(alone) :]
+    assert set(beside) == {"gpu0.graph.resident.float32.together", "gpu1.graph.resident.float32.together"}
+    assert beside != sorted(beside)
+
+
+async def test_rounds_after_another_device_has_ended_do_not_count():
+    rig = Rig(GPU_0=(4, 0.05), GPU_1=(30, 0.05))
+    await rig.begin()
+    await rig.over()
+    samples = {name: len(arm.cells[0].samples) for name, arm in rig.state.arms.items()}
+    assert samples["gpu1.graph.resident.float32"] == 30
+    assert 1 <= samples["gpu1.graph.resident.float32.together"] <= 6
+    assert any("GPU:1" in line.text and "left out" in line.text for line in rig.state.log)
+
+
+async def test_a_stop_ends_the_pass_under_way_and_leaves_out_the_rest():
+    rig = Rig(GPU_0=(1_000, 0.02), GPU_1=(1_000, 0.02))
+    await rig.begin()
+    await rig.until(lambda: rig.state.rounds > 2)
+    await rig.party.cancel("r")
+    end = await rig.over()
+    assert end.status == "cancelled"
+    measured = [name for name, arm in rig.state.arms.items() if arm.cells]
+    assert measured == ["gpu0.graph.resident.float32"]
+
+
+async def test_a_device_without_a_worker_is_named():
+    rig = Rig(GPU_0=(2, 0.02), GPU_1=(2, 0.02))
+    await rig.begin(Arm("CPU:0", "graph"))
+    await rig.over()
+    assert rig.state.arms["cpu0.graph.resident.float32"].status == "unavailable"
+
+
+@pytest.mark.parametrize(
+    ("device", "shown", "value"),
+    [
+        ("GPU:1", None, "1"),
+        ("GPU:1", "2,3", "3"),
+        ("GPU:0", "GPU-8a1b, GPU-9c2d", "GPU-8a1b"),
+        ("GPU:2", "2,3", "-1"),
+        ("CPU:0", "2,3", "-1"),
+    ],
+)
+def test_a_share_given_by_a_queue_is_kept(device, shown, value):
+    assert only(device, {} if shown is None else {VISIBLE: shown}) == {VISIBLE: value}
+    assert inside(device) == ("GPU:0" if device.startswith("GPU") else device)
+
+
+def test_labels_tell_the_two_passes_apart():
+    named = labels(twins((Arm("GPU:0", "graph"), Arm("GPU:1", "graph"))))
+    assert named == ["GPU:0 graph", "GPU:1 graph", "GPU:0 graph together", "GPU:1 graph together"]
+
+
+spans = st.tuples(st.integers(0, 20), st.lists(st.integers(1, 5), min_size=1, max_size=10))
+
+
+@given(a=spans, b=spans)
+def test_what_counts_lies_within_both_workers_rounds(a, b):
+    """Two made-up workers: (when their rounds begin, the length of each)."""
+    overlap = Overlap(["a", "b"])
+    told: list[tuple[int, str, e.Event]] = []
+    for name, (begin, lengths) in {"a": a, "b": b}.items():
+        told.append((begin, name, e.Progress(run="r", stage="measuring")))
+        for index, _ in enumerate(lengths):
+            elapsed = sum(lengths[: index + 1])
+            told.append((begin + elapsed, name, e.Round(run="r", index=index, blocks=(), elapsed_s=elapsed)))
+        told.append((begin + sum(lengths), name, e.Finished(run="r", status="ok")))
+    ends = {name: begin + sum(lengths) for name, (begin, lengths) in {"a": a, "b": b}.items()}
+    low, high = max(a[0], b[0]), min(ends.values())
+    for now, name, event in sorted(told, key=lambda line: line[0]):
+        held = overlap.holds(name, event, float(now))
+        if isinstance(event, e.Round):
+            lengths = {"a": a, "b": b}[name][1]
+            assert held == (now - lengths[event.index] >= low and now <= high)

@@ -1,0 +1,25 @@
+"""Lines from a pipe, bounded in size."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+CHUNK = 2**18
+
+
+async def lines(stream: asyncio.StreamReader, limit: int) -> AsyncIterator[tuple[bytes, bool]]:
+    """Each line without its end, and whether it was cut because it was longer than `limit` bytes."""
+    parts: list[bytes] = []
+    size, cut = 0, False
+    while chunk := await stream.read(CHUNK):
+        pieces = chunk.split(b"\n")
+        for index, piece in enumerate(pieces):
+            room = limit - size
+            if len(piece) > room:
+                piece, cut = piece[:room], True
+            parts.append(piece)
+            size += len(piece)
+            if index < len(pieces) - 1:
+                yield b"".join(parts), cut
+                parts, size, cut = [], 0, False
+    if size:
+        yield b"".join(parts), cut

@@ -1,0 +1,71 @@
+"""What measures on one host: what a party asks of it, and the usual one, a supervisor here or behind ssh."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Protocol
+
+from tuilab.model.events import Event
+from tuilab.model.machine import Machine
+from tuilab.model.requests import Measure, Request
+from tuilab.runner.supervisor import Phase, Supervisor
+
+HERE = ""
+"""The host's name of this machine, as in `Arm.host`."""
+
+Listener = Callable[[Event], None]
+
+
+class Member(Protocol):
+    """One host's workers: a `Supervisor`, or several of them behind its methods."""
+
+    @property
+    def phase(self) -> Phase:
+        """What it does now."""
+
+    @property
+    def machine(self) -> Machine | None:
+        """Its machine, once it has been ready."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is under way or waiting."""
+
+    async def start(self) -> None:
+        """Start a worker where there is none. Raises OSError where it cannot be started."""
+
+    async def send(self, request: Request) -> None:
+        """Pass a request on."""
+
+    async def measure(self, request: Measure) -> None:
+        """Queue a run."""
+
+    async def cancel(self, run: str) -> None:
+        """Stop a run."""
+
+    async def close(self) -> None:
+        """End its workers."""
+
+    def kill_now(self) -> None:
+        """End its workers without waiting."""
+
+
+def supervise(host: str, on_event: Listener) -> Supervisor:
+    """A supervisor of workers on this machine (host "") or at the far end of ssh. Raises InputError."""
+    if host == HERE:
+        return Supervisor(on_event)
+    # Only here, so that a lab without other hosts loads nothing of it.
+    from tuilab.runner import ssh
+
+    return Supervisor(on_event, ssh.command(host), explain=partial(ssh.explain, host), name=host)
+
+
+def unlike(machines: Mapping[str, Machine], host: str) -> list[str]:
+    """In which versions the host differs from the first one, each in a sentence."""
+    first = next(iter(machines))
+    a, b = machines[first], machines[host]
+    out = []
+    for name, word in (("tensorflow", "TensorFlow"), ("python", "Python"), ("tuilab", "tuilab")):
+        here, there = getattr(a, name), getattr(b, name)
+        if here != there:
+            out.append(f"{first or 'this machine'} has {word} {here}, {host or 'this machine'} {there}")
+    return out

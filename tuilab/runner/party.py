@@ -1,0 +1,224 @@
+"""Several hosts measured as one run: a supervisor for each, their events brought together."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import msgspec
+
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.machine import Machine
+from tuilab.model.requests import Cancel, Measure, Painted, Request
+from tuilab.runner.member import HERE, Listener, Member, supervise, unlike
+from tuilab.runner.supervisor import Phase
+
+_NOT_FOUND = 127
+"""A shell's code for a program that is not there."""
+
+
+@dataclass
+class _Shared:
+    """A run that several hosts measure: who has not ended yet, and how the others did.
+
+    timed: arms that have rounds. held: what came before any host had begun.
+    """
+
+    waiting: set[str]
+    request: Measure
+    begun: bool = False
+    machines: dict[str, Machine] = field(default_factory=dict)
+    timed: set[str] = field(default_factory=set)
+    held: list[e.Event] = field(default_factory=list)
+    endings: dict[str, e.Finished] = field(default_factory=dict)
+
+    @property
+    def hosts(self) -> set[str]:
+        """Every host that has a part in it."""
+        return {arm.host for arm in self.request.arms}
+
+
+class Party:
+    """Workers on several hosts behind the methods of one `Supervisor`.
+
+    A run's arms say which host measures them. The hosts' rounds are not interleaved with each other's, and
+    nothing assumes that their clocks agree. A host that drops ends its own arms; the others go on.
+    """
+
+    def __init__(
+        self,
+        on_event: Listener,
+        hosts: Sequence[str] = (HERE,),
+        start: Callable[[str, Listener], Member] = supervise,
+    ) -> None:
+        self._on_event = on_event
+        self._start = start
+        self.members: dict[str, Member] = {}
+        self._runs: dict[str, _Shared] = {}
+        for host in hosts:
+            self.add(host)
+
+    def add(self, host: str) -> Member:
+        """The member for a host, made where it is new. Its worker starts with `start` or its first run.
+
+        Raises InputError for what can be no host's name.
+        """
+        if host not in self.members:
+            self.members[host] = self._start(host, partial(self._receive, host))
+        return self.members[host]
+
+    @property
+    def machines(self) -> Mapping[str, Machine]:
+        """The machine of each host that has been ready."""
+        return {host: s.machine for host, s in self.members.items() if s.machine is not None}
+
+    @property
+    def machine(self) -> Machine | None:
+        """The first host's machine."""
+        return next(iter(self.members.values())).machine
+
+    @property
+    def busy(self) -> bool:
+        """Whether any host is."""
+        return any(member.busy for member in self.members.values())
+
+    @property
+    def phase(self) -> Phase:
+        """The first host's phase, or busy where another is."""
+        own = next(iter(self.members.values())).phase
+        return "busy" if own == "ready" and self.busy else own
+
+    async def start(self) -> None:
+        """Start a worker on each host that has none; returns at once, `Ready` of each follows.
+
+        One that cannot be started is told as `WorkerExited`; raises OSError where that is this machine's.
+        """
+        await asyncio.gather(*(self._start_on(h) for h, m in self.members.items() if m.phase == "down"))
+
+    async def _start_on(self, host: str) -> None:
+        try:
+            await self.members[host].start()
+        except OSError as error:
+            if host == HERE:
+                raise
+            self._receive(host, e.WorkerExited(code=_NOT_FOUND, message=_unstarted(host, error)))
+
+    async def send(self, request: Request) -> None:
+        """Runs go where their arms are, stops and acknowledgements everywhere, the rest to the first."""
+        if isinstance(request, Measure):
+            await self.measure(request)
+        elif isinstance(request, Cancel):
+            await self.cancel(request.id)
+        elif isinstance(request, Painted):
+            await asyncio.gather(*(member.send(request) for member in self.members.values()))
+        else:
+            await next(iter(self.members.values())).send(request)
+
+    async def measure(self, request: Measure) -> None:
+        """Queue a run on every host that its arms name. Raises InputError for what can be no host's name."""
+        arms: dict[str, list[Arm]] = {}
+        for arm in request.arms:
+            arms.setdefault(arm.host, []).append(arm)
+        if not arms:
+            await next(iter(self.members.values())).measure(request)
+            return
+        members = {host: self.add(host) for host in arms}
+        if set(arms) != {HERE}:
+            # What one worker leaves behind when the lab goes would be a part of the run only.
+            request = msgspec.structs.replace(request, spool="")
+        self._runs[request.id] = _Shared(set(arms), request)
+        for host, member in members.items():
+            try:
+                await member.start()
+            except OSError as error:
+                failed = e.Finished(run=request.id, status="failed", message=_unstarted(host, error))
+                self._receive(host, failed)
+            else:
+                await member.measure(msgspec.structs.replace(request, arms=tuple(arms[host])))
+
+    async def cancel(self, run: str) -> None:
+        """Stop a run on every host."""
+        await asyncio.gather(*(member.cancel(run) for member in self.members.values()))
+
+    async def close(self) -> None:
+        """End every worker."""
+        await asyncio.gather(*(member.close() for member in self.members.values()))
+
+    def kill_now(self) -> None:
+        """End every worker without waiting."""
+        for member in self.members.values():
+            member.kill_now()
+
+    def _receive(self, host: str, event: e.Event) -> None:
+        if isinstance(event, e.Ready | e.Warming | e.WorkerExited | e.Refused):
+            event = msgspec.structs.replace(event, origin=host)
+        shared = self._runs.get(getattr(event, "run", ""))
+        if shared is None:
+            self._on_event(event)
+        elif isinstance(event, e.Finished):
+            self._finished(shared, host, event)
+        elif isinstance(event, e.RunStarted) and event.worker == shared.request.worker:
+            self._began(shared, host, event)
+        else:
+            if isinstance(event, e.Round):
+                shared.timed.update(block.arm for block in event.blocks)
+            elif isinstance(event, e.Flag) and not event.arm and len(shared.hosts) > 1:
+                message = f"{host or 'this machine'}: {event.message}"
+                event = msgspec.structs.replace(event, message=message)
+            self._on_event(event)
+
+    def _began(self, shared: _Shared, host: str, event: e.RunStarted) -> None:
+        if not shared.begun:
+            shared.begun = True
+            self._on_event(msgspec.structs.replace(event, arms=shared.request.arms))
+            for held in shared.held:
+                self._on_event(held)
+        shared.machines[host] = event.machine
+        if shared.hosts != {HERE}:
+            self._on_event(e.MachineJoined(run=event.run, host=host, machine=event.machine))
+        for message in unlike(shared.machines, host):
+            self._on_event(e.Flag(run=event.run, code="unlike-software", message=message))
+
+    def _finished(self, shared: _Shared, host: str, event: e.Finished) -> None:
+        shared.waiting.discard(host)
+        shared.endings[host] = event
+        # A local worker's end is its run's end; a host's is that of its own arms only.
+        if event.status == "failed" and shared.hosts != {HERE}:
+            for arm in shared.request.arms:
+                if arm.host == host:
+                    self._lost(shared, arm, event)
+        if not shared.waiting:
+            del self._runs[event.run]
+            self._on_event(merged(event.run, list(shared.endings.values())))
+
+    def _lost(self, shared: _Shared, arm: Arm, ending: e.Finished) -> None:
+        """Say of an arm that its host has gone: its rounds, if it has any, stay valid."""
+        told: e.Event = e.ArmStatus(run=ending.run, arm=arm.id, status="failed", reason=ending.message)
+        if arm.id in shared.timed:
+            message = f"{ending.message}; the rounds before that count"
+            told = e.Flag(run=ending.run, code="host-lost", arm=arm.id, message=message)
+        if shared.begun:
+            self._on_event(told)
+        else:
+            shared.held.append(told)
+
+
+def _unstarted(host: str, error: OSError) -> str:
+    program = f"{error.filename}: " if error.filename else ""
+    return f"{host or 'the worker'} cannot be started: {program}{error.strerror}"
+
+
+def merged(run: str, endings: Sequence[e.Finished]) -> e.Finished:
+    """The end of a run of several hosts: failed only where all failed, cancelled where any was."""
+    statuses = {ending.status for ending in endings}
+    status: e.Ending = "cancelled" if "cancelled" in statuses else "ok" if "ok" in statuses else "failed"
+    reached = [ending.reached for ending in endings if ending.reached is not None]
+    return e.Finished(
+        run=run,
+        status=status,
+        message="; ".join(dict.fromkeys(ending.message for ending in endings if ending.message)),
+        detail="\n".join(ending.detail for ending in endings if ending.detail),
+        elapsed_s=max(ending.elapsed_s for ending in endings),
+        reached=max(reached, default=None),
+    )

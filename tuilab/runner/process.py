@@ -1,0 +1,169 @@
+"""One worker process: its pipes, its events, its end."""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from tuilab.model.events import Event, Log, Round, WorkerExited, decode
+from tuilab.model.requests import Request, encode
+from tuilab.model.text import clean
+from tuilab.model.wash import washed
+from tuilab.runner.lines import lines
+
+LONGEST_EVENT = 64 * 2**20
+LONGEST_LOG = 64 * 2**10
+TERM_GRACE_S = 0.3
+LAST_WORDS_S = 3.0
+"""What was said before that has nothing to do with the end."""
+
+Explain = Callable[[int, Sequence[str]], str]
+Level = Literal["debug", "info", "warning", "error"]
+_LEVELS: dict[str, Level] = {"I": "info", "W": "warning", "E": "error", "F": "error"}
+TENSORFLOW_LINE = re.compile(r"^([IWEF])\d{4} \d\d:\d\d:|^\d{4}-\d\d-\d\d [\d:.]+: ([IWEF]) ")
+
+
+def local_command() -> list[str]:
+    """Starts a worker here. `-P`: no module of the folder the person stands in shadows a library."""
+    return [sys.executable, "-P", "-m", "tuilab.worker"]
+
+
+class WorkerProcess:
+    """A running worker. Events arrive through `on_event`, in order, in the event loop that spawned it."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        on_event: Callable[[Event], None],
+        explain: Explain | None = None,
+    ) -> None:
+        self._process = process
+        self._on_event = on_event
+        self._explain = explain or local_end
+        self._ending = False
+        self._last_words: deque[tuple[float, str]] = deque(maxlen=20)
+        self._tasks = [asyncio.create_task(self._read_events()), asyncio.create_task(self._read_log())]
+        self._over = asyncio.create_task(self._wait())
+
+    @classmethod
+    async def spawn(
+        cls,
+        command: Sequence[str],
+        on_event: Callable[[Event], None],
+        env: Mapping[str, str] | None = None,
+        explain: Explain | None = None,
+    ) -> "WorkerProcess":
+        """Start it in a process group of its own. Raises OSError where the command cannot be started."""
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, **env} if env else None,
+        )
+        return cls(process, on_event, explain)
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also its group's."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process.returncode is None
+
+    async def send(self, request: Request) -> None:
+        """Write one request. A worker that is gone is noticed elsewhere, so a broken pipe is no error."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(ConnectionError, RuntimeError):
+            self._process.stdin.write(encode(request))
+            await self._process.stdin.drain()
+
+    async def end(self) -> None:
+        """TERM, then KILL, to the whole group; returns when it is gone."""
+        self._ending = True
+        self._signal(signal.SIGTERM)
+        done, _ = await asyncio.wait({self._over}, timeout=TERM_GRACE_S)
+        # The group may hold processes that outlive the worker itself.
+        self._signal(signal.SIGKILL)
+        if not done:
+            await self._over
+
+    async def gone(self) -> None:
+        """Wait until it has ended and everything it said has been delivered."""
+        await asyncio.shield(self._over)
+
+    def kill_now(self) -> None:
+        """KILL without waiting, for a program that is itself about to end."""
+        self._ending = True
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    async def _read_events(self) -> None:
+        assert self._process.stdout is not None
+        async for line, cut in lines(self._process.stdout, LONGEST_EVENT):
+            if not line.strip():
+                continue
+            try:
+                event = decode(line)
+            except msgspec.MsgspecError as error:
+                why = "longer than the protocol allows" if cut else str(error)
+                shown = clean(line[:200].decode("utf-8", "replace"), 200)
+                self._on_event(Log(text=f"not an event ({why}): {shown}", level="error", source="tuilab"))
+            else:
+                # A round holds numbers and the names that this side gave; all else may quote anyone.
+                self._on_event(event if isinstance(event, Round) else washed(event))
+
+    async def _read_log(self) -> None:
+        assert self._process.stderr is not None
+        async for line, _ in lines(self._process.stderr, LONGEST_LOG):
+            text = clean(line.decode("utf-8", "replace")).rstrip()
+            if text:
+                self._last_words.append((time.monotonic(), text))
+                self._on_event(Log(text=text, level=level(text)))
+
+    async def _wait(self) -> None:
+        code = await self._process.wait()
+        # What its code started and left in its group would outlive it.
+        self._signal(signal.SIGKILL)
+        # A grandchild may hold the pipes open: what the worker said is there at once, so do not wait long.
+        await asyncio.wait(self._tasks, timeout=0.5)
+        for task in self._tasks:
+            task.cancel()
+        self._on_event(WorkerExited(code=code, message=self._message(code), expected=self._ending))
+
+    def _message(self, code: int) -> str:
+        if self._ending:
+            return "the worker was ended"
+        latest = time.monotonic() - LAST_WORDS_S
+        return self._explain(code, tuple(text for at, text in self._last_words if at >= latest))
+
+
+def local_end(code: int, last_words: Sequence[str]) -> str:
+    """Why a worker on this machine ended, in a sentence."""
+    last = f"; its last words: {last_words[-1]}" if last_words else ""
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            name = signal.Signals(-code).name
+            hint = " (the kernel may have run out of memory)" if name == "SIGKILL" else ""
+            return f"the worker died of {name}{hint}{last}"
+    return f"the worker ended with code {code}{last}"
+
+
+def level(text: str) -> Level:
+    """How grave a line of TensorFlow's log is, by its prefix."""
+    match = TENSORFLOW_LINE.match(text)
+    return _LEVELS[match[1] or match[2]] if match else "info"

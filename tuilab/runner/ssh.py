@@ -1,0 +1,94 @@
+"""A worker at the far end of the system's ssh, whose configuration, keys and agent decide everything."""
+
+import os
+import re
+import shlex
+import signal
+from collections.abc import Sequence
+
+from tuilab.model.errors import InputError
+from tuilab.runner.process import TENSORFLOW_LINE
+
+PROGRAM = "TUILAB_SSH"
+"""Environment variable: another ssh program, with options, as a shell would read it."""
+REMOTE = "TUILAB_REMOTE"
+"""Environment variable: how tuilab is called at the far end; `tuilab` unless set."""
+
+_HOST = re.compile(r"(?!-)[A-Za-z0-9_.@:%\[\]+-]{1,255}")
+
+_INSTALL = (
+    "tuilab is not installed there; install it with `ssh {host} python3 -m pip install tuilab`, "
+    f"or say where it is with {REMOTE}=/path/to/tuilab"
+)
+_NOT_FOUND = 127
+_FAILED = 255
+"""ssh's own code where it did not connect or lost the connection."""
+
+# What ssh said → what to tell a person. The first that matches wins.
+_CAUSES: tuple[tuple[str, str], ...] = (
+    (
+        "REMOTE HOST IDENTIFICATION HAS CHANGED",
+        "its host key is not the one that is known; look into it before you trust that host",
+    ),
+    (
+        "Host key verification failed",
+        "its host key is not known; run `ssh {host}` once and answer its question",
+    ),
+    (
+        "Permission denied",
+        "it let nobody in; `ssh {host} true` must work without a question (by a key or an agent)",
+    ),
+    ("Could not resolve hostname|Name or service not known", "no such host is known"),
+    (
+        "client_loop|closed by remote host|not responding|Connection reset|Broken pipe",
+        "the line dropped",
+    ),
+    ("Connection refused|timed out|No route to host|Network is unreachable", "it cannot be reached"),
+)
+
+
+def command(host: str, options: Sequence[str] = ()) -> list[str]:
+    """The command that starts a worker on `host`: an alias of ssh's configuration or `user@host`.
+
+    options: of `tuilab worker`.
+
+    `BatchMode`: ssh fails instead of asking, so that no prompt lands on the screen and no password passes
+    through here. Raises InputError for what could be taken for an option of ssh.
+    """
+    if not _HOST.fullmatch(host):
+        raise InputError("--host", host, "an ssh alias, a host or user@host")
+    ssh = shlex.split(os.environ.get(PROGRAM, "")) or ["ssh"]
+    ssh += ["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15"]
+    ssh += ["-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"]
+    there = shlex.join(["worker", *options])
+    return [*ssh, host, f"exec {os.environ.get(REMOTE) or 'tuilab'} {there}"]
+
+
+def explain(host: str, code: int, last_words: Sequence[str]) -> str:
+    """Why a worker on `host` ended, in a sentence, from ssh's exit code and what was said last.
+
+    TensorFlow's own lines are left out: they speak of missing files and refused connections too.
+    """
+    said = [line for line in last_words if not TENSORFLOW_LINE.match(line)]
+    return f"{host}: {_cause(host, code, said)}"
+
+
+def _cause(host: str, code: int, said: Sequence[str]) -> str:
+    text, last = "\n".join(said), f" (the last words: {said[-1]})" if said else ""
+    if code < 0:
+        return f"the line dropped: ssh died of {_signal(-code)}"
+    if code == _FAILED:
+        for pattern, cause in _CAUSES:
+            if re.search(pattern, text):
+                return cause.format(host=host)
+        return f"the line dropped, or the worker there was killed{last}"
+    if code == _NOT_FOUND or re.search(r"No module named .?tuilab|tuilab: Command not found", text):
+        return _INSTALL.format(host=host)
+    return f"the worker ended with code {code}{last}"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,251 @@
+"""A worker kept ready: requests one at a time, a stop that is always obeyed, a fresh worker when one dies."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from tuilab.model.events import (
+    PROTOCOL,
+    Answer,
+    ArmStatus,
+    Declared,
+    Event,
+    Finished,
+    Hello,
+    Ready,
+    Refused,
+    WorkerExited,
+)
+from tuilab.model.machine import Machine
+from tuilab.model.requests import Ask, Cancel, Declare, Measure, Painted, Request
+from tuilab.runner.process import Explain, WorkerProcess, local_command
+
+CANCEL_GRACE_S = 1.4
+"""How long a stop may take before the process is ended: with TERM and KILL, under 2 s in all."""
+
+Phase = Literal["down", "starting", "ready", "busy"]
+_QUEUED = (Measure, Declare, Ask)
+
+
+class Supervisor:
+    """Owns one worker process after another. All methods belong to one event loop.
+
+    on_event: called for every event of the worker, and for those that the supervisor adds: `Finished`
+    for a run whose worker died, `WorkerExited` for each process that ends. command: what starts a worker,
+    here unless given. explain: turns its exit code and last words into a sentence. name: of a worker
+    elsewhere, for messages.
+    """
+
+    def __init__(
+        self,
+        on_event: Callable[[Event], None],
+        command: Sequence[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        explain: Explain | None = None,
+        name: str = "",
+    ) -> None:
+        self._on_event = on_event
+        self._name = name
+        self._command = list(command) if command else local_command()
+        self._env = env
+        self._explain = explain
+        self._process: WorkerProcess | None = None
+        self._queue: deque[Measure | Declare | Ask] = deque()
+        self._active: Measure | Declare | Ask | None = None
+        self._cancelling: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
+        self._spoilt = False
+        self._settled = asyncio.Event()
+        self.phase: Phase = "down"
+        self.machine: Machine | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is under way or waiting."""
+        return self._active is not None or bool(self._queue)
+
+    async def start(self) -> None:
+        """Start a worker; returns at once, `Ready` follows. Raises OSError where it cannot be started."""
+        if self.phase != "down" or self._closed:
+            return
+        self.phase = "starting"
+        try:
+            self._process = await WorkerProcess.spawn(self._command, self._receive, self._env, self._explain)
+        except OSError:
+            self.phase = "down"
+            raise
+        if self._closed:
+            await self._process.end()
+
+    async def send(self, request: Request) -> None:
+        """Queue a question or a run; pass `Painted` and `Cancel` on at once."""
+        if isinstance(request, _QUEUED):
+            self._queue.append(request)
+            self._next()
+        elif isinstance(request, Cancel):
+            await self.cancel(request.id)
+        elif self._process is not None and (not isinstance(request, Painted) or self.phase == "busy"):
+            await self._process.send(request)
+
+    async def measure(self, request: Measure) -> None:
+        """Queue a run. A budget of several workers measures in so many fresh processes, one after another."""
+        await self.send(request)
+
+    async def cancel(self, run: str) -> None:
+        """Stop a run: asked first; a call that does not return ends with its process within 2 s.
+
+        What was measured stays. `Finished` with status "cancelled" follows in any case.
+        """
+        for request in list(self._queue):
+            if request.id == run:
+                self._queue.remove(request)
+                self._on_event(Finished(run=run, status="cancelled", message="stopped before it began"))
+        if self._active is None or self._active.id != run or run in self._cancelling:
+            return
+        process = self._process
+        assert process is not None
+        self._cancelling.add(run)
+        self._settled.clear()
+        await process.send(Cancel(id=run))
+        try:
+            await asyncio.wait_for(self._settled.wait(), CANCEL_GRACE_S)
+        except TimeoutError:
+            if self._process is process:
+                await process.end()
+
+    async def close(self) -> None:
+        """End the worker and everything it started. A run under way is stopped first, as by `cancel`."""
+        self._closed = True
+        self._queue.clear()
+        if isinstance(self._active, Measure):
+            await self.cancel(self._active.id)
+        if self._process is not None and self._process.alive:
+            await self._process.end()
+        for task in list(self._tasks):
+            task.cancel()
+
+    def kill_now(self) -> None:
+        """End the worker without waiting, for a program that is itself about to end."""
+        self._closed = True
+        if self._process is not None:
+            self._process.kill_now()
+
+    def _receive(self, event: Event) -> None:
+        match event:
+            case Hello() if event.protocol != PROTOCOL:
+                self._refuse(event)
+                return
+            case Ready():
+                self.machine, self.phase = event.machine, "ready"
+            case WorkerExited():
+                self._exited(event)
+                return
+            case Finished() if self._goes_on(event):
+                return
+        self._on_event(event)
+        self._spoilt |= self._spoils(event)
+        if self._ends(event):
+            self._active = None
+            self._cancelling.clear()
+            self._settled.set()
+            self.phase = "ready"
+            if self._spoilt:
+                self._replace()
+        if self.phase == "ready":
+            self._next()
+
+    def _spoils(self, event: Event) -> bool:
+        """Whether a person's own code raised: who knows what it left behind in its process."""
+        active = self._active
+        if isinstance(active, Declare):
+            return isinstance(event, Refused) and event.request == active.id
+        own = isinstance(active, Measure) and bool(active.scenario.file)
+        return own and isinstance(event, ArmStatus) and event.status == "failed"
+
+    def _replace(self) -> None:
+        """End the worker; `_exited` starts a fresh one."""
+        assert self._process is not None
+        self.phase = "busy"
+        self._spawn_task(self._process.end())
+
+    def _ends(self, event: Event) -> bool:
+        active = self._active
+        if active is None:
+            return False
+        match event:
+            case Finished():
+                return event.run == active.id
+            case Answer():
+                return event.request == active.id and not event.more
+            case Refused() | Declared():
+                return event.request == active.id
+        return False
+
+    def _goes_on(self, event: Finished) -> bool:
+        """Whether the run continues in a fresh worker; if so, prepare that."""
+        active = self._active
+        if not isinstance(active, Measure) or event.run != active.id or event.status != "ok":
+            return False
+        if active.worker + 1 >= active.budget.workers or active.id in self._cancelling:
+            return False
+        self._active = None
+        self._queue.appendleft(msgspec.structs.replace(active, worker=active.worker + 1))
+        assert self._process is not None
+        self._spawn_task(self._process.end())
+        return True
+
+    def _exited(self, event: WorkerExited) -> None:
+        active, was, self._spoilt = self._active, self.phase, False
+        self._active, self._process, self.phase = None, None, "down"
+        self._on_event(event)
+        if isinstance(active, Measure):
+            stopped = active.id in self._cancelling
+            self._on_event(
+                Finished(
+                    run=active.id,
+                    status="cancelled" if stopped else "failed",
+                    message="the call did not return, so its process was ended" if stopped else event.message,
+                )
+            )
+        elif active is not None:
+            self._on_event(Refused(request=active.id, message=event.message))
+        self._cancelling.clear()
+        self._settled.set()
+        # One that dies while starting would die again: say so and wait to be asked.
+        if not self._closed and was != "starting":
+            self._spawn_task(self.start())
+        elif self._queue:
+            self._fail_queue(event.message)
+
+    def _fail_queue(self, message: str) -> None:
+        while self._queue:
+            request = self._queue.popleft()
+            if isinstance(request, Measure):
+                self._on_event(Finished(run=request.id, status="failed", message=message))
+            else:
+                self._on_event(Refused(request=request.id, message=message))
+
+    def _refuse(self, event: Hello) -> None:
+        message = (f"{self._name}: " if self._name else "") + (
+            f"the worker of tuilab {event.tuilab} speaks protocol {event.protocol}, this side {PROTOCOL}; "
+            "install the same version of tuilab on both"
+        )
+        self._fail_queue(message)
+        self._on_event(Refused(request="", message=message))
+        assert self._process is not None
+        self._spawn_task(self._process.end())
+
+    def _next(self) -> None:
+        if self.phase == "ready" and self._active is None and self._queue and self._process is not None:
+            self._active = self._queue.popleft()
+            self.phase = "busy"
+            self._spawn_task(self._process.send(self._active))
+
+    def _spawn_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

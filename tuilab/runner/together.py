@@ -1,0 +1,243 @@
+"""The devices of one host, a worker for each: measured one at a time, then all at once."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import msgspec
+
+from tuilab.model import events as e
+from tuilab.model.arms import Arm, family
+from tuilab.model.machine import Machine
+from tuilab.model.requests import Cancel, Measure, Request
+from tuilab.runner.gpus import inside, supervise_device
+from tuilab.runner.member import Listener, Member
+from tuilab.runner.overlap import Overlap
+from tuilab.runner.party import merged
+from tuilab.runner.renaming import Renaming
+from tuilab.runner.supervisor import Phase
+
+LEAST_S = 4.0
+"""All at once, every worker measures for so many seconds at least, so that their rounds have time to meet."""
+
+replace = msgspec.structs.replace
+
+
+@dataclass
+class _Device:
+    """One device's worker. ending: set with the end of its part of the pass under way."""
+
+    member: Member
+    names: Renaming
+    up: asyncio.Event = field(default_factory=asyncio.Event)
+    ending: "asyncio.Future[e.Finished] | None" = None
+    alone_s: float = 0.0
+
+
+class Together:
+    """Behind the methods of one `Supervisor`: a `Member` of a `Party`.
+
+    A run's arms name their devices. Those that are not `together` are measured first, one device after the
+    other; then those that are, all devices at once, of which only the rounds count that overlap with
+    everyone else's.
+    """
+
+    def __init__(
+        self,
+        devices: Sequence[str],
+        host: str,
+        on_event: Listener,
+        start: Callable[[str, str, Listener], Member] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._on_event, self._clock = on_event, clock
+        gpus = any(family(device) == "GPU" for device in devices)
+        start = start or partial(supervise_device, beside_gpus=gpus)
+        self._devices = {
+            device: _Device(
+                start(host, device, partial(self._receive, device)), Renaming(inside(device), device)
+            )
+            for device in devices
+        }
+        self._run = self._begun = ""
+        self._stop = asyncio.Event()
+        self._overlap: Overlap | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def machine(self) -> Machine | None:
+        """The machine with the devices of every worker, once each of them is up or has ended."""
+        if not all(device.up.is_set() for device in self._devices.values()):
+            return None
+        own = [(d.names, d.member.machine) for d in self._devices.values() if d.member.machine is not None]
+        return joined([names.machine(machine) for names, machine in own])
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run is under way."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def phase(self) -> Phase:
+        """As of a single worker."""
+        phases = {device.member.phase for device in self._devices.values()}
+        if phases == {"down"}:
+            return "down"
+        return "starting" if "starting" in phases else "busy" if self.busy else "ready"
+
+    async def start(self) -> None:
+        """Start a worker for each device. Raises OSError where one cannot be started."""
+        await asyncio.gather(*(device.member.start() for device in self._devices.values()))
+
+    async def send(self, request: Request) -> None:
+        """Pass a request on: runs to all, anything else to the first."""
+        if isinstance(request, Measure):
+            await self.measure(request)
+        elif isinstance(request, Cancel):
+            await self.cancel(request.id)
+        else:
+            await next(iter(self._devices.values())).member.send(request)
+
+    async def measure(self, request: Measure) -> None:
+        """Begin a run; one at a time."""
+        assert not self.busy
+        self._run = request.id
+        self._stop.clear()
+        self._task = asyncio.create_task(self._carry_out(request))
+
+    async def cancel(self, run: str) -> None:
+        """Stop a run: what is being measured ends, what was to follow is left out."""
+        if run == self._run:
+            self._stop.set()
+            await asyncio.gather(*(device.member.cancel(run) for device in self._devices.values()))
+
+    async def close(self) -> None:
+        """End every worker."""
+        if self._task is not None:
+            self._task.cancel()
+        await asyncio.gather(*(device.member.close() for device in self._devices.values()))
+
+    def kill_now(self) -> None:
+        """End every worker without waiting."""
+        for device in self._devices.values():
+            device.member.kill_now()
+
+    async def _carry_out(self, request: Measure) -> None:
+        await self._all_up()
+        alone = replace(request, budget=replace(request.budget, workers=1), spool="")
+        endings = []
+        for name in self._devices:
+            endings.append(await self._pass(alone, name, together=False))
+        self._say_what_is_not_here(request)
+        self._overlap = Overlap(list(self._devices))
+        spent = max(device.alone_s for device in self._devices.values())
+        # No precision is asked for: all go on for the same time, so that nobody ends long before the others.
+        limit_s = min(request.budget.limit_s, max(LEAST_S, spent))
+        budget = replace(alone.budget, precision=0.0, limit_s=limit_s)
+        beside = replace(alone, budget=budget, phases=False)
+        endings += await asyncio.gather(*(self._pass(beside, name, together=True) for name in self._devices))
+        self._say_what_was_left_out()
+        came = [ending for ending in endings if ending is not None]
+        if came:
+            elapsed_s = sum(ending.elapsed_s for ending in came)
+            self._on_event(replace(merged(request.id, came), elapsed_s=elapsed_s))
+        else:
+            never = e.Finished(run=request.id, status="cancelled", message="stopped before it began")
+            self._on_event(never)
+
+    async def _all_up(self) -> None:
+        """Wait until each worker is ready or has ended, or a stop is asked for."""
+        up = asyncio.ensure_future(self._up())
+        stop = asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait([up, stop], return_when=asyncio.FIRST_COMPLETED)
+        up.cancel()
+        stop.cancel()
+
+    async def _up(self) -> bool:
+        for device in self._devices.values():
+            await device.up.wait()
+        return True
+
+    async def _pass(self, request: Measure, name: str, together: bool) -> e.Finished | None:
+        """One device's part of a pass; null where it has none or the run was stopped before."""
+        device = self._devices[name]
+        arms = [arm for arm in request.arms if arm.device == name and arm.together == together]
+        if not arms or self._stop.is_set():
+            return None
+        device.ending = asyncio.get_running_loop().create_future()
+        inward = tuple(device.names.inward(arm) for arm in arms)
+        await device.member.measure(replace(request, arms=inward))
+        ending = await device.ending
+        if self._overlap is not None:
+            self._overlap.ended(name)
+        if ending.status == "failed":
+            for arm in arms:
+                self._on_event(
+                    e.ArmStatus(run=request.id, arm=arm.id, status="failed", reason=ending.message)
+                )
+        return ending
+
+    def _receive(self, name: str, event: e.Event) -> None:
+        device = self._devices[name]
+        event = device.names.outward(event)
+        match event:
+            case e.Ready():
+                device.up.set()
+                if self.machine is None:
+                    return
+                event = replace(event, machine=self.machine)
+            case e.WorkerExited() if not device.up.is_set():
+                device.up.set()
+            case e.RunStarted():
+                self._began(event)
+                return
+            case e.Finished():
+                if device.ending is not None and not device.ending.done():
+                    device.alone_s = max(device.alone_s, event.elapsed_s)
+                    device.ending.set_result(event)
+                return
+            case e.Flag(code="precision") if self._overlap is not None:
+                return
+            case e.Flag(arm=""):
+                where = f"{name} beside the others" if self._overlap is not None else f"{name} alone"
+                event = replace(event, message=f"{where}: {event.message}")
+        if self._overlap is None or self._overlap.holds(name, event, self._clock()):
+            self._on_event(event)
+
+    def _began(self, event: e.RunStarted) -> None:
+        """Each pass of each device begins; the run begins once."""
+        machine = self.machine
+        if self._begun != event.run and machine is not None:
+            self._begun = event.run
+            self._on_event(replace(event, machine=machine))
+
+    def _say_what_is_not_here(self, request: Measure) -> None:
+        listed = ", ".join(self._devices)
+        for arm in request.arms:
+            if arm.device not in self._devices:
+                reason = f"{arm.device} is not among the devices that measure together ({listed})"
+                told = e.ArmStatus(run=request.id, arm=arm.id, status="unavailable", reason=reason)
+                self._on_event(told)
+
+    def _say_what_was_left_out(self) -> None:
+        overlap, self._overlap = self._overlap, None
+        for name, count in (overlap.left_out if overlap else {}).items():
+            if count:
+                text = f"{name}: {count} rounds left out, during which not every device was measuring"
+                self._on_event(e.Log(text=text, source="tuilab", run=self._run))
+
+
+def joined(machines: Sequence[Machine]) -> Machine | None:
+    """One machine with the devices of all; null of none."""
+    if not machines:
+        return None
+    devices = {device.name: device for machine in machines for device in machine.devices}
+    whole = any(machine.gpus for machine in machines)
+    return replace(machines[0], devices=tuple(devices.values()), no_gpu="" if whole else machines[0].no_gpu)
+
+
+def twins(arms: Sequence[Arm]) -> tuple[Arm, ...]:
+    """Each arm as it is and once more `together`."""
+    return (*arms, *(replace(arm, together=True) for arm in arms))
