@@ -1,0 +1,110 @@
+"""A preset file that is wrong is a problem to show; the others still load."""
+
+import pytest
+
+from tuilab import catalogue
+from tuilab.catalogue.load import LARGEST_FILE, shipped_folder
+from tuilab.catalogue.plan import parse_axis, parse_settings, scenario
+from tuilab.model.errors import InputError
+from tuilab.workloads import find
+
+GOOD = 'title = "Small"\nworkload = "stft"\n[parameters]\nsamples = 4096\n'
+STFT = find("stft").declaration
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(**files: str | bytes):
+        for name, text in files.items():
+            (tmp_path / f"{name}.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+        return catalogue.load(tmp_path)
+
+    return load
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "says"),
+    [
+        (GOOD + "sampels = 1\n", "parameters.sampels", "samples"),
+        ('titel = "x"\n' + GOOD, "", "titel"),
+        (GOOD.replace("4096", '"many"'), "parameters.samples", "256 to 16,777,216"),
+        (GOOD.replace("4096", "5"), "parameters.samples", "256 to 16,777,216"),
+        (GOOD.replace('"Small"', "5"), "title", "Expected `str`"),
+        (GOOD.replace("stft", "stfd"), "workload", "stft"),
+        (GOOD + "frame_length = 8192\n", "parameters.frame_length", "at most samples"),
+        (GOOD + "[marks]\ndtype = [1]\n", "marks.dtype", "a numeric parameter"),
+        (GOOD + '[arms]\ndtypes = ["float16"]\n', "arms.dtypes", "float32"),
+        (GOOD + '[arms]\nvariants = ["halved"]\n', "arms.variants", "whole, split"),
+        (GOOD + '[arms]\nmodes = ["fast"]\n', "arms.modes[0]", "fast"),
+        (GOOD + '[[claims]]\ntext = "x"\n', "claims[0]", "when"),
+        (
+            GOOD + '[[sweep.axes]]\nparameter = "samples"\nvalues = [512, 256]\n',
+            "sweep.axes.samples",
+            "ascending",
+        ),
+        ("title = [", "", "TOML"),
+        (b'title = "\xff\xfe"', "", "TOML"),
+        ("x = " + "[" * 5_000 + "]" * 5_000, "", ""),
+        ("#" * (LARGEST_FILE + 1), "", "larger than"),
+        (GOOD + '[arms]\ndevices = ["GPU:²"]\n', "arms.devices", "one device such as GPU:1"),
+    ],
+)
+def test_what_is_wrong_names_file_key_and_expectation(load, text, key, says):
+    found = load(bad=text, good=GOOD)
+    assert [p.name for p in found.presets] == ["good"]
+    (problem,) = found.problems
+    assert problem.file.endswith("bad.toml")
+    assert problem.key == key
+    assert says in problem.message
+    with pytest.raises(InputError, match="bad.toml"):
+        found.find("bad")
+
+
+def test_texts_are_cleaned_and_never_longer_than_a_screen_can_take(load):
+    (preset,) = load(good=GOOD.replace("Small", r"\u001b]52;c;aGk=\u0007[@click=x]" + "y" * 500)).presets
+    assert preset.title.startswith("[@click=x]yyy")
+    assert len(preset.title) <= 121
+
+
+def test_an_unknown_preset_is_refused_with_the_known_names(load):
+    with pytest.raises(InputError, match="good"):
+        load(good=GOOD).find("goof")
+
+
+def test_every_shipped_preset_loads():
+    found = catalogue.load(shipped_folder())
+    assert not found.problems
+    assert {"stft-small", "stft-medium", "stft-pipeline"} <= {p.name for p in found.presets}
+
+
+def test_settings_overlay_the_preset(load):
+    preset = load(good=GOOD).find("good")
+    changes = parse_settings(STFT, ["samples=64k", "pad_end=on"])
+    values = scenario(preset, changes).parameters
+    assert (values["samples"], values["pad_end"], values["frame_step"]) == (65_536, True, 256)
+    for bad in ("dtype=float16", "sampels=1", "samples"):
+        with pytest.raises(InputError):
+            parse_settings(STFT, [bad])
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("samples=256:1M:x4", (256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576)),
+        ("samples=256:1000:x2", (256, 512, 1000)),
+        ("samples=256:1024:256", (256, 512, 768, 1024)),
+        ("samples=1k,256,4k", (256, 1024, 4096)),
+        ("samples=256:1024", (256, 1024)),
+    ],
+)
+def test_an_axis_as_typed(text, values):
+    assert parse_axis(STFT, text).values == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["samples", "dtype=1:2", "samples=1k:256", "samples=256:1M:x1", "samples=256:1M:0", "samples=256:1:2:3"],
+)
+def test_a_wrong_axis_says_what_is_right(text):
+    with pytest.raises(InputError):
+        parse_axis(STFT, text)

@@ -1,0 +1,125 @@
+"""Finding preset files and reading them. A file that is wrong is a problem to show; the others still load."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from tuilab.catalogue.validate import validate
+from tuilab.model.errors import InputError
+from tuilab.model.preset import Preset
+from tuilab.model.text import clean
+
+LARGEST_FILE = 1_000_000
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_AT = re.compile(r"^(?P<message>.*?)(?: - at `\$\.?(?P<key>.*)`)?$", re.DOTALL)
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """A preset file that could not be read: which file, which key in it, what was wrong and expected."""
+
+    file: str
+    key: str
+    message: str
+
+    @property
+    def name(self) -> str:
+        """The name that the preset would have had."""
+        return Path(self.file).stem
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.key + ': ' if self.key else ''}{self.message}"
+
+
+class Catalogue(msgspec.Struct, frozen=True):
+    """Every preset that could be read, by document and example, and the problems with the others."""
+
+    presets: tuple[Preset, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    def find(self, name: str) -> Preset:
+        """The preset of that name. Raises InputError, with the file's problem where it has one."""
+        for preset in self.presets:
+            if preset.name == name:
+                return preset
+        for problem in self.problems:
+            if problem.name == name:
+                raise InputError(f"preset file {problem.file}", problem.key, problem.message)
+        raise InputError("preset", clean(name, 100), "one of " + ", ".join(p.name for p in self.presets))
+
+
+def shipped_folder() -> Path:
+    """The presets of this installation: inside the wheel, or beside the package in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "_presets"
+    return inside if inside.is_dir() else package.parent / "presets"
+
+
+def own_folder() -> Path:
+    """Where a person keeps presets of their own."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("tuilab")) / "presets"
+
+
+def load(*folders: Path) -> Catalogue:
+    """Read every `*.toml` in the folders: the shipped ones and the person's own unless told otherwise.
+
+    Where two files have the same name the later folder wins.
+    """
+    presets: dict[str, Preset] = {}
+    problems: list[Problem] = []
+    for folder in folders or (shipped_folder(), own_folder()):
+        try:
+            files = sorted(folder.glob("*.toml"))
+        except OSError as error:
+            problems.append(Problem(str(folder), "", f"could not be listed: {error.strerror}"))
+            continue
+        for file in files:
+            read = read_file(file)
+            if isinstance(read, Problem):
+                problems.append(read)
+            else:
+                presets[read.name] = read
+    return Catalogue(tuple(sorted(presets.values(), key=_order)), tuple(problems))
+
+
+def _order(preset: Preset) -> tuple[str, int, str]:
+    source = preset.source
+    # Prose claims, numbered 0, come after the document's examples.
+    return (source.document, source.example or 99, preset.name) if source else ("~", 0, preset.name)
+
+
+def read_file(file: Path) -> Preset | Problem:
+    """One preset, or what is wrong with its file."""
+    shown = clean(str(file), 300)
+    if not _NAME.fullmatch(file.stem):
+        return Problem(shown, "", "expected a file name of lower-case letters, digits, - and _")
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            return Problem(shown, "", f"larger than {LARGEST_FILE:,} bytes, which no preset is")
+        data = file.read_bytes()
+    except (OSError, ValueError) as error:
+        # No file's name has a NUL or a lone surrogate in it.
+        return Problem(
+            shown, "", f"could not be read: {error.strerror if isinstance(error, OSError) else error}"
+        )
+    return read_bytes(data, shown, file.stem)
+
+
+def read_bytes(data: bytes, file: str, name: str) -> Preset | Problem:
+    """One preset from its TOML text, or what is wrong with it."""
+    try:
+        preset = msgspec.toml.decode(data, type=Preset)
+        preset = msgspec.structs.replace(preset, name=name, file=file)
+        return validate(preset)
+    except msgspec.ValidationError as error:
+        match = _AT.match(str(error))
+        assert match is not None
+        return Problem(file, clean(match["key"] or "", 200), clean(match["message"], 500))
+    except InputError as error:
+        return Problem(
+            file, clean(error.where, 200), clean(f"got {error.value!r}; expected {error.expected}", 500)
+        )
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return Problem(file, "", clean(f"is not valid TOML: {error}", 500))

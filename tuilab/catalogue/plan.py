@@ -1,0 +1,92 @@
+"""From a preset and what a person changed to the request that measures it."""
+
+from collections.abc import Mapping, Sequence
+
+from tuilab.model.errors import InputError
+from tuilab.model.parameters import Integer, LogInteger, Value, check_values, nearest, parse_value
+from tuilab.model.preset import Preset
+from tuilab.model.scenario import Axis, Scenario, Sweep
+from tuilab.model.workload import Declaration
+from tuilab.workloads import find
+
+
+def scenario(preset: Preset, changes: Mapping[str, Value] | None = None) -> Scenario:
+    """The preset's scenario with some values changed. Raises InputError naming the parameter."""
+    declaration = find(preset.workload).declaration
+    given = {**preset.parameters, **(changes or {})}
+    return Scenario(preset.workload, check_values(declaration.parameters, declaration.constraints, given))
+
+
+def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[str, Value]:
+    """`name=value` words as typed behind `--set`. Raises InputError."""
+    out: dict[str, Value] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        parameter = declaration.parameter(name.strip())
+        if not equals or parameter is None:
+            names = ", ".join(p.name for p in declaration.parameters)
+            raise InputError("--set", setting, f"name=value with one of {names}")
+        out[parameter.name] = parse_value(parameter, text)
+    return out
+
+
+def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
+    """The preset's own sweep, or nine sizes in equal ratios along the workload's axis.
+
+    Raises InputError where the workload has no axis.
+    """
+    if preset.sweep is not None:
+        return preset.sweep
+    parameter = declaration.parameter(declaration.axis)
+    if not isinstance(parameter, Integer | LogInteger):
+        raise InputError("--axis", "", f"one to be given: {declaration.name} has none of its own")
+    return Sweep(axes=(Axis(parameter.name, ladder(parameter)),))
+
+
+def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
+    """At most `most` allowed values in about equal ratios, the lowest and the highest included."""
+    start = max(parameter.low, parameter.step if isinstance(parameter, Integer) else 1)
+    ratio = (parameter.high / start) ** (1 / (most - 1))
+    return tuple(sorted({parameter.low, *(nearest(parameter, start * ratio**i) for i in range(most))}))
+
+
+def parse_axis(declaration: Declaration, text: str) -> Axis:
+    """`samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or `samples=256,512,1k`.
+
+    Raises InputError. The last value is included even where the steps would miss it.
+    """
+    from tuilab.catalogue.validate import numeric
+
+    name, equals, values = text.partition("=")
+    if not equals:
+        raise InputError(
+            "--axis", text, "parameter=from:to:xFACTOR, parameter=from:to:STEP or a list of values"
+        )
+    parameter = numeric(declaration, name.strip(), "--axis")
+    parts = values.split(":")
+    if len(parts) == 1:
+        listed = sorted({int(parse_value(parameter, word)) for word in values.split(",")})
+        return Axis(parameter.name, tuple(listed))
+    if len(parts) not in (2, 3):
+        raise InputError("--axis", text, "from:to:xFACTOR or from:to:STEP")
+    low, high = (int(parse_value(parameter, word)) for word in parts[:2])
+    if low >= high:
+        raise InputError("--axis", text, "a first value below the last")
+    return Axis(parameter.name, _between(low, high, parts[2] if len(parts) == 3 else "x4", text))
+
+
+def _between(low: int, high: int, stride: str, text: str) -> tuple[int, ...]:
+    by_factor = stride[:1] in ("x", "*", "×")
+    try:
+        amount = float(stride[1:]) if by_factor else float(stride)
+    except ValueError:
+        amount = 0.0
+    if not (1.01 <= amount <= 1e6 if by_factor else 1 <= amount <= 1e12):
+        raise InputError("--axis", text, "a factor such as x4 (at least x1.01) or a step of at least 1")
+    values, value = [low], float(low)
+    while len(values) <= 400:
+        value = value * amount if by_factor else value + amount
+        if value >= high:
+            break
+        values.append(round(value))
+    return tuple(dict.fromkeys([*values, high]))

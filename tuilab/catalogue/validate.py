@@ -1,0 +1,109 @@
+"""A preset against the workload it names."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from tuilab.model.claims import Crosses, SamePlacement
+from tuilab.model.errors import InputError
+from tuilab.model.parameters import Choice, Parameter, check_value, check_values, is_numeric
+from tuilab.model.preset import Preset
+from tuilab.model.scenario import Sweep
+from tuilab.model.text import clean, clean_block
+from tuilab.model.workload import Declaration
+from tuilab.workloads import find
+
+MOST_POINTS = 400
+
+
+def validate(preset: Preset) -> Preset:
+    """The preset with its texts cleaned. Raises InputError naming the key, the value and what is right."""
+    declaration = find(preset.workload).declaration
+    with keyed("parameters"):
+        check_values(declaration.parameters, declaration.constraints, preset.parameters)
+    for name, values in preset.marks.items():
+        parameter = numeric(declaration, name, f"marks.{name}")
+        for value in values:
+            with keyed("marks"):
+                check_value(parameter, value)
+    check_arms(preset, declaration)
+    if preset.sweep is not None:
+        check_sweep(preset.sweep, declaration)
+    for index, claim in enumerate(preset.claims):
+        if isinstance(claim.when, Crosses | SamePlacement):
+            numeric(declaration, claim.when.axis, f"claims[{index}].when.axis")
+    return _cleaned(preset)
+
+
+@contextmanager
+def keyed(key: str) -> Iterator[None]:
+    """An InputError from inside then names the key above it too."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{key}.{error.where}", error.value, error.expected) from None
+
+
+def numeric(declaration: Declaration, name: str, where: str) -> Parameter:
+    """The numeric parameter of that name; InputError where there is none."""
+    parameter = declaration.parameter(name)
+    if parameter is None or not is_numeric(parameter):
+        names = ", ".join(p.name for p in declaration.parameters if is_numeric(p))
+        raise InputError(where, name, f"a numeric parameter of {declaration.name}: {names}")
+    return parameter
+
+
+def check_arms(preset: Preset, declaration: Declaration) -> None:
+    """Modes, inputs, dtypes and variants are among those that the workload knows."""
+    arms = preset.arms
+    for device in arms.devices:
+        word, _, number = device.partition(":")
+        if word not in ("CPU", "GPU") or (":" in device and not (number.isascii() and number.isdigit())):
+            raise InputError("arms.devices", device, "CPU, GPU, or one device such as GPU:1")
+    known = [v.name for v in declaration.variants]
+    for variant in arms.variants:
+        if variant not in known:
+            raise InputError("arms.variants", variant, "one of " + ", ".join(known) if known else "none")
+    dtype = declaration.parameter(declaration.dtype) if declaration.dtype else None
+    for word in arms.dtypes:
+        if not isinstance(dtype, Choice) or word not in dtype.options:
+            options = ", ".join(dtype.options) if isinstance(dtype, Choice) else "none for this workload"
+            raise InputError("arms.dtypes", word, options)
+
+
+def check_sweep(sweep: Sweep, declaration: Declaration) -> None:
+    """One or two numeric axes, values ascending and in range, no more points than can be drawn."""
+    if not 1 <= len(sweep.axes) <= 2:
+        raise InputError("sweep.axes", len(sweep.axes), "one or two axes")
+    points = 1
+    for axis in sweep.axes:
+        parameter = numeric(declaration, axis.parameter, "sweep.axes.parameter")
+        for value in axis.values:
+            with keyed("sweep.axes"):
+                check_value(parameter, value)
+        if len(axis.values) < 2 or list(axis.values) != sorted(set(axis.values)):
+            raise InputError(f"sweep.axes.{axis.parameter}", axis.values, "two or more values, ascending")
+        points *= len(axis.values)
+    if points > MOST_POINTS:
+        raise InputError("sweep.axes", points, f"at most {MOST_POINTS} points")
+
+
+def _cleaned(preset: Preset) -> Preset:
+    replace = msgspec.structs.replace
+    source = preset.source and replace(
+        preset.source, document=clean(preset.source.document, 64), title=clean(preset.source.title, 200)
+    )
+    claims = tuple(
+        replace(c, text=clean(c.text, 500), quoted=clean(c.quoted, 500), advice=clean(c.advice, 1_000))
+        for c in preset.claims
+    )
+    return replace(
+        preset,
+        title=clean(preset.title, 120),
+        summary=clean_block(preset.summary, 2_000),
+        wrong=clean_block(preset.wrong, 4_000),
+        advice=clean_block(preset.advice, 4_000),
+        source=source,
+        claims=claims,
+    )
