@@ -1,0 +1,183 @@
+"""The list of runs a page at a time: searched, ordered, pruned, and never read whole."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.history.test_store import keep, started
+from tuilab.history import browse, pruning
+from tuilab.history.recorder import Recorder
+from tuilab.history.search import condition
+from tuilab.history.store import Store
+from tuilab.model.brief import Brief
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store.open(tmp_path)
+    yield store
+    store.close()
+
+
+def runs(store, search="", **how):
+    return [entry.run for entry in browse.page(store, search, **how)]
+
+
+def day(number):
+    return f"2026-01-{number:02}T00:00:00Z"
+
+
+def test_pages_follow_each_other_and_hold_every_run_once(store):
+    for number in range(1, 26):
+        keep(store, f"r{number:02}", at=day(number))
+    seen = [run for offset in range(0, 30, 10) for run in runs(store, limit=10, offset=offset)]
+    assert seen == [f"r{number:02}" for number in range(25, 0, -1)]
+    assert runs(store, rising=True, limit=2) == ["r01", "r02"]
+    assert browse.extent(store).runs == 25
+
+
+def test_a_page_says_what_was_measured_and_who_was_fastest(store):
+    keep(store)
+    store.answer("r1", "words", Brief(3, "CPU graph", 1e-3, "GPU graph", 1.4, 1.3, 1.5))
+    (entry,) = browse.page(store)
+    assert entry.parameters == {"samples": 256} and entry.name == "stft-small"
+    assert entry.brief.fastest == "CPU graph" and entry.brief.differs
+
+
+def test_a_brief_of_fewer_rounds_is_none(store):
+    keep(store)
+    store.keep_brief("r1", Brief(2, "CPU graph", 1e-3))
+    assert browse.entry(store, "r1").brief is None
+    store.keep_brief("r1", Brief(3, "CPU graph", 1e-3))
+    assert browse.entry(store, "r1").brief.fastest == "CPU graph"
+
+
+def test_the_recorder_keeps_it_with_the_answer(store):
+    recorder = keep(store)
+    recorder.conclude("r1", "the answer", Brief(3, "CPU graph", 2e-3))
+    entry = browse.entry(store, "r1")
+    assert (entry.line.answer, entry.brief.median_s) == ("the answer", 2e-3)
+
+
+@pytest.mark.parametrize("order", browse.ORDERS)
+@pytest.mark.parametrize("rising", [True, False])
+def test_every_order_has_every_run_and_what_is_missing_comes_last(store, order, rising):
+    for number in (1, 2, 3):
+        keep(store, f"r{number}", at=day(number), preset=f"p{number}")
+        if number > 1:
+            store.pin(f"r{number}", "ghost")
+            brief = Brief(3, "a", number * 1.0, "b", number * 2.0)
+            store.keep_brief(f"r{number}", brief)
+    found = runs(store, order=order, rising=rising)
+    assert sorted(found) == ["r1", "r2", "r3"]
+    if order in ("pinned", "fastest", "ratio"):
+        assert found[-1] == "r1"
+    if order in ("name", "fastest", "ratio"):
+        assert [run for run in found if run != "r1"] == (["r2", "r3"] if rising else ["r3", "r2"])
+
+
+@pytest.mark.parametrize("broken", ["", "{", "[1,2", b"\xff\xfe", "[]", 7, "[3,{}]"])
+def test_what_is_no_brief_and_no_scenario_is_left_out(store, broken):
+    keep(store)
+    store.connection.execute("UPDATE runs SET brief = ?, scenario = ?", (broken, broken))
+    (entry,) = browse.page(store, order="fastest")
+    assert entry.brief is None and entry.parameters == {}
+
+
+def test_texts_of_the_store_are_clean(store):
+    keep(store)
+    hostile = "a\x1b]52;c;aGk=\x07b\u202e[red]"
+    store.connection.execute("UPDATE runs SET preset = ?, note = ?", (hostile, hostile))
+    brief = msgspec.json.encode(Brief(3, hostile, 1.0, hostile)).decode()
+    store.connection.execute("UPDATE runs SET brief = ?", (brief,))
+    (entry,) = browse.page(store)
+    texts = [entry.name, entry.line.note, entry.brief.fastest, entry.brief.next]
+    assert texts == ["ab[red]"] * 4
+
+
+def test_words_can_be_looked_for_in_one_place(store):
+    keep(store, "r1", preset="nightly")
+    keep(store, "r2")
+    store.tag("r2", "nightly")
+    store.pin("r2", "baseline")
+    found = {
+        word: sorted(runs(store, word))
+        for word in (
+            "nightly",
+            "#nightly",
+            "tag:night",
+            "preset:night",
+            "machine:h",
+            "pinned:base",
+            "#",
+            "x:y",
+        )
+    }
+    assert found == {
+        "nightly": ["r1", "r2"], "#nightly": ["r2"], "tag:night": ["r2"], "preset:night": ["r1"],
+        "machine:h": ["r1", "r2"], "pinned:base": ["r2"], "#": [], "x:y": [],
+    }  # fmt: skip
+
+
+@given(st.text(max_size=40))
+def test_nothing_that_is_typed_breaks_the_search(search):
+    store = Store._in_memory("a test")
+    keep(store, "r1")
+    where, values = condition(search)
+    assert where.count("?") == len(values)
+    assert browse.extent(store, search).runs == len(browse.page(store, search)) == len(store.runs(search))
+
+
+def test_what_a_prune_would_delete_is_known_before(store):
+    for number in range(1, 5):
+        keep(store, f"r{number}", at=day(number))
+    store.pin("r1", "baseline")
+    Recorder(store).record(started("running", at=day(1)))
+    sizes = {line.run: line.size for line in store.runs()}
+    old = pruning.doomed(store, days=30)
+    assert set(old.runs) == {"r2", "r3", "r4"} and old.size == sum(sizes[run] for run in old.runs)
+    newest = pruning.doomed(store, size=sizes["r4"] + sizes["r3"])
+    assert set(newest.runs) == {"r2"}
+    assert pruning.doomed(store) == pruning.Doomed()
+    assert store.prune(size=sizes["r4"] + sizes["r3"]) == 1
+
+
+def test_a_prune_is_undone_as_a_whole_but_spares_what_was_pinned_meanwhile(store):
+    for number in range(1, 5):
+        keep(store, f"r{number}", at=day(number))
+    found = pruning.doomed(store, days=1)
+    store.pin("r2", "ghost")
+    hidden = pruning.hide(store, found.runs)
+    assert set(hidden) == {"r1", "r3", "r4"} and runs(store) == ["r2"]
+    assert set(pruning.bring_back(store)) == set(hidden) and browse.extent(store).runs == 4
+    assert pruning.bring_back(store) == []
+
+
+def test_the_last_deletion_is_undone_first_also_by_another_program(store, tmp_path):
+    for number in range(1, 5):
+        keep(store, f"r{number}", at=day(number))
+    store.pin("r1", "ghost")
+    assert pruning.hide(store, ["r1", "r2", "gone"], asked=True) == ["r1", "r2"]
+    store.delete("r3")
+    other = Store.open(tmp_path)
+    assert pruning.bring_back(other) == ["r3"]
+    assert set(pruning.bring_back(other)) == {"r1", "r2"}
+    other.close()
+
+
+def test_a_purge_can_be_stopped(store):
+    for number in range(5):
+        keep(store, f"r{number}")
+        store.delete(f"r{number}")
+    assert pruning.purge(store, days=-1, going=lambda done, total: done < 2) == 2
+    assert store.connection.execute("SELECT count(*) FROM runs").fetchone() == (3,)
+    assert pruning.purge(store, days=-1) == 3
+
+
+def test_pinned_runs_latest_first(store):
+    for number in range(1, 5):
+        keep(store, f"r{number}", at=day(number))
+    for run, kind in (("r1", "ghost"), ("r3", "baseline"), ("r2", "ghost")):
+        store.pin(run, kind)
+    assert [entry.run for entry in browse.pinned(store, 2)] == ["r3", "r2"]

@@ -1,0 +1,148 @@
+"""Standings in the store: worked out once, kept up to date, the latest of each machine."""
+
+import sqlite3
+
+import msgspec
+import pytest
+
+from tuilab.cli.summing import sum_up
+from tuilab.history import schema
+from tuilab.history.recorder import Recorder
+from tuilab.history.standings import keep, latest, unsummed
+from tuilab.history.store import FILE, Store
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.machine import Device, Machine
+from tuilab.model.scenario import BUDGET, Scenario
+
+ARM = Arm("CPU:0", "graph")
+
+
+def machine(host: str) -> Machine:
+    return Machine(
+        host=host, cpu="c", cores=2, memory=1, os="o", python="3", tensorflow="2", devices=(Device("CPU:0"),)
+    )
+
+
+def record(
+    store: Store, run: str, at: str = "2026-11-21T00:00:00Z", host: str = "h", seconds: float = 1e-3
+) -> None:
+    recorder = Recorder(store)
+    recorder.record(
+        e.RunStarted(
+            run=run,
+            scenario=Scenario("stft", {"samples": 256}),
+            arms=(ARM,),
+            points=(e.Point(0),),
+            budget=BUDGET["quick"],
+            machine=machine(host),
+            at=at,
+            preset="stft-small",
+        )
+    )
+    for index in range(3):
+        block = (e.Block(ARM.id, 0, 1, seconds),)
+        recorder.record(e.Round(run=run, index=index, blocks=block, elapsed_s=1.0))
+    recorder.record(e.Finished(run=run, status="ok"))
+    assert recorder.flush()
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store.open(tmp_path)
+    yield store
+    store.close()
+
+
+def standing(store: Store) -> list[tuple[str, str]]:
+    assert sum_up(store) == ""
+    return [(s.machine, s.run) for s in latest(store)]
+
+
+def test_a_finished_run_is_summed_up_once(store):
+    record(store, "r1")
+    assert unsummed(store) == ["r1"]
+    assert standing(store) == [("h", "r1")]
+    assert unsummed(store) == []
+    assert [s.on_cpu.median_s for s in latest(store)] == [1e-3]
+
+
+def test_a_run_that_goes_on_is_not_summed_up_yet(store):
+    record(store, "r1")
+    store.connection.execute("UPDATE runs SET status = NULL")
+    assert unsummed(store) == []
+
+
+def test_a_run_that_has_gained_rounds_is_summed_up_again(store):
+    record(store, "r1")
+    standing(store)
+    block = (e.Block(ARM.id, 0, 1, 5e-3),)
+    more = [e.encode(e.Round(run="r1", index=i, blocks=block, elapsed_s=1.0)).rstrip() for i in range(9)]
+    store.append("r1", store.next_number("r1"), more)
+    assert standing(store) == [("h", "r1")]
+    assert latest(store)[0].on_cpu.median_s == 5e-3
+
+
+def test_the_latest_run_of_a_machine_counts_in_whatever_order_they_come(store):
+    record(store, "new", at="2026-11-22T00:00:00Z")
+    record(store, "old", at="2026-11-20T00:00:00Z")
+    record(store, "other", host="g")
+    assert sorted(standing(store)) == [("g", "other"), ("h", "new")]
+
+
+def test_where_the_latest_is_deleted_the_one_before_counts_again(store):
+    record(store, "old", at="2026-11-20T00:00:00Z")
+    record(store, "new", at="2026-11-22T00:00:00Z")
+    assert standing(store) == [("h", "new")]
+    store.delete("new")
+    assert standing(store) == [("h", "old")]
+    store.undelete("new")
+    assert standing(store) == [("h", "new")]
+    store.delete("new")
+    store.delete("old")
+    assert standing(store) == []
+
+
+def test_a_purged_run_leaves_nothing(store):
+    record(store, "r1")
+    standing(store)
+    store.delete("r1")
+    store.purge(days=-1)
+    assert store.connection.execute("SELECT count(*) FROM standings").fetchone() == (0,)
+
+
+def test_other_parameters_stand_for_themselves(store):
+    record(store, "r1")
+    standing(store)
+    (one,) = latest(store)
+    keep(store, "r1", [msgspec.structs.replace(one, parameters='{"samples":512}')])
+    assert {s.parameters for s in latest(store)} == {'{"samples":256}', '{"samples":512}'}
+
+
+def test_a_standing_of_another_version_is_left_out(store):
+    record(store, "r1")
+    standing(store)
+    store.connection.execute("UPDATE standings SET standing = x'00'")
+    assert latest(store) == []
+
+
+def test_a_store_of_the_first_version_keeps_its_runs_and_gets_standings(tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        patched.setattr(schema, "VERSION", 1)
+        old = Store.open(tmp_path)
+        record(old, "r1")
+        old.close()
+    assert sqlite3.connect(tmp_path / FILE).execute("PRAGMA user_version").fetchone() == (1,)
+    store = Store.open(tmp_path)
+    try:
+        assert "brought up to date" in store.messages[0]
+        assert standing(store) == [("h", "r1")]
+    finally:
+        store.close()
+
+
+def test_a_store_that_cannot_be_written_says_so(store):
+    record(store, "r1")
+    store.connection.execute("PRAGMA query_only = ON")
+    assert "cannot be written" in sum_up(store)

@@ -1,0 +1,299 @@
+"""What was measured stays, whatever happens to the store."""
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+
+import msgspec
+import pytest
+
+from tuilab.history import schema
+from tuilab.history.recorder import Recorder
+from tuilab.history.recording import read, write
+from tuilab.history.store import FILE, Store
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.errors import InputError
+from tuilab.model.machine import Machine
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, Scenario
+
+ARM = Arm("CPU:0", "graph")
+MACHINE = Machine(host="h", cpu="c", cores=2, memory=1, os="o", python="3.11", tensorflow="2.21.0")
+
+
+def started(run: str = "r1", at: str = "2026-11-21T00:00:00Z", preset: str = "stft-small") -> e.RunStarted:
+    return e.RunStarted(
+        run=run,
+        scenario=Scenario("stft", {"samples": 256}),
+        arms=(ARM,),
+        points=(e.Point(0),),
+        budget=BUDGET["quick"],
+        machine=MACHINE,
+        at=at,
+        preset=preset,
+    )
+
+
+def rounds(run: str, count: int) -> list[e.Round]:
+    block = (e.Block(ARM.id, 0, 10, 0.01),)
+    return [e.Round(run=run, index=i, blocks=block, elapsed_s=i / 10) for i in range(count)]
+
+
+def keep(store: Store, run: str = "r1", count: int = 3, **about: str) -> Recorder:
+    recorder = Recorder(store)
+    for event in [started(run, **about), *rounds(run, count), e.Finished(run=run, status="ok")]:
+        recorder.record(event)
+    recorder.conclude(run, "CPU graph takes 1 ms.")
+    return recorder
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store.open(tmp_path)
+    yield store
+    store.close()
+
+
+def test_a_run_is_listed_and_folds_to_what_it_was(store):
+    keep(store)
+    (line,) = store.runs()
+    assert (line.preset, line.status, line.rounds, line.answer) == (
+        "stft-small",
+        "ok",
+        3,
+        "CPU graph takes 1 ms.",
+    )
+    state = store.state("r1")
+    assert list(state.arms[ARM.id].cells[0].samples) == [0.001] * 3
+    assert store.scenario("r1") == (Scenario("stft", {"samples": 256}), MACHINE)
+
+
+def test_each_round_is_there_as_soon_as_it_was_recorded(store, tmp_path):
+    recorder = Recorder(store)
+    other = Store.open(tmp_path)
+    recorder.record(started())
+    for index, event in enumerate(rounds("r1", 5)):
+        recorder.record(event)
+        assert other.state("r1").rounds == index + 1
+    assert other.runs()[0].status is None
+    other.close()
+
+
+def test_kill_9_loses_no_round_that_was_recorded(tmp_path):
+    code = (
+        "import sys, os, signal; sys.path.insert(0, sys.argv[2])\n"
+        "from pathlib import Path; import test_store as t\n"
+        "recorder = t.Recorder(t.Store.open(Path(sys.argv[1])))\n"
+        "recorder.record(t.started())\n"
+        "for event in t.rounds('r1', 40): recorder.record(event)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path, os.path.dirname(__file__)], timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    store = Store.open(tmp_path)
+    assert store.state("r1").rounds == 40
+    store.close()
+
+
+def test_a_locked_store_delays_but_loses_nothing(store, tmp_path):
+    recorder = Recorder(store)
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    for event in [started(), *rounds("r1", 3)]:
+        recorder.record(event)
+    assert recorder.waiting == 4
+    assert "locked" in recorder.problem
+    other.execute("ROLLBACK")
+    assert recorder.flush()
+    assert recorder.problem == ""
+    assert store.state("r1").rounds == 3
+
+
+def test_a_full_disk_delays_but_loses_nothing(store):
+    recorder = Recorder(store)
+    recorder.record(started())
+    (pages,) = store.connection.execute("PRAGMA page_count").fetchone()
+    store.connection.execute(f"PRAGMA max_page_count = {pages}")
+    for event in rounds("r1", 400):
+        recorder.record(event)
+    assert "full" in recorder.problem
+    store.connection.execute("PRAGMA max_page_count = 1000000")
+    recorder.record(e.Finished(run="r1", status="ok"))
+    assert recorder.problem == ""
+    assert store.state("r1").rounds == 400
+
+
+def test_a_damaged_file_is_set_aside_and_nothing_deleted(tmp_path):
+    (tmp_path / FILE).write_bytes(b"this is no database at all" * 100)
+    store = Store.open(tmp_path)
+    keep(store)
+    assert "damaged" in store.messages[0]
+    assert store.runs()
+    store.close()
+    (aside,) = tmp_path.glob("history-damaged-*")
+    assert aside.read_bytes().startswith(b"this is no database")
+
+
+def test_a_later_tuilabs_store_is_left_alone(tmp_path):
+    Store.open(tmp_path).close()
+    connection = sqlite3.connect(tmp_path / FILE)
+    connection.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    connection.close()
+    store = Store.open(tmp_path)
+    assert store.file is None
+    assert "schema" in store.messages[0]
+    keep(store)
+    assert store.runs()
+
+
+def test_an_older_store_is_backed_up_before_it_is_migrated(tmp_path, monkeypatch):
+    store = Store.open(tmp_path)
+    keep(store)
+    store.close()
+    later = (*schema.MIGRATIONS, "ALTER TABLE runs ADD COLUMN colour TEXT NOT NULL DEFAULT 'blue'")
+    monkeypatch.setattr(schema, "MIGRATIONS", later)
+    monkeypatch.setattr(schema, "VERSION", len(later))
+    store = Store.open(tmp_path)
+    assert store.connection.execute("SELECT colour FROM runs").fetchall() == [("blue",)]
+    assert "earlier one" in store.messages[0]
+    store.close()
+    (backup,) = tmp_path.glob("*.backup")
+    assert sqlite3.connect(backup).execute("SELECT count(*) FROM runs").fetchone() == (1,)
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root can write everywhere")
+def test_a_read_only_home_keeps_runs_in_memory_as_a_user(tmp_path):
+    tmp_path.chmod(0o500)
+    assert Store.open(tmp_path / "data").file is None
+
+
+def test_where_no_folder_can_be_made_runs_are_kept_in_memory(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    store = Store.open(tmp_path / "file" / "data")
+    assert store.file is None
+    assert "cannot be written" in store.messages[0]
+    keep(store)
+    assert store.runs()[0].rounds == 3
+
+
+def test_files_are_private(store, tmp_path):
+    keep(store)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(f.stat().st_mode) for f in tmp_path.iterdir()} == {0o600}
+
+
+def test_search_looks_in_every_text_and_in_tags(store):
+    keep(store, "r1", preset="stft-small")
+    keep(store, "r2", preset="matmul_dtypes")
+    store.tag("r2", "before the driver")
+    store.note("r1", "100 % sure")
+    words = ("small", "driver", "100 %", "zzz", "l_d", "small stft", "small driver")
+    found = {word: [r.run for r in store.runs(word)] for word in words}
+    assert found == {
+        "small": ["r1"],
+        "driver": ["r2"],
+        "100 %": ["r1"],
+        "zzz": [],
+        "l_d": ["r2"],
+        "small stft": ["r1"],
+        "small driver": [],
+    }
+    store.tag("r2", "before the driver", on=False)
+    assert not store.runs("driver")
+
+
+def test_deleting_can_be_undone_until_it_is_purged(store):
+    keep(store)
+    store.delete("r1")
+    assert not store.runs()
+    store.undelete("r1")
+    assert store.runs()
+    store.delete("r1")
+    assert store.purge(days=1) == 0
+    assert store.purge(days=-1) == 1
+    store.undelete("r1")
+    assert not store.runs()
+    assert store.connection.execute("SELECT count(*) FROM events").fetchone() == (0,)
+
+
+def test_pruning_spares_the_pinned_the_running_and_the_young(store):
+    for number in range(4):
+        keep(store, f"r{number}", at=f"2026-01-0{number + 1}T00:00:00Z")
+    keep(store, "young", at="2999-01-01T00:00:00Z")
+    store.pin("r0", "baseline")
+    Recorder(store).record(started("running", at="2026-01-01T00:00:00Z"))
+    assert store.prune(days=30) == 3
+    assert {r.run for r in store.runs()} == {"r0", "young", "running"}
+    assert store.prune(size=0) == 1
+    assert {r.run for r in store.runs()} == {"r0", "running"}
+
+
+def test_an_id_is_found_by_its_beginning(store):
+    keep(store, "abc1")
+    keep(store, "abd2")
+    assert store.find("abc").run == "abc1"
+    for wrong in ("ab", "x", "%"):
+        with pytest.raises(KeyError):
+            store.find(wrong)
+
+
+def test_two_programs_write_at_once(store, tmp_path):
+    second = Store.open(tmp_path)
+    one, two = Recorder(store), Recorder(second)
+    one.record(started("a"))
+    two.record(started("b"))
+    for first, other in zip(rounds("a", 50), rounds("b", 50), strict=True):
+        one.record(first)
+        two.record(other)
+    assert one.flush() and two.flush()
+    assert store.state("a").rounds == second.state("b").rounds == 50
+    second.close()
+
+
+def test_a_stored_line_that_cannot_be_read_is_skipped_and_said(store):
+    keep(store)
+    store.connection.execute("UPDATE events SET event = '{' WHERE number = 2")
+    state = store.state("r1")
+    assert state.rounds == 2
+    assert "cannot be read" in state.log[0].text
+
+
+def test_a_recording_read_back_folds_to_the_same_state(store, tmp_path):
+    keep(store)
+    write(tmp_path / "run.jsonl", store.events("r1"))
+    state = RunState()
+    for event in read(tmp_path / "run.jsonl"):
+        state.apply(event)
+    assert state == store.state("r1")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}",
+        b"\xff\xfe",
+        b'{"type":"hello","protocol":99,"tuilab":"x","pid":1}',
+        b'{"type":"log","text":"x"}',
+    ],
+)
+def test_what_is_no_recording_is_refused_by_name(tmp_path, data):
+    file = tmp_path / "bad.jsonl"
+    file.write_bytes(data)
+    with pytest.raises(InputError, match=r"bad\.jsonl"):
+        list(read(file))
+
+
+def test_a_hostile_recording_is_cleaned_as_it_is_read(tmp_path):
+    file = tmp_path / "run.jsonl"
+    hostile = started(preset="\x1b]52;c;aGk=\x07[@click=x]")
+    write(
+        file,
+        [msgspec.structs.replace(hostile, scenario=Scenario("st\x9b31mft", {"\x1b[2Jsamples": "\u202e1"}))],
+    )
+    _, event = read(file)
+    assert (event.preset, event.scenario) == ("[@click=x]", Scenario("stft", {"samples": "1"}))

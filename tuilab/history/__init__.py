@@ -1,0 +1,1 @@
+"""Every run, kept as it grows."""

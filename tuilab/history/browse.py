@@ -1,0 +1,132 @@
+"""The runs of the store a page at a time, in a chosen order, for lists that are too long to read whole."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from tuilab.history.lines import COLUMNS, RunLine, line_of
+from tuilab.history.search import condition
+from tuilab.history.store import Store
+from tuilab.model.brief import Brief
+from tuilab.model.parameters import Value
+from tuilab.model.scenario import Scenario
+from tuilab.model.text import clean
+
+_scenario = msgspec.json.Decoder(Scenario)
+_brief = msgspec.json.Decoder(Brief)
+_FIELD = "CASE WHEN json_valid(brief) THEN json_extract(brief, '$[{}]') END"
+
+_SELECT = f"SELECT {COLUMNS}, scenario, brief FROM runs WHERE"
+
+ORDERS: Mapping[str, str] = {
+    "at": "at",
+    "name": "CASE preset WHEN '' THEN workload ELSE preset END COLLATE NOCASE",
+    "machine": "host COLLATE NOCASE",
+    "budget": "budget",
+    "status": "status",
+    "rounds": "rounds",
+    "size": "size",
+    "pinned": "NULLIF(pinned, '')",
+    "fastest": _FIELD.format(2),
+    "ratio": _FIELD.format(4),
+}
+"""By what the list can be ordered; what a run lacks comes last."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in the list. parameters: every one that it was measured with. brief: null until worked out."""
+
+    line: RunLine
+    parameters: dict[str, Value] = {}
+    brief: Brief | None = None
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.line.run
+
+    @property
+    def name(self) -> str:
+        """Its preset, else its workload."""
+        return self.line.preset or self.line.workload
+
+
+class Extent(msgspec.Struct, frozen=True):
+    """How many runs there are, and the bytes of their events."""
+
+    runs: int = 0
+    size: int = 0
+
+
+def extent(store: Store, search: str = "") -> Extent:
+    """Of the runs that `search` finds."""
+    where, values = condition(search)
+    query = f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM runs WHERE {where}"
+    return Extent(*store.connection.execute(query, values).fetchone())
+
+
+def page(
+    store: Store,
+    search: str = "",
+    *,
+    order: str = "at",
+    rising: bool = False,
+    limit: int = 100,
+    offset: int = 0,
+) -> list[Entry]:
+    """So many runs that `search` finds, from a place on. order: one of `ORDERS`."""
+    where, values = condition(search)
+    way, by = "ASC" if rising else "DESC", ORDERS[order]
+    # Most lists are by time, for which there is an index.
+    last = "" if order == "at" else f"({by}) IS NULL, "
+    query = f"{_SELECT} {where} ORDER BY {last}{by} {way}, at DESC, run LIMIT ? OFFSET ?"
+    return _entries(store, query, (*values, limit, offset))
+
+
+def entry(store: Store, run: str) -> Entry | None:
+    """One run of the list, null where it is not there or deleted."""
+    return next(iter(_entries(store, f"{_SELECT} deleted_at IS NULL AND run = ?", (run,))), None)
+
+
+def pinned(store: Store, limit: int = 6) -> list[Entry]:
+    """The latest runs that are pinned, as ghost or as baseline."""
+    # The planner would rather look at every run that is not deleted.
+    few = _SELECT.replace(" FROM runs ", " FROM runs INDEXED BY runs_pinned ")
+    query = f"{few} deleted_at IS NULL AND pinned IN ('ghost', 'baseline') ORDER BY at DESC LIMIT ?"
+    return _entries(store, query, (limit,))
+
+
+def _entries(store: Store, query: str, values: Sequence[object]) -> list[Entry]:
+    rows = store.connection.execute(query, values).fetchall()
+    tags = store.tags([row[0] for row in rows])
+    return [_entry(row, tags.get(row[0], ())) for row in rows]
+
+
+def _entry(row: Sequence[object], tags: tuple[str, ...]) -> Entry:
+    *columns, scenario, brief = row
+    line = line_of(columns, tags)
+    return Entry(line=line, parameters=_parameters(scenario), brief=_known(brief, line.rounds))
+
+
+def _parameters(scenario: object) -> dict[str, Value]:
+    try:
+        known = _scenario.decode(scenario).parameters  # type: ignore[arg-type]
+    except (msgspec.MsgspecError, TypeError, UnicodeDecodeError):
+        return {}
+    return {
+        clean(name, 64): clean(value, 200) if isinstance(value, str) else value
+        for name, value in known.items()
+    }
+
+
+def _known(brief: object, rounds: int) -> Brief | None:
+    """What is kept, unless the run has gained rounds since."""
+    if not brief:
+        return None
+    try:
+        found = _brief.decode(brief)  # type: ignore[arg-type]
+    except (msgspec.MsgspecError, TypeError, UnicodeDecodeError):
+        return None
+    if found.rounds != rounds:
+        return None
+    return msgspec.structs.replace(found, fastest=clean(found.fastest, 100), next=clean(found.next, 100))

@@ -1,0 +1,55 @@
+"""A run in a list: a row of the store, whoever wrote it, made safe to show."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from tuilab.model.text import clean, clean_block
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One run in a list. status: null while it runs, or where the program that ran it was killed."""
+
+    run: str
+    at: str
+    preset: str
+    workload: str
+    host: str
+    budget: str
+    status: str | None
+    rounds: int
+    answer: str
+    note: str
+    pinned: str
+    source: str
+    tags: tuple[str, ...]
+    size: int
+
+
+COLUMNS = "run, at, preset, workload, host, budget, status, rounds, answer, note, pinned, source, size"
+_NAMES = [name.strip() for name in COLUMNS.split(",")]
+_NUMBERS = {"rounds", "size"}
+
+
+def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
+    """The line of a row of `COLUMNS`, its texts clean. Most are, which one look at all of them tells."""
+    known = dict(zip(_NAMES, row, strict=True))
+    texts = [value for name, value in known.items() if name not in _NUMBERS and value is not None]
+    try:
+        fine = "".join([*texts, *tags]).isprintable()  # type: ignore[list-item]
+    except TypeError:
+        fine = False
+    if not fine:
+        known, tags = _mended(known), tuple(clean(str(tag), 64) for tag in tags)
+    return RunLine(**known, tags=tags)  # type: ignore[arg-type]
+
+
+def _mended(known: Mapping[str, object]) -> dict[str, object]:
+    """A row whose texts are texts, and clean; only a note has lines."""
+    out = dict(known)
+    for name, value in known.items():
+        if name in _NUMBERS:
+            out[name] = value if isinstance(value, int) else 0
+        elif value is not None or name != "status":
+            out[name] = (clean_block if name == "note" else clean)(str(value or ""), 10_000)
+    return out

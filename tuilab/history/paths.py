@@ -1,0 +1,52 @@
+"""Where runs are kept, and with which permissions."""
+
+import hashlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+ENVIRONMENT = "TUILAB_DATA"
+
+
+def data_folder() -> Path:
+    """The user's data folder for tuilab; `TUILAB_DATA` overrides it. Not made here."""
+    if os.environ.get(ENVIRONMENT):
+        return Path(os.environ[ENVIRONMENT]).expanduser().absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("tuilab"))
+
+
+def fallback_folder() -> Path | None:
+    """Where this data folder's runs go while it cannot be used; None where there is no temporary folder."""
+    name = hashlib.sha256(os.fsencode(data_folder())).hexdigest()[:8]
+    try:
+        return Path(tempfile.gettempdir()) / f"tuilab-{os.getuid()}-{name}"
+    except OSError:
+        return None
+
+
+def private_folder(path: Path) -> Path:
+    """Make the folder, readable by its owner alone. Raises OSError where that cannot be done.
+
+    A relative path, which a home that nobody knows leads to, is refused, and so is a folder among the
+    temporary files that somebody else made.
+    """
+    if not path.is_absolute():
+        raise OSError(0, "which home is yours is not known")
+    path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    if path == fallback_folder():
+        found = path.lstat()
+        if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+            raise OSError(0, "it belongs to somebody else")
+    if path.stat().st_uid == os.getuid():
+        path.chmod(PRIVATE_FOLDER)
+    return path
+
+
+def private_file(path: Path) -> Path:
+    """Make the file, if it is new, readable by its owner alone. Raises OSError where that cannot be done."""
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE))
+    return path

@@ -1,0 +1,187 @@
+"""Keeps a run's events while they arrive, and forgives a store that is busy, full or gone."""
+
+import os
+import sqlite3
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tuilab.history import recording
+from tuilab.history.schema import is_damage
+from tuilab.history.store import Store
+from tuilab.model import events as e
+from tuilab.model.brief import Brief
+
+MOST_WAITING_BYTES = 256 * 2**20
+PATIENCE = 10.0
+"""After a try that failed, the next comes after so many times as long as that took."""
+
+
+@dataclass
+class _Run:
+    """A run being kept: what waits to be written, and the number of the next event."""
+
+    started: e.RunStarted | None
+    begun: bool = False
+    next: int = 0
+    waiting: deque[bytes] = field(default_factory=deque)
+    ended: str = ""
+
+
+class Recorder:
+    """Writes each event as it comes. What cannot be written now is kept in memory and tried again.
+
+    problem: what is wrong with the store at present, in words; empty while all is written. said: messages
+    about what was done, for a person.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self.store = store
+        self.problem = ""
+        self.said: list[str] = []
+        self._clock = clock
+        self._again_at = float("-inf")
+        self._runs: dict[str, _Run] = {}
+        self._answers: dict[str, tuple[str, Brief | None]] = {}
+
+    def record(self, event: e.Event) -> None:
+        """Keep an event of a run. Progress is not kept: it says nothing about what was measured."""
+        run = getattr(event, "run", "")
+        if not run or isinstance(event, e.Progress):
+            return
+        if isinstance(event, e.RunStarted) and run not in self._runs:
+            self._runs[run] = _Run(event)
+        kept = self._runs.get(run)
+        if kept is None:
+            return
+        kept.waiting.append(e.encode(event).rstrip())
+        if isinstance(event, e.Finished):
+            kept.ended = event.status
+        if isinstance(event, e.Finished) or self._clock() >= self._again_at:
+            self.flush()
+
+    def go_on(self, run: str) -> None:
+        """The run is in the store already, and further events of it follow. Raises sqlite3.Error."""
+        self._runs[run] = _Run(None, begun=True, next=self.store.next_number(run))
+
+    def conclude(self, run: str, answer: str, brief: Brief | None = None) -> None:
+        """Store the answer of a run that has ended, and its line in a list."""
+        self._answers[run] = answer, brief
+        self.flush()
+
+    @property
+    def waiting(self) -> int:
+        """Events not yet written."""
+        return sum(len(run.waiting) for run in self._runs.values())
+
+    def written(self, run: str) -> bool:
+        """Whether the store has all of a run that has ended."""
+        return run not in self._runs
+
+    def flush(self) -> bool:
+        """Write what waits; False, with `problem` set, where the store does not take it now."""
+        begun = self._clock()
+        try:
+            self._write_all()
+        except sqlite3.Error as error:
+            return (is_damage(error) and self.begin_anew()) or self._failed(error, begun)
+        self.problem = ""
+        self._again_at = float("-inf")
+        return True
+
+    def _failed(self, error: sqlite3.Error, begun: float) -> bool:
+        some = "1 event waits" if self.waiting == 1 else f"{self.waiting:,} events wait"
+        self.problem = f"the history cannot be written now ({error}); {some} in memory"
+        self._again_at = self._clock() + PATIENCE * (self._clock() - begun)
+        self._bound()
+        return False
+
+    def _write_all(self) -> None:
+        for name in list(self._runs):
+            run = self._runs[name]
+            self._write(name, run)
+            if run.ended:
+                del self._runs[name]
+        for name in list(self._answers):
+            self.store.answer(name, *self._answers[name])
+            del self._answers[name]
+
+    def _write(self, name: str, run: _Run) -> None:
+        if run.waiting:
+            self.store.append(name, run.next, list(run.waiting), None if run.begun else run.started)
+            run.next += len(run.waiting)
+            run.begun = True
+            run.waiting.clear()
+        if run.ended:
+            self.store.end(name, run.ended)
+
+    def begin_anew(self) -> bool:
+        """The store is damaged: with a new one, and what of the present runs the old one still gives."""
+        if self.store.file is None:
+            return False
+        for name, run in self._runs.items():
+            run.waiting.extendleft(reversed(self._written(name)))
+            run.begun, run.next = run.started is None, 0
+        try:
+            self.said.append(self.store.renew())
+            self._write_all()
+        except (sqlite3.Error, OSError):
+            return False
+        self.problem = ""
+        return True
+
+    def _written(self, run: str) -> list[bytes]:
+        try:
+            return [line for _, line in self.store.raw(run)]
+        except sqlite3.Error:
+            return []
+
+    def _bound(self) -> None:
+        """Memory is not for ever: beyond the limit the oldest logs and placements go, rounds stay."""
+        for run in self._runs.values():
+            if sum(map(len, run.waiting)) > MOST_WAITING_BYTES:
+                kept = (b'"type":"run-started"', b'"type":"round"', b'"type":"finished"')
+                run.waiting = deque(line for line in run.waiting if any(word in line[:40] for word in kept))
+
+    def close(self) -> str:
+        """Write what waits and close the store; what a person must know, "" where all is written.
+
+        What the store does not take goes into a file among the temporary ones, which can be imported.
+        """
+        try:
+            if self.flush() and self.store.file is not None:
+                return ""
+            return self._rescue()
+        finally:
+            self.store.close()
+
+    def _rescue(self) -> str:
+        runs = self._runs if self.store.file is not None else self._in_memory()
+        if not runs:
+            return self.problem
+        try:
+            fd, name = tempfile.mkstemp(prefix="tuilab-runs-", suffix=".jsonl")
+            os.close(fd)
+            recording.write_lines(Path(name), self._all_lines(runs))
+        except OSError as error:
+            return f"{self.problem or 'the runs were in memory only'}; they are lost: {error.strerror}"
+        why = self.problem or "there was no place for the history"
+        return f"{why}; what is missing there is kept in {name}: tuilab history import takes it in"
+
+    def _all_lines(self, runs: dict[str, _Run]) -> Iterator[bytes]:
+        for name, run in runs.items():
+            written = self._written(name)
+            if not written and run.begun and run.started is not None:
+                written = [e.encode(run.started).rstrip()]
+            yield from written
+            yield from run.waiting
+
+    def _in_memory(self) -> dict[str, _Run]:
+        try:
+            names: Iterable[str] = [line.run for line in self.store.runs()]
+        except sqlite3.Error:
+            names = ()
+        return {**{name: _Run(None) for name in names}, **self._runs}

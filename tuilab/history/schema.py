@@ -1,0 +1,113 @@
+"""The shape of the store, and how an older one becomes the present one."""
+
+import sqlite3
+from pathlib import Path
+
+from tuilab.history.paths import private_file
+
+# Each step turns the store of version n into one of version n + 1.
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE runs (
+        run TEXT PRIMARY KEY,
+        at TEXT NOT NULL,
+        preset TEXT NOT NULL,
+        workload TEXT NOT NULL,
+        host TEXT NOT NULL,
+        budget TEXT NOT NULL,
+        scenario BLOB NOT NULL,
+        machine BLOB NOT NULL,
+        status TEXT,
+        rounds INTEGER NOT NULL DEFAULT 0,
+        size INTEGER NOT NULL DEFAULT 0,
+        answer TEXT NOT NULL DEFAULT '',
+        note TEXT NOT NULL DEFAULT '',
+        pinned TEXT NOT NULL DEFAULT '',
+        source TEXT NOT NULL DEFAULT '',
+        deleted_at REAL
+    );
+    CREATE INDEX runs_by_time ON runs (deleted_at, at DESC);
+    CREATE TABLE tags (
+        run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
+        tag TEXT NOT NULL,
+        PRIMARY KEY (run, tag)
+    ) WITHOUT ROWID;
+    CREATE TABLE events (
+        run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        event BLOB NOT NULL,
+        PRIMARY KEY (run, number)
+    ) WITHOUT ROWID;
+    """,
+    # What each machine of a run stands at, so that many can be compared without reading their events.
+    # `summed`: the run's rounds when that was worked out.
+    """
+    ALTER TABLE runs ADD COLUMN summed INTEGER;
+    CREATE INDEX runs_to_sum ON runs (run)
+        WHERE deleted_at IS NULL AND status IS NOT NULL AND summed IS NOT rounds;
+    CREATE TABLE standings (
+        preset TEXT NOT NULL,
+        parameters TEXT NOT NULL,
+        machine TEXT NOT NULL,
+        run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
+        at TEXT NOT NULL,
+        standing BLOB NOT NULL,
+        PRIMARY KEY (preset, parameters, machine)
+    ) WITHOUT ROWID;
+    CREATE INDEX standings_of_run ON standings (run);
+    """,
+    # A run's line in a list (`model.brief`, as JSON), worked out once.
+    """
+    ALTER TABLE runs ADD COLUMN brief TEXT;
+    """,
+    # A start looks for the pinned runs, of which there are few among many.
+    """
+    CREATE INDEX runs_pinned ON runs (at DESC) WHERE deleted_at IS NULL AND pinned IN ('ghost', 'baseline');
+    """,
+)
+VERSION = len(MIGRATIONS)
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether the error says that the file itself is no sound database, rather than busy, full or closed."""
+    code = getattr(error, "sqlite_errorcode", 0) or 0
+    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class TooNew(Exception):
+    """The store was written by a later tuilab, whose data this one would misread."""
+
+
+def migrate(connection: sqlite3.Connection, file: Path) -> Path | None:
+    """Bring the store to the present version; returns the backup made before, if one was needed.
+
+    Raises TooNew for a store of a later version, sqlite3.Error where it cannot be read.
+    """
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    if found > VERSION:
+        raise TooNew(f"{file} has schema {found}; this tuilab knows up to {VERSION}")
+    if found == VERSION:
+        return None
+    backup = _backup(connection, file, found) if found else None
+    for number in range(found, VERSION):
+        script = f"BEGIN IMMEDIATE;{MIGRATIONS[number]};PRAGMA user_version = {number + 1};COMMIT;"
+        try:
+            connection.executescript(script)
+        except sqlite3.OperationalError:
+            connection.rollback()
+            # Another program may have migrated the store between our look and our lock.
+            (now,) = connection.execute("PRAGMA user_version").fetchone()
+            if now <= number:
+                raise
+    return backup
+
+
+def _backup(connection: sqlite3.Connection, file: Path, version: int) -> Path:
+    path = file.with_name(f"{file.name}.v{version}.backup")
+    private_file(path)
+    target = sqlite3.connect(path)
+    try:
+        connection.backup(target)
+    finally:
+        target.close()
+    return path

@@ -1,0 +1,199 @@
+"""Runs that a worker finished, or is finishing, after its program had gone."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from tuilab.history.imports import import_left
+from tuilab.history.paths import PRIVATE_FILE, data_folder, fallback_folder, private_folder
+from tuilab.history.store import Store
+from tuilab.model import events as e
+from tuilab.model.errors import InputError
+from tuilab.processes import since
+
+FOLDER = "spool"
+KEPT, GOING_ON, DONE = ".kept", ".part", ".jsonl"
+LOCK = "lock"
+ELSEWHERE_S = 6 * 3600.0
+"""For so long after its last event a run on another host that shares this folder is taken to go on."""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """finished: runs taken into the history. going_on: run → process id. elsewhere: run → host.
+
+    problems: files set aside.
+    """
+
+    finished: tuple[str, ...] = ()
+    going_on: dict[str, int] = {}
+    elsewhere: dict[str, str] = {}
+    problems: tuple[str, ...] = ()
+
+
+def folder(data: Path | None = None) -> Path:
+    """Where workers leave such runs, in the data folder. Raises OSError where it cannot be made."""
+    return private_folder((data or data_folder()) / FOLDER)
+
+
+def elsewhere(data: Path) -> Path | None:
+    """Where workers left runs while that data folder could not be used; null where there is nothing."""
+    instead = fallback_folder()
+    if instead is None or data != data_folder() or not (instead / FOLDER).is_dir():
+        return None
+    with contextlib.suppress(OSError):
+        return private_folder(instead) / FOLDER
+    return None
+
+
+def forget(spool: Path, run: str) -> None:
+    """The history has all of a run: its worker's own file is not needed any more."""
+    with contextlib.suppress(OSError):
+        (spool / f"{run}{KEPT}").unlink()
+
+
+def collect_all(store: Store, data: Path) -> Found:
+    """As `collect`, for every folder in which that data folder's workers may have left something."""
+    found = collect(store, folder(data))
+    other = elsewhere(data)
+    if other is None:
+        return found
+    more = collect(store, other)
+    return Found(
+        finished=found.finished + more.finished,
+        going_on={**found.going_on, **more.going_on},
+        elsewhere={**found.elsewhere, **more.elsewhere},
+        problems=found.problems + more.problems,
+    )
+
+
+def collect(store: Store, spool: Path) -> Found:
+    """Take finished runs into the store, list those that still go on, set unreadable files aside.
+
+    A run whose worker died before its end is taken in with the rounds it has; one that has a lab is left
+    alone. Raises OSError, and sqlite3.Error where the store does not take a run, whose file then stays.
+    """
+    finished: list[str] = []
+    going_on: dict[str, int] = {}
+    elsewhere: dict[str, str] = {}
+    problems: list[str] = []
+    with _alone_in(spool) as alone:
+        files = [file for suffix in (DONE, GOING_ON, KEPT) for file in sorted(spool.glob(f"*{suffix}"))]
+        for file in files if alone else ():
+            hello = None if file.suffix == DONE else _hello(file)
+            host = _other_host(file, hello)
+            pid = _process(hello) if hello is not None else 0
+            if host:
+                elsewhere[file.stem] = host
+            elif file.suffix == KEPT and hello is not None and _has_lab(hello, pid):
+                continue
+            elif pid:
+                going_on[file.stem] = pid
+            else:
+                _take_in(store, file, finished, problems)
+    return Found(finished=tuple(finished), going_on=going_on, elsewhere=elsewhere, problems=tuple(problems))
+
+
+def _take_in(store: Store, file: Path, finished: list[str], problems: list[str]) -> None:
+    try:
+        finished += import_left(store, file)
+    except InputError as error:
+        aside = file.with_suffix(".unreadable")
+        file.rename(aside)
+        problems.append(f"{error}; kept as {aside.name}")
+    else:
+        file.unlink()
+
+
+@contextlib.contextmanager
+def _alone_in(spool: Path) -> Iterator[bool]:
+    """False where another program is taking in the same files at this moment."""
+    fd = os.open(spool / LOCK, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        except OSError:
+            pass  # A file system without locks: taking a run in twice does no harm.
+        yield True
+    finally:
+        os.close(fd)
+
+
+def _hello(file: Path) -> e.Hello | None:
+    """Who writes the file, null where it does not say."""
+    try:
+        with file.open("rb") as stream:
+            hello = e.decode(stream.readline(10_000))
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return hello if isinstance(hello, e.Hello) else None
+
+
+def _other_host(file: Path, hello: e.Hello | None) -> str:
+    """The host on which a run goes on, where that is not this one: process ids mean nothing here then."""
+    if hello is None or hello.host in ("", socket.gethostname()):
+        return ""
+    with contextlib.suppress(OSError):
+        if time.time() - file.stat().st_mtime < ELSEWHERE_S:
+            return hello.host
+    return ""
+
+
+def _process(hello: e.Hello) -> int:
+    """The worker's process id, 0 where it has ended. The number may have been given to another since."""
+    import psutil
+
+    try:
+        command = psutil.Process(hello.pid).cmdline()
+    except (psutil.Error, ValueError):
+        return 0
+    return hello.pid if any("tuilab.worker" in word for word in command) else 0
+
+
+def _has_lab(hello: e.Hello, pid: int) -> bool:
+    """Whether the program that started a run's worker still runs. pid: of the worker, 0 if that has ended."""
+    import psutil
+
+    try:
+        if pid:
+            return psutil.Process(pid).ppid() == hello.parent
+        lab = psutil.Process(hello.parent)
+        return lab.status() != psutil.STATUS_ZOMBIE and since(hello.parent) == hello.parent_since
+    except (psutil.Error, ValueError):
+        return False
+
+
+def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Found:
+    """Wait until the workers of `before` that were stopped have ended, then take their runs in too.
+
+    One that does not heed the stop is killed after half that time.
+    """
+    begun, killed = time.monotonic(), False
+    while True:
+        after = collect_all(store, data)
+        before = msgspec.structs.replace(
+            after, finished=(*before.finished, *after.finished), problems=before.problems + after.problems
+        )
+        passed = time.monotonic() - begun
+        if not before.going_on or passed > limit_s:
+            return before
+        if passed > limit_s / 2 and not killed:
+            killed = True
+            for pid in before.going_on.values():
+                stop(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def stop(pid: int, number: int = signal.SIGTERM) -> None:
+    """End a worker that goes on by itself; the rounds it has finished stay in its file."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)

@@ -1,0 +1,59 @@
+"""What each machine stands at, kept beside the runs so that many can be compared at once.
+
+Of each preset with equal parameters on each machine the latest is kept.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from tuilab.history.store import Store
+from tuilab.model.standing import Standing
+
+_encode = msgspec.msgpack.Encoder().encode
+_decoder: msgspec.msgpack.Decoder[Standing] = msgspec.msgpack.Decoder(Standing)
+
+_GONE = "SELECT run FROM runs WHERE deleted_at IS NOT NULL"
+
+
+def unsummed(store: Store) -> list[str]:
+    """Runs that are over and whose standings are not worked out, or no longer right.
+
+    That is so of new and imported runs, of those that have gained rounds, and, where the latest run of a
+    preset on a machine was deleted, of the ones before it.
+    """
+    connection = store.connection
+    gone = f"SELECT preset, machine FROM standings WHERE run IN ({_GONE})"
+    for preset, machine in connection.execute(gone).fetchall():
+        again = "UPDATE runs SET summed = NULL WHERE host = ? AND (preset = ? OR workload = ?)"
+        connection.execute(again, (machine, preset, preset))
+    connection.execute(f"DELETE FROM standings WHERE run IN ({_GONE})")
+    query = "SELECT run FROM runs INDEXED BY runs_to_sum WHERE deleted_at IS NULL AND status IS NOT NULL"
+    return [run for (run,) in connection.execute(f"{query} AND summed IS NOT rounds")]
+
+
+def keep(store: Store, run: str, standings: Sequence[Standing]) -> None:
+    """Keep what each machine of a run stands at, unless a later run is kept there. Raises sqlite3.Error."""
+    rows = [(s.preset, s.parameters, s.machine, run, s.at, _encode(s)) for s in standings]
+    with store.at_once():
+        store.connection.executemany(
+            "INSERT INTO standings VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (preset, parameters, machine) "
+            "DO UPDATE SET run = excluded.run, at = excluded.at, standing = excluded.standing "
+            "WHERE excluded.at >= at",
+            rows,
+        )
+        store.connection.execute("UPDATE runs SET summed = rounds WHERE run = ?", (run,))
+
+
+def latest(store: Store) -> list[Standing]:
+    """Every standing that is kept, by preset, parameters and machine."""
+    query = f"SELECT standing FROM standings WHERE run NOT IN ({_GONE})"
+    return list(_decoded(row[0] for row in store.connection.execute(query)))
+
+
+def _decoded(lines: Iterable[bytes]) -> Iterator[Standing]:
+    for line in lines:
+        try:
+            yield _decoder.decode(line)
+        except msgspec.MsgspecError:
+            continue  # written by another version; its run is in the history all the same

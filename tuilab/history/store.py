@@ -1,0 +1,369 @@
+"""The store of runs: SQLite in WAL mode, so that several programs read and write it at once."""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tuilab.history.lines import COLUMNS, RunLine, line_of
+from tuilab.history.paths import data_folder, fallback_folder, private_file, private_folder
+from tuilab.history.schema import TooNew, is_damage, migrate
+from tuilab.history.search import condition, escaped
+from tuilab.model import events as e
+from tuilab.model.brief import Brief
+from tuilab.model.machine import Machine
+from tuilab.model.run import RunState
+from tuilab.model.scenario import Scenario
+from tuilab.model.text import clean, clean_block
+from tuilab.model.wash import washed
+
+FILE = "history.db"
+BUSY_S = 0.05
+OPEN_BUSY_S = 1.0
+"""How long an open waits for another program's lock; afterwards `BUSY_S`, because a screen waits too."""
+UNDO_DAYS = 7.0
+
+
+__all__ = ["FILE", "RunLine", "Store", "count_rounds"]
+
+
+class Store:
+    """An open store. Methods raise sqlite3.Error; `Recorder` is what forgives a store that is busy."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, file: Path | None, messages: Sequence[str] = ()
+    ) -> None:
+        self.connection = connection
+        self.file = file
+        self.messages = tuple(messages)
+
+    @classmethod
+    def open(cls, folder: Path | None = None) -> "Store":
+        """Open or make the store in the user's data folder, or in the one given.
+
+        Where the data folder cannot be used, one among the temporary files; where a folder that was given
+        cannot, one in memory. `messages` say so, and why. A damaged file is set aside under another name and
+        a new one begun; nothing is deleted.
+        """
+        if folder is not None:
+            opened = cls._at(folder)
+            return opened if isinstance(opened, Store) else cls._in_memory(opened)
+        opened = cls._at(data_folder())
+        if isinstance(opened, Store):
+            _take_back(opened)
+            return opened
+        instead = fallback_folder()
+        second = cls._at(instead) if instead else "there is no folder for temporary files"
+        if not isinstance(second, Store):
+            return cls._in_memory(f"{opened}; {second}")
+        second.messages = (f"runs are kept in {instead} for now: {opened}", *second.messages)
+        return second
+
+    @classmethod
+    def _at(cls, folder: Path) -> "Store | str":
+        """The store in that folder, or why there is none."""
+        try:
+            file = private_file(private_folder(folder) / FILE)
+        except OSError as error:
+            return f"{folder} cannot be written ({error.strerror})"
+        try:
+            return cls._opened(file)
+        except TooNew as error:
+            return str(error)
+        except sqlite3.Error as error:
+            return cls._begun_anew(file, error) if is_damage(error) else f"{file} cannot be opened ({error})"
+
+    @classmethod
+    def _begun_anew(cls, file: Path, fault: sqlite3.Error) -> "Store | str":
+        try:
+            aside = _set_aside(file)
+            store = cls._opened(private_file(file))
+        except (OSError, sqlite3.Error) as error:
+            return f"{file} is damaged ({fault}) and cannot be set aside ({error})"
+        store.messages += (f"the history was damaged ({fault}); it is set aside as {aside.name}",)
+        return store
+
+    @classmethod
+    def _opened(cls, file: Path) -> "Store":
+        connection = _connect(file)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            backup = migrate(connection, file)
+            connection.execute("SELECT run FROM runs LIMIT 1").fetchone()
+            connection.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1_000)}")
+        except BaseException:
+            connection.close()
+            raise
+        said = [f"the history was brought up to date; the earlier one is {backup.name}"] if backup else []
+        return cls(connection, file, said)
+
+    def again(self) -> "Store":
+        """A second connection to the same store, for another thread; this one where it lies in memory."""
+        return self if self.file is None else Store._opened(self.file)
+
+    def renew(self) -> str:
+        """Set the file, which has turned out to be damaged, aside and begin a new one; what to say.
+
+        Raises sqlite3.Error or OSError where a new one cannot be made.
+        """
+        assert self.file is not None
+        self.connection.close()
+        aside = _set_aside(self.file)
+        self.connection = Store._opened(private_file(self.file)).connection
+        return f"the history was damaged; it is set aside as {aside.name}"
+
+    @classmethod
+    def _in_memory(cls, message: str) -> "Store":
+        connection = _connect(":memory:")
+        migrate(connection, Path(":memory:"))
+        return cls(connection, None, [f"runs are kept in memory only: {message}"])
+
+    def close(self) -> None:
+        """Close it; a second time does nothing."""
+        self.connection.close()
+
+    def append(
+        self, run: str, first: int, lines: Sequence[bytes], started: e.RunStarted | None = None
+    ) -> None:
+        """Add encoded events of one run, numbered from `first`, in one transaction."""
+        with self.at_once():
+            if started is not None:
+                self._begin(started)
+            self._insert(run, first, lines)
+
+    def replace(self, started: e.RunStarted, lines: Sequence[bytes]) -> None:
+        """Write a run's events anew, in one transaction; its tags and note stay."""
+        with self.at_once():
+            self._begin(started)
+            self.connection.execute("DELETE FROM events WHERE run = ?", (started.run,))
+            self.connection.execute("UPDATE runs SET rounds = 0, size = 0 WHERE run = ?", (started.run,))
+            self._insert(started.run, 0, lines)
+
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """All of it, or nothing: a transaction."""
+        c = self.connection
+        c.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            c.execute("COMMIT")
+        except BaseException:
+            if c.in_transaction:
+                c.execute("ROLLBACK")
+            raise
+
+    def _insert(self, run: str, first: int, lines: Sequence[bytes]) -> None:
+        numbered = [(run, first + i, line) for i, line in enumerate(lines)]
+        self.connection.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?)", numbered)
+        self.connection.execute(
+            "UPDATE runs SET rounds = rounds + ?, size = size + ? WHERE run = ?",
+            (count_rounds(lines), sum(map(len, lines)), run),
+        )
+
+    def next_number(self, run: str) -> int:
+        """The number of the run's next event; 0 for a run that is not there."""
+        query = "SELECT COALESCE(MAX(number) + 1, 0) FROM events WHERE run = ?"
+        return int(self.connection.execute(query, (run,)).fetchone()[0])
+
+    def _begin(self, started: e.RunStarted) -> None:
+        scenario, machine = msgspec.json.encode(started.scenario), msgspec.json.encode(started.machine)
+        values = (started.run, started.at, started.preset, started.scenario.workload, started.machine.host)
+        self.connection.execute(
+            "INSERT OR IGNORE INTO runs (run, at, preset, workload, host, budget, scenario, machine) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (*values, started.budget.name, scenario, machine),
+        )
+
+    def conclude(self, run: str, status: str, answer: str) -> None:
+        """Note how a run ended and what it answered."""
+        self.connection.execute(
+            "UPDATE runs SET status = ?, answer = ? WHERE run = ?", (status, clean(answer), run)
+        )
+
+    def end(self, run: str, status: str) -> None:
+        """Note how a run ended."""
+        self.connection.execute("UPDATE runs SET status = ? WHERE run = ?", (status, run))
+
+    def answer(self, run: str, answer: str, brief: Brief | None = None) -> None:
+        """Note what a run answered, and its line in a list where that is known."""
+        self.connection.execute("UPDATE runs SET answer = ? WHERE run = ?", (clean(answer), run))
+        if brief is not None:
+            self.keep_brief(run, brief)
+
+    def keep_brief(self, run: str, brief: Brief) -> None:
+        """Note what was worked out for a run's line in a list."""
+        line = msgspec.json.encode(brief).decode()
+        self.connection.execute("UPDATE runs SET brief = ? WHERE run = ?", (line, run))
+
+    def status(self, run: str) -> str | None:
+        """How a run ended; null while it goes on, where its program was killed, and where there is none."""
+        row = self.connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
+        return row[0] if row else None
+
+    def runs(self, search: str = "", limit: int = 1_000, offset: int = 0) -> list[RunLine]:
+        """The latest runs that are not deleted and that `search` finds (see `history.search`)."""
+        where, words = condition(search)
+        rows = self.connection.execute(
+            f"SELECT {COLUMNS} FROM runs WHERE {where} ORDER BY at DESC LIMIT ? OFFSET ?",
+            (*words, limit, offset),
+        ).fetchall()
+        tags = self.tags([row[0] for row in rows])
+        return [line_of(row, tags.get(row[0], ())) for row in rows]
+
+    def tags(self, runs: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The tags of each run that has any, in order."""
+        found: dict[str, tuple[str, ...]] = {}
+        for start in range(0, len(runs), 500):
+            some = runs[start : start + 500]
+            marks = ",".join("?" * len(some))
+            query = f"SELECT run, tag FROM tags WHERE run IN ({marks}) ORDER BY tag"
+            for run, tag in self.connection.execute(query, some):
+                found[run] = (*found.get(run, ()), tag)
+        return found
+
+    def find(self, start: str) -> RunLine:
+        """The one run whose id begins with `start`. Raises KeyError where there is none or more than one."""
+        pattern = escaped(start) + "%"
+        query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL AND run LIKE ? ESCAPE '\\' LIMIT 2"
+        rows = self.connection.execute(query, (pattern,)).fetchall()
+        if len(rows) != 1:
+            raise KeyError(start)
+        return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
+
+    def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
+        """The events of a run in order, as they are stored, each with its number."""
+        query = "SELECT number, event FROM events WHERE run = ? ORDER BY number"
+        for number, line in self.connection.execute(query, (run,)):
+            yield number, line if isinstance(line, bytes) else str(line).encode(errors="replace")
+
+    def events(self, run: str) -> Iterator[e.Event]:
+        """The events of a run in order; a stored line that cannot be read is skipped and logged as such."""
+        for number, line in self.raw(run):
+            try:
+                event = e.decode(line)
+            except msgspec.MsgspecError as error:
+                text = clean(f"stored event {number} cannot be read: {error}")
+                yield e.Log(text=text, level="error", source="tuilab", run=run)
+            else:
+                # The file is a person's, but who wrote into it is not known.
+                yield event if isinstance(event, e.Round) else washed(event)
+
+    def state(self, run: str) -> RunState:
+        """The fold over a run's events."""
+        state = RunState()
+        for event in self.events(run):
+            state.apply(event)
+        return state
+
+    def started(self, run: str) -> tuple[str, Scenario] | None:
+        """When a run began and what it measured; null where there is none."""
+        row = self.connection.execute("SELECT at, scenario FROM runs WHERE run = ?", (run,)).fetchone()
+        return (row[0], msgspec.json.decode(row[1], type=Scenario)) if row else None
+
+    def came_from(self, run: str, source: str) -> None:
+        """Note the file from which a run was imported."""
+        self.connection.execute("UPDATE runs SET source = ? WHERE run = ?", (clean(source, 300), run))
+
+    def scenario(self, run: str) -> tuple[Scenario, Machine]:
+        """What a run measured and where. Raises KeyError."""
+        row = self.connection.execute("SELECT scenario, machine FROM runs WHERE run = ?", (run,)).fetchone()
+        if row is None:
+            raise KeyError(run)
+        return msgspec.json.decode(row[0], type=Scenario), msgspec.json.decode(row[1], type=Machine)
+
+    def tag(self, run: str, tag: str, on: bool = True) -> None:
+        """Put a tag on a run, or take it off."""
+        if on:
+            self.connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (run, clean(tag, 64)))
+        else:
+            self.connection.execute("DELETE FROM tags WHERE run = ? AND tag = ?", (run, clean(tag, 64)))
+
+    def note(self, run: str, text: str) -> None:
+        """Replace a run's note."""
+        self.connection.execute("UPDATE runs SET note = ? WHERE run = ?", (clean_block(text, 10_000), run))
+
+    def pin(self, run: str, as_: str) -> None:
+        """Pin a run as "ghost" or "baseline"; "" unpins it. Pinned runs are never pruned."""
+        self.connection.execute("UPDATE runs SET pinned = ? WHERE run = ?", (as_, run))
+
+    def delete(self, run: str) -> None:
+        """Hide a run; `undelete` brings it back until it is purged."""
+        self.connection.execute("UPDATE runs SET deleted_at = ? WHERE run = ?", (time.time(), run))
+
+    def undelete(self, run: str) -> None:
+        """Bring a deleted run back."""
+        self.connection.execute("UPDATE runs SET deleted_at = NULL WHERE run = ?", (run,))
+
+    def prune(self, days: float | None = None, size: int | None = None) -> int:
+        """Delete unpinned runs older than `days`, then the oldest until at most `size` bytes are left.
+
+        Returns how many. They can be brought back like any deleted run, until `purge`.
+        """
+        from tuilab.history import pruning
+
+        return len(pruning.hide(self, pruning.doomed(self, days, size).runs))
+
+    def purge(self, days: float = UNDO_DAYS) -> int:
+        """Remove for good what was deleted more than `days` ago; returns how many runs."""
+        from tuilab.history import pruning
+
+        return pruning.purge(self, days)
+
+
+def _connect(file: Path | str) -> sqlite3.Connection:
+    connection = sqlite3.connect(file, timeout=OPEN_BUSY_S, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def count_rounds(lines: Iterable[bytes]) -> int:
+    """How many of the encoded events are rounds."""
+    return sum(b'"type":"round"' in line[:40] for line in lines)
+
+
+def _take_back(store: Store) -> None:
+    """Move runs here that were kept among the temporary files while the data folder could not be used."""
+    instead = fallback_folder()
+    if instead is None or not (instead / FILE).exists():
+        return
+    with contextlib.suppress(sqlite3.Error, OSError, msgspec.MsgspecError):
+        other = Store._opened(private_folder(instead) / FILE)
+        try:
+            for line in other.runs(limit=1_000_000):
+                if line.status is not None:
+                    _move(line, other, store)
+        finally:
+            other.close()
+
+
+def _move(line: RunLine, other: Store, store: Store) -> None:
+    lines = [raw for _, raw in other.raw(line.run)]
+    started = next((e.decode(raw) for raw in lines if b'"type":"run-started"' in raw[:40]), None)
+    if isinstance(started, e.RunStarted) and not store.next_number(line.run):
+        store.replace(started, lines)
+        store.conclude(line.run, line.status or "failed", line.answer)
+        store.note(line.run, line.note)
+        store.pin(line.run, line.pinned)
+        for tag in line.tags:
+            store.tag(line.run, tag)
+    other.connection.execute("DELETE FROM runs WHERE run = ?", (line.run,))
+
+
+def _set_aside(file: Path) -> Path:
+    """Give a damaged store, with its WAL, a name that is free."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    aside = file.with_name(f"{file.stem}-damaged-{stamp}{file.suffix}")
+    number = 1
+    while aside.exists():
+        number += 1
+        aside = file.with_name(f"{file.stem}-damaged-{stamp}-{number}{file.suffix}")
+    file.rename(aside)
+    for suffix in ("-wal", "-shm"):
+        beside = file.with_name(file.name + suffix)
+        if beside.exists():
+            beside.rename(aside.with_name(aside.name + suffix))
+    return aside
