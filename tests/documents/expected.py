@@ -1,0 +1,68 @@
+"""The documents written for these tests, with what was expected of each before it was read."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tuilab.documents import DocumentReport, read
+from tuilab.documents.api_tables import shipped
+
+DATA = Path(__file__).parent / "data"
+SUFFIX = ".expected.toml"
+
+
+class Expected(msgspec.Struct, forbid_unknown_fields=True):
+    """What a document should give. A finding's line is the one that holds `at` (the nth, from 1)."""
+
+    examples: int
+    findings: list[dict[str, Any]] = []
+    presets: list[dict[str, Any]] = []
+    title: str = ""
+    date: str = ""
+    id: str = ""
+
+
+def documents() -> list[Path]:
+    """Every document with its expectations beside it."""
+    return [file.with_name(file.name.removesuffix(SUFFIX)) for file in sorted(DATA.glob("*" + SUFFIX))]
+
+
+def expectations(document: Path) -> Expected:
+    text = document.with_name(document.name + SUFFIX).read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), Expected)
+
+
+def expected_findings(expected: Expected, lines: Sequence[str]) -> set[tuple[str, int]]:
+    """(code, line) of each expected finding. The texts must be in the document."""
+    return {(f["code"], line_of(lines, f["at"], f.get("nth", 1))) for f in expected.findings}
+
+
+def line_of(lines: Sequence[str], text: str, nth: int = 1) -> int:
+    """The number of the nth line that holds the text."""
+    return [number for number, line in enumerate(lines, start=1) if text in line][nth - 1]
+
+
+def report_of(document: Path) -> DocumentReport:
+    return read(document, shipped())
+
+
+def found_findings(report: DocumentReport) -> set[tuple[str, int]]:
+    return {(f.code, f.line) for example in report.examples for f in example.findings}
+
+
+def fits(preset: Any, wanted: Mapping[str, Any], example: int) -> bool:
+    """Whether a preset has the workload and exactly the parameters wanted (its dtype may be an arm)."""
+    if (preset.workload, example) != (wanted["workload"], wanted["example"]):
+        return False
+    arms = preset.arms
+    chosen = {key: value for key, value in wanted.items() if key in ("devices", "modes", "dtypes")}
+    if any(list(getattr(arms, key)) != value for key, value in chosen.items()):
+        return False
+    parameters = dict(preset.parameters)
+    if "dtypes" in wanted:
+        parameters.pop("dtype")
+    kinds = [claim.when.__struct_config__.tag for claim in preset.claims]
+    return parameters == wanted["parameters"] and set(wanted.get("claims", ())) <= set(kinds)

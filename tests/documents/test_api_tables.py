@@ -1,0 +1,84 @@
+"""The table of TensorFlow's names: made by a worker, kept for each version, shipped for the pinned one."""
+
+import lzma
+
+import msgspec
+import pytest
+
+from tuilab.documents import api_tables
+from tuilab.model.api import ApiTable, Signature
+
+TABLE = ApiTable(version="9.8.7", names=("tf.a", "tf.a.b"), signatures={"tf.a.b": Signature(("x",), 1)})
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(api_tables, "folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_a_table_is_kept_for_its_version(cache):
+    assert api_tables.load("9.8.7") is None
+    target = api_tables.save(TABLE)
+    assert target.parent == cache and "9.8.7" in target.name
+    assert api_tables.load("9.8.7") == TABLE
+    assert api_tables.load("9.8.6") is None
+
+
+def test_a_damaged_or_foreign_file_is_no_table(cache):
+    target = api_tables.file_for("9.8.7")
+    for data in (b"", b"junk", lzma.compress(b"{}"), lzma.compress(msgspec.json.encode(TABLE))[:-20]):
+        target.write_bytes(data)
+        assert api_tables.load("9.8.7") is None
+    target.write_bytes(api_tables.pack(msgspec.structs.replace(TABLE, version="1.2.3")))
+    assert api_tables.load("9.8.7") is None
+
+
+def test_a_version_is_no_path():
+    for version in ("../../x", "", "a/b", "2.21.0\n"):
+        with pytest.raises(ValueError):
+            api_tables.file_for(version)
+        assert api_tables.load(version) is None
+
+
+def test_the_shipped_table_serves_its_version_only():
+    assert api_tables.load(api_tables.SHIPPED_VERSION) is api_tables.shipped()
+    assert api_tables.shipped().version == api_tables.SHIPPED_VERSION
+
+
+def test_the_shipped_table_knows_what_articles_use():
+    table = api_tables.shipped()
+    names = set(table.names)
+    for name in (
+        "tf.signal.stft",
+        "tf.data.Dataset.map",
+        "tf.io.decode_compressed",
+        "tf.test.experimental.sync_devices",
+        "tf.keras.layers.Conv2D",
+        "tf.compat.v1.Session",
+        "tf.errors.ResourceExhaustedError",
+        "tf.compat.v1.keras",
+    ):
+        assert name in names
+    for name in ("tf.signal.lfilter", "tf.io.compress", "tf.Session", "tf.contrib"):
+        assert name not in names
+    assert table.signatures["tf.signal.stft"].parameters[:3] == ("signals", "frame_length", "frame_step")
+    assert table.signatures["tf.data.Dataset.map"].parameters[0] == "map_func"
+    assert "tensorflow.python.ops.math_ops" in table.modules
+    assert list(table.names) == sorted(table.names)
+
+
+@pytest.mark.real_worker
+def test_the_shipped_table_is_what_a_worker_makes(worker):
+    """Where the installed TensorFlow and Keras are those of the shipped table."""
+    (answer,) = worker.ask("api-table")
+    made = msgspec.json.decode(answer.body, type=ApiTable)
+    assert len(made.names) > 5_000
+    known = api_tables.shipped()
+    if (made.version, made.keras) != (known.version, known.keras):
+        pytest.skip(f"TensorFlow {made.version} with Keras {made.keras} is not the shipped table's")
+    assert made.names == known.names
+    assert made.signatures == known.signatures
+    # Which files a wheel holds, and whether it has GPU kernels, is each wheel's own.
+    if made.gpu_dtypes:
+        assert made.gpu_dtypes == known.gpu_dtypes

@@ -1,0 +1,135 @@
+"""`tuilab check` and `tuilab import`, as a person and a script call them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.documents.expected import DATA
+from tuilab import catalogue
+from tuilab.cli import reading
+from tuilab.cli.check import check
+from tuilab.cli.import_ import import_
+from tuilab.documents import RULES
+from tuilab.model.errors import InputError
+
+ARCHIVE = str(DATA / "archive.md")
+
+
+def call(command, *words: str, data: bytes | None = None):
+    return CliRunner().invoke(command, list(words), input=data)
+
+
+def test_check_prints_the_stated_object():
+    result = json.loads(call(check, ARCHIVE, "--json").stdout)
+    assert list(result) == ["document", "examples"]
+    assert result["document"] == {"title": "Packing tensors", "date": "2023-11-30", "id": "archive"}
+    first, second, third = result["examples"]
+    assert list(first) == ["number", "heading", "line", "findings", "presets", "unresolved"]
+    assert (second["number"], second["heading"]) == (2, "How much fits?")
+    assert list(second["findings"][0]) == ["code", "line", "message", "remedy"]
+    assert list(first["presets"][0]) == ["name", "workload", "parameters", "arms", "lines"]
+    assert first["presets"][0]["parameters"] == {"elements": 4_000_000, "level": 9}
+    assert list(second["unresolved"][0]) == ["line", "reason"]
+    assert [f["code"] for f in third["findings"]] == ["TL003", "TL002"]
+
+
+def test_check_reads_for_a_person():
+    text = call(check, ARCHIVE).stdout
+    assert "Packing tensors (2023-11-30)" in text
+    assert "TL307" in text and "→" in text and "archive-1-compression" in text
+    assert "3 examples, 5 findings, 4 presets" in text
+    assert all(len(line) <= 100 for line in text.splitlines())
+
+
+def test_standard_input_is_a_dash():
+    data = Path(ARCHIVE).read_bytes()
+    result = json.loads(call(check, "-", "--json", data=data).stdout)
+    assert result["document"]["title"] == "Packing tensors"
+    assert len(result["examples"]) == 3
+
+
+@pytest.mark.parametrize("words, data", [(("-",), b" \n"), (("no-such-file.md",), None), ((), None)])
+def test_nothing_to_read_is_bad_input(words, data):
+    assert isinstance(call(check, *words, data=data).exception, InputError)
+
+
+def test_the_rules_are_in_the_help():
+    text = call(check, "--rules").stdout
+    for rule in RULES:
+        assert rule.code in text and rule.title in text
+    rows = json.loads(call(check, "--rules", "--json").stdout)
+    assert [row["code"] for row in rows] == [rule.code for rule in RULES]
+
+
+def test_import_writes_presets_that_the_catalogue_takes(tmp_path):
+    out = call(import_, ARCHIVE, "-o", str(tmp_path))
+    names = sorted(file.stem for file in tmp_path.iterdir())
+    assert [Path(line).stem for line in out.stdout.split()] == [
+        "archive-1-compression",
+        "archive-2-memory",
+        "archive-2-memory-2",
+        "archive-2-memory-3",
+    ]
+    found = catalogue.load(tmp_path)
+    assert found.problems == () and sorted(p.name for p in found.presets) == names
+    assert "line 31" in out.stderr
+
+
+def test_import_keeps_what_a_person_changed(tmp_path):
+    call(import_, ARCHIVE, "-o", str(tmp_path))
+    mine = tmp_path / "archive-2-memory.toml"
+    mine.write_text("# mine")
+    again = call(import_, ARCHIVE, "-o", str(tmp_path))
+    assert isinstance(again.exception, InputError) and "archive-2-memory" in str(again.exception)
+    assert mine.read_text() == "# mine"
+    assert call(import_, ARCHIVE, "-o", str(tmp_path), "--overwrite").exception is None
+    assert "memory" in mine.read_text()
+
+
+def test_import_of_a_document_without_benchmarks(tmp_path):
+    result = call(import_, "-", "-o", str(tmp_path / "new"), data=b"Just text.")
+    assert isinstance(result.exception, InputError)
+    assert not (tmp_path / "new").exists()
+
+
+def test_without_names_it_goes_on_and_says_so(monkeypatch):
+    monkeypatch.setattr(reading.api_tables, "for_installed", lambda: None)
+    result = call(check, ARCHIVE, "--no-worker", "--json")
+    assert "not checked" in json.loads(result.stdout)["examples"][0]["unresolved"][0]["reason"]
+
+
+def test_names_are_asked_for_once_where_they_are_not_known(monkeypatch, tmp_path):
+    kept = []
+
+    async def ask():
+        kept.append(1)
+        return reading.api_tables.shipped()
+
+    monkeypatch.setattr(reading.api_tables, "folder", lambda: tmp_path)
+    monkeypatch.setattr(reading.api_tables, "SHIPPED_VERSION", "0.0.0")
+    monkeypatch.setattr(reading.api_tables, "installed_version", lambda: "2.21.0")
+    monkeypatch.setattr(reading, "_ask", ask)
+    for _ in range(2):
+        assert "TL003" in call(check, ARCHIVE, "--json").stdout
+    assert kept == [1]
+
+
+def test_the_process_imports_no_tensorflow_and_nothing_reaches_the_terminal_raw(tmp_path):
+    document = tmp_path / "x.md"
+    document.write_bytes(
+        b"# \x1b]0;title\x07\n\n```python\nimport tensorflow as tf\ntf.\xc2\x9bx(1)\n```\n\x1b[2J"
+    )
+    code = (
+        "import sys, tuilab.__main__ as m\nsys.argv = ['tuilab', 'check', sys.argv[1]]\n"
+        "try: m.main()\nfinally: print([n for n in ('tensorflow', 'keras', 'textual') if n in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(document)], capture_output=True, timeout=60, check=True
+    )
+    assert done.stdout.endswith(b"[]\n")
+    assert b"\x1b" not in done.stdout + done.stderr
+    assert "\x9b" not in done.stdout.decode()

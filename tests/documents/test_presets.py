@@ -1,0 +1,88 @@
+"""Presets that are made, written, and read back; the claims on them."""
+
+import msgspec
+import pytest
+
+from tests.documents.expected import DATA, documents, report_of
+from tuilab.catalogue.load import read_bytes
+from tuilab.documents import dumps, read, write
+from tuilab.documents.api_tables import shipped
+from tuilab.model.preset import Preset
+
+PRESETS = [preset for document in documents() for preset in report_of(document).presets]
+
+
+def test_there_are_many():
+    assert len(PRESETS) >= 15
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda p: p.name)
+def test_a_written_preset_reads_back_as_it_was(preset):
+    back = read_bytes(dumps(preset).encode(), "x.toml", preset.name)
+    assert isinstance(back, Preset), back
+    assert msgspec.structs.replace(back, file="") == preset
+
+
+def test_files_and_names(tmp_path):
+    report = report_of(DATA / "archive.md")
+    for preset in report.presets:
+        target = write(preset, tmp_path / "new")
+        assert target.name == f"{preset.name}.toml"
+    names = [p.name for p in report.presets]
+    assert names == ["archive-1-compression", "archive-2-memory", "archive-2-memory-2", "archive-2-memory-3"]
+
+
+def test_a_preset_knows_its_source_its_lines_and_what_is_wrong():
+    (preset, *_) = report_of(DATA / "timeit_module.md").presets
+    assert preset.source is not None
+    assert (preset.source.document, preset.source.example) == ("half-timeit", 1)
+    report = report_of(DATA / "timeit_module.md")
+    assert "a16 @ b16" in report.lines[preset.source.lines[0] - 1]
+    assert "waiting" in preset.wrong and preset.marks == {"m": (512,), "k": (512,), "n": (512,)}
+
+
+def claims(sentence: str, code: str = "tf.matmul(tf.ones((512, 512)), tf.ones((512, 512)))"):
+    text = f"```python\nimport tensorflow as tf\n{code}\n```\n\n{sentence}\n"
+    return read(text.encode(), shipped(), name="x.md").presets[0].claims
+
+
+@pytest.mark.parametrize(
+    "sentence, faster, by",
+    [
+        ("Here the CPU is *faster* than the GPU.", "CPU", 1.0),
+        ("The GPU outperforms the CPU by far.", "GPU", 1.5),
+        ("On the GPU this is slower than on the CPU.", "CPU", 1.0),
+        ("The GPU shows a significant improvement over the CPU.", "GPU", 1.5),
+        ("Even if a GPU is there, the CPU runs faster than the GPU.", "CPU", 1.0),
+    ],
+)
+def test_statements_become_conditions_and_are_quoted(sentence, faster, by):
+    (claim,) = claims(sentence)
+    assert (claim.when.a.device, claim.when.by) == (faster, by)
+    assert claim.quoted == sentence and claim.text.startswith("Read by machine: ")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The GPU is not faster than the CPU.",
+        "Is the GPU faster? That is the question for a CPU.",
+        "Whether the GPU is faster than the CPU depends.",
+        "The GPU is faster.",
+        "The CPU feeds the GPU.",
+        "If the batch is large, the GPU is faster than the CPU.",
+    ],
+)
+def test_what_is_not_stated_is_no_claim(sentence):
+    assert claims(sentence) == ()
+
+
+def test_waiting_for_input_is_a_claim_on_training_only():
+    sentence = "The GPU is starved by the slow pipeline."
+    assert claims(sentence) == ()
+    code = (
+        "import numpy as np\nm = tf.keras.Sequential([tf.keras.layers.Conv2D(8, 3)])\n"
+        "m.fit(np.zeros((64, 16, 16, 3), np.float32), np.zeros(64))"
+    )
+    (claim,) = claims(sentence, code)
+    assert claim.when.__struct_config__.tag == "waits-for-input"

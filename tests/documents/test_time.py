@@ -1,0 +1,56 @@
+"""Reading takes time in proportion to what is read: compared between sizes, on this machine, now."""
+
+import time
+
+import pytest
+
+from tests.documents.expected import documents
+from tuilab.documents import read
+from tuilab.documents.api_tables import shipped
+
+ARTICLES = "\n\n".join(d.read_text() for d in documents() if d.suffix == ".md")
+USES = "x = tf.zeros((3, 3))\nwith tf.device('/GPU:0'):\n    y = tf.matmul(x, x)\n"
+# What is repeated, and the name of the file: things that grow in lines, blocks, events, timings or nothing.
+GROWING = {
+    "articles": (ARTICLES, "x.md"),
+    "prose": ("TensorFlow chooses the CPU by cost. The GPU is faster than the CPU when small.\n", "x.md"),
+    "one long line": ("if the transfer dominates a cpu map runs not on the gpu ", "x.md"),
+    "fences": ("```python\nx = 1\n```\n", "x.md"),
+    "unclosed fences": ("```python\n", "x.md"),
+    "indented": ("text\n\n    x = f(1)\n\n", "x.md"),
+    "script": (USES, "x.py"),
+    "timings": ("t = time.time()\ny = tf.exp(tf.zeros(3))\nprint(time.time() - t)\n", "x.py"),
+    "overlapping timings": ("print(time.time() - now)\n", "x.py"),
+    "broken": ("x = = 1\n", "x.py"),
+    "missing names": ("tf.foo.bar(1)\n", "x.py"),
+    "pipelines": ("d = tf.data.Dataset.range(3).map(lambda v: v).batch(2)\nfor b in d: pass\n", "x.py"),
+    "punctuation": ("#*`~> ", "x.md"),
+}
+HEAD = {"overlapping timings": "now = time.time()\n"}
+
+
+def seconds(data: bytes, name: str) -> float:
+    """Processor time of one reading, the least of two."""
+    took = []
+    for _ in range(2):
+        start = time.process_time()
+        read(data, shipped(), name=name)
+        took.append(time.process_time() - start)
+    return min(took)
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_four_times_the_text_takes_about_four_times_as_long(kind):
+    piece, name = GROWING[kind]
+    piece = "import time\nimport tensorflow as tf\n" * (name == "x.py") + HEAD.get(kind, "") + piece * 1
+    unit = GROWING[kind][0]
+    small = piece + unit * (30_000 // len(unit))
+    large = piece + unit * (120_000 // len(unit))
+    one, four = seconds(small.encode(), name), seconds(large.encode(), name)
+    # Quadratic work would take sixteen times as long; 20 ms is the clock's and the collector's noise.
+    assert four < 8 * one + 0.02, (one, four)
+
+
+def test_a_megabyte_takes_no_longer_in_proportion_than_a_tenth_of_it():
+    small, large = (ARTICLES * (size // len(ARTICLES)) for size in (100_000, 1_000_000))
+    assert seconds(large.encode(), "x.md") < 20 * seconds(small.encode(), "x.md") + 0.02

@@ -1,0 +1,94 @@
+"""Tables of public API names, one a TensorFlow version, kept on disk: this process never imports it."""
+
+import lzma
+import re
+from functools import lru_cache
+from importlib import metadata, resources
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from tuilab.model.api import ApiTable
+
+SHIPPED_VERSION = "2.21.0"
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.+_-]{0,40}")
+_LARGEST = 64_000_000
+_DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-rocm", "tf-nightly", "tensorflow-macos")
+
+
+def installed_version() -> str:
+    """The version of the installed TensorFlow by its package's metadata; "" where there is none."""
+    for name in _DISTRIBUTIONS:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return ""
+
+
+def folder() -> Path:
+    """Where tables made by a worker are kept."""
+    return Path(platformdirs.user_cache_dir("tuilab")) / "api"
+
+
+def file_for(version: str) -> Path:
+    """The file of one version's table. Raises ValueError for what is no version."""
+    if not _VERSION.fullmatch(version):
+        raise ValueError(f"{version!r} is not a version such as 2.21.0")
+    return folder() / f"tensorflow-{version}.json.xz"
+
+
+def pack(table: ApiTable) -> bytes:
+    """The table as it is stored."""
+    return lzma.compress(msgspec.json.encode(table), preset=6)
+
+
+def unpack(data: bytes) -> ApiTable | None:
+    """A stored table, None where the bytes are none."""
+    try:
+        decompressor = lzma.LZMADecompressor(memlimit=_LARGEST * 2)
+        text = decompressor.decompress(data, max_length=_LARGEST)
+        # A file that breaks off has lost its checksum too.
+        if not decompressor.eof:
+            return None
+        return msgspec.json.decode(text, type=ApiTable)
+    except (lzma.LZMAError, msgspec.MsgspecError, EOFError, MemoryError):
+        return None
+
+
+def save(table: ApiTable) -> Path:
+    """Keep a table that a worker made. Raises OSError where the folder cannot be written."""
+    target = file_for(table.version)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = target.with_suffix(".part")
+    scratch.write_bytes(pack(table))
+    scratch.replace(target)
+    return target
+
+
+def load(version: str) -> ApiTable | None:
+    """The table of that version: the one kept on this machine, else the shipped one, else None."""
+    try:
+        kept = unpack(file_for(version).read_bytes())
+    except (OSError, ValueError):
+        kept = None
+    if kept is not None and kept.version == version:
+        return kept
+    return shipped() if version == SHIPPED_VERSION else None
+
+
+@lru_cache(maxsize=1)
+def shipped() -> ApiTable:
+    """The table of the pinned version, made by the worker's own function and shipped with the package."""
+    name = f"tensorflow-{SHIPPED_VERSION}.json.xz"
+    table = unpack(resources.files("tuilab.documents").joinpath("data", name).read_bytes())
+    if table is None:
+        raise RuntimeError(f"this installation's {name} is damaged; install tuilab again")
+    return table
+
+
+def for_installed() -> ApiTable | None:
+    """The table of the installed TensorFlow, None where no worker has made one yet."""
+    version = installed_version()
+    return load(version) if version else None

@@ -1,0 +1,99 @@
+"""From recognised workloads to presets."""
+
+import re
+from collections.abc import Sequence
+
+from tuilab.documents.claims import claims
+from tuilab.documents.document import Document
+from tuilab.documents.example import Example
+from tuilab.documents.recognise import Found
+from tuilab.documents.rules import Finding
+from tuilab.model.arms import INPUTS, MODES, ArmSelection
+from tuilab.model.preset import Preset, Source
+from tuilab.model.text import clean
+
+TITLES = {
+    "stft": "STFT",
+    "elementwise": "Elementwise ops",
+    "matmul": "Matrix product",
+    "copies": "Copies",
+    "memory": "Memory",
+    "pingpong": "Detour to the CPU",
+    "input_pipeline": "Input pipeline",
+    "training": "Training",
+    "compression": "Compression",
+    "contention": "Contention",
+}
+_OTHER = re.compile(r"[^a-z0-9]+")
+_LONGEST_NAME = 60
+
+
+def presets(
+    document: Document, example: Example, found: Sequence[Found], findings: Sequence[Finding]
+) -> list[Preset]:
+    """A preset for each workload of an example, named after the document."""
+    out: list[Preset] = []
+    names: set[str] = set()
+    for one in found:
+        name = base = _name(document, example.block.number, one.workload)
+        number = 2
+        while name in names:
+            name, number = f"{base}-{number}", number + 1
+        names.add(name)
+        out.append(_preset(document, example, one, findings, name))
+    return out
+
+
+def _preset(
+    document: Document, example: Example, found: Found, findings: Sequence[Finding], name: str
+) -> Preset:
+    lines = (min(found.lines | {found.line}), max(found.lines | {found.line}))
+    heading = example.block.heading or document.title or document.id
+    marks: dict[str, tuple[int, ...]] = {
+        key: (value,)
+        for key, value in found.parameters.items()
+        if isinstance(value, int) and not isinstance(value, bool)
+    }
+    span = f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]} to {lines[1]}"
+    wrong = "\n".join(f"Line {f.line}: {f.message}." for f in findings)
+    return Preset(
+        title=clean(f"{TITLES[found.workload]}: {heading}", 110),
+        workload=found.workload,
+        name=name,
+        summary=f"Read by machine from {span} of the document; its code was not run.",
+        parameters=dict(found.parameters),
+        marks=marks,
+        arms=arms(found),
+        source=Source(
+            document=document.number or document.id[:64],
+            example=example.block.number,
+            title=document.title,
+            lines=lines,
+        ),
+        claims=claims(example, found.workload),
+        wrong=clean(wrong, 3_900) if "\n" not in wrong else wrong[:3_900],
+    )
+
+
+def arms(found: Found) -> ArmSelection:
+    """The arms that the code has. What it leaves open stays open: no scope, any device; eager, any mode."""
+    devices = ("CPU", "GPU")
+    if found.devices and not found.anywhere and found.workload != "pingpong":
+        devices = tuple(d for d in devices if d in found.devices)  # type: ignore[assignment]
+    modes = MODES
+    if found.modes:
+        modes = tuple(m for m in MODES if m in found.modes or (m == "eager" and found.eager))
+    return ArmSelection(
+        devices=devices,
+        modes=modes,
+        inputs=tuple(i for i in INPUTS if i in found.inputs) or INPUTS,
+        dtypes=tuple(found.dtypes) if len(found.dtypes) > 1 else (),
+        variants=tuple(found.variants),
+    )
+
+
+def _name(document: Document, example: int, workload: str) -> str:
+    """`000-1-stft`, or with the document's id where it has no number."""
+    slug = _OTHER.sub("-", (document.number or document.id or "document").lower()).strip("-")
+    tail = f"-{example}-{workload}"
+    return (slug[: _LONGEST_NAME - len(tail) - 3].strip("-") or "document") + tail

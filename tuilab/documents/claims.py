@@ -1,0 +1,85 @@
+"""Statements about speed in the prose near an example, turned into conditions by plain patterns."""
+
+import re
+from collections.abc import Iterator
+
+from tuilab.documents.example import Example
+from tuilab.documents.rules.placement import sentences
+from tuilab.model.arms import ArmPattern
+from tuilab.model.claims import Claim, Condition, Faster, PhaseShare, WaitsForInput
+from tuilab.model.text import clean
+
+MARK = "Read by machine: "
+MOST_CLAIMS = 3
+MARGIN, INPUT_SHARE, COPY_SHARE = 1.5, 0.2, 0.5
+# How many lines of prose before and after the code count as near it.
+BEFORE, AFTER = 2, 12
+
+_FLAGS = re.IGNORECASE
+_WIDE = re.compile(
+    r"\b(?:significant\w*|substantial\w*|dramatic\w*|much|far|vastly|wide|considerabl\w*)\b", _FLAGS
+)
+_QUICK = r"(?:faster|quicker|outperform\w*|beats?|wins?|ahead of|improvement over|speed-?up over)"
+_GAP = r"[^.;]{0,90}?"
+_CPU_WINS = (
+    re.compile(rf"\bcpu\b{_GAP}\b{_QUICK}\b{_GAP}\bgpu\b", _FLAGS),
+    re.compile(rf"\bgpu\b{_GAP}\bslower\b{_GAP}\bcpu\b", _FLAGS),
+)
+_GPU_WINS = (
+    re.compile(rf"\bgpu\b{_GAP}\b{_QUICK}\b{_GAP}\bcpu\b", _FLAGS),
+    re.compile(rf"\bcpu\b{_GAP}\bslower\b{_GAP}\bgpu\b", _FLAGS),
+)
+_WAITS = re.compile(
+    r"\b(?:input|pipeline|data loading|preprocess\w*|cpu)\b[^.;]{0,90}\bbottleneck|\bstarv\w+|\bidle\b"
+    r"[^.;]{0,60}\b(?:data|input|batch)|\bheld back by\b",
+    _FLAGS,
+)
+_COPIES = re.compile(r"\b(?:transfer|cop(?:y|ies|ying))\b[^.;]{0,60}\bdominat\w+", _FLAGS)
+_UNLESS = re.compile(
+    r"\b(?:not|whether|unless|should|could|would|question|less|no longer)\b"
+    r"|\b(?:reduc\w+|avoid\w*|reliev\w+|eliminat\w+)\b"
+    r"|(?<!\beven )\bif\b",
+    _FLAGS,
+)
+
+_CPU, _GPU = ArmPattern(device="CPU"), ArmPattern(device="GPU")
+
+
+def claims(example: Example, workload: str) -> tuple[Claim, ...]:
+    """What the prose near the example states about this workload, each sentence quoted as found."""
+    found: dict[str, Claim] = {}
+    for sentence in _near(example):
+        for text, condition in _read(sentence, workload):
+            quoted = clean(sentence, 400)
+            found.setdefault(text, Claim(text=MARK + text, when=condition, quoted=quoted))
+    return tuple(found.values())[:MOST_CLAIMS]
+
+
+def _near(example: Example) -> Iterator[str]:
+    after = [p for p in example.block.after if p.text.strip()][:AFTER]
+    before = [p for p in example.block.before if p.text.strip()][-BEFORE:]
+    for passage in (*after, *before):
+        yield from sentences(passage.text)
+
+
+def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition]]:
+    plain = sentence.replace("*", "").replace("`", "")
+    if _UNLESS.search(plain):
+        return
+    if workload not in ("memory", "input_pipeline"):
+        by = MARGIN if _WIDE.search(plain) else 1.0
+        margin = f" by {MARGIN} times or more" if by > 1 else ""
+        cpu = any(p.search(plain) for p in _CPU_WINS)
+        gpu = any(p.search(plain) for p in _GPU_WINS)
+        # A sentence that fits both ways round is not understood.
+        if cpu and not gpu:
+            yield f"the CPU is faster than the GPU{margin}.", Faster(a=_CPU, b=_GPU, by=by)
+        elif gpu and not cpu:
+            yield f"the GPU is faster than the CPU{margin}.", Faster(a=_GPU, b=_CPU, by=by)
+    if workload == "training" and _WAITS.search(plain):
+        share = f"{INPUT_SHARE:.0%}".replace("%", " %")
+        yield f"a step waits for its input for {share} of its time or more.", WaitsForInput(share=INPUT_SHARE)
+    if workload in ("stft", "matmul", "compression") and _COPIES.search(plain):
+        arms = ArmPattern(device="GPU", input="copied")
+        condition = PhaseShare(phases=("copy_in", "copy_out"), share=COPY_SHARE, arms=arms)
+        yield "copying takes half of a call on the GPU or more.", condition

@@ -1,0 +1,38 @@
+"""From bytes of unknown encoding to text."""
+
+import codecs
+
+LARGEST = 16_000_000
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def decode(data: bytes) -> str:
+    """The text of the first LARGEST bytes: by its byte order mark, as UTF-8, else as Windows-1252.
+
+    Never raises: single bytes that are no UTF-8 in a text that otherwise is become U+FFFD. Line ends become
+    `\\n`.
+    """
+    data = data[:LARGEST]
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return _lines(data[len(mark) :].decode(encoding, "replace"))
+    try:
+        return _lines(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        pass
+    text = data.decode("utf-8", "replace")
+    # A UTF-8 text with a few bad bytes keeps its other accents; a Windows-1252 text has hardly a good one.
+    bad = text.count("\ufffd")
+    good = sum(1 for c in text if ord(c) > 127) - bad
+    return _lines(text if good >= bad else data.decode("cp1252", "replace"))
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd")

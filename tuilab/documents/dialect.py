@@ -1,0 +1,76 @@
+"""Python as articles print it: IPython's magics, shell lines and interpreter prompts, line for line."""
+
+import re
+from dataclasses import dataclass
+
+# Names that stand for a magic in the code handed to the parser. Nobody's code uses them.
+TIMEIT, TIME, WHOLE_TIMEIT, WHOLE_TIME = (
+    "_ipython_timeit_",
+    "_ipython_time_",
+    "_ipython_cell_timeit_",
+    "_ipython_cell_time_",
+)
+_STATEMENTS = {"timeit": TIMEIT, "time": TIME}
+_CELLS = {"timeit": WHOLE_TIMEIT, "time": WHOLE_TIME}
+_MAGIC = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>%{1,2})(?P<name>[A-Za-z_]\w*)(?P<rest>.*)$")
+# `%a = …` is some other language's assignment.
+_ASSIGNED = re.compile(r"^(?::\d+)?\s*=(?!=)")
+_SHELL = re.compile(r"^(?P<indent>[ \t]*)(?:!|\?\w|[A-Za-z_.]+\?\??$)")
+_OPTIONS = re.compile(r"^(?:\s+-[nrp]\s*\d+|\s+-[qotc])+(?=\s|$)")
+_PROMPT = re.compile(r"^(\s*)(?:>>>|\.\.\.)(?: (.*)|)$")
+_OTHER_LANGUAGES = ("bash", "sh", "html", "javascript", "writefile", "script", "perl", "ruby", "capture_png")
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Code that Python's parser takes, as many lines as before.
+
+    magics: (0-based line, name) of each IPython magic. cell: the whole code is timed by this magic.
+    """
+
+    lines: tuple[str, ...]
+    magics: tuple[tuple[int, str], ...] = ()
+    cell: str = ""
+
+
+def plain(code: str) -> Plain:
+    """Take prompts and their output, magics and shell lines out of the code."""
+    lines = code.split("\n")
+    if any(line.lstrip().startswith(">>>") for line in lines):
+        lines = _without_prompts(lines)
+    magics: list[tuple[int, str]] = []
+    cell, out = "", list[str]()
+    for number, line in enumerate(lines):
+        match = _MAGIC.match(line) if "%" in line else None
+        if match and _ASSIGNED.match(match["rest"]):
+            match = None
+        if match and match["mark"] == "%%":
+            if not any(text.strip() for text in out) and match["name"] in _OTHER_LANGUAGES:
+                return Plain(("",) * len(lines), ((number, match["name"]),))
+            cell = cell or _CELLS.get(match["name"], "")
+            magics.append((number, "%%" + match["name"]))
+            out.append(match["indent"] + "pass")
+        elif match:
+            magics.append((number, "%" + match["name"]))
+            out.append(match["indent"] + _statement(match["name"], match["rest"]))
+        else:
+            shell = _SHELL.match(line) if "!" in line or "?" in line else None
+            out.append(shell["indent"] + "pass" if shell else line)
+    return Plain(tuple(out), tuple(magics), cell)
+
+
+def _statement(name: str, rest: str) -> str:
+    """`%timeit -n 10 f(x)` → `with _ipython_timeit_: f(x)`, which parses on one line with any statement."""
+    word = _STATEMENTS.get(name, "")
+    body = _OPTIONS.sub("", rest).strip()
+    if not word or not body or body.startswith("#"):
+        return "pass"
+    return f"with {word}: {body}"
+
+
+def _without_prompts(lines: list[str]) -> list[str]:
+    out = []
+    for line in lines:
+        match = _PROMPT.match(line)
+        out.append((match[2] or "") if match else "")
+    return out

@@ -1,0 +1,175 @@
+"""One example of a document with everything that was read of it: what rules and recognisers look at."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from tuilab.documents.document import Block, Passage
+from tuilab.documents.facts import Facts
+from tuilab.documents.reading.trace import DeviceScope, Event, Loop, Misfit, Region, Trace, Try, Use
+from tuilab.documents.reading.values import Listing, Mapping, Special, Tensor, Value
+from tuilab.model.api import ApiTable
+
+_HIDDEN = re.compile(r"CUDA_VISIBLE_DEVICES[\"']?\]?\s*=\s*[\"']?(?:-1)?[\"']?\s*$", re.MULTILINE)
+_TRAINING = re.compile(r"\b(?:train\w*|model|step|forward)\b", re.IGNORECASE)
+_COMMENT = re.compile(r"(?:^|\s)#(.*)$")
+T = TypeVar("T")
+
+
+@dataclass
+class Example:
+    """A block and its part of the trace.
+
+    events, regions: of what runs as this block; some of it may stand in functions of earlier blocks.
+    standing, clocked: events and regions whose lines are in this block, whoever runs them; so too uses,
+    scopes, tries, loops and misfits. api: names of the installed TensorFlow, None where they are not known.
+    magics: (line, name) of IPython's magics in it.
+    """
+
+    block: Block
+    trace: Trace
+    facts: Facts
+    api: ApiTable | None = None
+    magics: list[tuple[int, str]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    regions: list[Region] = field(default_factory=list)
+    standing: list[Event] = field(default_factory=list)
+    clocked: list[Region] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    scopes: list[DeviceScope] = field(default_factory=list)
+    tries: list[Try] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    misfits: list[Misfit] = field(default_factory=list)
+    notes: list[tuple[int, str]] = field(default_factory=list)
+
+    @cached_property
+    def source(self) -> list[str]:
+        """The block's lines of code."""
+        return self.block.code.split("\n")
+
+    def holds(self, line: int) -> bool:
+        """Whether a line of the document lies in this block's code."""
+        return self.block.line <= line < self.block.line + len(self.source)
+
+    def text(self, line: int) -> str:
+        """The line of code of that number in the document, "" outside of the block."""
+        return self.source[line - self.block.line] if self.holds(line) else ""
+
+    def comment(self, line: int) -> str:
+        """The comment on that line, "" for none. A `#` inside a text may count as one."""
+        found = _COMMENT.search(self.text(line)[:2_000])
+        return found[1].strip() if found else ""
+
+    @cached_property
+    def hides_gpu(self) -> bool:
+        """Whether the code hides the GPU from TensorFlow: by its own setting, or by the environment."""
+        return self.facts.hides_gpu or bool(_HIDDEN.search(self.block.code))
+
+    @cached_property
+    def passages(self) -> list[Passage]:
+        """The prose that leads to the code and comments on it."""
+        return [*self.block.before, *self.block.after]
+
+    @cached_property
+    def _timed(self) -> tuple[list[int], list[int]]:
+        """Starts and ends of the stretches that the regions cover together."""
+        starts: list[int] = []
+        ends: list[int] = []
+        for region in sorted(self.regions, key=lambda r: r.first):
+            if ends and region.first <= ends[-1]:
+                ends[-1] = max(ends[-1], region.last)
+            else:
+                starts.append(region.first)
+                ends.append(region.last)
+        return starts, ends
+
+    def timed(self, event: Event) -> bool:
+        """Whether the event is inside of a timed region."""
+        starts, ends = self._timed
+        at = bisect_right(starts, event.index) - 1
+        return at >= 0 and starts[at] < event.index < ends[at]
+
+    def placeholder(self, line: int) -> bool:
+        """Whether the loop at that line does nothing where a comment says that training belongs."""
+        loop = next((found for found in self.loops if found.line == line), None)
+        if loop is None or not loop.empty:
+            return False
+        comments = (
+            self.comment(number) for number in range(loop.line, min(loop.last_line, loop.line + 50) + 1)
+        )
+        return any(_TRAINING.search(comment) for comment in comments)
+
+    def own(self, *kinds: str) -> Iterator[Event]:
+        """The example's events of these kinds."""
+        return (e for e in self.events if e.kind in kinds)
+
+
+def examples(blocks: Sequence[Block], trace: Trace, api: ApiTable | None) -> list[Example]:
+    """An example for each block, with its part of the trace: by who runs it, and by where it stands."""
+    facts = Facts(trace)
+    out = [Example(block, trace, facts, api) for block in blocks]
+    by_number = {example.block.number: example for example in out}
+    for event in trace.events:
+        if event.place.block in by_number:
+            by_number[event.place.block].events.append(event)
+    for region in trace.regions:
+        if region.block in by_number:
+            by_number[region.block].regions.append(region)
+    _sort(out, trace.events, lambda e: e.line, lambda x: x.standing)
+    _sort(out, trace.regions, lambda r: r.line, lambda x: x.clocked)
+    _sort(out, trace.uses, lambda u: u.line, lambda x: x.uses)
+    _sort(out, trace.scopes, lambda s: s.line, lambda x: x.scopes)
+    _sort(out, trace.tries, lambda t: t.line, lambda x: x.tries)
+    _sort(out, trace.loops, lambda loop: loop.line, lambda x: x.loops)
+    _sort(out, trace.misfits, lambda m: m.line, lambda x: x.misfits)
+    _sort(out, trace.notes, lambda note: note[0], lambda x: x.notes)
+    return out
+
+
+def _sort(
+    out: list[Example], things: Sequence[T], line: Callable[[T], int], into: Callable[[Example], list[T]]
+) -> None:
+    """Give each thing to the example in whose code its line lies."""
+    starts = [example.block.line for example in out]
+    for thing in things:
+        at = bisect_right(starts, line(thing)) - 1
+        if at >= 0 and out[at].holds(line(thing)):
+            into(out[at]).append(thing)
+
+
+def tensors_in(value: Value | None, depth: int = 0) -> Iterator[Tensor]:
+    """Every tensor in a value."""
+    if isinstance(value, Tensor):
+        yield value
+    elif depth > 6:
+        return
+    elif isinstance(value, Listing):
+        for item in value.items[:32]:
+            yield from tensors_in(item, depth + 1)
+    elif isinstance(value, Mapping):
+        for item in list(value.items.values())[:32]:
+            yield from tensors_in(item, depth + 1)
+    elif isinstance(value, Special) and isinstance(value.data, Value):
+        yield from tensors_in(value.data, depth + 1)
+
+
+def inputs(event: Event) -> list[Tensor]:
+    """The tensors that an event takes."""
+    return [t for value in event.arguments.values() for t in tensors_in(value)]
+
+
+def ancestry(trace: Trace, value: Value | None, limit: int = 24) -> Iterator[Event]:
+    """The events that made a tensor, nearest first."""
+    waiting = list(tensors_in(value))
+    seen: set[int] = set()
+    while waiting and len(seen) < limit:
+        tensor = waiting.pop(0)
+        if tensor.made < 0 or tensor.made in seen or tensor.made >= len(trace.events):
+            continue
+        seen.add(tensor.made)
+        event = trace.events[tensor.made]
+        yield event
+        waiting += inputs(event)

@@ -1,0 +1,121 @@
+"""A Markdown or plain text as a document: front matter, prose and the examples in it."""
+
+import html
+import re
+import textwrap
+from collections.abc import Sequence
+from itertools import islice
+
+from tuilab.documents.dialect import plain
+from tuilab.documents.document import MOST_EXAMPLES, Block, Document, Passage
+from tuilab.documents.fences import Piece, pieces
+from tuilab.documents.frontmatter import front_matter
+from tuilab.documents.parse import is_python
+from tuilab.documents.prose import heading_of, split_between
+from tuilab.model.text import clean
+
+PYTHON = (
+    "python",
+    "py",
+    "python2",
+    "python3",
+    "py3",
+    "ipython",
+    "ipython3",
+    "pycon",
+    "python-repl",
+    "jupyter",
+)
+# Fences that name no language, or only that here is code.
+UNSAID = ("", "code", "text", "txt", "plaintext", "pre")
+_TELLING = re.compile(r"^\s*(?:>>>\s*)?(?:import|from)\s+[A-Za-z_]|\btf\.|\bkeras\.|\bnp\.", re.MULTILINE)
+
+
+def read_markdown(text: str) -> Document:
+    """Find the Python in the text. Prose stays with the example that it leads to or comments on."""
+    lines = text.split("\n")
+    values, start = front_matter(lines)
+    code = list(islice((p for p in pieces(lines, start) if _holds_python(p)), MOST_EXAMPLES + 1))
+    blocks: list[Block] = []
+    before, heading = _passages(lines, start, code[0].start if code else len(lines)), ""
+    title = values.get("title") or _first_heading(before)
+    _, leading, heading = split_between(before, first=True)
+    for index, piece in enumerate(code):
+        stop = code[index + 1].start if index + 1 < len(code) else len(lines)
+        between = _passages(lines, piece.end + 1, stop)
+        if index + 1 < len(code):
+            commenting, following, next_heading = split_between(between, first=False)
+        else:
+            commenting, following, next_heading = between, [], ""
+        blocks.append(_block(piece, index + 1, heading, leading, commenting))
+        leading, heading = following, next_heading
+    return Document(
+        title=clean(title, 200),
+        date=clean(values.get("date", ""), 40),
+        id=clean(values.get("id", ""), 120),
+        lines=tuple(clean(line) for line in lines),
+        blocks=tuple(blocks),
+    )
+
+
+def _holds_python(piece: Piece) -> bool:
+    """By the fence's word; where it says nothing, by whether the lines parse and do something."""
+    if not any(line.strip() for line in piece.lines):
+        return False
+    if piece.language in PYTHON:
+        return True
+    if piece.language in UNSAID:
+        text = _code(piece)
+        if is_python(plain(text).lines):
+            return True
+        return piece.language != "text" and len(_TELLING.findall(text)) >= 2
+    return piece.language == "indented" and is_python(plain(_code(piece)).lines)
+
+
+def _code(piece: Piece) -> str:
+    lines = piece.lines
+    if piece.language == "pre":
+        lines = [html.unescape(line) for line in lines]
+    return _dedent(lines)
+
+
+def _dedent(lines: Sequence[str]) -> str:
+    """Without the margin that all lines share; where the first line alone sticks out, by the first line's."""
+    text = "\n".join(line.expandtabs(4) if "\t" in line[:40] else line for line in lines)
+    dedented = textwrap.dedent(text)
+    first = next((line for line in dedented.split("\n") if line.strip()), "")
+    margin = len(first) - len(first.lstrip())
+    if not margin:
+        return dedented
+    out = []
+    for line in dedented.split("\n"):
+        taken = min(margin, len(line) - len(line.lstrip()))
+        out.append(line[taken:])
+    return "\n".join(out)
+
+
+def _block(
+    piece: Piece, number: int, heading: str, before: Sequence[Passage], after: Sequence[Passage]
+) -> Block:
+    return Block(
+        number=number,
+        heading=clean(heading, 200),
+        line=piece.first + 1,
+        code=_code(piece),
+        before=tuple(before),
+        after=tuple(after),
+        notebook=piece.language in ("ipython", "ipython3", "jupyter"),
+    )
+
+
+def _passages(lines: Sequence[str], start: int, stop: int) -> list[Passage]:
+    return [Passage(number + 1, lines[number]) for number in range(start, stop)]
+
+
+def _first_heading(passages: Sequence[Passage]) -> str:
+    for passage in passages[:200]:
+        if passage.text.lstrip().startswith("#"):
+            found = heading_of(passage.text)
+            if found:
+                return found
+    return ""

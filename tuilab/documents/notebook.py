@@ -1,0 +1,74 @@
+"""A Jupyter notebook as a document: its cells as text, each code cell an example."""
+
+import msgspec
+
+from tuilab.documents.document import Block, Document, Passage
+from tuilab.documents.prose import heading_of
+from tuilab.model.text import clean
+
+
+class _Cell(msgspec.Struct):
+    cell_type: str = ""
+    source: str | list[str] = ""
+
+
+class _Sheet(msgspec.Struct):
+    cells: list[_Cell] = []
+
+
+class _Notebook(msgspec.Struct):
+    """Version 4 keeps its cells at the top, version 3 in worksheets (with `input` for code: not read)."""
+
+    cells: list[_Cell] | None = None
+    worksheets: list[_Sheet] = []
+    nbformat: int = 4
+    metadata: dict[str, object] = {}
+
+
+def read_notebook(text: str) -> Document | None:
+    """None where the text is no notebook.
+
+    Line numbers count in the text that is shown: each cell after a line `# %% cell 3`.
+    """
+    try:
+        notebook = msgspec.json.decode(text.encode("utf-8", "replace"), type=_Notebook)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    cells = notebook.cells
+    if cells is None:
+        cells = [cell for sheet in notebook.worksheets for cell in sheet.cells]
+        if not cells:
+            return None
+    return _document(cells, str(notebook.metadata.get("title", "")))
+
+
+def _document(cells: list[_Cell], title: str) -> Document:
+    lines: list[str] = []
+    blocks: list[Block] = []
+    before: list[Passage] = []
+    heading = ""
+    for number, cell in enumerate(cells, start=1):
+        source = cell.source if isinstance(cell.source, str) else "".join(cell.source)
+        source = source.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd").rstrip("\n")
+        code = cell.cell_type == "code"
+        lines.append(f"# %% cell {number}" + ("" if code else f" [{clean(cell.cell_type, 20)}]"))
+        first = len(lines) + 1
+        lines += source.split("\n")
+        if not code:
+            found = [Passage(first + n, text) for n, text in enumerate(source.split("\n"))]
+            before += found
+            heading = next((h for h in map(heading_of, (p.text for p in found)) if h), heading)
+            title = title or heading
+        elif source.strip():
+            blocks.append(
+                Block(
+                    number=len(blocks) + 1,
+                    heading=clean(f"{heading} (cell {number})" if heading else f"cell {number}", 200),
+                    line=first,
+                    code=source,
+                    before=tuple(before),
+                    notebook=True,
+                )
+            )
+            before = []
+    return Document(title=clean(title, 200), lines=tuple(clean(x) for x in lines), blocks=tuple(blocks))

@@ -1,0 +1,116 @@
+"""Python's syntax tree of code that may be broken. Nothing is compiled or run."""
+
+import ast
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+MOST_NOTES = 20
+# Of a syntax error Python shows the line, which it looks for in the file of this name: one that cannot be.
+NOWHERE = "/dev/null/document"
+_CONTINUES = re.compile(r"^(?:[\s)\]}#]|$|else\b|elif\b|except\b|finally\b|case\b)")
+
+
+@dataclass
+class Parsed:
+    """Statements with the document's own line numbers; the lines that are no Python, with the reason.
+
+    nodes: how many the statements have together.
+    """
+
+    statements: list[ast.stmt] = field(default_factory=list)
+    nodes: int = 0
+    broken: list[tuple[int, str]] = field(default_factory=list)
+
+
+def parse(lines: Sequence[str], first_line: int) -> Parsed:
+    """Parse as a whole; where that fails, statement by statement, leaving out what is broken."""
+    tree = _tree("\n".join(lines))
+    if isinstance(tree, ast.Module):
+        return Parsed(tree.body, move(tree, first_line - 1))
+    out = Parsed()
+    for start, chunk in _chunks(lines):
+        part = _tree("\n".join(chunk))
+        if not isinstance(part, ast.Module):
+            offset, reason = part
+            if len(out.broken) < MOST_NOTES:
+                out.broken.append((first_line + start + min(offset, len(chunk) - 1), reason))
+            mended = _without_line(chunk, offset)
+            if mended is None:
+                continue
+            part = mended
+        out.nodes += move(part, first_line + start - 1)
+        out.statements += part.body
+    return out
+
+
+def is_python(lines: Sequence[str]) -> bool:
+    """Whether the lines parse and do something: import, assign, define, call or loop."""
+    tree = _tree("\n".join(lines))
+    return isinstance(tree, ast.Module) and any(_acts(statement) for statement in tree.body)
+
+
+def _acts(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Call)
+    if isinstance(statement, ast.AnnAssign):
+        # `Note: this` parses as an annotation.
+        return statement.value is not None
+    return not isinstance(statement, ast.Pass)
+
+
+def _tree(code: str) -> "ast.Module | tuple[int, str]":
+    """The tree, or the 0-based line that is broken and why."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(code, NOWHERE)
+    except SyntaxError as error:
+        return max(0, (error.lineno or 1) - 1), f"not Python: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return 0, f"not readable as Python: {type(error).__name__}"
+
+
+def _without_line(chunk: list[str], offset: int) -> "ast.Module | None":
+    """The chunk with the broken line blanked, if it then parses."""
+    if len(chunk) < 2 or not 0 <= offset < len(chunk):
+        return None
+    indent = chunk[offset][: len(chunk[offset]) - len(chunk[offset].lstrip())]
+    tree = _tree("\n".join([*chunk[:offset], indent + "pass", *chunk[offset + 1 :]]))
+    return tree if isinstance(tree, ast.Module) else None
+
+
+def _chunks(lines: Sequence[str]) -> "list[tuple[int, list[str]]]":
+    """Top-level statements by their first column, with the line at which each starts."""
+    out: list[tuple[int, list[str]]] = []
+    decorated = False
+    for number, line in enumerate(lines):
+        if out and (decorated or _CONTINUES.match(line)):
+            out[-1][1].append(line)
+        else:
+            out.append((number, [line]))
+        decorated = line.startswith("@")
+    return out
+
+
+def move(tree: ast.AST, by: int) -> int:
+    """Add `by` to every line number of the tree; returns how many nodes it has.
+
+    As `ast.increment_lineno`, in a fraction of its time.
+    """
+    stack: list[ast.AST] = [tree]
+    count = 0
+    while stack:
+        node = stack.pop()
+        count += 1
+        values = vars(node)
+        if "lineno" in values:
+            values["lineno"] += by
+            values["end_lineno"] = (values["end_lineno"] or 0) + by
+        for value in values.values():
+            if isinstance(value, ast.AST):
+                stack.append(value)
+            elif isinstance(value, list):
+                stack += [item for item in value if isinstance(item, ast.AST)]
+    return count

@@ -1,0 +1,97 @@
+"""What `value.name` stands for, by the kind of value."""
+
+from tuilab.documents.reading import names
+from tuilab.documents.reading.reader import Reader
+from tuilab.documents.reading.values import (
+    Api,
+    Bound,
+    Class,
+    Device,
+    Elapsed,
+    Function,
+    Graph,
+    Instance,
+    Known,
+    Listing,
+    Special,
+    Tensor,
+    Unknown,
+    Value,
+    elements,
+)
+
+
+def attribute(reader: Reader, value: Value, name: str, line: int) -> Value:
+    """Resolve one attribute. What is not known of becomes a method of the value, or Unknown."""
+    match value:
+        case Api():
+            return names.member(f"{value.name}.{name}", line)
+        case Tensor():
+            return _of_tensor(reader, value, name, line)
+        case Instance():
+            return _of_instance(reader, value, name, line)
+        case Class():
+            found = value.find(name)
+            if isinstance(found, Function) and found.kind == "class":
+                return Bound(value, name, found)
+            return found if found is not None else Bound(value, name)
+        case Device():
+            known = {"device_type": value.family, "name": f"/device:{value.family}:0"}
+            return Known(known[name]) if name in known else Unknown("a property of a device", line)
+        case Elapsed():
+            return Bound(value, name) if name == "total_seconds" else value
+        case Function() | Graph() if name == "__name__":
+            target = value.target if isinstance(value, Graph) else value
+            return Known(target.name) if isinstance(target, Function) else Unknown("a name", line)
+        case Special(kind="options"):
+            found = value.data.get(name)
+            return found if found is not None else Unknown("it comes from the command line", line)
+        case Unknown():
+            return Unknown(value.reason, value.line)
+        case _:
+            return Bound(value, name)
+
+
+def _of_tensor(reader: Reader, tensor: Tensor, name: str, line: int) -> Value:
+    if name == "shape":
+        if tensor.shape is None:
+            return Unknown("the shape of a tensor that is not known", line)
+        sides: list[Value] = [
+            Known(s) if s is not None else Unknown("a side that is not known", line) for s in tensor.shape
+        ]
+        return Listing("tuple", sides)
+    if name == "dtype":
+        return Api(f"tf.{tensor.dtype}") if tensor.dtype else Unknown("a dtype that is not known", line)
+    if name in ("device", "backing_device"):
+        reader.event("query", f"tensor.{name}", line, {"value": tensor})
+        return Unknown("the device is known when it runs", line)
+    if name == "ndim" and tensor.shape is not None:
+        return Known(len(tensor.shape))
+    if name in ("size", "nbytes") and tensor.library == "np":
+        count, item = elements(tensor.shape), names.item_bytes(tensor.dtype)
+        if count is not None and (name == "size" or item):
+            return Known(count if name == "size" else count * (item or 1))
+        return Unknown("the size of an array that is not known", line)
+    if name == "T":
+        shape = tensor.shape[::-1] if tensor.shape is not None else None
+        return Tensor(shape, tensor.dtype, tensor.library, tensor.made, tensor.inside)
+    return Bound(tensor, name)
+
+
+def _of_instance(reader: Reader, instance: Instance, name: str, line: int) -> Value:
+    if name in instance.attributes:
+        return instance.attributes[name]
+    found = instance.of.find(name)
+    if isinstance(found, Function):
+        if found.kind == "property":
+            from tuilab.documents.reading.calls import call_value
+
+            return call_value(reader, found, [instance], {}, line)
+        return found if found.kind == "static" else Bound(instance, name, found)
+    if isinstance(found, Graph):
+        return Bound(instance, name, found)
+    if found is not None:
+        return found
+    if instance.of.library_base():
+        return Bound(instance, name)
+    return Unknown(f"{name} is not set on this {instance.of.name}", line)

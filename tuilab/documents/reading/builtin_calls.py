@@ -1,0 +1,276 @@
+"""Python's own functions."""
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from tuilab.documents.reading import arithmetic
+from tuilab.documents.reading.items import iterate
+from tuilab.documents.reading.library import Arguments, handles
+from tuilab.documents.reading.reader import Reader
+from tuilab.documents.reading.scope import Scope
+from tuilab.documents.reading.values import (
+    NONE,
+    Api,
+    Bound,
+    Class,
+    Devices,
+    Elapsed,
+    Function,
+    Instance,
+    Known,
+    Listing,
+    Many,
+    Mapping,
+    Span,
+    Special,
+    Tensor,
+    Unknown,
+    Value,
+    integer,
+    truth,
+)
+
+WITH_SCOPE = ("super", "globals", "locals", "vars")
+# Functions of constants whose results are constants; none of them can take long on what is bounded.
+_PURE: dict[str, Any] = {"abs": abs, "round": round, "bool": bool, "str": str, "min": min, "max": max}
+# Those whose time may be what somebody measures.
+_TAKES_TIME = (
+    "sum",
+    "sorted",
+    "list",
+    "dict",
+    "set",
+    "map",
+    "filter",
+    "min",
+    "max",
+    "any",
+    "all",
+    "pow",
+    "open",
+)
+_WAITS = ("float", "int", "bool", "str", "sum", "max", "min", "list", "tuple", "abs")
+
+
+def with_scope(reader: Reader, node: ast.Call, scope: Scope) -> Value:
+    """`super()`, `globals()` and the like, which look at where they are called."""
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if name == "super":
+        return _super(reader, scope)
+    store = scope.module().names if name == "globals" else scope.names
+    return Mapping(dict(store), open=True)
+
+
+def _super(reader: Reader, scope: Scope) -> Value:
+    function = reader.frames[-1].function
+    parameters = function.node.args.args if function is not None else []
+    instance = scope.find(parameters[0].arg) if parameters else None
+    if not isinstance(instance, Instance):
+        return Special("super", (None, ()))
+    owner = _owner(instance.of, function, 0)
+    return Special("super", (instance, owner.bases if owner is not None else ()))
+
+
+def _owner(made: Class, function: object, depth: int) -> Class | None:
+    if any(member is function for member in made.members.values()):
+        return made
+    for base in made.bases:
+        found = _owner(base, function, depth + 1) if isinstance(base, Class) and depth < 20 else None
+        if found is not None:
+            return found
+    return None
+
+
+@handles("builtins.")
+def builtin(reader: Reader, name: str, args: Arguments) -> Value:
+    word = name.removeprefix("builtins.")
+    values = [args.values[str(n)] for n in range(len(args.values)) if str(n) in args.values]
+    if word in _WAITS:
+        _wait(reader, word, values, args.line)
+    if word in _TAKES_TIME:
+        reader.event("python", word, args.line)
+    handler = _HANDLERS.get(word)
+    if handler is not None:
+        made: Value = handler(reader, values, args)
+        return made
+    if word in _PURE and values and all(isinstance(v, Known) for v in values) and len(args.values) < 4:
+        return _pure(word, values, args.line)
+    if word in ("exec", "eval", "compile", "__import__", "input"):
+        reader.note(args.line, f"{word}() is not followed")
+        reader.event("opaque", word, args.line)
+    elif word in ("open",) and reader.in_graph():
+        reader.event("effect", "open()", args.line)
+    return Unknown(f"what {word}() gives", args.line)
+
+
+def _wait(reader: Reader, word: str, values: Sequence[Value], line: int) -> None:
+    for value in values:
+        if isinstance(value, Tensor) and value.library == "tf" and not value.inside:
+            reader.sync(f"{word}()", line, value)
+
+
+def _pure(word: str, values: Sequence[Value], line: int) -> Value:
+    try:
+        return Known(arithmetic.bounded(_PURE[word](*[v.value for v in values if isinstance(v, Known)])))
+    except (TypeError, ValueError, ArithmeticError, arithmetic.Unresolved):
+        return Unknown(f"what {word}() gives", line)
+
+
+def _print(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    for value in values:
+        if isinstance(value, Tensor) and value.library == "tf" and not value.inside:
+            reader.sync("print()", args.line, value)
+    words = " ".join(str(v.value) if isinstance(v, Known) else "{}" for v in values)
+    kind = "effect" if reader.in_graph() else "print"
+    reader.event(kind, "print()", args.line, {"text": Known(words[:400])})  # type: ignore[arg-type]
+    return NONE
+
+
+def _len(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    value = values[0] if values else NONE
+    if isinstance(value, Devices):
+        return Unknown("the number of devices is the host's", args.line)
+    if isinstance(value, Known) and isinstance(value.value, str | bytes):
+        return Known(len(value.value))
+    count = iterate(reader, value, args.line).count
+    return Known(count) if count is not None else Unknown("a length that is not known", args.line)
+
+
+def _range(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    numbers = [integer(v) for v in values]
+    match numbers:
+        case [stop]:
+            return Span(0, stop, 1)
+        case [start, stop]:
+            return Span(start, stop, 1)
+        case [start, stop, step]:
+            return Span(start, stop, step)
+        case _:
+            return Span(None, None, None)
+
+
+def _number(word: str) -> Any:
+    def convert(reader: Reader, values: list[Value], args: Arguments) -> Value:
+        value = values[0] if values else Known(0)
+        if isinstance(value, Elapsed):
+            return value
+        if isinstance(value, Known) and isinstance(value.value, int | float | str) and len(values) == 1:
+            if isinstance(value.value, str) and len(value.value) > 60:
+                return Unknown("a number that is not known", args.line)
+            try:
+                made = int(value.value) if word == "int" else float(value.value)
+                return Known(arithmetic.bounded(made))
+            except (ValueError, OverflowError, arithmetic.Unresolved):
+                pass
+        return Unknown("a number that is not known", args.line)
+
+    return convert
+
+
+def _listing(kind: Any) -> Any:
+    def make(reader: Reader, values: list[Value], args: Arguments) -> Value:
+        if not values:
+            return Listing(kind, [], born=reader.in_graph())
+        if isinstance(values[0], Devices | Many):
+            return values[0]
+        found = iterate(reader, values[0], args.line)
+        if found.dataset is not None:
+            reader.event("iterate", "tf.data.Dataset", args.line, {"dataset": found.dataset})
+        if found.items is not None:
+            return Listing(kind, list(found.items))
+        return Many(found.element, found.count)
+
+    return make
+
+
+def _dict(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    made = Mapping({}, open=args.open)
+    if values and isinstance(values[0], Mapping):
+        made.items |= values[0].items
+    elif values:
+        made.open = True
+    made.items |= {k: v for k, v in args.values.items() if not k.isdigit()}
+    return made
+
+
+def _sum(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    found = iterate(reader, values[0], args.line) if values else None
+    items = found.items if found is not None else None
+    if items is not None and all(isinstance(i, Known) for i in items) and len(values) == 1:
+        try:
+            return Known(arithmetic.bounded(sum(i.value for i in items if isinstance(i, Known))))
+        except (TypeError, arithmetic.Unresolved):
+            pass
+    if found is not None and isinstance(found.element, Elapsed):
+        return found.element
+    return Unknown("a sum that is not known", args.line)
+
+
+def _extreme(word: str) -> Any:
+    def pick(reader: Reader, values: list[Value], args: Arguments) -> Value:
+        if len(values) == 1 and isinstance(values[0], Listing) and not values[0].open:
+            values = values[0].items
+        if values and all(isinstance(v, Known) for v in values):
+            return _pure(word, values, args.line)
+        times = [v for v in values if isinstance(v, Elapsed)]
+        if len(values) == 1 and isinstance(values[0], Many) and isinstance(values[0].element, Elapsed):
+            times = [values[0].element]
+        return times[0] if times else Unknown(f"what {word}() gives", args.line)
+
+    return pick
+
+
+def _next(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    value = values[0] if values else NONE
+    found = iterate(reader, value, args.line)
+    if found.dataset is not None:
+        reader.event("iterate", "tf.data.Dataset", args.line, {"dataset": found.dataset, "once": Known(True)})
+    return found.items[0] if found.items else found.element
+
+
+def _getattr(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    from tuilab.documents.reading.attributes import attribute
+
+    name = values[1] if len(values) > 1 else NONE
+    if isinstance(name, Known) and isinstance(name.value, str) and name.value.isidentifier():
+        return attribute(reader, values[0], name.value, args.line)
+    return Unknown("an attribute whose name is not known", args.line)
+
+
+def _isinstance(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    if len(values) == 2 and isinstance(values[1], Api) and isinstance(values[0], Known):
+        kinds = {"builtins.str": str, "builtins.int": int, "builtins.float": float, "builtins.bool": bool}
+        if values[1].name in kinds:
+            return Known(isinstance(values[0].value, kinds[values[1].name]))
+    return Unknown("a condition that is not known", args.line)
+
+
+def _callable(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    known = truth(values[0]) if values and isinstance(values[0], Function | Bound) else None
+    return Known(True) if known else Unknown("a condition that is not known", args.line)
+
+
+_HANDLERS: dict[str, Any] = {
+    "print": _print,
+    "len": _len,
+    "range": _range,
+    "int": _number("int"),
+    "float": _number("float"),
+    "list": _listing("list"),
+    "tuple": _listing("tuple"),
+    "set": _listing("set"),
+    "sorted": _listing("list"),
+    "reversed": _listing("list"),
+    "dict": _dict,
+    "sum": _sum,
+    "min": _extreme("min"),
+    "max": _extreme("max"),
+    "next": _next,
+    "iter": lambda reader, values, args: Special("iterator", values[0]) if values else NONE,
+    "enumerate": lambda reader, values, args: Special("enumerate", values[:1]) if values else NONE,
+    "zip": lambda reader, values, args: Special("zip", values),
+    "getattr": _getattr,
+    "isinstance": _isinstance,
+    "callable": _callable,
+}

@@ -1,0 +1,243 @@
+"""`tf.data`: sources and the steps of a pipeline. What is mapped is read as it is traced, once."""
+
+from tuilab.documents.reading.library import Arguments, bind, handles
+from tuilab.documents.reading.names import dtype_of
+from tuilab.documents.reading.reader import Reader
+from tuilab.documents.reading.trace import Traced
+from tuilab.documents.reading.values import (
+    Bound,
+    Dataset,
+    Function,
+    Graph,
+    Listing,
+    Mapping,
+    Partial,
+    Special,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+    integer,
+)
+
+DATASET = "tf.data.Dataset"
+MOST_STEPS = 64
+_CALLABLE = (Function, Graph, Bound, Partial)
+# Methods whose function is traced into the pipeline's graph.
+_TRACES = ("map", "filter", "flat_map", "interleave", "reduce", "scan", "take_while", "group_by_window")
+
+
+@handles("tf.data.")
+def other(reader: Reader, name: str, args: Arguments) -> Value:
+    if name.endswith("Options"):
+        return Special("object", name)
+    if name.rpartition(".")[2].endswith("Dataset"):
+        return source(reader, name, args)
+    reader.event("dataset", name, args.line, args.values)
+    return Unknown(f"what {name} gives", args.line)
+
+
+@handles(
+    "tf.data.Dataset.from_tensor_slices",
+    "tf.data.Dataset.from_tensors",
+    "tf.data.Dataset.from_generator",
+    "tf.data.Dataset.range",
+    "tf.data.Dataset.list_files",
+    "tf.data.Dataset.zip",
+    "tf.data.TFRecordDataset",
+    "tf.data.TextLineDataset",
+)
+def source(reader: Reader, name: str, args: Arguments) -> Value:
+    """Where a pipeline begins."""
+    word = name.removeprefix(DATASET + ".").rpartition(".")[2]
+    event = reader.event("dataset", name, args.line, args.values)
+    return Dataset((Step(word, args.values, args.line, event.index),), _element(reader, word, args))
+
+
+def _element(reader: Reader, word: str, args: Arguments) -> Value:
+    if word == "from_tensor_slices":
+        return _rows(args.get("tensors", "0"))
+    if word == "from_tensors":
+        return _symbolic(args.get("tensors", "0"))
+    if word == "range":
+        return Tensor((), "int64", inside=True)
+    if word in ("TFRecordDataset", "TextLineDataset", "list_files"):
+        return Tensor((), "string", inside=True)
+    if word == "from_generator":
+        _read_generator(reader, args)
+    if word == "zip":
+        parts = args.get("datasets", "0")
+        listed = (
+            parts.items if isinstance(parts, Listing) else [v for k, v in args.values.items() if k.isdigit()]
+        )
+        if listed and all(isinstance(p, Dataset) for p in listed):
+            return Listing("tuple", [p.element for p in listed if isinstance(p, Dataset)])
+    return Unknown("what this pipeline yields", args.line)
+
+
+def _read_generator(reader: Reader, args: Arguments) -> None:
+    from tuilab.documents.reading.calls import call_value
+
+    target = args.get("generator", "0")
+    if isinstance(target, _CALLABLE):
+        call_value(reader, target, [], {}, args.line)
+
+
+def _rows(value: Value) -> Value:
+    """One row of each tensor."""
+    match value:
+        case Tensor():
+            return Tensor(value.shape[1:] if value.shape else None, value.dtype, inside=True)
+        case Listing(kind="tuple"):
+            return Listing("tuple", [_rows(item) for item in value.items])
+        case Mapping():
+            return Mapping({k: _rows(v) for k, v in value.items.items()}, value.open)
+        case _:
+            return Tensor(None, None, inside=True)
+
+
+def _symbolic(value: Value) -> Value:
+    match value:
+        case Tensor():
+            return Tensor(value.shape, value.dtype, inside=True)
+        case Listing():
+            return Listing(value.kind, [_symbolic(item) for item in value.items], value.open)
+        case _:
+            return Tensor(None, None, inside=True)
+
+
+def method(
+    reader: Reader, dataset: Dataset, name: str, args: list[Value], keywords: dict[str, Value], line: int
+) -> Value:
+    """A method of a pipeline: one more step, or the data out of it."""
+    known = f"{DATASET}.{name}"
+    reader.use(known, line)
+    bound = bind(reader, known, args, keywords, line)
+    if name in ("as_numpy_iterator", "__iter__"):
+        return dataset
+    if name == "make_one_shot_iterator":
+        return Special("iterator", dataset)
+    if name == "cardinality":
+        return Unknown("a number of elements", line)
+    if name == "reduce":
+        reader.event("iterate", DATASET, line, {"dataset": dataset})
+        _traced(reader, name, bound, [bound.get("initial_state"), dataset.element])
+        return Tensor(None, None, made=len(reader.trace.events) - 1)
+    event = reader.event("dataset", known, line, bound.values)
+    if len(dataset.steps) >= MOST_STEPS:
+        return Unknown("a pipeline of very many steps", line)
+    step = Step(name, bound.values, line, event.index)
+    return Dataset((*dataset.steps, step), _after(reader, dataset, name, bound))
+
+
+def _after(reader: Reader, dataset: Dataset, name: str, args: Arguments) -> Value:
+    """What the pipeline yields after a step."""
+    element = dataset.element
+    if name in ("map", "flat_map", "interleave"):
+        spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
+        result = _traced(reader, name, args, list(spread))
+        return result if name == "map" else Unknown("what this pipeline yields", args.line)
+    if name in _TRACES:
+        spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
+        _traced(reader, name, args, list(spread))
+        return element
+    if name in ("batch", "padded_batch"):
+        return _batched(element, integer(args.get("batch_size", "0")))
+    if name == "enumerate":
+        return Listing("tuple", [Tensor((), "int64", inside=True), element])
+    if name == "apply":
+        return Unknown("what this pipeline yields", args.line)
+    return element
+
+
+def _traced(reader: Reader, name: str, args: Arguments, elements: list[Value]) -> Value:
+    """Read a mapped function as TensorFlow traces it."""
+    from tuilab.documents.reading.calls import call_value
+
+    target = args.get("map_func", "predicate", "reduce_func", "scan_func", "0")
+    if not isinstance(target, _CALLABLE):
+        return Unknown("what a mapped function gives", args.line)
+    with reader.at(traced=Traced(f"Dataset.{name}", args.line), devices=(), loops=()):
+        return call_value(reader, target, elements, {}, args.line)
+
+
+def _batched(element: Value, size: int | None) -> Value:
+    match element:
+        case Tensor():
+            shape = (size, *element.shape) if element.shape is not None else None
+            return Tensor(shape, element.dtype, inside=True)
+        case Listing():
+            return Listing(element.kind, [_batched(item, size) for item in element.items], element.open)
+        case Mapping():
+            return Mapping({k: _batched(v, size) for k, v in element.items.items()}, element.open)
+        case _:
+            return element
+
+
+@handles("tf.io.TFRecordWriter", "tf.python_io.TFRecordWriter")
+def writer(reader: Reader, name: str, args: Arguments) -> Value:
+    event = reader.event("config", "tf.io.TFRecordWriter", args.line, args.values)
+    return Special("writer", event.index)
+
+
+@handles("tf.io.decode_raw", "tf.io.parse_tensor")
+def decoded(reader: Reader, name: str, args: Arguments) -> Value:
+    made = Tensor(None, dtype_of(args.get("out_type", "1")), inside=reader.in_graph() is not None)
+    reader.event("op", name, args.line, args.values, made)
+    return made
+
+
+@handles("tf.io.parse_single_example", "tf.io.parse_example")
+def parsed(reader: Reader, name: str, args: Arguments) -> Value:
+    """A record's features, by the description's keys."""
+    features = args.get("features")
+    inside = reader.in_graph() is not None
+    reader.event("op", name, args.line, args.values)
+    if not isinstance(features, Mapping):
+        return Mapping({}, open=True)
+    out: dict[object, Value] = {}
+    for key, value in features.items.items():
+        shape, dtype = value.data if isinstance(value, Special) and value.kind == "feature" else (None, None)
+        out[key] = Tensor(shape, dtype, inside=inside)
+    return Mapping(out)
+
+
+@handles("tf.io.FixedLenFeature", "tf.io.VarLenFeature")
+def feature(reader: Reader, name: str, args: Arguments) -> Value:
+    shape = args.get("shape")
+    sides = tuple(integer(s) for s in shape.items) if isinstance(shape, Listing) else None
+    return Special("feature", (sides, dtype_of(args.get("dtype"))))
+
+
+@handles(
+    "tf.image.random_brightness",
+    "tf.image.adjust_brightness",
+    "tf.image.random_flip_left_right",
+    "tf.image.random_flip_up_down",
+    "tf.image.flip_left_right",
+    "tf.image.flip_up_down",
+    "tf.image.random_contrast",
+    "tf.image.random_saturation",
+    "tf.image.random_hue",
+    "tf.image.per_image_standardization",
+)
+def augmented(reader: Reader, name: str, args: Arguments) -> Value:
+    value = args.get("image", "0")
+    like = value if isinstance(value, Tensor) else None
+    inside = like.inside if like is not None else False
+    made = Tensor(like.shape if like else None, like.dtype if like else None, inside=inside)
+    reader.event("op", name, args.line, args.values, made)
+    return made
+
+
+@handles(
+    "tf.image.resize", "tf.io.decode_jpeg", "tf.io.decode_png", "tf.image.decode_jpeg", "tf.io.decode_image"
+)
+def image(reader: Reader, name: str, args: Arguments) -> Value:
+    size = args.get("size")
+    sides = [integer(s) for s in size.items] if isinstance(size, Listing) else []
+    shape = (*sides, integer(args.get("channels")) or 3) if len(sides) == 2 else None
+    inside = reader.in_graph() is not None
+    made = Tensor(shape, "float32" if name.endswith("resize") else "uint8", inside=inside)
+    reader.event("op", name, args.line, args.values, made)
+    return made

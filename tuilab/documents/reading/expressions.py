@@ -1,0 +1,341 @@
+"""What each kind of expression stands for."""
+
+import ast
+from collections.abc import Callable
+from typing import Any, Literal
+
+from tuilab.documents.reading import arithmetic, attributes, tensors
+from tuilab.documents.reading.arithmetic import Unresolved
+from tuilab.documents.reading.calls import call
+from tuilab.documents.reading.items import iterate_comprehension, subscript
+from tuilab.documents.reading.names import BUILTINS
+from tuilab.documents.reading.reader import EXPRESSIONS, Evaluate, Reader
+from tuilab.documents.reading.scope import Scope, either
+from tuilab.documents.reading.values import (
+    NONE,
+    Api,
+    Clock,
+    Elapsed,
+    Function,
+    Known,
+    Listing,
+    Many,
+    Mapping,
+    Tensor,
+    Unknown,
+    Value,
+    truth,
+)
+
+
+def expression(*kinds: type[ast.expr]) -> Callable[[Evaluate], Evaluate]:
+    """Register the reader of some kinds of expression."""
+
+    def register(function: Evaluate) -> Evaluate:
+        for kind in kinds:
+            EXPRESSIONS[kind] = function
+        return function
+
+    return register
+
+
+@expression(ast.Constant)
+def constant(reader: Reader, node: ast.Constant, scope: Scope) -> Value:
+    try:
+        return Known(arithmetic.bounded(node.value))
+    except Unresolved:
+        return Unknown("a constant too large for a benchmark", node.lineno)
+
+
+@expression(ast.Name)
+def name(reader: Reader, node: ast.Name, scope: Scope) -> Value:
+    found = scope.find(node.id)
+    if found is not None:
+        return found
+    if node.id in BUILTINS:
+        return Api(f"builtins.{node.id}")
+    return Unknown(f"{node.id} is not defined in the document", node.lineno)
+
+
+@expression(ast.Attribute)
+def attribute(reader: Reader, node: ast.Attribute, scope: Scope) -> Value:
+    """A chain `a.b.c` is resolved as one, so that it counts as one use of a library's name."""
+    chain: list[ast.Attribute] = [node]
+    inner: ast.expr = node.value
+    while isinstance(inner, ast.Attribute):
+        chain.append(inner)
+        inner = inner.value
+    value = reader.evaluate(inner, scope)
+    written: Api | None = None
+    for link in reversed(chain):
+        value = attributes.attribute(reader, value, link.attr, link.lineno)
+        written = value if isinstance(value, Api) else written
+    if written is not None:
+        reader.use(written.name, node.lineno)
+    return value
+
+
+@expression(ast.Call)
+def calls(reader: Reader, node: ast.Call, scope: Scope) -> Value:
+    return call(reader, node, scope)
+
+
+@expression(ast.BinOp)
+def binary(reader: Reader, node: ast.BinOp, scope: Scope) -> Value:
+    left, right = reader.evaluate(node.left, scope), reader.evaluate(node.right, scope)
+    return operate(reader, node.op, left, right, node.lineno)
+
+
+def operate(reader: Reader, op: ast.operator, left: Value, right: Value, line: int) -> Value:
+    """The value of `left op right`; an op of TensorFlow or NumPy where a tensor takes part."""
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        return tensors.operator(reader, op, left, right, line)
+    if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Clock):
+        return reader.region(right.event, left.event)
+    if isinstance(left, Elapsed):
+        if isinstance(op, ast.Div | ast.FloorDiv):
+            reader.trace.regions[left.region].divided = True
+        return left
+    if isinstance(right, Elapsed):
+        return right
+    if reader.place.loops:
+        reader.event("python", type(op).__name__, line)
+    if isinstance(left, Known) and isinstance(right, Known):
+        try:
+            return Known(arithmetic.binary(op, left.value, right.value))
+        except Unresolved:
+            return Unknown("an operation whose result is not followed", line)
+    if isinstance(left, Listing) and isinstance(right, Listing) and isinstance(op, ast.Add):
+        return _appended(left, right)
+    if isinstance(op, ast.Mult):
+        for one, other in ((left, right), (right, left)):
+            count = other.value if isinstance(other, Known) else None
+            if isinstance(one, Listing) and isinstance(count, int):
+                return _repeated(one, count)
+    for value in (left, right):
+        if isinstance(value, Unknown):
+            return Unknown(value.reason, value.line)
+    return Unknown("an operation whose result is not followed", line)
+
+
+def _appended(left: Listing, right: Listing) -> Listing:
+    items = left.items + right.items
+    cut = len(items) > arithmetic.LONGEST_LIST
+    return Listing(left.kind, items[: arithmetic.LONGEST_LIST], left.open or right.open or cut)
+
+
+def _repeated(listing: Listing, count: int) -> Value:
+    if len(listing.items) == 1 and count > 16:
+        return Many(listing.items[0], count)
+    if 0 <= count * len(listing.items) <= arithmetic.LONGEST_LIST:
+        return Listing(listing.kind, listing.items * count, listing.open)
+    return Listing(listing.kind, list(listing.items), open=True)
+
+
+@expression(ast.UnaryOp)
+def unary(reader: Reader, node: ast.UnaryOp, scope: Scope) -> Value:
+    value = reader.evaluate(node.operand, scope)
+    if isinstance(value, Tensor):
+        return tensors.elementwise(reader, "tf.negative", [value], node.lineno)
+    if isinstance(value, Known):
+        try:
+            return Known(arithmetic.unary(node.op, value.value))
+        except Unresolved:
+            return Unknown("an operation whose result is not followed", node.lineno)
+    known = truth(value)
+    if isinstance(node.op, ast.Not) and known is not None:
+        return Known(not known)
+    return value if isinstance(value, Unknown) else Unknown("a condition that is not known", node.lineno)
+
+
+@expression(ast.BoolOp)
+def boolean(reader: Reader, node: ast.BoolOp, scope: Scope) -> Value:
+    """`a or b`, `a and b`: the operand that decides, or what any of them may be."""
+    stops_at = isinstance(node.op, ast.Or)
+    joined: Value | None = None
+    value: Value = NONE
+    for operand in node.values:
+        value = reader.evaluate(operand, scope)
+        known = truth(value)
+        if known is stops_at:
+            break
+        if known is None:
+            joined = either(joined, value, node.lineno)
+    return either(joined, value, node.lineno) or value
+
+
+@expression(ast.Compare)
+def compare(reader: Reader, node: ast.Compare, scope: Scope) -> Value:
+    left = reader.evaluate(node.left, scope)
+    result: Value = Known(True)
+    for op, comparator in zip(node.ops, node.comparators, strict=True):
+        right = reader.evaluate(comparator, scope)
+        result = _compared(reader, op, left, right, node.lineno)
+        if truth(result) is not True:
+            return result
+        left = right
+    return result
+
+
+def _compared(reader: Reader, op: ast.cmpop, left: Value, right: Value, line: int) -> Value:
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        return tensors.elementwise(reader, "tf.compare", [left, right], line, dtype="bool")
+    if isinstance(op, ast.Is | ast.IsNot) and (left is NONE or right is NONE or NONE in (left, right)):
+        other = right if left == NONE else left
+        if isinstance(other, Unknown):
+            return Unknown(other.reason, other.line)
+        return Known((other == NONE) is isinstance(op, ast.Is))
+    if isinstance(op, ast.In | ast.NotIn) and isinstance(left, Known) and _all_known(right):
+        assert isinstance(right, Listing)
+        return Known((left in right.items) is isinstance(op, ast.In))
+    if isinstance(left, Known) and isinstance(right, Known):
+        try:
+            return Known(arithmetic.compare(op, left.value, right.value))
+        except Unresolved:
+            pass
+    return Unknown("a condition that is not known", line)
+
+
+def _all_known(value: Value) -> bool:
+    return isinstance(value, Listing) and not value.open and all(isinstance(i, Known) for i in value.items)
+
+
+@expression(ast.IfExp)
+def conditional(reader: Reader, node: ast.IfExp, scope: Scope) -> Value:
+    known = truth(reader.evaluate(node.test, scope))
+    if known is not None:
+        return reader.evaluate(node.body if known else node.orelse, scope)
+    one, other = reader.evaluate(node.body, scope), reader.evaluate(node.orelse, scope)
+    return either(one, other, node.lineno) or one
+
+
+_KINDS: dict[type[ast.expr], Literal["list", "tuple", "set"]] = {
+    ast.Tuple: "tuple",
+    ast.List: "list",
+    ast.Set: "set",
+}
+
+
+@expression(ast.Tuple, ast.List, ast.Set)
+def listing(reader: Reader, node: "ast.Tuple | ast.List | ast.Set", scope: Scope) -> Value:
+    out = Listing(_KINDS[type(node)], [], born=reader.in_graph())
+    for item in node.elts:
+        if len(out.items) >= arithmetic.LONGEST_LIST:
+            out.open = True
+            break
+        value = reader.evaluate(item.value if isinstance(item, ast.Starred) else item, scope)
+        if not isinstance(item, ast.Starred):
+            out.items.append(value)
+        elif isinstance(value, Listing) and len(value.items) + len(out.items) <= arithmetic.LONGEST_LIST:
+            out.items += value.items
+            out.open = out.open or value.open
+        else:
+            out.open = True
+    return out
+
+
+@expression(ast.Dict)
+def mapping(reader: Reader, node: ast.Dict, scope: Scope) -> Value:
+    out = Mapping({})
+    for key, item in zip(node.keys, node.values, strict=True):
+        value = reader.evaluate(item, scope)
+        if key is None:
+            if isinstance(value, Mapping):
+                out.items |= value.items
+                out.open = out.open or value.open
+            else:
+                out.open = True
+            continue
+        known = reader.evaluate(key, scope)
+        if isinstance(known, Known) and len(out.items) < arithmetic.LONGEST_LIST:
+            out.items[known.value] = value
+        else:
+            out.open = True
+    return out
+
+
+@expression(ast.JoinedStr)
+def formatted(reader: Reader, node: ast.JoinedStr, scope: Scope) -> Value:
+    """An f-string; format specifications are read for what they use, and not applied."""
+    words: list[str] = []
+    known = True
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            value = reader.evaluate(part.value, scope)
+            if isinstance(value, Tensor) and not value.inside:
+                reader.sync("formatting", node.lineno, value)
+            known = known and isinstance(value, Known)
+            words.append(str(value.value)[:200] if isinstance(value, Known) else "{}")
+        elif isinstance(part, ast.Constant):
+            words.append(str(part.value))
+    text = "".join(words)
+    if known and len(text) <= arithmetic.LONGEST_TEXT:
+        return Known(text)
+    return Unknown("a text that is not known as a whole", node.lineno)
+
+
+@expression(ast.Subscript)
+def subscripts(reader: Reader, node: ast.Subscript, scope: Scope) -> Value:
+    return subscript(reader, node, scope)
+
+
+@expression(ast.Slice)
+def slices(reader: Reader, node: ast.Slice, scope: Scope) -> Value:
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            reader.evaluate(part, scope)
+    return Unknown("a slice", node.lineno)
+
+
+@expression(ast.Starred)
+def starred(reader: Reader, node: ast.Starred, scope: Scope) -> Value:
+    return reader.evaluate(node.value, scope)
+
+
+@expression(ast.NamedExpr)
+def named(reader: Reader, node: ast.NamedExpr, scope: Scope) -> Value:
+    value = reader.evaluate(node.value, scope)
+    reader.journal.write(scope.names, node.target.id, value)
+    return value
+
+
+@expression(ast.Lambda)
+def function(reader: Reader, node: ast.Lambda, scope: Scope) -> Value:
+    made = Function(node, scope, "lambda", reader.place.block)
+    bind_defaults(reader, made, scope)
+    return made
+
+
+def bind_defaults(reader: Reader, function: Function, scope: Scope) -> None:
+    """Evaluate a function's default values where it is defined."""
+    arguments: Any = function.node.args
+    plain = arguments.posonlyargs + arguments.args
+    for parameter, default in zip(
+        plain[len(plain) - len(arguments.defaults) :], arguments.defaults, strict=True
+    ):
+        function.defaults[parameter.arg] = reader.evaluate(default, scope)
+    for parameter, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if default is not None:
+            function.defaults[parameter.arg] = reader.evaluate(default, scope)
+
+
+@expression(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
+    return iterate_comprehension(reader, node, scope)
+
+
+@expression(ast.Yield, ast.YieldFrom)
+def yields(reader: Reader, node: "ast.Yield | ast.YieldFrom", scope: Scope) -> Value:
+    value = reader.evaluate(node.value, scope) if node.value is not None else NONE
+    hook = reader.frames[-1].hook
+    if hook is not None and isinstance(node, ast.Yield):
+        hook(value)
+    else:
+        reader.event("opaque", "whoever takes what a generator yields", node.lineno)
+        reader.frames[-1].returned.append(value)
+    return Unknown("what a generator is sent", node.lineno)
+
+
+@expression(ast.Await)
+def awaited(reader: Reader, node: ast.Await, scope: Scope) -> Value:
+    return reader.evaluate(node.value, scope)

@@ -1,0 +1,356 @@
+"""Going through values and picking items out of them."""
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from tuilab.documents.reading.reader import Reader
+from tuilab.documents.reading.scope import Scope
+from tuilab.documents.reading.tensors import sliced
+from tuilab.documents.reading.trace import Loop, Misfit
+from tuilab.documents.reading.values import (
+    NONE,
+    Api,
+    Bound,
+    Class,
+    Dataset,
+    Device,
+    Devices,
+    Instance,
+    Known,
+    Listing,
+    Many,
+    Mapping,
+    Span,
+    Special,
+    Tensor,
+    Unknown,
+    Value,
+    integer,
+)
+
+MOST_UNROLLED = 8
+MOST_UNROLLED_TOGETHER = 64
+
+
+@dataclass
+class Iteration:
+    """What a loop goes through. items: all of them, where they are known. element: what stands for each."""
+
+    element: Value
+    count: int | None = None
+    items: list[Value] | None = None
+    dataset: Dataset | None = None
+
+
+def iterate(reader: Reader, value: Value, line: int) -> Iteration:
+    """What going through the value gives."""
+    varies = Unknown("it changes from one iteration to the next", line)
+    match value:
+        case Listing() if not value.open:
+            element = value.items[0] if len(value.items) == 1 else _common(value.items, varies)
+            return Iteration(element, len(value.items), list(value.items))
+        case Listing():
+            return Iteration(_common(value.items, varies))
+        case Mapping():
+            keys: list[Value] = [Known(key) for key in value.items]
+            return Iteration(varies, None if value.open else len(keys), None if value.open else keys)
+        case Many():
+            return Iteration(value.element, value.count)
+        case Span():
+            numbers: list[Value] | None = None
+            if value.count is not None and value.count <= MOST_UNROLLED:
+                assert value.start is not None and value.stop is not None and value.step
+                numbers = [Known(n) for n in range(value.start, value.stop, value.step)]
+            return Iteration(varies, value.count, numbers)
+        case Tensor():
+            rest = value.shape[1:] if value.shape else None
+            element = Tensor(rest, value.dtype, value.library, value.made, value.inside)
+            return Iteration(element, value.shape[0] if value.shape else None)
+        case Devices():
+            return Iteration(Device(value.family))
+        case Dataset():
+            return Iteration(value.element, batches(value), dataset=value)
+        case Special(kind="enumerate" | "zip" | "iterator"):
+            return _combined(reader, value, line)
+        case Known(value=str(text)):
+            return Iteration(varies, len(text), [Known(c) for c in text[: MOST_UNROLLED + 1]])
+        case Unknown():
+            return Iteration(Unknown(value.reason, value.line))
+        case _:
+            return Iteration(varies)
+
+
+def _common(items: list[Value], varies: Value) -> Value:
+    """One value for all items: the first where they are alike in shape and dtype."""
+    first = items[0] if items else varies
+    if all(item == first for item in items):
+        return first
+    if isinstance(first, Tensor):
+        alike = all(isinstance(i, Tensor) and (i.shape, i.dtype) == (first.shape, first.dtype) for i in items)
+        return first if alike else varies
+    return varies
+
+
+def _combined(reader: Reader, value: Special, line: int) -> Iteration:
+    if value.kind == "iterator":
+        return iterate(reader, value.data, line)
+    parts = [iterate(reader, v, line) for v in value.data]
+    counts = [p.count for p in parts if p.count is not None]
+    count = min(counts) if counts and len(counts) == len(parts) else None
+    if value.kind == "enumerate":
+        number: Value = Unknown("it counts the iterations", line)
+        inner = parts[0]
+        items: list[Value] | None = None
+        if inner.items is not None:
+            items = [Listing("tuple", [Known(n), item]) for n, item in enumerate(inner.items)]
+        return Iteration(Listing("tuple", [number, inner.element]), inner.count, items, inner.dataset)
+    together: list[Value] | None = None
+    if all(p.items is not None for p in parts):
+        together = [Listing("tuple", list(row)) for row in zip(*[p.items or [] for p in parts], strict=False)]
+    dataset = next((p.dataset for p in parts if p.dataset), None)
+    return Iteration(Listing("tuple", [p.element for p in parts]), count, together, dataset)
+
+
+def batches(dataset: Dataset) -> int | None:
+    """How many elements the pipeline yields, where its source's length is known."""
+    count: int | None = None
+    for step in dataset.steps:
+        number = integer(step.arguments.get("count"))
+        match step.name:
+            case "from_tensor_slices":
+                count = first_side(step.arguments.get("tensors"))
+            case "range":
+                numbers = [integer(v) for k, v in step.arguments.items() if k.isdigit()]
+                count = numbers[0] if len(numbers) == 1 else None
+            case "from_tensors":
+                count = 1
+            case "batch":
+                size = integer(step.arguments.get("batch_size"))
+                if count is not None and size and size > 0:
+                    dropped = step.arguments.get("drop_remainder") == Known(True)
+                    count = count // size if dropped else -(-count // size)
+                else:
+                    count = None
+            case "repeat":
+                count = count * number if count is not None and number is not None and number > 0 else None
+            case "take":
+                taken = number if number is not None and number >= 0 else None
+                count = taken if count is None else min(count, taken) if taken is not None else count
+            case "skip":
+                count = max(0, count - number) if count is not None and number is not None else None
+            case "map" | "prefetch" | "cache" | "shuffle" | "with_options" | "enumerate":
+                pass
+            case _:
+                count = None
+    return count
+
+
+def first_side(value: Value | None) -> int | None:
+    """The length of the first side of a tensor, or of the first of several."""
+    if isinstance(value, Listing) and value.items and isinstance(value.items[0], Tensor | Listing):
+        return first_side(value.items[0])
+    if isinstance(value, Mapping) and value.items:
+        return first_side(next(iter(value.items.values())))
+    if isinstance(value, Tensor) and value.shape:
+        return value.shape[0]
+    if isinstance(value, Listing) and not value.open:
+        return len(value.items)
+    return None
+
+
+def subscript(reader: Reader, node: ast.Subscript, scope: Scope) -> Value:
+    """What `value[index]` stands for."""
+    value = reader.evaluate(node.value, scope)
+    if isinstance(node.slice, ast.Slice):
+        return _slice(reader, value, node.slice, scope, node.lineno)
+    index = _index(reader, node.slice, scope)
+    match value:
+        case Listing():
+            at = integer(index)
+            if at is not None and -len(value.items) <= at < len(value.items) and not (value.open and at < 0):
+                return value.items[at]
+            return Unknown("an item that is not known", node.lineno)
+        case Mapping():
+            if isinstance(index, Known) and index.value in value.items:
+                return value.items[index.value]
+            return Unknown("an item that is not known", node.lineno)
+        case Many() | Span() | Special(kind="enumerate" | "zip"):
+            return iterate(reader, value, node.lineno).element
+        case Tensor():
+            return _of_tensor(reader, value, index, node.lineno)
+        case Devices():
+            return Device(value.family)
+        case Special(kind="info"):
+            return _of_info(reader, value, index, node.lineno)
+        case Api() | Bound():
+            return value
+        case Unknown():
+            return Unknown(value.reason, value.line)
+        case _:
+            return Unknown("an item that is not known", node.lineno)
+
+
+def _index(reader: Reader, node: ast.expr, scope: Scope) -> Value:
+    if isinstance(node, ast.Tuple):
+        return Listing("tuple", [_index(reader, part, scope) for part in node.elts[:32]])
+    if isinstance(node, ast.Slice):
+        return Special("slice", node.lower is node.upper is node.step is None)
+    return reader.evaluate(node, scope)
+
+
+def _slice(reader: Reader, value: Value, node: ast.Slice, scope: Scope, line: int) -> Value:
+    parts = [NONE if p is None else reader.evaluate(p, scope) for p in (node.lower, node.upper, node.step)]
+    numbers = [None if p == NONE else integer(p) for p in parts]
+    known = all(p == NONE or n is not None for p, n in zip(parts, numbers, strict=True))
+    if isinstance(value, Listing) and known and not value.open and numbers[2] != 0:
+        return Listing(value.kind, value.items[slice(*numbers)])
+    if isinstance(value, Known) and isinstance(value.value, str) and known and numbers[2] != 0:
+        return Known(value.value[slice(*numbers)])
+    if isinstance(value, Tensor):
+        shape = value.shape
+        if shape:
+            side = shape[0]
+            first = (
+                len(range(side)[slice(*numbers)]) if known and side is not None and numbers[2] != 0 else None
+            )
+            shape = (first, *shape[1:])
+        result = Tensor(shape, value.dtype, value.library, -1, value.inside)
+        kind = "op" if value.library == "tf" else "host-op"
+        reader.event(kind, "tf.strided_slice", line, {"x": value}, result)  # type: ignore[arg-type]
+        return result
+    return value if isinstance(value, Many | Devices) else Unknown("a slice of what is not known", line)
+
+
+def _of_tensor(reader: Reader, tensor: Tensor, index: Value, line: int) -> Value:
+    result = Tensor(sliced(tensor, index), tensor.dtype, tensor.library, -1, tensor.inside)
+    kind = "op" if tensor.library == "tf" else "host-op"
+    reader.event(kind, "tf.strided_slice", line, {"x": tensor}, result)  # type: ignore[arg-type]
+    return result
+
+
+def _of_info(reader: Reader, info: Special, index: Value, line: int) -> Value:
+    """A key of a result whose keys are known: `get_memory_info` gives `current` and `peak`."""
+    name, keys = info.data
+    if isinstance(index, Known) and index.value not in keys:
+        reader.trace.misfits.append(
+            Misfit(
+                "key",
+                name,
+                line,
+                reader.place.block,
+                f"the result of {name} has no key {index.value!r}",
+                "Its keys are " + " and ".join(repr(k) for k in keys) + ".",
+            )
+        )
+    return Unknown("a figure that is known when it runs", line)
+
+
+def bind_target(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
+    """Bind the target of an assignment, a loop, a `with` or a comprehension."""
+    match target:
+        case ast.Name():
+            store = scope.elsewhere.get(target.id, scope).names
+            reader.journal.write(store, target.id, value)
+        case ast.Tuple() | ast.List():
+            _unpack(reader, target.elts, value, scope, target.lineno)
+        case ast.Starred():
+            bind_target(reader, target.value, value, scope)
+        case ast.Attribute():
+            owner = reader.evaluate(target.value, scope)
+            if isinstance(owner, Instance):
+                reader.journal.write(owner.attributes, target.attr, value)
+            elif isinstance(owner, Class):
+                reader.journal.write(owner.members, target.attr, value)
+        case ast.Subscript():
+            _store_item(reader, target, value, scope)
+        case _:
+            pass
+
+
+def _store_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope) -> None:
+    owner = reader.evaluate(target.value, scope)
+    index = _index(reader, target.slice, scope)
+    if isinstance(owner, Mapping) and isinstance(index, Known) and len(owner.items) < 1_000:
+        reader.journal.write(owner.items, index.value, value)
+    elif isinstance(owner, Listing):
+        at = integer(index)
+        if at is not None and -len(owner.items) <= at < len(owner.items):
+            owner.items[at] = value
+    elif isinstance(owner, Mapping):
+        owner.open = True
+
+
+def _unpack(reader: Reader, targets: list[ast.expr], value: Value, scope: Scope, line: int) -> None:
+    found = iterate(reader, value, line)
+    items = found.items
+    stars = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
+    if items is not None and stars and len(items) >= len(targets) - 1:
+        at, rest = stars[0], len(items) - len(targets) + 1
+        items = [*items[:at], Listing("list", items[at : at + rest]), *items[at + rest :]]
+    if items is None or len(items) != len(targets):
+        items = [found.element] * len(targets)
+    for target, item in zip(targets, items, strict=True):
+        bind_target(reader, target, item, scope)
+
+
+def iterate_comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
+    """A list of what the comprehension makes; each of a few known items is read by itself."""
+    inner = Scope({}, scope)
+    generator = node.generators[0]
+    reader.event("python", "a comprehension", node.lineno)
+    found = iterate(reader, reader.evaluate(generator.iter, scope), node.lineno)
+    made: list[Value] = []
+
+    def read(item: Value) -> None:
+        bind_target(reader, generator.target, item, inner)
+        for condition in generator.ifs:
+            reader.evaluate(condition, inner)
+        for further in node.generators[1:]:
+            more = iterate(reader, reader.evaluate(further.iter, inner), node.lineno)
+            bind_target(reader, further.target, more.element, inner)
+        if isinstance(node, ast.DictComp):
+            made.append(
+                Listing("tuple", [reader.evaluate(node.key, inner), reader.evaluate(node.value, inner)])
+            )
+        else:
+            made.append(reader.evaluate(node.elt, inner))
+
+    items = found.items
+    simple = len(node.generators) == 1 and not generator.ifs
+    if (
+        items is not None
+        and simple
+        and len(items) <= MOST_UNROLLED
+        and reader.unrolled < MOST_UNROLLED_TOGETHER
+    ):
+        for item in items:
+            read(item)
+        return _gathered(node, made)
+    loop = Loop(
+        node.lineno, node.end_lineno or node.lineno, found.count if simple else None, over=found.dataset
+    )
+    loop.first = len(reader.trace.events)
+    reader.trace.loops.append(loop)
+    if found.dataset is not None:
+        reader.event("iterate", "tf.data.Dataset", node.lineno, {"dataset": found.dataset})
+    with reader.at(loops=(*reader.place.loops, loop)):
+        read(found.element)
+    loop.last = len(reader.trace.events) - 1
+    if isinstance(node, ast.DictComp):
+        return Mapping({}, open=True)
+    return Many(made[0], loop.count)
+
+
+def _gathered(node: Any, made: list[Value]) -> Value:
+    if not isinstance(node, ast.DictComp):
+        return Listing("set" if isinstance(node, ast.SetComp) else "list", made)
+    out = Mapping({})
+    for pair in made:
+        assert isinstance(pair, Listing)
+        key, value = pair.items
+        if isinstance(key, Known):
+            out.items[key.value] = value
+        else:
+            out.open = True
+    return out

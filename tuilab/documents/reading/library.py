@@ -1,0 +1,161 @@
+"""Calls of imported libraries: arguments by their real signatures, then each library's own reading."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tuilab.documents.reading.reader import Reader
+from tuilab.documents.reading.trace import Misfit
+from tuilab.documents.reading.values import NONE, Unknown, Value
+from tuilab.model.api import Signature
+
+OPEN = "**"
+
+# Functions of NumPy and the standard library of which arguments are read by name.
+SIGNATURES = {
+    "np.array": "object dtype",
+    "np.asarray": "a dtype",
+    "np.ascontiguousarray": "a dtype",
+    "np.zeros": "shape dtype",
+    "np.ones": "shape dtype",
+    "np.empty": "shape dtype",
+    "np.full": "shape fill_value dtype",
+    "np.arange": "start stop step dtype",
+    "np.linspace": "start stop num endpoint retstep dtype",
+    "np.eye": "N M k dtype",
+    "np.random.normal": "loc scale size",
+    "np.random.uniform": "low high size",
+    "np.random.randint": "low high size dtype",
+    "np.random.random": "size",
+    "np.random.random_sample": "size",
+    "np.random.standard_normal": "size dtype",
+    "np.random.default_rng": "seed",
+    "timeit.timeit": "stmt setup timer number globals",
+    "timeit.repeat": "stmt setup timer repeat number globals",
+    "timeit.Timer": "stmt setup timer globals",
+    "time.sleep": "secs",
+    "zlib.compress": "data level wbits",
+    "zlib.decompress": "data wbits",
+    "gzip.compress": "data compresslevel",
+    "gzip.decompress": "data",
+    "scipy.signal.lfilter": "b a x axis zi",
+    "rng.normal": "loc scale size",
+    "rng.uniform": "low high size",
+    "rng.integers": "low high size dtype",
+    "rng.random": "size dtype",
+    "rng.standard_normal": "size dtype",
+}
+
+
+@dataclass
+class Arguments:
+    """A call's arguments by parameter name; positional ones without a name by their number.
+
+    open: further arguments were spread from something unknown, so that an absent one may be given.
+    """
+
+    line: int
+    values: dict[str, Value] = field(default_factory=dict)
+    open: bool = False
+
+    def get(self, *names: str, default: Value = NONE) -> Value:
+        """The value under the first of the names that was given."""
+        for name in names:
+            if name in self.values:
+                return self.values[name]
+        return Unknown("it is spread from arguments that are not known", self.line) if self.open else default
+
+    def given(self, name: str) -> bool:
+        """Whether the parameter was given for certain."""
+        return name in self.values
+
+
+Handler = Callable[[Reader, str, Arguments], Value]
+HANDLERS: dict[str, Handler] = {}
+# By the start of the name, the longest that fits.
+PREFIXES: dict[str, Handler] = {}
+
+
+def handles(*names: str) -> Callable[[Handler], Handler]:
+    """Register the reader of some functions; a name ending in `.` stands for all below it."""
+
+    def register(function: Handler) -> Handler:
+        for name in names:
+            (PREFIXES if name.endswith(".") else HANDLERS)[name] = function
+        return function
+
+    return register
+
+
+def call(reader: Reader, name: str, args: list[Value], keywords: dict[str, Value], line: int) -> Value:
+    """Read the call of a library's function or class by its canonical name."""
+    bound = bind(reader, name, args, keywords, line)
+    handler = HANDLERS.get(name) or HANDLERS.get(short(name))
+    if handler is not None:
+        return handler(reader, name if name in HANDLERS else short(name), bound)
+    root = name
+    while root:
+        root = root.rpartition(".")[0]
+        if root + "." in PREFIXES:
+            return PREFIXES[root + "."](reader, name, bound)
+    reader.event("opaque", name, line, bound.values)
+    return Unknown(f"what {name} gives", line)
+
+
+def short(name: str) -> str:
+    """The usual name of what TensorFlow also keeps elsewhere: `tf.math.add` → `tf.add`."""
+    for prefix in (
+        "tf.compat.v1.",
+        "tf.math.",
+        "tf.linalg.",
+        "tf.dtypes.",
+        "tf.experimental.numpy.",
+        "tf.spectral.",
+    ):
+        if name.startswith(prefix):
+            rest = name.removeprefix(prefix)
+            root = "np." if prefix == "tf.experimental.numpy." else "tf."
+            return ("tf.signal." if prefix == "tf.spectral." else root) + rest
+    return name
+
+
+def bind(reader: Reader, name: str, args: list[Value], keywords: dict[str, Value], line: int) -> Arguments:
+    """Arguments under their parameters' names, by the signature of the TensorFlow that the table is of."""
+    out = Arguments(line, {k: v for k, v in keywords.items() if k != OPEN}, OPEN in keywords)
+    signature = reader.api.signatures.get(name)
+    if signature is not None:
+        _check(reader, name, signature, args, out, line)
+        names: tuple[str, ...] = signature.parameters[: signature.positional]
+    else:
+        names = tuple(SIGNATURES.get(name, "").split())
+    for number, value in enumerate(args):
+        out.values.setdefault(names[number] if number < len(names) else str(number), value)
+    return out
+
+
+def _check(
+    reader: Reader, name: str, signature: Signature, args: list[Value], given: Arguments, line: int
+) -> None:
+    """Record arguments that the signature does not take."""
+    block = reader.place.block
+    # A class listed without parameters has a constructor that could not be read.
+    if not signature.parameters and not signature.rest:
+        return
+    unknown = [k for k in given.values if k not in signature.parameters]
+    if unknown and not signature.any_keyword:
+        takes = ", ".join(signature.parameters[:12])
+        reader.trace.misfits.append(
+            Misfit(
+                "argument", name, line, block, f"{name} takes no argument {unknown[0]}", f"It takes {takes}."
+            )
+        )
+    if len(args) > signature.positional and not signature.rest:
+        reader.trace.misfits.append(
+            Misfit(
+                "argument",
+                name,
+                line,
+                block,
+                f"{name} is given {len(args)} arguments by position and takes {signature.positional}",
+                "Give the others by name: " + ", ".join(signature.parameters[:12]) + ".",
+            )
+        )

@@ -1,0 +1,155 @@
+"""Names of libraries, dtypes, devices and clocks as the rest of the reading knows them."""
+
+import builtins
+import math
+import re
+
+from tuilab.documents.reading.values import NONE, Api, Known, Unknown, Value
+
+BUILTINS = frozenset(n for n in dir(builtins) if not n.startswith("_")) | {"__import__"}
+
+# Clocks: canonical name → what is wrong with it for timing a device's work, "" for nothing.
+_WALL = "it follows the wall clock, which may be set or slewed meanwhile, and is coarse on some systems"
+_CPU_TIME = "it counts this process's CPU time and stands still while the host waits for a device"
+CLOCKS = {
+    "time.time": _WALL,
+    "time.time_ns": _WALL,
+    "datetime.datetime.now": _WALL,
+    "datetime.datetime.utcnow": _WALL,
+    "datetime.datetime.today": _WALL,
+    "tf.timestamp": _WALL,
+    "time.process_time": _CPU_TIME,
+    "time.process_time_ns": _CPU_TIME,
+    "time.thread_time": "it counts one thread's CPU time; TensorFlow computes on others",
+    "time.clock": "it was removed in Python 3.8",
+    "time.perf_counter": "",
+    "time.perf_counter_ns": "",
+    "time.monotonic": "",
+    "time.monotonic_ns": "",
+    "timeit.default_timer": "",
+}
+
+_DTYPES = [
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "int4",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint4",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+    "complex64",
+    "complex128",
+    "string",
+]
+_ALIASES = {
+    "half": "float16",
+    "double": "float64",
+    "single": "float32",
+    "float": "float64",
+    "int": "int64",
+    "complex": "complex128",
+    "bool_": "bool",
+    "float_": "float64",
+    "int_": "int64",
+    "str": "string",
+}
+ITEM_BYTES = {
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+    "float16": 2,
+    "bfloat16": 2,
+    "int16": 2,
+    "uint16": 2,
+    "float32": 4,
+    "int32": 4,
+    "uint32": 4,
+    "float64": 8,
+    "int64": 8,
+    "uint64": 8,
+    "complex64": 8,
+    "complex128": 16,
+}
+_CONSTANTS: dict[str, Value] = {
+    "np.newaxis": NONE,
+    "tf.newaxis": NONE,
+    "np.pi": Known(math.pi),
+    "math.pi": Known(math.pi),
+    "np.e": Known(math.e),
+    "math.e": Known(math.e),
+    "math.tau": Known(math.tau),
+    "math.inf": Unknown("infinity", 0),
+    "np.inf": Unknown("infinity", 0),
+    "np.nan": Unknown("not a number", 0),
+}
+_OUTSIDE = {
+    "sys.argv": "it comes from the command line",
+    "os.environ": "it comes from the environment",
+    "tf.__version__": "the version is that of the reader's TensorFlow",
+    "np.__version__": "the version is that of the reader's NumPy",
+}
+_DEVICE = re.compile(r"(?:^|[/:])(?:device:|physical_device:)?(CPU|GPU|TPU):?(\d+|\*)?$", re.IGNORECASE)
+
+
+def canonical(module: str) -> str:
+    """The dotted name under which a module is known here: `tensorflow.keras` → `tf.keras`."""
+    root, _, rest = module.partition(".")
+    if root == "tensorflow" and not rest.startswith(("python", "core", "compiler", "lite.python")):
+        name = f"tf.{rest}" if rest else "tf"
+    elif root == "keras" and not rest.startswith(("src", "api")):
+        name = f"tf.keras.{rest}" if rest else "tf.keras"
+    elif root == "numpy":
+        name = f"np.{rest}" if rest else "np"
+    else:
+        name = module
+    if name == "tf.compat.v2" or name.startswith("tf.compat.v2."):
+        name = "tf" + name.removeprefix("tf.compat.v2")
+    return name
+
+
+def member(name: str, line: int) -> Value:
+    """What a dotted name of a library stands for."""
+    if name in _CONSTANTS:
+        return _CONSTANTS[name]
+    if name in _OUTSIDE:
+        return Unknown(_OUTSIDE[name], line)
+    return Api(name)
+
+
+def dtype_of(value: Value | None) -> str | None:
+    """The dtype that an argument names: `tf.float32`, `"float32"`, `np.double`, `float`."""
+    word = ""
+    if isinstance(value, Api):
+        root, _, word = value.name.rpartition(".")
+        if root not in ("tf", "np", "tf.dtypes", "builtins", "tf.experimental.numpy"):
+            return None
+    elif isinstance(value, Known) and isinstance(value.value, str):
+        word = value.value
+    word = _ALIASES.get(word, word)
+    return word if word in _DTYPES else None
+
+
+def item_bytes(dtype: str | None) -> int | None:
+    """Bytes of one element; None where that is not known."""
+    return ITEM_BYTES.get(dtype or "")
+
+
+def families(value: Value | None) -> tuple[str, ...]:
+    """The device families that the argument of `tf.device` may name; ("?",) where that is not known."""
+    if isinstance(value, Unknown) and value.options:
+        found = [family for option in value.options for family in families(option)]
+        return tuple(dict.fromkeys(found))
+    if isinstance(value, Known) and isinstance(value.value, str):
+        match = _DEVICE.search(value.value[-80:])
+        return (match[1].upper(),) if match else ("?",)
+    if value == NONE:
+        return ()
+    return ("?",)

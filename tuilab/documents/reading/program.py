@@ -1,0 +1,118 @@
+"""All of a document's examples, read one after the other as one program."""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tuilab.documents.dialect import TIME, TIMEIT, WHOLE_TIME, WHOLE_TIMEIT
+from tuilab.documents.reading import (  # noqa: F401  (each registers what it reads)
+    codec_calls,
+    dataset_calls,
+    expressions,
+    keras_calls,
+    loops,
+    np_calls,
+    statements,
+    tf_calls,
+    tf_tensors,
+    timers,
+)
+from tuilab.documents.reading.calls import call_value, instantiate
+from tuilab.documents.reading.contexts import MAGICS, timed
+from tuilab.documents.reading.reader import MOST_STEPS, STEPS, STEPS_PER_NODE, Exhausted, Reader
+from tuilab.documents.reading.scope import Scope
+from tuilab.documents.reading.trace import Place, Trace
+from tuilab.documents.reading.values import Api, Class, Function, Graph, Known, Unknown, Value
+from tuilab.model.api import ApiTable
+
+# What these names mean in every article, also where a shortened example leaves out the import.
+CONVENTIONS: dict[str, Value] = {
+    "tf": Api("tf"),
+    "np": Api("np"),
+    "keras": Api("tf.keras"),
+    "time": Api("time"),
+    "timeit": Api("timeit"),
+}
+
+
+@dataclass(frozen=True)
+class Code:
+    """An example's statements, parsed. cell: the magic that times all of it. nodes: of its syntax tree."""
+
+    number: int
+    statements: Sequence[ast.stmt]
+    cell: str
+    line: int
+    nodes: int
+
+
+def read_program(examples: Sequence[Code], api: ApiTable) -> Trace:
+    """Read the examples as one program: names carry on to later ones.
+
+    Functions that nothing calls are read at the end, with parameters that are not known. The work is bounded
+    in proportion to the code; where it ends early, a note says so.
+    """
+    nodes = sum(example.nodes for example in examples)
+    reader = Reader(api, min(MOST_STEPS, STEPS + STEPS_PER_NODE * nodes))
+    outer = Scope({"__name__": Known("__main__"), **MAGICS, **CONVENTIONS})
+    reader.module = Scope({}, outer)
+    line = 1
+    try:
+        for example in examples:
+            line = example.line
+            reader.place = Place(block=example.number)
+            _read_example(reader, example)
+        _read_uncalled(reader)
+    except Exhausted:
+        at = reader.trace.events[-1].line if reader.trace.events else line
+        reader.trace.notes.append((at, "the code is longer than it is followed; from here on it was not"))
+    return reader.trace
+
+
+def _read_example(reader: Reader, example: Code) -> None:
+    code = list(example.statements)
+    if example.cell in (WHOLE_TIME, WHOLE_TIMEIT):
+        word = TIMEIT if example.cell == WHOLE_TIMEIT else TIME
+        timed(reader, word, example.line, lambda _: reader.execute(code, reader.module))
+    else:
+        reader.execute(code, reader.module)
+
+
+def _read_uncalled(reader: Reader) -> None:
+    """Read functions that nothing has called, as a caller might call them: in the example that defines them.
+
+    Reading one may call others and define more.
+    """
+    index = 0
+    while index < len(reader.functions):
+        function = reader.functions[index]
+        index += 1
+        if function.called or function.name.startswith("__"):
+            continue
+        reader.place = Place(block=function.block)
+        # Between what was read before and this call lies whatever the caller did.
+        reader.event("opaque", "whoever calls it", function.node.lineno)
+        parameters = function.node.args.args
+        args: list[Value] = []
+        if function.scope.is_class and parameters and function.kind not in ("static",):
+            args = [_receiver(reader, function, function.node.lineno)]
+        target = function.scope.names.get(function.name)
+        graph = target if isinstance(target, Graph) and target.target is function else None
+        if function.kind == "context":
+            function.kind = "plain"
+        call_value(reader, graph or function, args, {}, function.node.lineno)
+
+
+def _receiver(reader: Reader, function: Function, line: int) -> Value:
+    """The object for a method that nothing calls: the first of its class, or a new one."""
+    owner = function.scope.owner
+    if not function.scope.instances and isinstance(owner, Class):
+        instance = instantiate(reader, owner, [], {}, line)
+        set_up = owner.find("setUp")
+        if set_up is not None and set_up is not function:
+            call_value(reader, set_up, [instance], {}, line)
+    return (
+        function.scope.instances[0]
+        if function.scope.instances
+        else Unknown("an object that the document does not make", line)
+    )

@@ -1,0 +1,207 @@
+"""The state of one reading: the trace it writes, where it stands, and how far it may still go."""
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+from tuilab.documents.reading.scope import Journal, Scope
+from tuilab.documents.reading.trace import Event, Kind, Place, Region, Trace, Traced, Use
+from tuilab.documents.reading.values import NONE, Clock, Elapsed, Function, Tensor, Unknown, Value
+from tuilab.model.api import ApiTable
+
+# Levels of nested expressions, statements and calls. Each takes a few of Python's own frames.
+DEEPEST = 130
+# Steps of reading (one a node): a floor, and as many per node of the document's code.
+STEPS, STEPS_PER_NODE, MOST_STEPS = 20_000, 6, 120_000
+MOST_CALLS_DEEP = 12
+MOST_NOTES = 200
+# Events in all timed regions together. Regions that overlap count each time.
+MOST_COVERED = 100_000
+
+
+class Flow(Enum):
+    """How a statement ends."""
+
+    NEXT = 0
+    BREAK = 1
+    CONTINUE = 2
+    RETURN = 3
+    RAISE = 4
+
+
+class Exhausted(Exception):
+    """The reading has used up its steps."""
+
+
+@dataclass(eq=False)
+class Frame:
+    """One call of a function of the document. hook: what `yield` gives its value to."""
+
+    function: Function | None = None
+    returned: list[Value] = field(default_factory=list)
+    hook: Callable[[Value], None] | None = None
+
+
+Evaluate = Callable[["Reader", Any, Scope], Value]
+Execute = Callable[["Reader", Any, Scope], Flow]
+EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
+STATEMENTS: dict[type[ast.stmt], Execute] = {}
+
+
+class Reader:
+    """Reads statements in order and writes the trace. Nothing of the document is run."""
+
+    def __init__(self, api: ApiTable, steps: int = STEPS) -> None:
+        self.api = api
+        self.trace = Trace()
+        self.place = Place()
+        self.journal = Journal()
+        self.module = Scope()
+        self.frames: list[Frame] = [Frame()]
+        self.functions: list[Function] = []
+        self.steps = steps
+        self.depth = 0
+        self.guards = 0
+        self.unrolled = 1
+        self._noted: set[tuple[int, str]] = set()
+        self._covered = 0
+        self._limits = 0
+        self._answers: dict[tuple[int, Callable[[Any], bool]], bool] = {}
+        self._regions: dict[tuple[int, int], int] = {}
+
+    def evaluate(self, node: ast.expr, scope: Scope) -> Value:
+        """What the expression stands for. Raises Exhausted."""
+        self.steps -= 1
+        if self.steps < 0:
+            raise Exhausted
+        handler = EXPRESSIONS.get(type(node))
+        if handler is None:
+            return Unknown(f"an expression that is not followed ({type(node).__name__})", node.lineno)
+        if self.depth >= DEEPEST:
+            self.note(node.lineno, "nested too deeply to be followed")
+            return Unknown("it is nested too deeply", node.lineno)
+        self.depth += 1
+        try:
+            return handler(self, node, scope)
+        finally:
+            self.depth -= 1
+
+    def condition(self, node: ast.expr, scope: Scope) -> Value:
+        """What a condition stands for. A time in it is a limit, and measures nothing."""
+        self._limits += 1
+        try:
+            return self.evaluate(node, scope)
+        finally:
+            self._limits -= 1
+
+    def execute(self, statements: list[ast.stmt], scope: Scope) -> Flow:
+        """Read statements until one leaves the block. Raises Exhausted."""
+        if self.depth >= DEEPEST and statements:
+            self.note(statements[0].lineno, "nested too deeply to be followed")
+            return Flow.NEXT
+        self.depth += 1
+        try:
+            for statement in statements:
+                self.steps -= 1
+                if self.steps < 0:
+                    raise Exhausted
+                handler = STATEMENTS.get(type(statement))
+                flow = handler(self, statement, scope) if handler else Flow.NEXT
+                if flow is not Flow.NEXT:
+                    return flow
+        finally:
+            self.depth -= 1
+        return Flow.NEXT
+
+    def event(
+        self,
+        kind: Kind,
+        name: str,
+        line: int,
+        arguments: dict[str, Value] | None = None,
+        result: Value | None = None,
+    ) -> Event:
+        """Write an event. A tensor given as its result is marked as made by it."""
+        event = Event(len(self.trace.events), kind, name, line, self.place, arguments or {}, result)
+        if isinstance(result, Tensor) and result.made < 0:
+            result.made = event.index
+        self.trace.events.append(event)
+        return event
+
+    def once(self, node: ast.AST, ask: Callable[[Any], bool]) -> bool:
+        """What a question about a node's syntax answers, asked once however often the node is read."""
+        key = (id(node), ask)
+        if key not in self._answers:
+            self._answers[key] = ask(node)
+        return self._answers[key]
+
+    def note(self, line: int, reason: str) -> None:
+        """Say that something could not be resolved; once for a line and reason."""
+        if (line, reason) not in self._noted and len(self._noted) < MOST_NOTES:
+            self._noted.add((line, reason))
+            self.trace.notes.append((line, reason))
+
+    def use(self, name: str, line: int) -> None:
+        """Record that a dotted name of a library is written here."""
+        self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0))
+
+    def sync(self, how: str, line: int, value: Value) -> None:
+        """The host waits for a tensor."""
+        self.event("sync", how, line, {"value": value})
+
+    def clock(self, name: str, line: int) -> Clock:
+        """A reading of the clock."""
+        event = self.event("clock", name, line)
+        return Clock(event.index)
+
+    def region(self, first: int, last: int, **more: Any) -> Value:
+        """The region between two readings; the same readings give the same region."""
+        if first > last:
+            first, last = last, first
+        if (first, last) in self._regions:
+            return Elapsed(self._regions[first, last])
+        if self._limits:
+            return Unknown("a time limit", self.trace.events[last].line)
+        self._covered += last - first
+        if self._covered > MOST_COVERED:
+            self.note(self.trace.events[last].line, "so many timings overlap that the rest is not followed")
+            return Unknown("a time that is not followed", self.trace.events[last].line)
+        start, end = self.trace.events[first], self.trace.events[last]
+        region = Region(first, last, start.name, start.line, end.line, start.place.block, **more)
+        self._regions[first, last] = len(self.trace.regions)
+        self.trace.regions.append(region)
+        return Elapsed(len(self.trace.regions) - 1)
+
+    @contextmanager
+    def at(self, **changes: Any) -> Iterator[None]:
+        """Read at a changed place: inside a loop, a scope, a traced function."""
+        before = self.place
+        self.place = replace(before, **changes)
+        try:
+            yield
+        finally:
+            self.place = before
+
+    def in_graph(self) -> Traced | None:
+        """What traces the Python that is being read; None where it simply runs."""
+        return self.place.traced
+
+    def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:
+        """Read alternatives, each from the same start, and join what they bind. At least one is given."""
+        results, bound = [], []
+        for read in reads:
+            self.journal.begin()
+            try:
+                results.append(read())
+            finally:
+                bound.append(self.journal.undo())
+        self.journal.join(bound, line)
+        return results
+
+
+def first_of(values: list[Value]) -> Value:
+    """The only value of a call's returns, NONE without any."""
+    return values[0] if values else NONE

@@ -1,0 +1,107 @@
+"""Names and what they stand for, with a journal so that two branches can be read and joined."""
+
+from dataclasses import dataclass, field
+
+from tuilab.documents.reading.values import Known, Tensor, Unknown, Value
+
+Store = dict[str, Value]
+
+
+@dataclass(eq=False)
+class Scope:
+    """Names of a module, class body or function call. Lookup goes outwards as Python's does.
+
+    owner: the class whose body this is; instances: the first of its objects.
+    """
+
+    names: Store = field(default_factory=dict)
+    parent: "Scope | None" = None
+    is_class: bool = False
+    instances: list[Value] = field(default_factory=list)
+    owner: Value | None = None
+    elsewhere: dict[str, "Scope"] = field(default_factory=dict)
+
+    def find(self, name: str) -> Value | None:
+        """The name's value here or further out; a class body is seen only from within itself."""
+        scope: Scope | None = self.elsewhere.get(name, self)
+        first = True
+        while scope is not None:
+            if name in scope.names and (first or not scope.is_class):
+                return scope.names[name]
+            scope, first = scope.parent, False
+        return None
+
+    def module(self) -> "Scope":
+        """The outermost scope."""
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+
+Entry = tuple[Store, str, Value | None]
+Bindings = dict[tuple[int, str], tuple[Store, Value | None]]
+
+
+class Journal:
+    """Writes to stores, so that they can be undone after one branch and joined after the other."""
+
+    def __init__(self) -> None:
+        self._open: list[list[Entry]] = []
+
+    def write(self, store: Store, name: str, value: Value) -> None:
+        """Bind a name, remembering what it was before."""
+        if self._open:
+            self._open[-1].append((store, name, store.get(name)))
+        store[name] = value
+
+    def begin(self) -> None:
+        """Start a branch."""
+        self._open.append([])
+
+    def undo(self) -> Bindings:
+        """End the branch: put everything back; returns what it had bound, by store and name."""
+        entries = self._open.pop()
+        bound: Bindings = {}
+        for store, name, _ in entries:
+            bound[id(store), name] = (store, store.get(name))
+        for store, name, old in reversed(entries):
+            if old is None:
+                store.pop(name, None)
+            else:
+                store[name] = old
+        return bound
+
+    def join(self, branches: list[Bindings], line: int) -> None:
+        """Bind what any branch bound; where they differ, to what each may have left."""
+        keys: dict[tuple[int, str], Store] = {}
+        for bound in branches:
+            keys |= {key: store for key, (store, _) in bound.items()}
+        for key, store in keys.items():
+            before = store.get(key[1])
+            left = [bound[key][1] if key in bound else before for bound in branches]
+            joined = left[0]
+            for value in left[1:]:
+                joined = either(joined, value, line)
+            if joined is not None:
+                self.write(store, key[1], joined)
+
+
+def either(one: Value | None, other: Value | None, line: int) -> Value | None:
+    """What stands for both values. A name bound in one branch only is taken to be bound."""
+    if one is None or other is None or one is other:
+        return one if other is None else other
+    if one == other:
+        return one
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        same = one.shape == other.shape and one.dtype == other.dtype
+        if same and one.library == other.library:
+            return other
+        shape = one.shape if one.shape == other.shape else None
+        dtype = one.dtype if one.dtype == other.dtype else None
+        return Tensor(shape, dtype, other.library, other.made)
+    options: list[Value] = []
+    for value in (one, other):
+        found = value.options if isinstance(value, Unknown) else (value,)
+        options += [v for v in found if isinstance(v, Known) or v not in options]
+    return Unknown("it depends on a condition", line, tuple(options[:8]))

@@ -1,0 +1,220 @@
+"""TensorFlow's functions that are no tensor arithmetic: devices, settings, graphs; and all the others."""
+
+from tuilab.documents.reading import names
+from tuilab.documents.reading.library import Arguments, handles, short
+from tuilab.documents.reading.reader import Reader
+from tuilab.documents.reading.trace import Misfit, Traced
+from tuilab.documents.reading.values import (
+    NONE,
+    Api,
+    Bound,
+    Device,
+    Devices,
+    Function,
+    Graph,
+    Instance,
+    Known,
+    Layer,
+    Listing,
+    Model,
+    Partial,
+    Scoped,
+    Special,
+    Tensor,
+    Unknown,
+    Value,
+    text,
+)
+
+# Namespaces whose functions describe or set something and compute nothing.
+_NO_WORK = (
+    "tf.train.",
+    "tf.io.gfile.",
+    "tf.summary.",
+    "tf.errors.",
+    "tf.distribute.",
+    "tf.autograph.",
+    "tf.types.",
+    "tf.dtypes.",
+    "tf.compat.",
+    "tf.version.",
+    "tf.lite.",
+    "tf.tpu.",
+    "tf.sysconfig.",
+    "tf.estimator.",
+    "tf.contrib.",
+    "tf.app.",
+    "tf.logging.",
+)
+_SETTINGS = ("tf.config.", "tf.debugging.", "tf.profiler.", "tf.data.experimental.", "tf.executing_eagerly")
+_ASKS = (
+    "list_physical_devices",
+    "list_logical_devices",
+    "get_visible_devices",
+    "is_gpu_available",
+    "gpu_device_name",
+    "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "set_log_device_placement",
+    "list_local_devices",
+)
+# What their argument must be, and the keys of their result.
+MEMORY_INFO = ("current", "peak")
+_TAKES_NAME = ("get_memory_info", "reset_memory_stats", "get_memory_usage")
+_TAKES_DEVICE = (
+    "set_memory_growth",
+    "get_memory_growth",
+    "set_logical_device_configuration",
+    "get_device_details",
+)
+
+
+@handles("tf.device", "tf.keras.device")
+def device(reader: Reader, name: str, args: Arguments) -> Value:
+    return Scoped(names.families(args.get("device_name", "device_name_or_function", "0")), args.line)
+
+
+@handles("tf.function")
+def function(reader: Reader, name: str, args: Arguments) -> Value:
+    """Called with a function it makes a graph; called without, a decorator."""
+    given = args.get("jit_compile", "experimental_compile")
+    jit = given.value if isinstance(given, Known) and isinstance(given.value, bool) else None
+    if given != NONE and jit is None:
+        reader.note(args.line, "whether XLA compiles this function is not known")
+    target = args.get("func", "0")
+    reader.event("config", name, args.line)
+    if isinstance(target, Function | Bound | Partial | Graph | Api | Model | Layer | Instance):
+        return Graph(target, jit, args.line)
+    return Special("decorator", jit)
+
+
+@handles(
+    "tf.autograph.to_graph",
+    "tf.recompute_grad",
+    "tf.custom_gradient",
+    "tf.no_gradient",
+    "tf.stop_gradient_fn",
+)
+def passing(reader: Reader, name: str, args: Arguments) -> Value:
+    return args.get("f", "entity", "func", "0")
+
+
+@handles(*_SETTINGS, "tf.test.")
+def setting(reader: Reader, name: str, args: Arguments) -> Value:
+    word = name.rpartition(".")[2]
+    if word == "sync_devices":
+        reader.sync("tf.test.experimental.sync_devices()", args.line, NONE)
+        return NONE
+    if word in _ASKS:
+        reader.event("query", name, args.line, args.values)
+        return _devices(word, args)
+    reader.event("config", name, args.line, args.values)
+    _check_argument(reader, name, word, args)
+    if word == "get_memory_info":
+        return Special("info", (name, MEMORY_INFO))
+    return Unknown(f"what {name} gives", args.line)
+
+
+def _devices(word: str, args: Arguments) -> Value:
+    if word.startswith(("list_physical", "list_logical", "get_visible")):
+        family = text(args.get("device_type", "0"))
+        return Devices(family.upper() if family else "?")
+    if word == "gpu_device_name":
+        return Unknown("the name of the host's GPU", args.line, (Known("/device:GPU:0"), Known("")))
+    return Unknown("it depends on the host", args.line)
+
+
+def _check_argument(reader: Reader, name: str, word: str, args: Arguments) -> None:
+    value = args.get("device", "dev", "0")
+    block = reader.place.block
+    if word in _TAKES_NAME and isinstance(value, Device | Devices):
+        reader.trace.misfits.append(
+            Misfit(
+                "type",
+                name,
+                args.line,
+                block,
+                f"{name} takes a device's name and is given a device object",
+                f"Give the name, such as '{value.family if value.family != '?' else 'GPU'}:0'.",
+            )
+        )
+    if word in _TAKES_DEVICE and isinstance(value, Known) and isinstance(value.value, str):
+        reader.trace.misfits.append(
+            Misfit(
+                "type",
+                name,
+                args.line,
+                block,
+                f"{name} takes a device object and is given the text {value.value!r}",
+                "Give one of tf.config.list_physical_devices('GPU').",
+            )
+        )
+
+
+@handles("tf.py_function", "tf.numpy_function", "tf.py_func")
+def python_function(reader: Reader, name: str, args: Arguments) -> Value:
+    """Python that runs for every element, on the host, even inside a graph."""
+    from tuilab.documents.reading.calls import call_value
+
+    target, inputs = args.get("func", "0"), args.get("inp", "1")
+    items = list(inputs.items) if isinstance(inputs, Listing) else []
+    with reader.at(traced=None):
+        start = len(reader.trace.events)
+        call_value(reader, target, items, {}, args.line)
+        for event in reader.trace.events[start:]:
+            if event.kind == "op":
+                event.kind = "host-op"
+    inside = reader.in_graph() is not None
+    result = Tensor(None, names.dtype_of(args.get("Tout", "2")), inside=inside)
+    reader.event("op", name, args.line, {}, result)
+    return result
+
+
+@handles("tf.vectorized_map", "tf.while_loop", "tf.cond", "tf.scan", "tf.map_fn", "tf.foldl", "tf.foldr")
+def higher(reader: Reader, name: str, args: Arguments) -> Value:
+    """Functions of functions: each is read once with what is known of its arguments."""
+    from tuilab.documents.reading.calls import call_value
+
+    traced = Traced(name, args.line) if name == "tf.vectorized_map" else reader.place.traced
+    over = args.get("elems", "1")
+    inputs: list[Value] = []
+    if isinstance(over, Tensor) and over.shape:
+        inputs = [Tensor(over.shape[1:], over.dtype, inside=over.inside)]
+    loop_vars = args.get("loop_vars")
+    if isinstance(loop_vars, Listing):
+        inputs = list(loop_vars.items)
+    with reader.at(traced=traced):
+        for value in args.values.values():
+            if isinstance(value, Function | Graph | Bound | Partial):
+                call_value(reader, value, inputs, {}, args.line)
+    result = Tensor(None, None, inside=reader.in_graph() is not None)
+    reader.event("op", name, args.line, {}, result)
+    return result
+
+
+@handles("tf.as_dtype")
+def as_dtype(reader: Reader, name: str, args: Arguments) -> Value:
+    return args.get("type_value", "0")
+
+
+@handles("tf.GradientTape", "tf.name_scope", "tf.init_scope", "tf.control_dependencies")
+def context(reader: Reader, name: str, args: Arguments) -> Value:
+    return Special("tape" if name == "tf.GradientTape" else "context", name)
+
+
+@handles("tf.")
+def anything(reader: Reader, name: str, args: Arguments) -> Value:
+    """Any other name of TensorFlow: a class gives an object, a function is an op."""
+    word = short(name).rpartition(".")[2]
+    if name.startswith(_NO_WORK) or word[:1].isupper() or name == "tf.print":
+        kind = "config" if name != "tf.print" else "op"
+        reader.event(kind, name, args.line, args.values)  # type: ignore[arg-type]
+        return Special("object", name) if word[:1].isupper() else Unknown(f"what {name} gives", args.line)
+    for value in args.values.values():
+        if isinstance(value, Function | Graph | Instance):
+            reader.event("opaque", name, args.line, args.values)
+            return Unknown(f"what {name} gives", args.line)
+    tensors = [v for v in args.values.values() if isinstance(v, Tensor)]
+    result = Tensor(None, tensors[0].dtype if tensors else None, inside=any(t.inside for t in tensors))
+    reader.event("op", name, args.line, args.values, result)
+    return result

@@ -1,0 +1,218 @@
+"""What a document's code would do, in order: the record that rules and recognisers look at."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tuilab.documents.reading.values import Graph, Value
+
+Kind = Literal[
+    "op",  # a TensorFlow op that computes
+    "graph",  # a call of a tf.function, after the ops of its body
+    "create",  # a tensor made of nothing: tf.random.normal, tf.zeros
+    "copy",  # a tensor made of a host array, or moved between devices
+    "host-create",  # the same with NumPy
+    "host-op",  # an array operation of NumPy or SciPy
+    "train",  # fit, evaluate, predict
+    "iterate",  # a dataset's iteration begins
+    "sync",  # the host waits for a value
+    "clock",  # a time is read
+    "bind",  # a name is bound to a tensor that was already there
+    "effect",  # Python does something that a graph would not repeat
+    "sleep",
+    "print",
+    "python",  # arithmetic of Python
+    "opaque",  # a call of something unresolved
+    "import",
+    "config",  # a setting of TensorFlow
+    "query",  # devices are asked for, or a tensor's device
+    "build",  # a model or a layer is made, compiled, summarised
+    "dataset",  # a pipeline is put together
+    "codec",  # compression or decompression, on the host
+    "raise",
+]
+
+# What takes time that a benchmark could mean to measure.
+WORK: tuple[Kind, ...] = (
+    "op",
+    "graph",
+    "create",
+    "copy",
+    "host-create",
+    "host-op",
+    "train",
+    "iterate",
+    "sleep",
+    "python",
+    "opaque",
+    "import",
+    "build",
+    "dataset",
+    "codec",
+    "effect",
+)
+# What a GPU does while the host goes on.
+ASYNCHRONOUS: tuple[Kind, ...] = ("op", "graph", "create", "copy")
+
+
+@dataclass(eq=False)
+class Loop:
+    """One reading of a loop's body. count: how often it runs; None unknown.
+
+    unrolled: (iteration, of how many) where each iteration is read by itself; `count` is then 1.
+    empty: the body does nothing (pass, break, a comment). over: what is iterated.
+    """
+
+    line: int
+    last_line: int
+    count: int | None
+    first: int = 0
+    last: int = 0
+    unrolled: tuple[int, int] | None = None
+    empty: bool = False
+    over: Value | None = None
+
+
+@dataclass(eq=False)
+class DeviceScope:
+    """A `with tf.device(…)`: families as asked for, events first … last."""
+
+    line: int
+    families: tuple[str, ...]
+    first: int = 0
+    last: int = 0
+    block: int = 0
+
+
+@dataclass(eq=False)
+class Traced:
+    """A function whose Python runs only while it is traced, and what traces it."""
+
+    by: str
+    line: int
+    graph: Graph | None = None
+
+
+@dataclass(eq=False)
+class Handler:
+    """An `except`: the names it catches ("" for all), and its line."""
+
+    names: tuple[str, ...]
+    line: int
+
+
+@dataclass(eq=False)
+class Try:
+    """A `try`: its handlers, events first … last of its body."""
+
+    line: int
+    handlers: tuple[Handler, ...]
+    first: int = 0
+    last: int = 0
+    block: int = 0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the program something happens. block: the number of the example that is being read."""
+
+    block: int = 0
+    devices: tuple[DeviceScope, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    traced: Traced | None = None
+    tries: tuple[Try, ...] = ()
+    function: str = ""
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The device families that the innermost scope asks for; () outside of any."""
+        return self.devices[-1].families if self.devices else ()
+
+    @property
+    def repeats(self) -> int | None:
+        """How often the loops around run it; None where that is not known."""
+        count = 1
+        for loop in self.loops:
+            if loop.count is None:
+                return None
+            count *= loop.count
+        return count
+
+
+@dataclass(eq=False, slots=True)
+class Event:
+    """Something the code would do. arguments: by the API's own parameter names.
+
+    name: canonical (`tf.matmul`, also for `@`). result: the value that it gives.
+    """
+
+    index: int
+    kind: Kind
+    name: str
+    line: int
+    place: Place
+    arguments: dict[str, Value] = field(default_factory=dict)
+    result: Value | None = None
+
+
+@dataclass(eq=False)
+class Region:
+    """What lies between two readings of a clock: the events after `first` and before `last`.
+
+    clock: the clock's name. line, last_line: of the readings. via: how it was timed. divided: the elapsed
+    time is divided by something, so different counts of iterations may be compared. repeats: the timer takes
+    several samples by itself. discarded: nobody looks at the time, as in a warm-up.
+    """
+
+    first: int
+    last: int
+    clock: str
+    line: int
+    last_line: int
+    block: int
+    via: Literal["clock", "timeit", "magic"] = "clock"
+    divided: bool = False
+    repeats: bool = False
+    discarded: bool = False
+
+
+@dataclass(frozen=True)
+class Use:
+    """A dotted name of a library as it was written (canonical root), and where.
+
+    guarded: inside a `try` that expects it to be missing, or after `hasattr`.
+    """
+
+    name: str
+    line: int
+    block: int
+    guarded: bool
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A call whose arguments do not fit the signature, or an argument or key of the wrong kind."""
+
+    kind: Literal["argument", "type", "key"]
+    name: str
+    line: int
+    block: int
+    detail: str
+    remedy: str = ""
+
+
+@dataclass
+class Trace:
+    """Everything that reading a document gave."""
+
+    events: list[Event] = field(default_factory=list)
+    regions: list[Region] = field(default_factory=list)
+    scopes: list[DeviceScope] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    tries: list[Try] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    misfits: list[Misfit] = field(default_factory=list)
+    notes: list[tuple[int, str]] = field(default_factory=list)
+
+    def inside(self, region: Region) -> list[Event]:
+        """The events of a timed region, its clock readings left out."""
+        return self.events[region.first + 1 : region.last]

@@ -1,0 +1,104 @@
+"""From what an example does to the workloads that measure it."""
+
+from collections.abc import Callable, Iterator
+
+from tuilab.documents.example import Example
+from tuilab.documents.recognise.algebra import CHEAP, chains, detours, matmuls
+from tuilab.documents.recognise.found import Found, Gap, Result, merged
+from tuilab.documents.recognise.pipelines import pipelines, trained_by_hand
+from tuilab.documents.recognise.spectra import FILTERS, spectra
+from tuilab.documents.recognise.storage import allocations, compressions, copies, readouts
+
+__all__ = ["Found", "Gap", "recognise"]
+
+MOST_FOUND, MOST_GAPS = 24, 20
+RECOGNISERS: tuple[Callable[[Example], Iterator[Result]], ...] = (
+    spectra,
+    detours,
+    matmuls,
+    chains,
+    copies,
+    allocations,
+    pipelines,
+    compressions,
+    readouts,
+)
+# Ops that only prepare others, or take part in any workload; not worth naming as a gap.
+_MINOR = [
+    "tf.strided_slice",
+    "tf.reshape",
+    "tf.cast",
+    "tf.identity",
+    "tf.expand_dims",
+    "tf.squeeze",
+    "tf.transpose",
+    "tf.concat",
+    "tf.stack",
+    "tf.compare",
+    "tf.zeros",
+    "tf.ones",
+    "tf.constant",
+    "tf.fill",
+    "tf.range",
+    "tf.print",
+    "tf.Variable",
+    "tf.shape",
+    "tf.zeros_like",
+    "tf.ones_like",
+    "tf.eye",
+    "tf.where",
+]
+_COVERED = {*CHEAP, *FILTERS, *_MINOR, "tf.matmul", "tf.signal.stft", "tf.signal.rfft"}
+
+
+def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
+    """The workloads of an example, each once, and what none could be made of."""
+    found: list[Found] = []
+    gaps: dict[Gap, None] = {}
+    for recogniser in RECOGNISERS:
+        for result in recogniser(example):
+            if isinstance(result, Found):
+                found.append(result)
+            else:
+                gaps[result] = None
+    for gap in _unmeasured(example):
+        gaps[gap] = None
+    return _without_parts(merged(found))[:MOST_FOUND], list(gaps)[:MOST_GAPS]
+
+
+def _without_parts(found: list[Found]) -> list[Found]:
+    """Without the products that are only a part of a chain with a detour."""
+    chained = [f.lines for f in found if f.workload == "pingpong"]
+    return [f for f in found if f.workload != "matmul" or not any(f.lines <= lines for lines in chained)]
+
+
+def _unmeasured(example: Example) -> Iterator[Gap]:
+    """Ops in a timed region for which there is no workload, and calls that could not be followed."""
+    # What trains a model is measured as a whole.
+    by_hand = trained_by_hand(example) is not None
+    for region in example.regions:
+        for event in example.trace.inside(region):
+            traced = event.place.traced
+            if traced is not None and traced.by.startswith("Dataset."):
+                continue
+            if event.kind == "opaque":
+                yield Gap(event.line, f"what is timed here is not known: {event.name[:120]}")
+            elif event.kind == "op" and event.name.startswith("tf.keras."):
+                if by_hand:
+                    continue
+                yield Gap(
+                    event.line,
+                    f"no workload measures a call of {event.name}; measure it as your own function",
+                )
+            elif event.kind == "op" and _is_gap(event.name):
+                yield Gap(event.line, f"no workload measures {event.name}; measure it as your own function")
+
+
+def _is_gap(name: str) -> bool:
+    if (
+        name in _COVERED
+        or "compress" in name
+        or name.startswith(("tf.reduce_", "tf.Variable.", "tf.random."))
+    ):
+        return False
+    return name.startswith("tf.") and not name.startswith(("tf.signal.", "tf.image.", "tf.GradientTape"))

@@ -1,0 +1,147 @@
+"""Matrix products, elementwise chains, and the detour of one op to another device."""
+
+import math
+from collections.abc import Iterator
+
+from tuilab.documents.example import Example, inputs
+from tuilab.documents.reading.tensors import matrix
+from tuilab.documents.reading.trace import Event, Region
+from tuilab.documents.reading.values import Shape, Tensor, elements, truth
+from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
+
+# Elementwise arithmetic, which the workload has, and functions of several instructions, which it has not.
+CHEAP = [
+    "tf.add",
+    "tf.subtract",
+    "tf.multiply",
+    "tf.divide",
+    "tf.truediv",
+    "tf.maximum",
+    "tf.minimum",
+    "tf.negative",
+    "tf.abs",
+    "tf.square",
+    "tf.add_n",
+    "tf.nn.relu",
+    "tf.squared_difference",
+]
+
+
+def matmuls(example: Example) -> Iterator[Result]:
+    """Every matrix product outside of a pipeline or a layer."""
+    for event in example.own("op"):
+        if event.name != "tf.matmul" or _mapped(event):
+            continue
+        yield _matmul(example, event)
+
+
+def _mapped(event: Event) -> bool:
+    traced = event.place.traced
+    return traced is not None and traced.by.startswith("Dataset.")
+
+
+def _matmul(example: Example, event: Event) -> Result:
+    a, b = event.arguments.get("a"), event.arguments.get("b")
+    left = matrix(a, _flipped(event, "a"))
+    right = matrix(b, _flipped(event, "b"))
+    dtype = event.result.dtype if isinstance(event.result, Tensor) else None
+    if left is None or right is None:
+        return Gap(event.line, f"the sides of tf.matmul: {reason(a if left is None else b)}")
+    if dtype is None:
+        return Gap(event.line, "the dtype of tf.matmul is not known")
+    if len(left) > 2 or len(right) > 2:
+        return Gap(event.line, "no workload measures a batch of matrix products; matmul takes one product")
+    m, k, n = left[0], left[1], right[1]
+    if m is None or k is None or n is None or right[0] not in (k, None):
+        return Gap(event.line, "the sides of tf.matmul are not known, or do not fit")
+    return placed(Found("matmul", {"m": m, "k": k, "n": n, "dtype": dtype}, event.line), event)
+
+
+def _flipped(event: Event, side: str) -> bool:
+    return any(truth(event.arguments.get(f"{kind}_{side}")) for kind in ("transpose", "adjoint"))
+
+
+def chains(example: Example) -> Iterator[Result]:
+    """Elementwise ops and small products that a timed region repeats: the `elementwise` workload.
+
+    Its ops are all that one figure covers: where the time is divided by the iterations, those of one.
+    """
+    for region in example.regions:
+        groups: dict[tuple[Shape, str], list[Event]] = {}
+        for event in example.trace.inside(region):
+            if event.kind != "op" or _mapped(event) or not _variant(event):
+                continue
+            operand = event.result
+            if isinstance(operand, Tensor) and operand.shape is not None and operand.dtype is not None:
+                groups.setdefault((operand.shape, operand.dtype), []).append(event)
+        for (shape, dtype), events in groups.items():
+            yield from _chain(region, shape, dtype, events)
+
+
+def _variant(event: Event) -> str:
+    if event.name in CHEAP:
+        return "add-multiply"
+    return "matmul" if event.name == "tf.matmul" else ""
+
+
+def _chain(region: Region, shape: Shape, dtype: str, events: list[Event]) -> Iterator[Result]:
+    loops = [event.place.repeats for event in events]
+    small_products = all(e.name == "tf.matmul" for e in events)
+    count = None if None in loops else sum(n or 0 for n in loops)
+    if region.divided and count is not None:
+        count = len(events)
+    if (count is not None and count < 2) or (small_products and (elements(shape) or 0) > 4_096):
+        return
+    total = elements(shape)
+    if count is None or total is None:
+        yield Gap(events[0].line, "how often the elementwise ops run, or on what shape, is not known")
+        return
+    side = math.isqrt(total)
+    if side * side != total:
+        yield Gap(events[0].line, f"elementwise takes square matrices; {shape} has {total:,} elements")
+        return
+    found = Found("elementwise", {"side": side, "ops": count, "dtype": dtype}, events[0].line)
+    for event in events:
+        placed(found, event)
+        variant = _variant(event)
+        if variant not in found.variants:
+            found.variants.append(variant)
+    yield found
+
+
+def detours(example: Example) -> Iterator[Result]:
+    """Ops that a scope pins to the CPU in the middle of work for the GPU: `pingpong`."""
+    pinned = [e for e in example.own("op") if _is_pinned(e)]
+    if not pinned:
+        return
+    event = pinned[0]
+    shapes = {t.shape for t in inputs(event)}
+    shape = shapes.pop() if len(shapes) == 1 else None
+    tensors = inputs(event)
+    dtype = tensors[0].dtype if tensors else None
+    if shape is None or len(shape) != 2 or shape[0] != shape[1] or shape[0] is None or dtype is None:
+        yield Gap(event.line, "the op pinned to the CPU: pingpong takes square matrices of a known side")
+        return
+    outer = next(s for s in event.place.devices if "GPU" in s.families)
+    products = [
+        e
+        for e in example.events
+        if e.name == "tf.matmul" and outer in e.place.devices and e.place.families == ("GPU",)
+    ]
+    detour_count = min(len(pinned), max(1, len(products)))
+    found = Found(
+        "pingpong",
+        {"side": shape[0], "length": max(1, len(products)), "detours": detour_count, "dtype": dtype},
+        event.line,
+    )
+    for part in [*pinned, *products]:
+        found.lines.add(part.line)
+    found.devices.add("GPU")
+    yield found
+
+
+def _is_pinned(event: Event) -> bool:
+    scopes = event.place.devices
+    if len(scopes) < 2 or scopes[-1].families != ("CPU",) or not isinstance(event.result, Tensor):
+        return False
+    return any(scope.families == ("GPU",) for scope in scopes[:-1])

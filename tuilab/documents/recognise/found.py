@@ -1,0 +1,98 @@
+"""What recognising gives: workloads with the document's parameters, and gaps with their reasons."""
+
+from dataclasses import dataclass, field
+
+from tuilab.documents.reading.trace import Event
+from tuilab.documents.reading.values import Graph, Tensor, Unknown, Value
+from tuilab.model.arms import Input, Mode
+from tuilab.model.parameters import Value as Setting
+
+
+@dataclass
+class Found:
+    """A workload found in an example.
+
+    lines: of the code that it comes from. devices, modes, inputs, dtypes, variants: as the code has them;
+    empty where it leaves them open. anywhere: some of it runs outside of any scope. eager: some of it runs
+    outside of any graph.
+    """
+
+    workload: str
+    parameters: dict[str, Setting]
+    line: int
+    lines: set[int] = field(default_factory=set)
+    devices: set[str] = field(default_factory=set)
+    modes: set[Mode] = field(default_factory=set)
+    inputs: set[Input] = field(default_factory=set)
+    dtypes: list[str] = field(default_factory=list)
+    variants: list[str] = field(default_factory=list)
+    anywhere: bool = False
+    eager: bool = False
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something that no preset can be made of, with its line and why."""
+
+    line: int
+    reason: str
+
+
+Result = Found | Gap
+
+
+def placed(found: Found, event: Event) -> Found:
+    """Add where and how the event runs to what is known of its arms."""
+    found.lines.add(event.line)
+    families = [f for f in event.place.families if f in ("CPU", "GPU")]
+    if families:
+        found.devices |= set(families)
+    else:
+        found.anywhere = True
+    graph = event.place.traced.graph if event.place.traced is not None else None
+    if isinstance(graph, Graph):
+        found.modes.add("xla" if graph.jit else "graph")
+    else:
+        found.eager = True
+    return found
+
+
+def reason(value: Value | None) -> str:
+    """Why a value is not known, in words."""
+    if isinstance(value, Unknown):
+        return value.reason
+    if isinstance(value, Tensor) and value.shape is None:
+        return "the shape of its input is not known"
+    return "its value is not known"
+
+
+def merged(results: list[Found]) -> list[Found]:
+    """Each workload once for its parameters; those that differ in the dtype only become arms of one."""
+    out: list[Found] = []
+    for found in results:
+        for known in out:
+            if known.workload != found.workload:
+                continue
+            same = {k: v for k, v in known.parameters.items() if k != "dtype"}
+            other = {k: v for k, v in found.parameters.items() if k != "dtype"}
+            if same == other:
+                _join(known, found)
+                break
+        else:
+            if "dtype" in found.parameters:
+                found.dtypes = [str(found.parameters["dtype"])]
+            out.append(found)
+    return out
+
+
+def _join(known: Found, found: Found) -> None:
+    known.lines |= found.lines
+    known.devices |= found.devices
+    known.modes |= found.modes
+    known.inputs |= found.inputs
+    known.anywhere = known.anywhere or found.anywhere
+    known.eager = known.eager or found.eager
+    known.variants += [v for v in found.variants if v not in known.variants]
+    dtype = found.parameters.get("dtype")
+    if dtype is not None and dtype not in known.dtypes:
+        known.dtypes.append(str(dtype))

@@ -1,0 +1,103 @@
+"""STFT, FFT and the filters before them."""
+
+from collections.abc import Iterator
+
+from tuilab.documents.example import Example, ancestry
+from tuilab.documents.reading.trace import Event
+from tuilab.documents.reading.values import NONE, Api, Known, Tensor, Value, elements, integer, truth
+from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
+from tuilab.model.parameters import Value as Setting
+
+FILTERS = (
+    "tf.signal.lfilter",
+    "tf.nn.conv1d",
+    "tf.nn.convolution",
+    "scipy.signal.lfilter",
+    "scipy.signal.filtfilt",
+    "scipy.signal.fftconvolve",
+    "np.convolve",
+)
+_WINDOWS = {"tf.signal.hann_window": "hann", "tf.signal.hamming_window": "hamming"}
+_REAL = ("tf.signal.rfft",)
+_COMPLEX = ("tf.signal.fft", "tf.signal.ifft", "tf.signal.fft2d", "tf.signal.irfft", "tf.signal.fft3d")
+
+
+def spectra(example: Example) -> Iterator[Result]:
+    """Every STFT and FFT with its parameters; those inside another call are read where they stand."""
+    for event in example.own("op"):
+        if event.name == "tf.signal.stft":
+            yield _stft(example, event)
+        elif event.name in _REAL:
+            yield _rfft(example, event)
+        elif event.name in _COMPLEX and example.timed(event):
+            yield Gap(event.line, f"no workload measures {event.name}; the nearest is stft, of a real signal")
+
+
+def _stft(example: Example, event: Event) -> Result:
+    given = event.arguments
+    signal = given.get("signals", given.get("0"))
+    parameters = _signal(signal)
+    if parameters is None:
+        return Gap(event.line, f"the signal of tf.signal.stft: {reason(signal)}")
+    for name in ("frame_length", "frame_step"):
+        number = integer(given.get(name))
+        if number is None:
+            return Gap(event.line, f"{name} of tf.signal.stft: {reason(given.get(name))}")
+        parameters[name] = number
+    length = given.get("fft_length", NONE)
+    number = _power_of_two(int(parameters["frame_length"])) if length == NONE else integer(length)
+    if number is None:
+        return Gap(event.line, f"fft_length of tf.signal.stft: {reason(length)}")
+    parameters["fft_length"] = number
+    window = _window(given.get("window_fn"))
+    if not window:
+        return Gap(event.line, "the window of tf.signal.stft is neither hann, hamming nor none")
+    padded = truth(given.get("pad_end", Known(False)))
+    if padded is None:
+        return Gap(event.line, f"pad_end of tf.signal.stft: {reason(given.get('pad_end'))}")
+    parameters |= {"window": window, "pad_end": padded, "filter": _is_filtered(example, signal)}
+    return placed(Found("stft", parameters, event.line), event)
+
+
+def _rfft(example: Example, event: Event) -> Result:
+    """An RFFT is an STFT of one frame without a window."""
+    signal = event.arguments.get("input_tensor", event.arguments.get("input"))
+    parameters = _signal(signal)
+    if parameters is None:
+        return Gap(event.line, f"the input of {event.name}: {reason(signal)}")
+    given = event.arguments.get("fft_length", NONE)
+    length = int(parameters["samples"]) if given == NONE else None
+    if length is None:
+        return Gap(event.line, f"{event.name} of another length than its input is not followed")
+    parameters |= {"frame_length": length, "frame_step": length, "fft_length": length, "window": "none"}
+    parameters |= {"pad_end": False, "filter": _is_filtered(example, signal)}
+    return placed(Found("stft", parameters, event.line), event)
+
+
+def _signal(value: Value | None) -> dict[str, Setting] | None:
+    """samples, batch and dtype of a signal (…, samples); None where they are not known."""
+    if not isinstance(value, Tensor) or not value.shape or value.shape[-1] is None or value.dtype is None:
+        return None
+    batch = elements(value.shape[:-1])
+    if batch is None:
+        return None
+    return {"samples": value.shape[-1], "batch": batch, "dtype": value.dtype}
+
+
+def _window(value: Value | None) -> str:
+    if value is None:
+        return "hann"
+    if value == NONE:
+        return "none"
+    if isinstance(value, Api):
+        return _WINDOWS.get(value.name, "")
+    return ""
+
+
+def _is_filtered(example: Example, signal: Value | None) -> bool:
+    return any(event.name in FILTERS for event in ancestry(example.trace, signal))
+
+
+def _power_of_two(length: int) -> int:
+    """The smallest power of two that holds a frame, which is what `tf.signal.stft` takes by itself."""
+    return 1 << max(0, length - 1).bit_length()

@@ -1,0 +1,118 @@
+"""What reading a document gives: for the app its text with findings by line, for scripts `check`'s object."""
+
+from functools import cached_property
+
+import msgspec
+
+from tuilab.documents.document import Document
+from tuilab.documents.rules import Finding
+from tuilab.model.arms import ArmSelection
+from tuilab.model.parameters import Value
+from tuilab.model.preset import Preset
+
+
+class Unresolved(msgspec.Struct, frozen=True):
+    """Something that could not be resolved, or of which no preset can be made, and why."""
+
+    line: int
+    reason: str
+
+
+class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One example: lines line … last_line of the document, what is wrong with it, what measures it."""
+
+    number: int
+    heading: str
+    line: int
+    last_line: int
+    findings: tuple[Finding, ...] = ()
+    presets: tuple[Preset, ...] = ()
+    unresolved: tuple[Unresolved, ...] = ()
+
+
+class DocumentLine(msgspec.Struct, frozen=True):
+    """The document as its front matter or its file's name calls it."""
+
+    title: str
+    date: str
+    id: str
+
+
+class PresetLine(msgspec.Struct, frozen=True):
+    """A preset that `import` would write."""
+
+    name: str
+    workload: str
+    parameters: dict[str, Value]
+    arms: ArmSelection
+    lines: tuple[int, int] | None
+
+
+class ExampleLine(msgspec.Struct, frozen=True):
+    """One example as scripts read it."""
+
+    number: int
+    heading: str
+    line: int
+    findings: tuple[Finding, ...]
+    presets: tuple[PresetLine, ...]
+    unresolved: tuple[Unresolved, ...]
+
+
+class CheckResult(msgspec.Struct, frozen=True):
+    """The object that `tuilab check --json` prints."""
+
+    document: DocumentLine
+    examples: tuple[ExampleLine, ...]
+
+
+class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A document that has been read. version: of the TensorFlow that it was checked against, "" for none.
+
+    notes: what concerns the document as a whole.
+    """
+
+    document: Document
+    examples: tuple[ExampleReport, ...]
+    version: str = ""
+    notes: tuple[Unresolved, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The text, cleaned for a screen; line n is `lines[n - 1]`."""
+        return self.document.lines
+
+    @property
+    def presets(self) -> tuple[Preset, ...]:
+        """All presets, in the order of the examples."""
+        return tuple(preset for example in self.examples for preset in example.presets)
+
+    @cached_property
+    def findings(self) -> dict[int, tuple[Finding, ...]]:
+        """Findings by the line beside which they belong."""
+        out: dict[int, list[Finding]] = {}
+        for example in self.examples:
+            for finding in example.findings:
+                out.setdefault(finding.line, []).append(finding)
+        return {line: tuple(found) for line, found in sorted(out.items())}
+
+    def example_at(self, line: int) -> ExampleReport | None:
+        """The example whose code holds the line, None in prose."""
+        return next((e for e in self.examples if e.line <= line <= e.last_line), None)
+
+    def check(self) -> CheckResult:
+        """The same for scripts."""
+        document = self.document
+        return CheckResult(
+            DocumentLine(document.title, document.date, document.id), tuple(_line(e) for e in self.examples)
+        )
+
+
+def _line(example: ExampleReport) -> ExampleLine:
+    presets = tuple(
+        PresetLine(p.name, p.workload, p.parameters, p.arms, p.source.lines if p.source else None)
+        for p in example.presets
+    )
+    return ExampleLine(
+        example.number, example.heading, example.line, example.findings, presets, example.unresolved
+    )

@@ -1,0 +1,6 @@
+"""Mistakes that make a measurement wrong, one small function each, and the table of all of them."""
+
+from tuilab.documents.rules.rule import Finding, Hit, Rule
+from tuilab.documents.rules.table import RULES, check, rule
+
+__all__ = ["RULES", "Finding", "Hit", "Rule", "check", "rule"]

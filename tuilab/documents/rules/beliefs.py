@@ -1,0 +1,84 @@
+"""Statements in the prose about how TensorFlow places work, known to be wrong."""
+
+import re
+from collections.abc import Iterator
+
+from tuilab.documents.example import Example
+from tuilab.documents.rules.placement import sentences
+from tuilab.documents.rules.rule import Hit
+
+_FLAGS = re.IGNORECASE
+_DENIES = re.compile(r"\b(?:does not|doesn't|never|myth|contrary to|it is not true|will not|won't)\b", _FLAGS)
+# Advice to a person, not a statement about TensorFlow.
+_ADVICE = re.compile(r"\b(?:you|we|users?|developers?|should|must|prefer)\b", _FLAGS)
+_CHOOSES = re.compile(
+    r"\b(?:tensorflow|runtime|scheduler|placer|optimi[sz]ation|it|framework|library)\b[^.;:]{0,80}?"
+    r"\b(?:choos\w*|chose|picks?|selects?|decid\w*|favou?rs?|continue\w*|defaults? to)\b",
+    _FLAGS,
+)
+_DEVICE = re.compile(r"\b(?:cpu|computation device|which device|the device)\b", _FLAGS)
+_BY_COST = re.compile(
+    r"\bcost[- ](?:analysis|estimate|model|benefit)|\bfor efficiency\b|\bmost efficient\b|\binefficient\b"
+    r"|\bavoid\b[^.]{0,40}\btransfer|\btransfer (?:cost|overhead)|\bsmall(?:er)? (?:tensors?|inputs?|data)\b"
+    r"|\bcost of (?:data )?transfer",
+    _FLAGS,
+)
+
+
+def by_size(example: Example) -> Iterator[Hit]:
+    """TensorFlow is said to weigh size or cost when it picks a device."""
+    yield from _say(
+        example,
+        (_CHOOSES, _DEVICE, _BY_COST),
+        "TensorFlow weighs neither size nor cost when it places an op: it looks at kernels and device scopes",
+    )
+
+
+_MEMORY = re.compile(
+    r"\b(?:memory (?:constraint|limit)\w*|insufficient|exceed\w*|out[- ]of[- ]memory|too large|exhaust\w*"
+    r"|not enough memory|runs? out of)\b",
+    _FLAGS,
+)
+_FALLS = re.compile(
+    r"\b(?:fall(?:s|ing)?[- ]?back|switch\w*|back to the cpu|forc\w+|revert\w*"
+    r"|(?:performed|executed|run) on the cpu)\b",
+    _FLAGS,
+)
+_CPU = re.compile(r"\bcpu\b", _FLAGS)
+_ABOUT_MEMORY = re.compile(r"\bmemory\b", _FLAGS)
+
+
+def by_memory(example: Example) -> Iterator[Hit]:
+    """TensorFlow is said to fall back to the CPU when memory runs out."""
+    yield from _say(
+        example,
+        (_MEMORY, _FALLS, _CPU, _ABOUT_MEMORY),
+        "nothing falls back to the CPU when the GPU's memory runs out: the op raises ResourceExhaustedError",
+    )
+
+
+_CONTENTION = re.compile(
+    r"\b(?:contention|competing|compete|heavily (?:utili[sz]ing|used|loaded)|busy gpu)\b", _FLAGS
+)
+_MOVES = re.compile(
+    r"\b(?:defer|mov|shift|offload|fall)\w*\b[^.;]{0,60}\b(?:to|onto) (?:the )?cpu\b|\blead to cpu\b", _FLAGS
+)
+
+
+def by_contention(example: Example) -> Iterator[Hit]:
+    """TensorFlow is said to move ops to the CPU when the GPU is busy."""
+    yield from _say(
+        example,
+        (_CONTENTION, _MOVES),
+        "a busy GPU does not make TensorFlow move ops to the CPU: they wait, and become slower and noisier",
+    )
+
+
+def _say(example: Example, patterns: tuple[re.Pattern[str], ...], message: str) -> Iterator[Hit]:
+    """One hit, on the first line of which one sentence fits every pattern."""
+    for passage in example.passages:
+        for sentence in sentences(passage.text):
+            wrong = all(p.search(sentence) for p in patterns)
+            if wrong and not _DENIES.search(sentence) and not _ADVICE.search(sentence):
+                yield Hit(passage.line, message)
+                return

@@ -1,0 +1,211 @@
+"""Devices asked for, and devices believed in."""
+
+import re
+from collections.abc import Iterator
+
+from tuilab.documents.example import Example
+from tuilab.documents.reading.trace import WORK, DeviceScope, Event
+from tuilab.documents.reading.values import Bound, Dataset, Function, Value
+from tuilab.documents.rules.regions import regions
+from tuilab.documents.rules.rule import Hit
+
+
+def idle_scope(example: Example) -> Iterator[Hit]:
+    """A device scope in which no op is called."""
+    seen: set[int] = set()
+    for scope in example.scopes:
+        if scope.line in seen or not scope.families:
+            continue
+        events = example.trace.events[scope.first : scope.last + 1]
+        if not any(event.kind in WORK for event in events):
+            seen.add(scope.line)
+            yield Hit(scope.line, "no op is called inside this device scope, so it places nothing")
+
+
+def soft_placement(example: Example) -> Iterator[Hit]:
+    """A time is taken as the GPU's, and nothing checks that there is one."""
+    checked = example.facts.checks_device
+    if example.hides_gpu or (checked is not None and checked <= example.block.number):
+        return
+    for scope in example.scopes:
+        if scope.families == ("GPU",) and _is_timed(example, scope):
+            yield Hit(
+                scope.line,
+                "without a visible GPU this scope silently runs on the CPU, and its time is called the GPU's",
+            )
+            return
+
+
+def _is_timed(example: Example, scope: DeviceScope) -> bool:
+    return any(r.first <= scope.last and scope.first <= r.last for r in example.clocked)
+
+
+_FLAGS = re.IGNORECASE
+_GPU_NAME = re.compile(r"\bgpu\b", _FLAGS)
+# A comment that says where the code beside it runs.
+_ON_GPU = re.compile(
+    r"\b(?:on|using|by|with|via) (?:the |a )?gpus?\b"
+    r"|\bgpu[- ](?:optimi[sz]ed|accelerated|based|side|ops?\b|preproc)",
+    _FLAGS,
+)
+_OTHER = re.compile(
+    r"\b(?:not|no|never|cannot|can't|doesn't|isn't|instead of|rather than|cpu|host|train\w*|model|prefetch\w*"
+    r"|feed\w*|cop(?:y|ied|ies)|transfer\w*|busy|starv\w*|wait\w*)\b",
+    _FLAGS,
+)
+_DELEGATES = re.compile(
+    r"\b(?:delegat|execut|run|perform|happen|mov|offload)\w*\b(?:(?!\bcpu\b)[^.,;]){0,50}?"
+    r"\b(?:on|to|onto|by|using) (?:the |a )?gpus?\b",
+    _FLAGS,
+)
+_MAPPING = re.compile(r"\bmap(?:s|ped|ping)?\b", _FLAGS)
+_NEGATION = re.compile(
+    r"\b(?:not|never|cannot|can't|doesn't|don't|no longer|rather than|instead of)\b", _FLAGS
+)
+
+
+def mapped_on_gpu(example: Example) -> Iterator[Hit]:
+    """A mapped function that the document believes to run on the GPU."""
+    seen: set[int] = set()
+    for event in example.standing:
+        if event.kind != "dataset" or not event.name.endswith(".map"):
+            continue
+        function = event.arguments.get("map_func", event.arguments.get("0"))
+        believed = _believed_in_code(example, event, function) or _believed_in_prose(example)
+        if believed and event.line not in seen:
+            seen.add(event.line)
+            yield Hit(
+                event.line,
+                f"{believed}, but a function given to Dataset.map runs on the host, in any device scope",
+            )
+
+
+def _believed_in_code(example: Example, event: Event, function: Value | None) -> str:
+    if "GPU" in event.place.families:
+        return "map is called in a GPU scope"
+    name = ""
+    if isinstance(function, Bound) and isinstance(function.function, Function):
+        function = function.function
+    if isinstance(function, Function):
+        name = function.name
+        words = name.replace("_", " ")
+        if _GPU_NAME.search(words) and not _OTHER.search(words):
+            return f"the name {name} says that it runs on the GPU"
+    lines = [event.line]
+    if isinstance(function, Function):
+        first = function.node.lineno
+        lines += [first - 1, *range(first, min(first + 60, (function.node.end_lineno or first) + 1))]
+    for line in lines:
+        comment = example.comment(line)
+        if _ON_GPU.search(comment) and not _OTHER.search(comment):
+            return f"the comment on line {line} says that it runs on the GPU"
+    scope = _scope_inside(example, event)
+    return "the mapped function opens a GPU scope" if scope else ""
+
+
+def _scope_inside(example: Example, event: Event) -> bool:
+    for inner in example.trace.events[event.index + 1 :]:
+        traced = inner.place.traced
+        if traced is None or traced.line != event.line:
+            return False
+        if "GPU" in inner.place.families:
+            return True
+    return False
+
+
+def _believed_in_prose(example: Example) -> str:
+    for passage in example.block.after:
+        for sentence in sentences(passage.text):
+            if _MAPPING.search(sentence) and _DELEGATES.search(sentence) and not _NEGATION.search(sentence):
+                return f"the text (line {passage.line}) says that the mapped work goes to the GPU"
+    return ""
+
+
+def sentences(line: str) -> list[str]:
+    """The sentences of a line of prose, of bounded length."""
+    return [s[:600] for s in re.split(r"(?<=[.!?;])\s+", line[:20_000]) if s]
+
+
+_ON_CPU = re.compile(
+    r"\b(?:on (?:the )?cpu|cpu tensor|cpu[- ]resident|in (?:host|system) memory)\b", re.IGNORECASE
+)
+_CREATES = ("tf.constant", "tf.convert_to_tensor", "tf.Variable")
+
+
+def believed_on_host(example: Example) -> Iterator[Hit]:
+    """A tensor made outside of any scope that the document takes to be on the CPU."""
+    for event in example.events:
+        if (
+            event.name not in _CREATES
+            or event.place.devices
+            or event.place.traced
+            or not example.holds(event.line)
+        ):
+            continue
+        word = event.name.removeprefix("tf.")
+        comment = example.comment(event.line)
+        told = bool(_ON_CPU.search(comment)) and not _NEGATION.search(comment)
+        for passage in example.block.after:
+            for sentence in sentences(passage.text):
+                told = told or (word in sentence and bool(re.search(r"\bCPU tensor\b", sentence)))
+        if told:
+            yield Hit(
+                event.line,
+                f"{event.name} outside of a device scope puts floats on the GPU where one is visible",
+            )
+            return
+
+
+_KERNELS = {
+    "tf.matmul": "MatMul",
+    "tf.add": "AddV2",
+    "tf.multiply": "Mul",
+    "tf.tanh": "Tanh",
+    "tf.exp": "Exp",
+    "tf.nn.conv2d": "Conv2D",
+    "tf.nn.relu": "Relu",
+}
+_LACKS = re.compile(
+    r"\b(?:lack\w*|miss\w*|no|without|not have|limited)\b[^.]{0,60}\bkernels?\b", re.IGNORECASE
+)
+
+
+def believed_kernel(example: Example) -> Iterator[Hit]:
+    """A dtype said to lack a GPU kernel that this TensorFlow has."""
+    if example.api is None:
+        return
+    comments = [example.comment(n) for n in range(example.block.line, example.block.last_line + 1)]
+    prose = [s for p in example.passages for s in sentences(p.text)]
+    told = " ".join(text.lower() for text in (*comments, *prose) if _LACKS.search(text))
+    if not told:
+        return
+    for event in example.own("op"):
+        op = _KERNELS.get(event.name, "")
+        dtype = getattr(event.result, "dtype", None)
+        if op and dtype in example.api.gpu_dtypes.get(op, ()) and str(dtype) in told:
+            yield Hit(
+                event.line,
+                f"{op} of {dtype} is said to lack a GPU kernel; TensorFlow {example.api.version} has one, "
+                "and uses it where the GPU is visible",
+            )
+            return
+
+
+def just_written(example: Example) -> Iterator[Hit]:
+    """A timed pipeline reads a file that the example has just written."""
+    writer = example.facts.writer
+    if writer is None:
+        return
+    for _, events in regions(example):
+        for event in events:
+            dataset = event.arguments.get("dataset", event.arguments.get("x"))
+            if not isinstance(dataset, Dataset) or event.kind not in ("iterate", "train"):
+                continue
+            step = dataset.steps[0]
+            if step.name == "TFRecordDataset" and writer.index < step.event and example.holds(step.line):
+                yield Hit(
+                    step.line,
+                    f"the records are made up and were written a moment ago (line {writer.line}): they come "
+                    "from memory; what is timed is decoding on the host, not storage",
+                )
+                return

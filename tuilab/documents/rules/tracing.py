@@ -1,0 +1,58 @@
+"""Python that runs while a function is traced, and not when its graph runs."""
+
+from collections.abc import Iterator
+
+from tuilab.documents.example import Example
+from tuilab.documents.reading.trace import Loop
+from tuilab.documents.reading.values import text
+from tuilab.documents.rules.rule import Hit
+
+
+def side_effects(example: Example) -> Iterator[Hit]:
+    """A side effect in a traced function."""
+    seen: set[int] = set()
+    for event in example.standing:
+        traced = event.place.traced
+        if event.kind != "effect" or traced is None or event.line in seen:
+            continue
+        if _is_meant(example, event.line, text(event.arguments.get("text")) or ""):
+            continue
+        seen.add(event.line)
+        yield Hit(
+            event.line,
+            f"{event.name} runs only while {_who(traced.by)} traces this function, {_instead(event.name)}",
+        )
+
+
+def _is_meant(example: Example, line: int, words: str) -> bool:
+    """Whether the code says that it watches the tracing."""
+    return "trac" in words.lower() or "trac" in example.text(line).lower()
+
+
+def _who(by: str) -> str:
+    return by if by == "tf.function" else by.replace("Dataset", "a dataset's ", 1).replace(" .", " ")
+
+
+def _instead(name: str) -> str:
+    if name == "time.sleep()":
+        return "once: no element and no call waits for it"
+    if "random" in name:
+        return "once: every call then uses the same number"
+    if name.startswith(("time.", "datetime.", "timeit.")):
+        return "once: it says nothing about the time of a call"
+    return "once and not at each call"
+
+
+def remade_graph(example: Example) -> Iterator[Hit]:
+    """A `tf.function` made anew in each iteration."""
+    for event in example.standing:
+        if event.kind != "config" or event.name != "tf.function":
+            continue
+        if any(_repeats(loop, event.line) for loop in event.place.loops):
+            yield Hit(event.line, "tf.function is applied in each iteration, so each iteration traces anew")
+
+
+def _repeats(loop: Loop, line: int) -> bool:
+    """Whether the line is in the body of a loop that runs often: not once a device, or in a helper of it."""
+    many = loop.over is not None or (loop.count or 0) > 1
+    return many and loop.unrolled is None and loop.line <= line <= loop.last_line

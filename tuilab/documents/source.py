@@ -1,0 +1,109 @@
+"""From a path or bytes to a document: which kind it is, what it is called."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from tuilab.documents.decode import LARGEST, decode
+from tuilab.documents.dialect import plain
+from tuilab.documents.document import MOST_CODE, MOST_EXAMPLES, Block, Document, Passage
+from tuilab.documents.markdown import read_markdown
+from tuilab.documents.notebook import read_notebook
+from tuilab.documents.parse import is_python
+from tuilab.model.errors import InputError
+from tuilab.model.text import clean
+
+_NUMBER = re.compile(r"^(\d{3})[_-]")
+_IMPORT = re.compile(r"^(?:import|from)\s+[A-Za-z_]", re.MULTILINE)
+_MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~|---\s*$)", re.MULTILINE)
+_DOCSTRING = re.compile(r'^\s*[rR]?"""\s*(\S[^\n"]{0,120})')
+
+
+def open_document(source: Path | str | bytes, name: str = "") -> Document:
+    """Read a file, or bytes whose `name` tells their kind. Raises InputError for what cannot be read."""
+    if isinstance(source, bytes):
+        return from_bytes(source, name)
+    path = Path(source)
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError("document", clean(str(path), 300), f"a file to read ({why})") from None
+    return from_bytes(data, path.name)
+
+
+def from_bytes(data: bytes, name: str = "") -> Document:
+    """A document from its bytes; `name` is the file's, "" for standard input."""
+    document = _bounded(_by_kind(decode(data), Path(name).suffix.lower()))
+    stem = clean(Path(name).stem, 120)
+    number = _NUMBER.match(stem)
+    notes = document.notes
+    if len(data) > LARGEST:
+        notes += (Passage(1, f"only the first {LARGEST:,} bytes were read"),)
+    return msgspec.structs.replace(
+        document,
+        id=document.id or stem,
+        title=document.title or stem,
+        number=number[1] if number else "",
+        notes=notes,
+    )
+
+
+def _bounded(document: Document) -> Document:
+    """The document with no more code than can be read while somebody waits; a note says what is left out."""
+    blocks: list[Block] = []
+    room = MOST_CODE
+    for block in document.blocks:
+        if len(blocks) == MOST_EXAMPLES or room <= 0:
+            note = Passage(
+                block.line, f"there is more code than is read: from line {block.line} on it was left out"
+            )
+            return msgspec.structs.replace(document, blocks=tuple(blocks), notes=(*document.notes, note))
+        if len(block.code) > room:
+            block = msgspec.structs.replace(block, code=_cut(block.code, room))
+            note = Passage(block.last_line, "the code is longer than is read: it was left out from here on")
+            document = msgspec.structs.replace(document, notes=(*document.notes, note))
+            room = 0
+        room -= len(block.code)
+        blocks.append(block)
+    return msgspec.structs.replace(document, blocks=tuple(blocks))
+
+
+def _cut(code: str, room: int) -> str:
+    """Whole statements of at most that many characters, as far as lines at the margin tell them apart."""
+    lines = code[:room].split("\n")[:-1]
+    while lines and (not lines[-1] or lines[-1][0] in " \t)]}#@"):
+        lines.pop()
+    return "\n".join(lines[:-1])
+
+
+def _by_kind(text: str, suffix: str) -> Document:
+    if suffix == ".ipynb" or (not suffix and text.lstrip()[:1] == "{"):
+        notebook = read_notebook(text)
+        if notebook is not None:
+            return notebook
+        if suffix == ".ipynb":
+            return Document(
+                lines=tuple(clean(line) for line in text.split("\n")),
+                notes=(Passage(1, "this file's name says notebook, but it is not one that can be read"),),
+            )
+    if suffix in (".py", ".pyw"):
+        return read_script(text)
+    if not suffix and _IMPORT.search(text) and not _MARKDOWN.search(text) and is_python(text.split("\n")):
+        return read_script(text)
+    return read_markdown(text)
+
+
+def read_script(text: str) -> Document:
+    """A Python file: one example."""
+    lines = text.split("\n")
+    doc = _DOCSTRING.match(text)
+    notebook = bool(plain(text[:20_000]).magics)
+    block = Block(number=1, heading="", line=1, code=text, notebook=notebook)
+    return Document(
+        title=clean(doc[1], 200) if doc else "",
+        lines=tuple(clean(line) for line in lines),
+        blocks=(block,) if text.strip() else (),
+    )

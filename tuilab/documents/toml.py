@@ -1,0 +1,51 @@
+"""Presets as TOML files, without what a preset has by default."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import tomli_w
+
+from tuilab.model.preset import Preset
+
+# A file's name says the one, and where it lies the other.
+_NOT_WRITTEN = ("name", "file")
+
+
+def dumps(preset: Preset) -> str:
+    """The preset as TOML that `catalogue` reads back as the same preset."""
+    data = {key: value for key, value in _plain(preset).items() if key not in _NOT_WRITTEN}
+    return tomli_w.dumps(data, multiline_strings=True)
+
+
+def write(preset: Preset, folder: Path) -> Path:
+    """Write `<name>.toml` into the folder, made if it is not there. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{preset.name}.toml"
+    target.write_text(dumps(preset), encoding="utf-8")
+    return target
+
+
+def _plain(value: Any) -> Any:
+    """Structs as dicts without their default values; TOML knows no null."""
+    if isinstance(value, msgspec.Struct):
+        info = type(value).__struct_config__
+        out: dict[str, Any] = {}
+        if info.tag_field is not None:
+            out[info.tag_field] = info.tag
+        for field in msgspec.structs.fields(value):
+            item = getattr(value, field.name)
+            if item is not None and item != _default(field):
+                out[field.encode_name] = _plain(item)
+        return out
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    if field.default is not msgspec.NODEFAULT:
+        return field.default
+    return field.default_factory() if field.default_factory is not msgspec.NODEFAULT else msgspec.NODEFAULT
