@@ -1,0 +1,58 @@
+/* A driver without a GPU: each call answers as the environment says. Also serves as libnvidia-ml.
+
+STUB_CUINIT      cuInit's result (0)
+STUB_COUNT       devices (1)
+STUB_CAPABILITY  compute capability times ten (89)
+STUB_CUDA        cuDriverGetVersion (12080)
+STUB_HANG        the name of a call that never returns
+STUB_CRASH       the name of a call that kills the process
+CUDA_VISIBLE_DEVICES empty or negative: cuInit says NO_DEVICE, as the real driver does. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int number(const char *name, int otherwise) {
+  const char *text = getenv(name);
+  return text ? atoi(text) : otherwise;
+}
+
+static void enter(const char *call) {
+  const char *hang = getenv("STUB_HANG"), *crash = getenv("STUB_CRASH");
+  if (crash && !strcmp(crash, call)) abort();
+  while (hang && !strcmp(hang, call)) pause();
+}
+
+static int hidden(void) {
+  const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+  return visible && (!*visible || *visible == '-' || atoi(visible) >= number("STUB_COUNT", 1));
+}
+
+int cuInit(unsigned flags) {
+  enter("cuInit");
+  int code = number("STUB_CUINIT", 0);
+  return code ? code : hidden() ? 100 : 0;
+}
+int cuDeviceGetCount(int *count) { enter("cuDeviceGetCount"); *count = number("STUB_COUNT", 1); return 0; }
+int cuDriverGetVersion(int *version) { *version = number("STUB_CUDA", 12080); return 0; }
+int cuGetErrorName(int code, const char **text) {
+  switch (code) {
+    case 100: *text = "CUDA_ERROR_NO_DEVICE"; return 0;
+    case 803: *text = "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"; return 0;
+    case 804: *text = "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE"; return 0;
+    case 999: *text = "CUDA_ERROR_UNKNOWN"; return 0;
+  }
+  return 1;
+}
+int cuGetErrorString(int code, const char **text) { *text = "said by the stub"; return 0; }
+int cuDeviceGet(int *device, int ordinal) { *device = ordinal; return 0; }
+int cuDeviceGetName(char *text, int size, int device) { strncpy(text, "Stub GPU", size); return 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = 8ull << 30; return 0; }
+int cuDeviceGetPCIBusId(char *text, int size, int device) { strncpy(text, "0000:00:04.0", size); return 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  int capability = number("STUB_CAPABILITY", 89);
+  *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 8;
+  return 0;
+}
+
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }

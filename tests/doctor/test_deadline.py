@@ -1,0 +1,105 @@
+"""Whatever hangs, the doctor ends, says what hung, and leaves no process behind."""
+
+import os
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from tests.doctor.machine import BUILT, IMPORTED, Machine
+from tuilab.doctor import children
+from tuilab.doctor.place import Place
+from tuilab.model.doctor import Began
+
+FOREVER_S = 600
+
+
+@pytest.mark.parametrize("call", ["cuInit", "cuDeviceGetCount"])
+def test_a_driver_that_hangs(machine: Machine, call: str):
+    machine.healthy()
+    machine.environ["STUB_HANG"] = call
+    report = machine.examine(limit_s=5.0)
+    assert report.elapsed_s < FOREVER_S / 10
+    assert report.code == "driver-wedged" and f"{call} does not return" in report.cause
+    assert {p.name: p.detail for p in report.probes}["libcuda"] == f"{call} did not answer"
+    assert not left_behind(str(machine.folder))
+
+
+def test_everything_hangs_at_once(machine: Machine):
+    machine.healthy()
+    machine.environ["STUB_HANG"] = "cuInit"
+    machine.says(IMPORTED, BUILT, Began(what="listing the devices"), then=f"time.sleep({FOREVER_S})")
+    report = machine.examine(limit_s=5.0)
+    assert report.elapsed_s < FOREVER_S / 10
+    details = {p.name: p.detail for p in report.probes}
+    assert details["TensorFlow devices"] == "did not answer: listing the devices"
+    assert details["TensorFlow import"].startswith("2.21.0")  # what was said before is kept
+    assert not left_behind(str(machine.folder))
+
+
+def test_a_probe_that_never_returns_is_named(machine: Machine, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tuilab.doctor.kernel_driver.look", lambda place: time.sleep(FOREVER_S))
+    report = machine.examine(limit_s=2.0)
+    assert report.elapsed_s < FOREVER_S / 10
+    probe = next(p for p in report.probes if p.name == "kernel driver")
+    assert probe.status == "fail" and "did not answer within" in probe.detail
+
+
+def test_a_probe_that_raises_takes_no_other_along(machine: Machine, monkeypatch: pytest.MonkeyPatch):
+    machine.healthy()
+    machine.sees()
+
+    def broken(place: Place) -> None:
+        raise ValueError("[bold]oops")
+
+    monkeypatch.setattr("tuilab.doctor.container.look", broken)
+    report = machine.examine()
+    probe = next(p for p in report.probes if p.name == "container")
+    assert probe.detail == "the probe itself failed: ValueError: [bold]oops"
+    assert report.gpu_visible
+
+
+def test_grandchildren_die_with_the_child():
+    argv = ["sh", "-c", f"sleep {FOREVER_S} & echo $!; wait"]
+    ran = children.run(argv, os.environ, time.monotonic() + 1.0)
+    assert ran.code is None
+    grandchild = int(ran.out)
+    assert not psutil.pid_exists(grandchild) or psutil.Process(grandchild).status() == psutil.STATUS_ZOMBIE
+
+
+def test_what_a_child_said_before_it_was_killed_is_kept():
+    ran = children.run(["sh", "-c", f"echo said; sleep {FOREVER_S}"], os.environ, time.monotonic() + 1.0)
+    assert (ran.code, ran.out) == (None, b"said\n")
+
+
+def test_the_doctors_process_never_loads_tensorflow(machine: Machine):
+    machine.healthy()
+    code = (
+        "import sys\n"
+        "from tuilab.cli.doctor import doctor\n"
+        "from tuilab.doctor.examine import examine\n"
+        "from tuilab.doctor.place import Place\n"
+        f"report = examine(Place(metadata=({str(machine.site)!r},), worker='canned'))\n"
+        "assert report.probes\n"
+        "assert not {'tensorflow', 'textual', 'pynvml'} & set(sys.modules), sorted(sys.modules)\n"
+    )
+    environ = children.environment(os.environ | machine.environ)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def left_behind(mark: str) -> list[int]:
+    """Children of this process whose environment bears the mark, once they had a moment to go."""
+    time.sleep(0.2)
+    out = []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            if child.status() != psutil.STATUS_ZOMBIE and any(mark in v for v in child.environ().values()):
+                out.append(child.pid)
+        except psutil.Error:
+            continue
+    return out

@@ -1,0 +1,229 @@
+"""Each probe by itself, on made-up files."""
+
+import ctypes.util
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.doctor.machine import CUDA_WHEELS, Machine
+from tuilab.doctor import (
+    container,
+    devices,
+    elf,
+    environment,
+    hardware,
+    kernel_driver,
+    libcuda,
+    lines,
+    packages,
+)
+from tuilab.doctor.place import Place
+from tuilab.doctor.tensorflow_log import TensorFlowLog
+
+
+def place(root: Path, **environ: str) -> Place:
+    return Place(root=root, environ=environ, metadata=(str(root),))
+
+
+@pytest.mark.parametrize(
+    ("value", "hides"),
+    [
+        ("", True),
+        ("-1", True),
+        (" -1", True),
+        ("-1,0", True),
+        ("NoDevFiles", True),
+        ("0", False),
+        ("0,-1", False),
+        ("GPU-8932f937", False),
+        ("MIG-42", False),
+        ("3", False),
+    ],
+)
+def test_cuda_visible_devices_is_read_as_cuda_reads_it(value: str, hides: bool):
+    assert environment.hides_all(value) is hides
+
+
+def test_only_telling_variables_are_kept(tmp_path: Path):
+    found = environment.look(
+        place(tmp_path, TF_CLI_CONFIG_FILE="a", TF_CPP_MIN_LOG_LEVEL="3", HOME="/h", XLA_FLAGS="\x1b[31mred")
+    )
+    assert found.variables == {"TF_CPP_MIN_LOG_LEVEL": "3", "XLA_FLAGS": "red"}
+
+
+def test_packages_names_what_and_cuda_asks_for(machine: Machine):
+    machine.tensorflow()
+    machine.wheels(without=("nvidia-cudnn-cu12",))
+    found = packages.look(machine.place())
+    assert found.version == "2.21.0" and found.tensorflow_home == machine.site / "tensorflow" and found.pip
+    assert set(found.wanted) == set(CUDA_WHEELS) and found.missing == ("nvidia-cudnn-cu12",)
+    assert "missing: nvidia-cudnn-cu12" in packages.probe(found).detail
+
+
+def test_packages_of_an_empty_python(tmp_path: Path):
+    assert packages.probe(packages.look(place(tmp_path))).status == "fail"
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Wed Jan 22\nGCC version: 12",
+            "570.86.15",
+        ),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  565.57.01  Release Build", "565.57.01"),
+        ("something\x1b[2J new", "something new"),
+        ("", ""),
+    ],
+)
+def test_the_kernel_drivers_version(text: str, version: str):
+    assert kernel_driver.parse_version(text) == version
+
+
+def test_device_files_that_may_not_be_opened(machine: Machine, monkeypatch: pytest.MonkeyPatch):
+    machine.kernel()
+    (machine.root / "dev/nvidia0").chmod(0)
+    # Root may open every file, so the kernel's answer is made up too.
+    monkeypatch.setattr(os, "access", lambda path, mode: path.stat().st_mode & 0o600 == 0o600)
+    found = kernel_driver.look(machine.place())
+    assert found.denied == ("/dev/nvidia0",) and found.group == ""
+    assert kernel_driver.probe(found).detail == "570.86.15; this user may not open /dev/nvidia0"
+
+
+def test_missing_device_files_are_named(machine: Machine):
+    machine.kernel()
+    (machine.root / "dev/nvidia-uvm").unlink()
+    found = kernel_driver.probe(kernel_driver.look(machine.place()))
+    assert found.status == "warn" and found.detail == "570.86.15; missing: /dev/nvidia-uvm"
+
+
+def test_hardware_tells_an_empty_bus_from_one_that_cannot_be_read(machine: Machine, tmp_path: Path):
+    assert hardware.look(machine.place()).none
+    machine.gpu("vfio-pci")
+    found = hardware.look(machine.place())
+    assert [g.driver for g in found.nvidia] == ["vfio-pci"] and hardware.probe(found).status == "warn"
+    assert found.distribution == ("ubuntu", "debian")
+    unread = hardware.look(place(tmp_path / "nothing"))
+    assert unread.gpus is None and not unread.none and hardware.probe(unread).status == "skip"
+
+
+@pytest.mark.parametrize(
+    ("environ", "cgroup", "kind"),
+    [
+        ({"APPTAINER_NAME": "tf.sif"}, "", "apptainer"),
+        ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "", "kubernetes"),
+        ({"container": "lxc"}, "", "lxc"),
+        ({}, "12:devices:/kubepods/burstable/pod1", "kubernetes"),
+        ({}, "0::/system.slice/docker-0123.scope", "docker"),
+        ({}, "0::/init.scope", ""),
+    ],
+)
+def test_containers_by_their_marks(tmp_path: Path, environ: dict[str, str], cgroup: str, kind: str):
+    (tmp_path / "proc/1").mkdir(parents=True)
+    (tmp_path / "proc/1/cgroup").write_text(cgroup)
+    assert container.look(place(tmp_path, **environ)).kind == kind
+
+
+def test_search_path_of_a_real_library(framework: Path):
+    found = elf.search_path(framework)
+    assert found[0] == (framework.parent / "../nvidia/cuda_runtime/lib").resolve()
+    assert len(found) == 7
+
+
+def test_search_path_of_a_library_without_one(stub: Path):
+    assert elf.search_path(stub) == ()
+
+
+@given(st.binary(max_size=300))
+def test_search_path_of_any_bytes_never_raises(tmp_path_factory: pytest.TempPathFactory, data: bytes):
+    file = tmp_path_factory.mktemp("elf") / "lib.so"
+    for head in (b"", b"\x7fELF\x02\x01"):
+        file.write_bytes(head + data)
+        assert isinstance(elf.search_path(file), tuple)
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (100, "CUDA_ERROR_NO_DEVICE"),
+        (999, "CUDA_ERROR_UNKNOWN"),
+        (802, "CUDA_ERROR_SYSTEM_NOT_READY"),
+        (4711, "CUDA error 4711"),
+    ],
+)
+def test_libcuda_codes_are_named_by_the_driver_or_by_us(machine: Machine, code: int, name: str):
+    machine.driver(cuinit=code)
+    found = libcuda.look(machine.place(), time.monotonic() + 20)
+    assert (found.init, found.init_text) == (code, name)
+    assert f"cuInit returned {name} ({code})" in libcuda.probe(found).detail
+
+
+def test_libcuda_counts_and_names_the_devices(machine: Machine):
+    machine.driver("565.57.01", count=2, capability=120, cuda=13000)
+    found = libcuda.look(machine.place(), time.monotonic() + 20)
+    assert (found.count, found.version, found.cuda_version) == (2, "565.57.01", "13.0")
+    assert [(d.name, d.compute_capability, d.memory) for d in found.devices] == [
+        ("Stub GPU", "12.0", 2**33)
+    ] * 2
+
+
+def test_a_library_that_is_no_driver(machine: Machine):
+    machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
+    libc = ctypes.util.find_library("m")
+    assert libc
+    (machine.lib / "libcuda.so.1").symlink_to(next(Path("/").glob(f"lib*/**/{libc}")))
+    found = libcuda.look(machine.place(), time.monotonic() + 20)
+    assert found.init is None and libcuda.probe(found).status == "fail"
+
+
+def test_lines_cut_off_by_a_kill_are_dropped():
+    assert lines.known(b'{"a": 1}\nnoise\n{"b": 2, "a": 3}\n[1]\n{"c":') == {"a": 3, "b": 2}
+
+
+def test_the_log_keeps_telling_lines_once_and_without_their_prefix():
+    from tests.doctor.lines import NO_CUDART, dlopen
+
+    log = TensorFlowLog((NO_CUDART + dlopen("libcudnn.so.9", "no such file")) * 2 + "I0000 idle chatter\n")
+    assert log.lines == [
+        "Could not find cuda drivers on your machine, GPU will not be used.",
+        "Could not load dynamic library 'libcudnn.so.9'; dlerror: no such file",
+    ]
+    assert log.unloaded() == {"libcudnn.so.9": "no such file"}
+
+
+H100 = (
+    "0, NVIDIA H100 80GB HBM3, GPU-aa, 9.0, 570.86.15, 81559, 1024, 97, 1755, 1980, 2619, 2619, 512.31,"
+    " 700.00, 61, 4, 5, 8, 16"
+)
+T4 = f"1, Tesla T4, GPU-bb, 7.5, 570.86.15, 15360{', [N/A]' * 13}"
+APPS = "GPU-aa, 4242, /usr/bin/python3, 900\nGPU-aa, [Not Found], x, 1\n"
+
+
+def test_nvidia_smi_where_nvml_cannot_be_had(machine: Machine):
+    """A made-up nvidia-smi on the PATH; NVML's library is the stub, which lacks most calls."""
+    machine.driver()
+    program = machine.folder / "bin/nvidia-smi"
+    program.parent.mkdir()
+    (program.parent / "gpus").write_text(f"{H100}\n{T4}\n")
+    (program.parent / "apps").write_text(APPS)
+    program.write_text("#!/bin/sh\ncd $(dirname $0)\ncase $1 in *gpu_uuid*) cat apps;; *) cat gpus;; esac\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    machine.environ["PATH"] = f"{program.parent}:{machine.environ['PATH']}"
+    found = devices.look(machine.place(), time.monotonic() + 20)
+    assert found.source == "nvidia-smi" and len(found.found) == 2
+    said = devices.probe(found).detail
+    assert "GPU 0: NVIDIA H100 80GB HBM3, compute capability 9.0" in said
+    assert "driver 570.86.15, SM clock 1755 of 1980 MHz, power 512 of 700 W" in said
+    assert "PCIe 4.0 ×8 (at most 5.0 ×16)" in said and "used by 4242 python3 944 MB" in said
+    assert found.found[1].now.memory_used is None and found.found[1].now.use is None
+
+
+def test_without_nvml_and_nvidia_smi_the_reason_is_told(machine: Machine):
+    machine.environ["PATH"] = str(machine.folder)
+    found = devices.probe(devices.look(machine.place(), time.monotonic() + 20))
+    assert found.status == "skip" and found.detail.startswith("no GPU figures: ")

@@ -1,0 +1,59 @@
+"""The real wheel with a stub driver: what it says and does is what the rules expect of it."""
+
+import importlib.util
+import os
+
+import pytest
+
+from tests.doctor.machine import Machine
+from tuilab.doctor.place import Place
+
+pytestmark = [
+    pytest.mark.real_worker,
+    pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="TensorFlow is not installed"),
+]
+
+
+def real(machine: Machine) -> Place:
+    """This Python's own TensorFlow, on the made-up machine's driver and libraries."""
+    quiet = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "TF_", "NVIDIA_"))}
+    return Place(root=machine.root, environ=quiet | machine.environ | {"PYTHONPATH": ""})
+
+
+def examined(machine: Machine):
+    from tuilab.doctor.examine import examine
+
+    return examine(real(machine))
+
+
+def test_a_wedged_driver(machine: Machine):
+    machine.gpu()
+    machine.kernel()
+    machine.driver(cuinit=999)
+    report = examined(machine)
+    assert not report.gpu_visible and report.code == "driver-wedged"
+    said = {p.name: p.detail for p in report.probes}
+    assert "CUDA_ERROR_UNKNOWN" in said["TensorFlow import"] and said["TensorFlow build"].startswith(
+        "CUDA 12"
+    )
+
+
+def test_a_working_driver_without_nvml_is_passed_over_in_silence(machine: Machine):
+    machine.gpu()
+    machine.kernel()
+    machine.driver(nvml=False)
+    report = examined(machine)
+    if "libnvidia-ml.so.1 is missing" not in report.cause and report.code != "nvml-missing":
+        pytest.skip("this machine has a real libnvidia-ml.so.1")
+    assert not report.gpu_visible and "without a word" in report.cause
+
+
+def test_a_gpu_newer_than_the_build(machine: Machine):
+    """All CUDA libraries are there by name, so TensorFlow lists the stub; it cannot compute on it."""
+    machine.healthy()
+    folders = ":".join(str(path) for path in machine.site.glob("nvidia/*/lib"))
+    machine.environ["LD_LIBRARY_PATH"] = f"{machine.lib}:{folders}"
+    machine.environ["STUB_CAPABILITY"] = "120"
+    report = examined(machine)
+    assert report.gpu_visible and report.code == "gpu-newer-than-build"
+    assert "compute capability 12.0" in report.cause and "MatMul fails" in report.cause

@@ -1,0 +1,181 @@
+"""The rules by themselves: pure functions of findings."""
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.doctor import lines
+from tuilab.doctor.container import Container
+from tuilab.doctor.environment import Environment
+from tuilab.doctor.findings import Findings
+from tuilab.doctor.hardware import Hardware, PciGpu
+from tuilab.doctor.kernel_driver import KernelDriver
+from tuilab.doctor.libcuda import CudaDevice, Libcuda
+from tuilab.doctor.libraries import WANTED, Libraries, Library
+from tuilab.doctor.packages import Packages
+from tuilab.doctor.rules import diagnose
+from tuilab.doctor.tensorflow import TensorFlow
+from tuilab.doctor.tensorflow_log import TensorFlowLog
+from tuilab.model.doctor import Built, Imported, Listed, ListedGpu, Tried
+
+TENSORFLOW = Packages(tensorflow={"tensorflow": "2.21.0"})
+
+
+def said(text: str, **more: object) -> TensorFlow:
+    return TensorFlow(imported=Imported(version="2.21.0"), listed=Listed(), log=TensorFlowLog(text), **more)
+
+
+def test_tensorflows_line_counts_where_our_own_call_says_nothing():
+    line = lines.CUINIT_303.replace("UNKNOWN ERROR (303)", "CUDA_ERROR_NO_DEVICE: no CUDA-capable device")
+    environment = Environment({"CUDA_VISIBLE_DEVICES": "-1"})
+    findings = Findings(packages=TENSORFLOW, environment=environment, tensorflow=said(line))
+    assert [d.code for d in diagnose(findings)] == ["hidden"]
+
+
+def test_a_hiding_variable_is_told_beside_a_missing_driver():
+    findings = Findings(
+        packages=TENSORFLOW,
+        environment=Environment({"CUDA_VISIBLE_DEVICES": ""}),
+        libcuda=Libcuda(error="libcuda.so.1: cannot open shared object file"),
+        tensorflow=said(lines.CUINIT_303),
+    )
+    assert [d.code for d in diagnose(findings)] == ["driver-missing", "hidden"]
+
+
+def test_a_broken_driver_comes_before_a_hiding_variable():
+    findings = Findings(
+        packages=TENSORFLOW,
+        environment=Environment({"CUDA_VISIBLE_DEVICES": "-1"}),
+        libcuda=Libcuda(path="/usr/lib/libcuda.so.570", init=999),
+        tensorflow=said(""),
+    )
+    assert [d.code for d in diagnose(findings)] == ["driver-wedged", "hidden"]
+
+
+def test_denied_device_files():
+    kernel = KernelDriver("570.1", ("/dev/nvidia0",), True, True, denied=("/dev/nvidia0",), group="video")
+    libcuda = Libcuda(path="/usr/lib/libcuda.so.570.1", init=100)
+    findings = Findings(packages=TENSORFLOW, kernel=kernel, libcuda=libcuda, tensorflow=said(""))
+    first = diagnose(findings)[0]
+    assert (first.code, first.mend) == (
+        "device-files-denied",
+        'sudo usermod -aG video "$USER"  # then log in again',
+    )
+
+
+def test_a_reboot_is_said_to_be_for_the_host():
+    libcuda = Libcuda(path="/usr/lib/libcuda.so.570.1", init=999)
+    kernel = KernelDriver("570.1", ("/dev/nvidia0",), True, True)
+    findings = Findings(
+        packages=TENSORFLOW, container=Container("docker", "/.dockerenv"), libcuda=libcuda, kernel=kernel
+    )
+    assert diagnose(findings)[0].mend.endswith("# on the host, outside the container")
+
+
+def test_a_silent_tensorflow_is_the_cause_only_where_nothing_else_is():
+    silent = TensorFlow(hung="importing TensorFlow")
+    works = Libcuda(path="/l/libcuda.so.570.1", init=0, count=1, cuda=12080)
+    assert [d.code for d in diagnose(Findings(packages=TENSORFLOW, libcuda=works, tensorflow=silent))] == [
+        "tensorflow-silent"
+    ]
+    broken = Libcuda(hung="cuInit")
+    assert [d.code for d in diagnose(Findings(packages=TENSORFLOW, libcuda=broken, tensorflow=silent))] == [
+        "driver-wedged"
+    ]
+
+
+def test_compiling_for_a_newer_gpu_explains_work_that_does_not_end():
+    gpu = ListedGpu(name="GPU:0", description="Next", compute_capability="12.0")
+    tensorflow = TensorFlow(
+        imported=Imported(version="2.21.0"),
+        built=Built(cuda=True, architectures=("sm_60", "compute_90")),
+        listed=Listed(gpus=(gpu,)),
+        hung="MatMul",
+        log=TensorFlowLog(lines.newer("12.0a")),
+    )
+    first = diagnose(Findings(packages=TENSORFLOW, tensorflow=tensorflow))[0]
+    assert first.code == "gpu-newer-than-build" and "MatMul was still at it" in first.cause
+
+
+words = st.sampled_from(["", "570.86.15", "cuInit", "was ended by SIGSEGV in cuInit", "x\n\x1b[31m", "–"])
+codes = st.sampled_from([None, 0, 34, 100, 303, 304, 800, 802, 803, 804, 805, 999, 4711])
+libcudas = st.builds(
+    Libcuda,
+    path=words,
+    error=words,
+    init=codes,
+    count=st.sampled_from([None, 0, 1, 8]),
+    cuda=st.sampled_from([None, 11080, 12080]),
+    devices=st.just((CudaDevice("Stub", "8.9", 1),)),
+    hung=words,
+    crashed=words,
+)
+logs = st.lists(
+    st.sampled_from(
+        [
+            lines.NO_CUDART,
+            lines.CUINIT_303,
+            lines.SKIPPED,
+            lines.dlopen("libcudnn.so.9", "no"),
+            lines.newer("12.0"),
+            lines.TOO_OLD,
+            lines.CUDNN,
+            lines.LIBDEVICE,
+            lines.MISMATCH,
+        ]
+    )
+).map(lambda found: TensorFlowLog("".join(found)))
+gpus = st.builds(
+    ListedGpu, name=st.just("GPU:0"), compute_capability=st.sampled_from(["", "5.2", "8.9", "12.0", "?"])
+)
+tensorflows = st.builds(
+    TensorFlow,
+    imported=st.none() | st.builds(Imported, version=st.just("2.21.0"), error=words),
+    built=st.none()
+    | st.builds(Built, cuda=st.booleans(), architectures=st.sampled_from([(), ("sm_60",), ("?",)])),
+    listed=st.none() | st.builds(Listed, gpus=st.lists(gpus, max_size=2).map(tuple)),
+    tried=st.lists(st.builds(Tried, what=st.sampled_from(["MatMul", "XLA"]), error=words), max_size=2).map(
+        tuple
+    ),
+    hung=words,
+    crashed=words,
+    log=logs,
+)
+found_libraries = st.lists(
+    st.builds(
+        Library, st.sampled_from(WANTED), path=words, error=words, elsewhere=st.sampled_from(["", "/a/b.so"])
+    )
+).map(lambda found: Libraries(tuple(found)))
+findings_of_any_kind = st.builds(
+    Findings,
+    packages=st.builds(
+        Packages,
+        tensorflow=st.sampled_from([{}, {"tensorflow": "2.21.0"}, {"tensorflow-cpu": "2.21"}]),
+        pip=st.booleans(),
+        tensorflow_home=st.none() | st.just(Path("/site/tensorflow")),
+    ),
+    hardware=st.builds(
+        Hardware,
+        gpus=st.sampled_from([None, (), (PciGpu("0", "0x10de", "0x1", "nouveau"),)]),
+        wsl=st.booleans(),
+        system=st.sampled_from(["linux", "darwin", "win32"]),
+        distribution=st.sampled_from([(), ("ubuntu", "debian"), ("nixos",)]),
+    ),
+    kernel=st.builds(KernelDriver, version=words, nodes=st.sampled_from([(), ("/dev/nvidia0",)])),
+    container=st.builds(Container, kind=st.sampled_from(["", "docker", "kubernetes", "flatpak"])),
+    environment=st.sampled_from([Environment(), Environment({"CUDA_VISIBLE_DEVICES": ""})]),
+    libcuda=libcudas,
+    unhidden=st.none() | libcudas,
+    libraries=found_libraries,
+    tensorflow=tensorflows,
+)
+
+
+@given(findings_of_any_kind)
+def test_every_finding_leads_to_a_cause(findings: Findings):
+    found = diagnose(findings)
+    assert found and all(d.code and d.cause and "\n" not in d.mend for d in found)
+    assert len({d.code for d in found}) == len(found)
+    assert (found[0].code == "well") <= bool(findings.gpus)
+    assert all(d.mend for d in found if d.code not in ("well", "no-cuda-build"))

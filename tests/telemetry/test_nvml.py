@@ -1,0 +1,112 @@
+"""GPUs through a made-up NVML."""
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.telemetry.fake_nvml import NO_PERMISSION, NOT_SUPPORTED, FakeNvml
+from tuilab import nvml
+from tuilab.model.telemetry import GpuProcess, Link
+
+
+def test_facts_in_base_units(fake: FakeNvml):
+    facts = nvml.Nvml().facts(0)
+    assert (facts.name, facts.compute_capability, facts.driver, facts.cuda) == (
+        "NVIDIA Test GPU",
+        "8.9",
+        "570.86.15",
+        "12.8",
+    )
+    assert (facts.sm_clock_max_hz, facts.memory_clock_max_hz, facts.power_limit_w) == (2e9, 1e10, 300.0)
+
+
+def test_a_sample_in_base_units(fake: FakeNvml):
+    now = nvml.Nvml().sample(0)
+    assert (now.use, now.memory_use, now.memory_used, now.memory_total) == (0.97, 0.4, 2_000, 8_000)
+    assert (now.sm_clock_hz, now.memory_clock_hz, now.power_w, now.temperature_c) == (1.5e9, 9e9, 251.5, 83)
+    assert now.throttle == ("at its power limit", "hot: slowed by the hardware")
+    assert now.link == Link(generation=4, width=8, max_generation=4, max_width=16)
+    assert now.processes == (GpuProcess(42, "python3", 3_000), GpuProcess(7, "", None))
+    assert now.unread == {}
+
+
+def test_link_traffic_is_a_rate_between_two_samples(fake: FakeNvml, monkeypatch: pytest.MonkeyPatch):
+    clock = iter([10.0, 12.0, 13.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    session = nvml.Nvml()
+    assert session.sample(0).link_sent is None
+    fake.counters = [5_000, 12_000]
+    second = session.sample(0)
+    assert (second.link_sent, second.link_received) == (2_000.0, 5_000.0)
+    fake.counters = [0, 13_000]  # a counter that wrapped
+    assert session.sample(0).link_sent is None
+
+
+def test_what_may_not_be_read_is_null_with_its_reason(fake: FakeNvml):
+    fake.refuse = {
+        "nvmlDeviceGetPowerUsage": NOT_SUPPORTED,
+        "nvmlDeviceGetComputeRunningProcesses": NO_PERMISSION,
+        "nvmlDeviceGetGraphicsRunningProcesses": NO_PERMISSION,
+        "nvmlDeviceGetCurrentClocksEventReasons": NOT_SUPPORTED,
+        "nvmlDeviceGetFieldValues": NOT_SUPPORTED,
+    }
+    now = nvml.Nvml().sample(0)
+    assert now.power_w is None and now.processes is None and now.throttle == () and now.link_sent is None
+    assert now.unread["power"] == "Not Supported" and now.unread["processes"] == "Insufficient Permissions"
+    assert set(now.unread) == {"power", "processes", "throttle reasons", "link traffic"}
+    assert now.use == 0.97  # the rest is still there
+
+
+def test_older_names_of_the_throttle_call(fake: FakeNvml, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delattr(FakeNvml, "nvmlDeviceGetCurrentClocksEventReasons")
+    fake.nvmlDeviceGetCurrentClocksThrottleReasons = lambda handle: 0x20  # type: ignore[attr-defined]
+    assert nvml.Nvml().sample(0).throttle == ("hot: slowed by the driver",)
+
+
+def test_without_the_package_the_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    with pytest.raises(nvml.NvmlUnavailable, match="nvidia-ml-py is not installed"):
+        nvml.Nvml()
+
+
+def test_without_a_driver_nvmls_own_words_are_told(fake: FakeNvml):
+    fake.refuse = {"nvmlInit": 9}
+    with pytest.raises(nvml.NvmlUnavailable, match="Driver Not Loaded"):
+        nvml.Nvml()
+
+
+def test_a_session_that_cannot_count_is_closed(fake: FakeNvml):
+    fake.refuse = {"nvmlDeviceGetCount": 9}
+    with pytest.raises(nvml.NvmlUnavailable):
+        nvml.Nvml()
+    assert fake.opened == 0
+
+
+def test_conditions_by_index_and_by_bus(fake: FakeNvml):
+    expected = ["at its power limit", "hot: slowed by the hardware"]
+    assert nvml.gpu_conditions(0) == nvml.gpu_conditions("0000:01:00.0") == expected
+    assert fake.opened == 1  # one session for all questions
+    assert nvml.gpu_conditions(5) == nvml.gpu_conditions("0000:99:00.0") == []
+    fake.reasons = 0x1
+    assert nvml.gpu_conditions(0) == []
+
+
+def test_other_processes_leave_this_one_out(fake: FakeNvml, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("os.getpid", lambda: 42)
+    assert [p.pid for p in nvml.other_processes(0)] == [7]
+
+
+def test_conditions_without_nvml_are_none(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    nvml._shared.cache_clear()
+    assert nvml.gpu_conditions(0) == [] and nvml.other_processes(0) == []
+    nvml._shared.cache_clear()
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_every_reason_but_idle_is_worded(mask: int):
+    found = nvml.words(mask)
+    assert (not found) == (mask & ~nvml.IDLE == 0)
+    assert len(set(found)) == len(found)

@@ -1,0 +1,64 @@
+"""One sample of everything."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import tuilab
+from tests.telemetry.fake_nvml import NOT_SUPPORTED, FakeNvml
+from tuilab.model.telemetry import DeviceSample
+from tuilab.nvml import Nvml, NvmlUnavailable
+from tuilab.telemetry.sampler import Telemetry, open_nvml
+
+
+def test_a_machine_with_a_gpu(fake: FakeNvml):
+    fake.refuse = {"nvmlDeviceGetPowerUsage": NOT_SUPPORTED}
+    telemetry = Telemetry(os.getpid(), Nvml)
+    first, second = telemetry.sample(), telemetry.sample()
+    telemetry.close()
+    assert first.interval_s is None and second.interval_s > 0
+    assert second.gpus[0].use == 0.97 and second.process.pid == os.getpid()
+    assert "GPU 0: no power: Not Supported" in second.notes
+    assert fake.opened == 0
+
+
+def test_a_machine_without_a_driver(tmp_path: Path):
+    with pytest.raises(NvmlUnavailable, match="no NVIDIA driver is loaded"):
+        open_nvml(tmp_path)
+
+
+def test_without_nvml_the_host_is_still_shown():
+    def none() -> Nvml:
+        raise NvmlUnavailable("no GPU figures: because")
+
+    telemetry = Telemetry(nvml=none)
+    sample = telemetry.sample()
+    telemetry.close()
+    assert sample.gpus == () and sample.process is None and sample.notes[0] == "no GPU figures: because"
+    assert 0 < sample.cpu.memory_used < sample.cpu.memory_total
+
+
+def test_another_worker_can_be_watched():
+    telemetry = Telemetry()
+    assert telemetry.sample().process is None
+    telemetry.watch(os.getpid())
+    assert telemetry.sample().process.pid == os.getpid()
+
+
+def test_a_sample_survives_its_journey_as_json(fake: FakeNvml):
+    sample = Telemetry(os.getpid(), Nvml).sample()
+    assert msgspec.json.decode(msgspec.json.encode(sample), type=DeviceSample) == sample
+
+
+def test_sampling_loads_no_tensorflow_and_no_screen():
+    code = (
+        "import sys\n"
+        "from tuilab.telemetry.sampler import Telemetry\n"
+        "Telemetry().sample()\n"
+        "assert not {'tensorflow', 'textual', 'numpy'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=Path(tuilab.__file__).parents[1])

@@ -1,0 +1,137 @@
+"""What the doctor dares not do in its own process: calls into a driver and libraries that may hang or crash.
+
+`python -m tuilab.doctor.child libcuda | libraries | nvml`. Prints JSON lines, each with what is newly known,
+so that whatever was learnt before a hang is not lost; `at` names what comes next.
+"""
+
+import ctypes
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tuilab.processes import die_with_parent
+
+ATTRIBUTE_MAJOR, ATTRIBUTE_MINOR = 75, 76
+"""CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR (cuda.h)."""
+
+
+def say(**known: Any) -> None:
+    """Print one line at once."""
+    print(json.dumps(known), flush=True)
+
+
+def mapped(name: str) -> str:
+    """The file from which a library of that name is loaded, links resolved; empty if none is."""
+    with open("/proc/self/maps", errors="replace") as maps:
+        for line in maps:
+            path = line.rstrip("\n").partition("/")[2]
+            if os.path.basename(path).startswith(name):
+                return os.path.realpath("/" + path)
+    return ""
+
+
+class Driver:
+    """libcuda through ctypes. A call that this library lacks returns null."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+
+    def call(self, name: str, *arguments: Any) -> int | None:
+        """The call's CUresult."""
+        try:
+            return int(getattr(self._library, name)(*arguments))
+        except AttributeError:
+            return None
+
+    def text(self, name: str, code: int) -> str:
+        """`cuGetErrorName` or `cuGetErrorString`."""
+        pointer = ctypes.c_char_p()
+        if self.call(name, code, ctypes.byref(pointer)) != 0 or pointer.value is None:
+            return ""
+        return pointer.value.decode(errors="replace")
+
+    def number(self, name: str, *arguments: Any) -> int | None:
+        """A call whose first argument receives an int; null where it fails."""
+        value = ctypes.c_int()
+        return value.value if self.call(name, ctypes.byref(value), *arguments) == 0 else None
+
+    def device(self, ordinal: int) -> dict[str, Any]:
+        """Name, compute capability and bytes of memory of one device."""
+        device = self.number("cuDeviceGet", ordinal)
+        if device is None:
+            return {}
+        name = ctypes.create_string_buffer(256)
+        self.call("cuDeviceGetName", name, 256, device)
+        memory = ctypes.c_size_t()
+        self.call("cuDeviceTotalMem_v2", ctypes.byref(memory), device)
+        major = self.number("cuDeviceGetAttribute", ATTRIBUTE_MAJOR, device)
+        minor = self.number("cuDeviceGetAttribute", ATTRIBUTE_MINOR, device)
+        capability = "" if major is None or minor is None else f"{major}.{minor}"
+        return {
+            "name": name.value.decode(errors="replace"),
+            "compute_capability": capability,
+            "memory": memory.value,
+        }
+
+
+def libcuda() -> None:
+    """Open libcuda, cuInit, count the devices and ask each for its name."""
+    say(at="opening libcuda.so.1")
+    try:
+        driver = Driver(ctypes.CDLL("libcuda.so.1"))
+    except OSError as error:
+        say(error=str(error), at="")
+        return
+    say(path=mapped("libcuda.so"), at="cuInit")
+    code = driver.call("cuInit", 0)
+    say(init=code, cuda=driver.number("cuDriverGetVersion"))
+    if code != 0:
+        say(init_name=driver.text("cuGetErrorName", code) if code is not None else "", at="")
+        return
+    say(at="cuDeviceGetCount")
+    count = driver.number("cuDeviceGetCount")
+    say(count=count, at="reading the devices")
+    say(devices=[found for i in range(count or 0) if (found := driver.device(i))], at="")
+
+
+def libraries(wanted: str) -> None:
+    """Open each of `[[soname, [path, …]], …]` (JSON): by its first path that exists, else by name."""
+    for soname, paths in json.loads(wanted):
+        say(at=soname)
+        path = next((p for p in paths if os.path.exists(p)), soname)
+        try:
+            ctypes.CDLL(path)
+        except OSError as error:
+            say(**{soname: {"error": str(error)}})
+        else:
+            say(**{soname: {"path": mapped(soname) or path}})
+    say(at="")
+
+
+def nvml() -> None:
+    """Every GPU's facts and its state now, by NVML."""
+    import msgspec
+
+    from tuilab.model.doctor import GpuDevice
+    from tuilab.nvml import Nvml, NvmlUnavailable
+
+    say(at="nvmlInit")
+    try:
+        session = Nvml()
+    except NvmlUnavailable as error:
+        say(error=str(error), at="")
+        return
+    devices = []
+    for index in range(session.count):
+        say(at=f"reading GPU {index}")
+        devices.append(GpuDevice(session.facts(index), session.sample(index)))
+    say(devices=msgspec.to_builtins(devices), at="")
+
+
+TASKS: dict[str, Callable[..., None]] = {"libcuda": libcuda, "libraries": libraries, "nvml": nvml}
+
+if __name__ == "__main__":
+    die_with_parent()
+    TASKS[sys.argv[1]](*sys.argv[2:])

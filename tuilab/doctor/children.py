@@ -1,0 +1,104 @@
+"""Child processes that may hang, each in a process group of its own that can be killed as a whole."""
+
+import os
+import signal
+import subprocess
+import sysconfig
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tuilab
+
+REAP_S = 0.5
+"""How long a killed child may take to die. One that sleeps inside the kernel never does: it stays behind."""
+
+_alive: set[subprocess.Popen[bytes]] = set()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a child ended. code: null when it was killed for not answering in time."""
+
+    code: int | None
+    out: bytes
+    err: bytes
+
+    @property
+    def ending(self) -> str:
+        """In words; empty for a child that ended well."""
+        if self.code is None:
+            return "did not answer in time"
+        if self.code < 0:
+            return f"was ended by {signal.Signals(-self.code).name}"
+        return f"ended with code {self.code}" if self.code else ""
+
+
+def run(argv: Sequence[str], environ: Mapping[str, str], until: float) -> Ran:
+    """Run `argv` to its end or until `until` (monotonic clock), then kill its whole group.
+
+    Raises OSError when it cannot be started.
+    """
+    child = subprocess.Popen(
+        argv,
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    with _lock:
+        _alive.add(child)
+    try:
+        try:
+            out, err = child.communicate(timeout=max(0.0, until - time.monotonic()))
+            return Ran(child.returncode, out, err)
+        except subprocess.TimeoutExpired:
+            kill(child)
+        try:
+            out, err = child.communicate(timeout=REAP_S)
+        except subprocess.TimeoutExpired as late:
+            out, err = late.output or b"", late.stderr or b""
+        return Ran(None, out, err)
+    finally:
+        with _lock:
+            _alive.discard(child)
+
+
+def kill(child: subprocess.Popen[bytes]) -> None:
+    """Kill a child and everything it started. One that is gone already is no error."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def kill_all() -> None:
+    """Kill every child that still runs."""
+    with _lock:
+        left = list(_alive)
+    for child in left:
+        kill(child)
+
+
+def module(python: str, name: str, *arguments: str) -> list[str]:
+    """The command for one of our modules. `-P`: a `tensorflow.py` in the current folder is not meant."""
+    return [python, "-P", "-m", name, *arguments]
+
+
+def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
+    """`environ` as it is, plus what the child needs to find this package, plus `more`."""
+    out = dict(environ) | more
+    home = Path(tuilab.__file__).resolve().parent.parent
+    if home not in {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}:
+        out["PYTHONPATH"] = os.pathsep.join(filter(None, [str(home), out.get("PYTHONPATH", "")]))
+    return out
+
+
+def own_module(python: str, environ: Mapping[str, str], until: float, *arguments: str) -> Ran:
+    """Run `tuilab.doctor.child` with these arguments."""
+    argv = module(python, "tuilab.doctor.child", *arguments)
+    return run(argv, environment(environ), until)

@@ -1,0 +1,195 @@
+"""The GPUs' facts and state: by NVML in a child process, else by nvidia-smi where that is installed."""
+
+import csv
+import io
+import shutil
+from dataclasses import dataclass
+
+import msgspec
+
+from tuilab.doctor import children, lines
+from tuilab.doctor.place import Place
+from tuilab.model.doctor import GpuDevice, Probe
+from tuilab.model.quantity import size
+from tuilab.model.telemetry import GpuFacts, GpuProcess, GpuSample, Link
+from tuilab.model.text import clean
+
+MIB, MEGA = 2**20, 1e6
+
+FIELDS = (
+    *("index", "name", "uuid", "compute_cap", "driver_version", "memory.total", "memory.used"),
+    *("utilization.gpu", "clocks.sm", "clocks.max.sm", "clocks.mem", "clocks.max.mem"),
+    *("power.draw", "power.limit", "temperature.gpu", "pcie.link.gen.current", "pcie.link.gen.max"),
+    *("pcie.link.width.current", "pcie.link.width.max"),
+)
+"""What is asked of `nvidia-smi --query-gpu`; without units it answers in MiB, MHz, W and °C."""
+
+
+@dataclass(frozen=True)
+class Devices:
+    """source: NVML or nvidia-smi. error: why there is nothing. hung: what did not answer."""
+
+    found: tuple[GpuDevice, ...] = ()
+    source: str = ""
+    error: str = ""
+    hung: str = ""
+
+
+def look(place: Place, until: float) -> Devices:
+    """Ask NVML; where nvidia-ml-py or the library is missing, ask nvidia-smi."""
+    ran = children.own_module(place.python, place.environ, until, "nvml")
+    facts = lines.known(ran.out)
+    if ran.code is None:
+        return Devices(hung=str(facts.get("at", "NVML")))
+    if "devices" in facts:
+        return Devices(msgspec.convert(facts["devices"], tuple[GpuDevice, ...]), "NVML")
+    error = clean(str(facts.get("error") or f"the NVML child {ran.ending}"), 300)
+    return _smi(place, until, error)
+
+
+def _smi(place: Place, until: float, error: str) -> Devices:
+    program = shutil.which("nvidia-smi", path=place.environ.get("PATH"))
+    if program is None:
+        return Devices(error=error)
+    ran = children.run(
+        [program, f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits"], place.environ, until
+    )
+    if ran.code is None:
+        return Devices(hung="nvidia-smi")
+    if ran.code:
+        said = (ran.out + ran.err).decode(errors="replace").strip()
+        return Devices(error=f"nvidia-smi {ran.ending}: {clean(said, 200)}")
+    apps = children.run(
+        [
+            program,
+            "--query-compute-apps=gpu_uuid,pid,process_name,used_memory",
+            "--format=csv,noheader,nounits",
+        ],
+        place.environ,
+        until,
+    )
+    return Devices(
+        read_smi(ran.out.decode(errors="replace"), apps.out.decode(errors="replace")), "nvidia-smi"
+    )
+
+
+def read_smi(gpus: str, apps: str) -> tuple[GpuDevice, ...]:
+    """nvidia-smi's two tables. A figure that the GPU does not give (`[N/A]`) is null."""
+    users: dict[str, list[GpuProcess]] = {}
+    for row in _rows(apps, 4):
+        if row[1].isdigit():
+            name = clean(row[2].rpartition("/")[2], 100)
+            memory = _number(row[3], MIB)
+            users.setdefault(row[0], []).append(
+                GpuProcess(int(row[1]), name, None if memory is None else int(memory))
+            )
+    out = []
+    for row in _rows(gpus, len(FIELDS)):
+        cell = dict(zip(FIELDS, row, strict=True))
+        out.append(_device(cell, tuple(users.get(cell["uuid"], ()))))
+    return tuple(out)
+
+
+def _device(cell: dict[str, str], users: tuple[GpuProcess, ...]) -> GpuDevice:
+    def number(name: str, scale: float = 1.0) -> float | None:
+        return _number(cell[name], scale)
+
+    def whole(name: str, scale: int = 1) -> int | None:
+        value = _number(cell[name], scale)
+        return None if value is None else int(value)
+
+    index, name = whole("index") or 0, clean(cell["name"], 100)
+    facts = GpuFacts(
+        index=index,
+        name=name,
+        uuid=clean(cell["uuid"], 100),
+        compute_capability=clean(cell["compute_cap"], 10),
+        memory=whole("memory.total", MIB),
+        driver=clean(cell["driver_version"], 50),
+        sm_clock_max_hz=number("clocks.max.sm", MEGA),
+        memory_clock_max_hz=number("clocks.max.mem", MEGA),
+        power_limit_w=number("power.limit"),
+    )
+    now = GpuSample(
+        index=index,
+        name=name,
+        use=number("utilization.gpu", 0.01),
+        memory_used=whole("memory.used", MIB),
+        memory_total=whole("memory.total", MIB),
+        sm_clock_hz=number("clocks.sm", MEGA),
+        memory_clock_hz=number("clocks.mem", MEGA),
+        power_w=number("power.draw"),
+        power_limit_w=number("power.limit"),
+        temperature_c=number("temperature.gpu"),
+        link=Link(
+            generation=whole("pcie.link.gen.current"),
+            width=whole("pcie.link.width.current"),
+            max_generation=whole("pcie.link.gen.max"),
+            max_width=whole("pcie.link.width.max"),
+        ),
+        processes=users,
+        unread={"throttle reasons": "read through NVML only"},
+    )
+    return GpuDevice(facts, now)
+
+
+def _rows(text: str, columns: int) -> list[list[str]]:
+    rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text))]
+    return [row for row in rows if len(row) == columns]
+
+
+def _number(text: str, scale: float) -> float | None:
+    try:
+        return float(text) * scale
+    except ValueError:
+        return None
+
+
+def probe(found: Devices) -> Probe:
+    """The finding in a sentence."""
+    name = "devices"
+    if found.hung:
+        return Probe(name, "fail", f"{found.hung} did not answer")
+    if found.error:
+        return Probe(name, "skip", found.error)
+    if not found.found:
+        return Probe(name, "fail", f"{found.source} lists no GPU")
+    return Probe(name, "ok", "; ".join(describe(device) for device in found.found) + f" (by {found.source})")
+
+
+def describe(device: GpuDevice) -> str:
+    """Name, compute capability, memory, driver, clocks, link and other processes, as far as known."""
+    facts, now = device.facts, device.now
+    parts = [
+        f"GPU {facts.index}: {facts.name}",
+        facts.compute_capability and f"compute capability {facts.compute_capability}",
+    ]
+    if now.memory_total is not None:
+        parts.append(f"{size(now.memory_used or 0)} of {size(now.memory_total)} used")
+    parts.append(facts.driver and f"driver {facts.driver}")
+    parts.append(_against("SM clock", now.sm_clock_hz, facts.sm_clock_max_hz, MEGA, "MHz"))
+    parts.append(_against("power", now.power_w, now.power_limit_w, 1.0, "W"))
+    parts.append(link(now.link))
+    if now.throttle:
+        parts.append("held back: " + ", ".join(now.throttle))
+    if now.processes:
+        held = ", ".join(
+            f"{p.pid} {p.name} {size(p.memory) if p.memory else ''}".strip() for p in now.processes
+        )
+        parts.append(f"used by {held}")
+    return ", ".join(filter(None, parts))
+
+
+def _against(what: str, value: float | None, limit: float | None, unit: float, name: str) -> str:
+    if value is None:
+        return ""
+    return f"{what} {value / unit:.0f}" + (f" of {limit / unit:.0f}" if limit else "") + f" {name}"
+
+
+def link(found: Link) -> str:
+    """`PCIe 4.0 ×16`, with the maximum where it is more."""
+    if found.generation is None or found.width is None:
+        return ""
+    now = f"PCIe {found.generation}.0 ×{found.width}"
+    best = (found.max_generation or found.generation, found.max_width or found.width)
+    return now if best == (found.generation, found.width) else f"{now} (at most {best[0]}.0 ×{best[1]})"

@@ -1,0 +1,83 @@
+"""Environment variables that decide which GPU a program sees and how TensorFlow and XLA use it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tuilab.doctor.place import Place
+from tuilab.model.doctor import Probe
+from tuilab.model.text import clean
+
+_WATCHED = re.compile(
+    r"^(CUDA_.*|NVIDIA_.*|XLA_FLAGS|LD_LIBRARY_PATH|LD_PRELOAD|SLURM_JOB_ID|SLURM_JOB_GPUS|SLURM_STEP_GPUS"
+    # Not every TF_: Terraform's variables begin so too.
+    r"|TF_(CPP|GPU|XLA|FORCE|MIN|CUDA|CUDNN|CUBLAS|ENABLE|DISABLE|DETERMINISTIC|USE|NUM|DEVICE|CONFIG)(_.*)?)$"
+)
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+CONTAINER_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The variables that matter here, as set (values cleaned and cut to 500 characters)."""
+
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def visible(self) -> str | None:
+        """CUDA_VISIBLE_DEVICES; null where it is not set."""
+        return self.variables.get(VISIBLE)
+
+    @property
+    def hides_all(self) -> bool:
+        """CUDA_VISIBLE_DEVICES leaves no device: the list ends at its first entry that names none."""
+        return self.visible is not None and hides_all(self.visible)
+
+    @property
+    def container_hides_all(self) -> bool:
+        """The container was given no device: the NVIDIA runtime reads `void` and `none` so."""
+        return self.variables.get(CONTAINER_VISIBLE, "all").strip() in ("", "void", "none")
+
+    @property
+    def job_without_gpu(self) -> bool:
+        """A Slurm job that asked for no GPU (srun(1), output environment variables)."""
+        return "SLURM_JOB_ID" in self.variables and not (
+            self.variables.get("SLURM_JOB_GPUS") or self.variables.get("SLURM_STEP_GPUS")
+        )
+
+    @property
+    def library_folders(self) -> tuple[str, ...]:
+        """The folders of LD_LIBRARY_PATH."""
+        return tuple(filter(None, self.variables.get("LD_LIBRARY_PATH", "").split(":")))
+
+
+def hides_all(value: str) -> bool:
+    """Whether this CUDA_VISIBLE_DEVICES names no device at all.
+
+    CUDA reads the list from the left and stops at the first entry that is no device, so `-1,0` hides all
+    and `0,-1` does not (CUDA C++ Programming Guide, “CUDA Environment Variables”).
+    """
+    first = value.split(",")[0].strip()
+    return not (first.isdecimal() or first.startswith(("GPU-", "MIG-")))
+
+
+def look(place: Place) -> Environment:
+    """Pick the variables that matter."""
+    return Environment(pick(place.environ))
+
+
+def pick(environ: Mapping[str, str]) -> dict[str, str]:
+    """The watched variables, by name."""
+    return {name: clean(environ[name], 500) for name in sorted(environ) if _WATCHED.match(name)}
+
+
+def probe(found: Environment) -> Probe:
+    """The finding in a sentence."""
+    if not found.variables:
+        return Probe("environment", "ok", "no variable that decides about GPUs is set")
+    listed = "  ".join(f"{name}={value or chr(39) * 2}" for name, value in found.variables.items())
+    if found.hides_all:
+        return Probe("environment", "fail", f"{VISIBLE}={found.visible!r} hides every GPU; set: {listed}")
+    if found.variables.get("CUDA_LAUNCH_BLOCKING") == "1":
+        return Probe("environment", "warn", f"CUDA_LAUNCH_BLOCKING=1 slows every kernel; set: {listed}")
+    return Probe("environment", "ok", listed)

@@ -1,0 +1,153 @@
+"""All probes at once, under one deadline, and the report that comes of them."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from tuilab.doctor import (
+    children,
+    container,
+    devices,
+    environment,
+    hardware,
+    kernel_driver,
+    libcuda,
+    libraries,
+    packages,
+    rules,
+    tensorflow,
+)
+from tuilab.doctor.findings import Findings
+from tuilab.doctor.place import Place
+from tuilab.model.doctor import DoctorReport, Probe
+from tuilab.model.text import clean
+
+LIMIT_S = 26.0
+"""The whole examination, whatever hangs. Starting Python and printing come on top, within 30 s."""
+
+CHILD_MARGIN_S = 2.0
+"""How much earlier the children are killed, so that what they had said is still told."""
+
+Task = Callable[[Place, float], Iterator[tuple[str, Any]]]
+
+
+def _files(place: Place, until: float) -> Iterator[tuple[str, Any]]:
+    yield "environment", environment.look(place)
+    yield "container", container.look(place)
+    yield "hardware", hardware.look(place)
+    yield "kernel", kernel_driver.look(place)
+
+
+def _wheels(place: Place, until: float) -> Iterator[tuple[str, Any]]:
+    found = packages.look(place)
+    yield "packages", found
+    yield "toolchain", libraries.toolchain(place, found)
+    yield "libraries", libraries.look(place, found, environment.look(place), until)
+
+
+def _libcuda(place: Place, until: float) -> Iterator[tuple[str, Any]]:
+    yield "libcuda", libcuda.look(place, until)
+
+
+def _unhidden(place: Place, until: float) -> Iterator[tuple[str, Any]]:
+    yield "unhidden", libcuda.look_unhidden(place, until)
+
+
+def _devices(place: Place, until: float) -> Iterator[tuple[str, Any]]:
+    yield "devices", devices.look(place, until)
+
+
+def _tensorflow(place: Place, until: float) -> Iterator[tuple[str, Any]]:
+    yield "tensorflow", tensorflow.look(place, until)
+
+
+TASKS: tuple[Task, ...] = (_tensorflow, _files, _wheels, _libcuda, _unhidden, _devices)
+
+SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
+    ("packages", "packages", packages.probe),
+    ("hardware", "hardware", hardware.probe),
+    ("kernel", "kernel driver", kernel_driver.probe),
+    ("container", "container", container.probe),
+    ("environment", "environment", environment.probe),
+    ("libcuda", "libcuda", libcuda.probe),
+    ("unhidden", libcuda.UNHIDDEN, libcuda.probe_unhidden),
+    ("libraries", "CUDA libraries", libraries.probe),
+    ("toolchain", "XLA toolchain", lambda found: found),
+    ("devices", "devices", devices.probe),
+)
+"""Finding, the probe's name, and how its finding is told. TensorFlow's own probes follow."""
+
+
+def examine(place: Place | None = None, limit_s: float = LIMIT_S) -> DoctorReport:
+    """Look at everything within `limit_s` seconds and name the cause. Never imports TensorFlow here."""
+    place = place or Place()
+    begun = time.monotonic()
+    found = gather(place, begun + limit_s, begun + max(limit_s - CHILD_MARGIN_S, limit_s / 2))
+    silent = {name: why for name, why in found.items() if isinstance(why, Unanswered)}
+    answered = {name: finding for name, finding in found.items() if name not in silent}
+    fields = {name: finding for name, finding in answered.items() if name != "toolchain"}
+    findings = replace(Findings(python=place.python, silent=tuple(silent)), **fields)
+    first, *further = rules.diagnose(findings)
+    return DoctorReport(
+        gpu_visible=bool(findings.gpus),
+        code=first.code,
+        cause=clean(first.cause, 1_000),
+        mend=first.mend,
+        further=tuple(further),
+        probes=_probes(findings, answered, silent),
+        devices=findings.devices.found,
+        elapsed_s=time.monotonic() - begun,
+    )
+
+
+class Unanswered(str):
+    """Why a probe gave no finding."""
+
+
+def gather(place: Place, deadline: float, until: float) -> dict[str, Any]:
+    """Run every task in a thread of its own; by the deadline, every finding or an `Unanswered`.
+
+    The threads are daemons: one that a broken driver holds inside the kernel is left behind.
+    """
+    answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+    begun = time.monotonic()
+    for task in TASKS:
+        threading.Thread(target=_run, args=(task, place, until, answers), daemon=True).start()
+    expected = {name for name, _, _ in SHOWN} | {"tensorflow"}
+    found: dict[str, Any] = {}
+    ended, failed = 0, ""
+    try:
+        while ended < len(TASKS):
+            name, finding = answers.get(timeout=max(0.0, deadline - time.monotonic()))
+            if name:
+                found[name] = finding
+            else:
+                ended += 1
+                failed = finding or failed
+    except queue.Empty:
+        pass
+    finally:
+        children.kill_all()
+    why = failed or f"did not answer within {time.monotonic() - begun:.0f} s"
+    return found | {name: Unanswered(why) for name in expected - set(found)}
+
+
+def _run(task: Task, place: Place, until: float, answers: "queue.SimpleQueue[tuple[str, Any]]") -> None:
+    try:
+        for answer in task(place, until):
+            answers.put(answer)
+        answers.put(("", ""))
+    except Exception as error:  # one probe's fault must not take the others' findings along
+        answers.put(("", clean(f"the probe itself failed: {type(error).__name__}: {error}", 300)))
+
+
+def _probes(findings: Findings, answered: dict[str, Any], silent: dict[str, Unanswered]) -> tuple[Probe, ...]:
+    out = []
+    for field, name, tell in SHOWN:
+        out.append(Probe(name, "fail", str(silent[field])) if field in silent else tell(answered[field]))
+    if "tensorflow" in silent:
+        return (*out, Probe("TensorFlow import", "fail", str(silent["tensorflow"])))
+    return (*out, *tensorflow.probes(findings.tensorflow))

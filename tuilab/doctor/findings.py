@@ -1,0 +1,71 @@
+"""All that the probes found, and the few conclusions that several rules share."""
+
+import re
+from dataclasses import dataclass, field
+
+from tuilab.doctor import cuda_errors
+from tuilab.doctor.container import Container
+from tuilab.doctor.devices import Devices
+from tuilab.doctor.environment import Environment
+from tuilab.doctor.hardware import Hardware
+from tuilab.doctor.kernel_driver import KernelDriver
+from tuilab.doctor.libcuda import Libcuda
+from tuilab.doctor.libraries import Libraries
+from tuilab.doctor.packages import Packages
+from tuilab.doctor.tensorflow import TensorFlow
+from tuilab.model.doctor import ListedGpu
+
+
+@dataclass(frozen=True)
+class Findings:
+    """One finding a probe; a probe that did not answer leaves its empty finding and its name in `silent`."""
+
+    python: str = "python"
+    packages: Packages = field(default_factory=Packages)
+    hardware: Hardware = field(default_factory=Hardware)
+    kernel: KernelDriver = field(default_factory=KernelDriver)
+    container: Container = field(default_factory=Container)
+    environment: Environment = field(default_factory=Environment)
+    libcuda: Libcuda = field(default_factory=Libcuda)
+    unhidden: Libcuda | None = None
+    libraries: Libraries = field(default_factory=Libraries)
+    tensorflow: TensorFlow = field(default_factory=TensorFlow)
+    devices: Devices = field(default_factory=Devices)
+    silent: tuple[str, ...] = ()
+
+    @property
+    def gpus(self) -> tuple[ListedGpu, ...]:
+        """What TensorFlow lists: the one answer that counts for `gpu_visible`."""
+        return self.tensorflow.gpus
+
+    @property
+    def init(self) -> int | None:
+        """cuInit's result: our own call's, else as TensorFlow's line has it; null where neither says.
+
+        303 is what TensorFlow says when the library cannot be opened.
+        """
+        if self.libcuda.init is not None:
+            return self.libcuda.init
+        line = self.tensorflow.log.text("cuinit")
+        number = re.search(r"\((\d+)\)", line)
+        word = re.search(r"CUDA_ERROR_\w+", line)
+        if word:
+            return cuda_errors.CODES.get(word[0])
+        return int(number[1]) if number else None
+
+    @property
+    def libcuda_missing(self) -> bool:
+        """The loader finds no libcuda, by our own try or by TensorFlow's."""
+        if self.libcuda.opened or self.libcuda.hung or self.libcuda.crashed:
+            return False
+        return bool(self.libcuda.error) or self.init == cuda_errors.SHARED_OBJECT_INIT_FAILED
+
+    @property
+    def driver_works(self) -> bool:
+        """cuInit succeeds and counts a device, or the library tells nothing to the contrary."""
+        return self.libcuda.init == 0 and bool(self.libcuda.count)
+
+    @property
+    def kernel_absent(self) -> bool:
+        """No NVIDIA driver in the kernel, and no file through which to reach one."""
+        return not self.kernel.loaded and not self.kernel.nodes

@@ -1,0 +1,109 @@
+"""The machine and its PCI bus: is there an NVIDIA GPU to be driven at all?"""
+
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tuilab.doctor.place import Place
+from tuilab.model.doctor import Probe
+from tuilab.model.text import clean
+
+NVIDIA, AMD = "0x10de", "0x1002"
+DISPLAY_CLASS = "0x03"
+"""PCI base class of display controllers; a GPU without outputs has it too (0x0302)."""
+
+
+@dataclass(frozen=True)
+class PciGpu:
+    """A display controller. driver: the kernel driver that holds it, empty if none does."""
+
+    slot: str
+    vendor: str
+    device: str
+    driver: str = ""
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """gpus: null where the PCI bus cannot be read. wsl: Linux inside Windows, whose GPU is no PCI device."""
+
+    gpus: tuple[PciGpu, ...] | None = None
+    wsl: bool = False
+    wsl_gpu: bool = False
+    system: str = "linux"
+    distribution: tuple[str, ...] = ()
+    machine: str = ""
+
+    @property
+    def nvidia(self) -> tuple[PciGpu, ...]:
+        """The NVIDIA GPUs on the bus."""
+        return tuple(g for g in self.gpus or () if g.vendor == NVIDIA)
+
+    @property
+    def none(self) -> bool:
+        """The bus was read and holds no NVIDIA GPU."""
+        return self.gpus is not None and not self.nvidia and not self.wsl
+
+
+def look(place: Place) -> Hardware:
+    """Read /sys/bus/pci, /etc/os-release and the kernel's version."""
+    return Hardware(
+        gpus=_pci(place.file("/sys/bus/pci/devices")),
+        wsl="microsoft" in place.read("/proc/version").lower(),
+        wsl_gpu=place.file("/dev/dxg").exists(),
+        system=place.platform,
+        distribution=_distribution(place.read("/etc/os-release")),
+        machine=platform.machine(),
+    )
+
+
+def _pci(folder: Path) -> tuple[PciGpu, ...] | None:
+    try:
+        devices = sorted(folder.iterdir())
+    except OSError:
+        return None
+    if not devices:
+        return None
+    found = []
+    for device in devices:
+        if not _word(device / "class").startswith(DISPLAY_CLASS):
+            continue
+        driver = device / "driver"
+        name = driver.resolve().name if driver.exists() else ""
+        found.append(PciGpu(device.name, _word(device / "vendor"), _word(device / "device"), name))
+    return tuple(found)
+
+
+def _word(path: Path) -> str:
+    try:
+        return clean(path.read_text().strip(), 20)
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _distribution(os_release: str) -> tuple[str, ...]:
+    """ID and ID_LIKE, nearest first: `("ubuntu", "debian")`."""
+    found = dict(re.findall(r"^(ID|ID_LIKE)=\"?([^\"\n]*)\"?$", os_release, re.MULTILINE))
+    return tuple(f"{found.get('ID', '')} {found.get('ID_LIKE', '')}".split())
+
+
+def probe(found: Hardware) -> Probe:
+    """The finding in a sentence."""
+    if found.system != "linux":
+        return Probe("hardware", "skip", f"the PCI bus is not read on {found.system}")
+    if found.wsl:
+        detail = "/dev/dxg is there" if found.wsl_gpu else "/dev/dxg is missing"
+        return Probe("hardware", "ok" if found.wsl_gpu else "fail", f"Linux inside Windows (WSL): {detail}")
+    if found.gpus is None:
+        return Probe("hardware", "skip", "the PCI bus cannot be read here")
+    if found.nvidia:
+        held = ", ".join(f"{g.device} at {g.slot} ({g.driver or 'no driver'})" for g in found.nvidia)
+        good = all(g.driver == "nvidia" for g in found.nvidia)
+        return Probe("hardware", "ok" if good else "warn", f"{len(found.nvidia)} NVIDIA GPU on PCI: {held}")
+    other = "; it holds an AMD GPU, which this TensorFlow cannot use" if _amd(found) else ""
+    return Probe("hardware", "fail", f"no NVIDIA GPU on the PCI bus{other}")
+
+
+def _amd(found: Hardware) -> bool:
+    return any(g.vendor == AMD for g in found.gpus or ())

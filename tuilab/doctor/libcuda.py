@@ -1,0 +1,120 @@
+"""The driver's half outside the kernel: libcuda, opened and asked in a child process."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tuilab.doctor import children, cuda_errors, lines
+from tuilab.doctor.environment import VISIBLE
+from tuilab.doctor.place import Place
+from tuilab.model.doctor import Probe
+from tuilab.model.text import clean
+
+NAME = "libcuda.so.1"
+UNHIDDEN = "libcuda unhidden"
+"""The probe that looks again without CUDA_VISIBLE_DEVICES."""
+
+
+@dataclass(frozen=True)
+class CudaDevice:
+    """A device as the driver names it. memory: bytes."""
+
+    name: str
+    compute_capability: str
+    memory: int
+
+
+@dataclass(frozen=True)
+class Libcuda:
+    """path: empty where it could not be opened, `error` then says why.
+
+    init: cuInit's result, null where it was not reached or is missing. cuda: the newest CUDA that this driver
+    supports, as in `12080` for 12.8. hung: what did not answer. crashed: how the child ended, if badly.
+    """
+
+    path: str = ""
+    error: str = ""
+    init: int | None = None
+    init_text: str = ""
+    count: int | None = None
+    cuda: int | None = None
+    devices: tuple[CudaDevice, ...] = ()
+    hung: str = ""
+    crashed: str = ""
+
+    @property
+    def opened(self) -> bool:
+        """The library is there and the loader took it."""
+        return bool(self.path)
+
+    @property
+    def version(self) -> str:
+        """The driver version in the library's file name, empty where it bears none."""
+        found = re.search(r"libcuda\.so\.(\d+(?:\.\d+)+)$", self.path)
+        return found[1] if found else ""
+
+    @property
+    def cuda_version(self) -> str:
+        """`12080` → `12.8`."""
+        return f"{self.cuda // 1000}.{self.cuda % 1000 // 10}" if self.cuda else ""
+
+
+def look(place: Place, until: float) -> Libcuda:
+    """Open, initialise and count, in this environment."""
+    return _ask(place, dict(place.environ), until)
+
+
+def look_unhidden(place: Place, until: float) -> Libcuda | None:
+    """The same without CUDA_VISIBLE_DEVICES; null where it is not set."""
+    if VISIBLE not in place.environ:
+        return None
+    return _ask(place, {k: v for k, v in place.environ.items() if k != VISIBLE}, until)
+
+
+def _ask(place: Place, environ: dict[str, str], until: float) -> Libcuda:
+    ran = children.own_module(place.python, environ, until, "libcuda")
+    return read(lines.known(ran.out), ran)
+
+
+def read(facts: dict[str, Any], ran: children.Ran) -> Libcuda:
+    """What the child said, and how it ended."""
+    at = str(facts.get("at", "starting"))
+    init = facts.get("init")
+    return Libcuda(
+        path=clean(str(facts.get("path", "")), 300),
+        error=clean(str(facts.get("error", "")), 300),
+        init=init,
+        init_text=clean(str(facts.get("init_name") or (cuda_errors.name(init) if init else "")), 100),
+        count=facts.get("count"),
+        cuda=facts.get("cuda"),
+        devices=tuple(
+            CudaDevice(clean(str(d["name"]), 100), clean(str(d["compute_capability"]), 10), int(d["memory"]))
+            for d in facts.get("devices", ())
+        ),
+        hung=at if ran.code is None else "",
+        crashed=f"{ran.ending} in {at}" if ran.code else "",
+    )
+
+
+def probe(found: Libcuda, name: str = "libcuda") -> Probe:
+    """The finding in a sentence."""
+    if found.hung:
+        return Probe(name, "fail", f"{found.hung} did not answer")
+    if found.crashed:
+        return Probe(name, "fail", f"the child {found.crashed}")
+    if not found.opened:
+        return Probe(name, "fail", found.error or f"{NAME} cannot be opened")
+    where = found.path + (f", up to CUDA {found.cuda_version}" if found.cuda else "")
+    if found.init != 0:
+        said = "is missing" if found.init is None else f"returned {found.init_text} ({found.init})"
+        return Probe(name, "fail", f"cuInit {said}; {where}")
+    if not found.count:
+        return Probe(name, "fail", f"cuDeviceGetCount finds no device; {where}")
+    names = ", ".join(f"{d.name} ({d.compute_capability})" for d in found.devices)
+    return Probe(name, "ok", f"{found.count} device: {names}; {where}")
+
+
+def probe_unhidden(found: Libcuda | None) -> Probe:
+    """The second look, as a probe of its own."""
+    name = UNHIDDEN
+    return Probe(name, "skip", f"{VISIBLE} is not set") if found is None else probe(found, name)

@@ -1,0 +1,155 @@
+"""The CUDA libraries that TensorFlow opens at run time, opened in a child the way TensorFlow would."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tuilab.doctor import children, lines
+from tuilab.doctor.elf import search_path
+from tuilab.doctor.environment import Environment
+from tuilab.doctor.packages import Packages
+from tuilab.doctor.place import Place
+from tuilab.model.doctor import Probe
+from tuilab.model.text import clean
+
+Need = Literal["driver", "device", "extra"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A library by its soname. folder: where the wheel keeps it, below `nvidia/`; empty for the driver's own.
+
+    need: device: without it TensorFlow registers no GPU at all. extra: only some work needs it.
+    """
+
+    soname: str
+    folder: str
+    wheel: str
+    need: Need
+
+
+WANTED = (
+    Wanted("libnvidia-ml.so.1", "", "", "driver"),
+    Wanted("libcudart.so.12", "cuda_runtime", "nvidia-cuda-runtime-cu12", "device"),
+    Wanted("libcublas.so.12", "cublas", "nvidia-cublas-cu12", "device"),
+    Wanted("libcublasLt.so.12", "cublas", "nvidia-cublas-cu12", "device"),
+    Wanted("libcufft.so.11", "cufft", "nvidia-cufft-cu12", "device"),
+    Wanted("libcusolver.so.11", "cusolver", "nvidia-cusolver-cu12", "device"),
+    Wanted("libcusparse.so.12", "cusparse", "nvidia-cusparse-cu12", "device"),
+    Wanted("libcudnn.so.9", "cudnn", "nvidia-cudnn-cu12", "device"),
+    Wanted("libnccl.so.2", "nccl", "nvidia-nccl-cu12", "extra"),
+    Wanted("libcupti.so.12", "cuda_cupti", "nvidia-cuda-cupti-cu12", "extra"),
+)
+"""What TensorFlow 2.21 opens by name, seen with its own `dso_loader` log against stub libraries."""
+
+FRAMEWORK = "libtensorflow_framework.so.2"
+"""The library whose code opens the others, so that its search path is the one that counts."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """One library. path: from where it was loaded. elsewhere: a copy that TensorFlow does not look at."""
+
+    wanted: Wanted
+    path: str = ""
+    error: str = ""
+    elsewhere: str = ""
+
+    @property
+    def absent(self) -> bool:
+        """The file itself is not found, rather than something that it needs."""
+        return not self.path and self.wanted.soname in self.error.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """Every library that was tried. hung: the one that did not answer. crashed: how the child ended badly."""
+
+    found: tuple[Library, ...] = ()
+    hung: str = ""
+    crashed: str = ""
+
+    def missing(self, need: Need) -> tuple[Library, ...]:
+        """Those of that need that do not load."""
+        return tuple(library for library in self.found if library.wanted.need == need and not library.path)
+
+
+def look(place: Place, packages: Packages, environment: Environment, until: float) -> Libraries:
+    """Open each: from LD_LIBRARY_PATH, then TensorFlow's own search path, then the system's (ld.so(8))."""
+    home = packages.tensorflow_home
+    folders = search_path(home / FRAMEWORK) if home else ()
+    plan = []
+    for wanted in WANTED:
+        named = [Path(folder) / wanted.soname for folder in environment.library_folders]
+        own = [] if any(path.exists() for path in named) else [folder / wanted.soname for folder in folders]
+        plan.append((wanted.soname, [str(path) for path in own]))
+    ran = children.own_module(place.python, place.environ, until, "libraries", json.dumps(plan))
+    return read(lines.known(ran.out), ran, home)
+
+
+def read(facts: dict[str, Any], ran: children.Ran, home: Path | None) -> Libraries:
+    """What the child said, and how it ended."""
+    found = []
+    for wanted in WANTED:
+        said = facts.get(wanted.soname)
+        if said is None:
+            continue
+        path, error = clean(str(said.get("path", "")), 300), clean(str(said.get("error", "")), 300)
+        found.append(Library(wanted, path, error, "" if path else _elsewhere(wanted, home)))
+    at = str(facts.get("at", "the first library"))
+    return Libraries(
+        tuple(found), at if ran.code is None else "", f"{ran.ending} in {at}" if ran.code else ""
+    )
+
+
+def _elsewhere(wanted: Wanted, home: Path | None) -> str:
+    """A wheel's copy beside TensorFlow that did not load."""
+    if home is None or not wanted.folder:
+        return ""
+    path = home.parent / "nvidia" / wanted.folder / "lib" / wanted.soname
+    return str(path) if path.exists() else ""
+
+
+def toolchain(place: Place, packages: Packages) -> Probe:
+    """Where XLA would find libdevice and ptxas (a forecast: XLA's own call on the GPU is the test)."""
+    roots = [place.environ.get(name, "") for name in ("TF_CUDA_TOOLKIT_PATH", "CUDA_HOME")]
+    roots.append(str(place.file("/usr/local/cuda")))
+    if packages.tensorflow_home:
+        roots.append(str(packages.tensorflow_home.parent / "nvidia" / "cuda_nvcc"))
+    for root in filter(None, roots):
+        if os.path.exists(os.path.join(root, "nvvm", "libdevice", "libdevice.10.bc")):
+            ptxas = os.path.exists(os.path.join(root, "bin", "ptxas"))
+            detail = f"libdevice {'and ptxas ' if ptxas else ''}in {root}"
+            return Probe("XLA toolchain", "ok" if ptxas else "warn", detail + ("" if ptxas else ", no ptxas"))
+    return Probe("XLA toolchain", "warn", "no libdevice.10.bc found; XLA needs it for functions such as exp")
+
+
+def probe(found: Libraries) -> Probe:
+    """The finding in a sentence."""
+    name = "CUDA libraries"
+    if found.hung or found.crashed:
+        what = f"{found.hung} did not answer" if found.hung else f"the child {found.crashed}"
+        return Probe(name, "fail", f"opening: {what}")
+    device = [library for library in found.found if library.wanted.need == "device"]
+    missing = [*found.missing("driver"), *found.missing("device"), *found.missing("extra")]
+    listed = "; ".join(_why(missing))
+    needed = [library for library in missing if library.wanted.need != "extra"]
+    if needed:
+        return Probe(
+            name, "fail", f"{len(device) - len(found.missing('device'))} of {len(device)} load; {listed}"
+        )
+    return Probe(name, "warn" if missing else "ok", f"all {len(device)} load{'; ' if listed else ''}{listed}")
+
+
+def _why(missing: list[Library]) -> list[str]:
+    """The missing by name in one phrase, then those with a reason of their own."""
+    absent = [library.wanted.soname for library in missing if library.absent and not library.elsewhere]
+    out = [f"missing: {', '.join(absent)}"] if absent else []
+    for library in missing:
+        if library.absent and library.elsewhere:
+            out.append(f"{library.wanted.soname} is at {library.elsewhere}, where TensorFlow does not look")
+        elif not library.absent:
+            out.append(f"{library.wanted.soname}: {library.error}")
+    return out

@@ -1,0 +1,115 @@
+"""The exact commands that mend a cause, for this Python, this container and this distribution."""
+
+import shlex
+
+from tuilab.doctor.findings import Findings
+
+SERIES = "2.21"
+"""The TensorFlow that this release is built on, for an installation that has none yet."""
+
+
+def pip(f: Findings, action: str) -> str:
+    """`pip` of the very Python that was examined; `uv pip` where it has none."""
+    if f.packages.pip:
+        return f"{shlex.quote(f.python)} -m pip {action}"
+    verb, _, rest = action.partition(" ")
+    return f"uv pip {verb} --python {shlex.quote(f.python)} {rest.removeprefix('-y ')}"
+
+
+def with_cuda(f: Findings) -> str:
+    """TensorFlow of the installed series with its CUDA wheels, as a requirement in quotes."""
+    series = ".".join(f.packages.version.split(".")[:2]) if f.packages.version.count(".") else SERIES
+    return f'"tensorflow[and-cuda]=={series}.*"'
+
+
+def install_cuda(f: Findings) -> str:
+    """Install TensorFlow with its CUDA wheels."""
+    return pip(f, f"install {with_cuda(f)}")
+
+
+def reinstall(f: Findings) -> str:
+    """The same, over whatever is there."""
+    return pip(f, f"install --force-reinstall {with_cuda(f)}")
+
+
+def requirement(f: Findings, wheel: str) -> str:
+    """Install one wheel in the version that TensorFlow asks for; all of them where that is not known."""
+    return pip(f, f'install "{f.packages.wanted[wheel]}"') if wheel in f.packages.wanted else reinstall(f)
+
+
+def on_host(f: Findings, command: str) -> str:
+    """A command that a container cannot run for itself, marked so."""
+    return f"{command}  # on the host, outside the container" if f.container.kind else command
+
+
+def other_machine(why: str) -> str:
+    """Nothing here can be mended: measure where there is a GPU."""
+    return f"tuilab run PRESET --host HOST  # {why}"
+
+
+def install_driver(f: Findings) -> str:
+    """The distribution's own way to a driver."""
+    if f.hardware.wsl:
+        return "wsl --update  # in Windows, after installing NVIDIA's driver for Windows"
+    for name in f.hardware.distribution:
+        if name in DRIVER_BY_DISTRIBUTION:
+            return DRIVER_BY_DISTRIBUTION[name]
+    return "sudo reboot  # after installing the driver from https://www.nvidia.com/drivers"
+
+
+DRIVER_BY_DISTRIBUTION = {
+    "ubuntu": "sudo apt-get install -y ubuntu-drivers-common && sudo ubuntu-drivers install && sudo reboot",
+    "debian": "sudo apt-get install -y nvidia-driver && sudo reboot",
+    "fedora": "sudo dnf install -y akmod-nvidia xorg-x11-drv-nvidia-cuda && sudo reboot",
+    "rhel": "sudo dnf module install -y nvidia-driver:latest-dkms && sudo reboot",
+    "arch": "sudo pacman -S --needed nvidia nvidia-utils && sudo reboot",
+}
+"""By ID or ID_LIKE of /etc/os-release. Debian needs its non-free, Fedora the RPM Fusion, RHEL NVIDIA's CUDA
+repository."""
+
+
+def user_space(f: Findings) -> str:
+    """libcuda and libnvidia-ml of the version that the kernel has."""
+    major = f.kernel.version.partition(".")[0]
+    if "ubuntu" in f.hardware.distribution and major.isdigit():
+        return f"sudo apt-get install -y libnvidia-compute-{major}"
+    if "debian" in f.hardware.distribution:
+        return "sudo apt-get install -y libcuda1 libnvidia-ml1"
+    if "fedora" in f.hardware.distribution:
+        return "sudo dnf install -y xorg-x11-drv-nvidia-cuda-libs"
+    if "arch" in f.hardware.distribution:
+        return "sudo pacman -S --needed nvidia-utils"
+    return install_driver(f)
+
+
+CONTAINERS = {
+    "docker": "docker run --gpus all IMAGE",
+    "podman": "podman run --device nvidia.com/gpu=all IMAGE",
+    "apptainer": "apptainer exec --nv IMAGE COMMAND",
+    "kubernetes": 'kubectl patch deployment NAME --type=json -p \'[{"op":"add","path":'
+    '"/spec/template/spec/containers/0/resources/limits","value":{"nvidia.com/gpu":"1"}}]\'',
+    "lxc": "lxc config device add CONTAINER gpu gpu",
+}
+
+
+def container_gpu(f: Findings) -> str:
+    """Start this kind of container with its GPUs."""
+    return CONTAINERS.get(f.container.kind, CONTAINERS["docker"])
+
+
+def container_driver_libraries(f: Findings) -> str:
+    """The same, with the driver's libraries for computing and for NVML."""
+    if f.container.kind in ("docker", "podman"):
+        return container_gpu(f).replace(" IMAGE", " -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE")
+    return container_gpu(f)
+
+
+def library_path(*folders: str) -> str:
+    """Let the loader search these folders first."""
+    return f'export LD_LIBRARY_PATH="{":".join(folders)}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
+
+
+def library_path_without(f: Findings, folder: str) -> str:
+    """LD_LIBRARY_PATH as it is, less one folder."""
+    left = [part for part in f.environment.library_folders if part.rstrip("/") != folder.rstrip("/")]
+    return f'export LD_LIBRARY_PATH="{":".join(left)}"' if left else "unset LD_LIBRARY_PATH"

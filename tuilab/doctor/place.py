@@ -1,0 +1,35 @@
+"""Where the doctor looks. Tests point it at a made-up machine."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine as its files, its environment and its Python.
+
+    root: what stands for `/` when /proc, /dev, /sys and /etc are read. metadata: folders with installed
+    packages, null for this Python's own path. worker: the module run as TensorFlow's child.
+    """
+
+    root: Path = Path("/")
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    python: str = sys.executable
+    platform: str = sys.platform
+    metadata: tuple[str, ...] | None = None
+    worker: str = "tuilab.worker.doctor_probe"
+
+    def file(self, path: str) -> Path:
+        """`/proc/version` below the root."""
+        return self.root / path.lstrip("/")
+
+    def read(self, path: str, limit: int = 65_536) -> str:
+        """The file's first `limit` bytes as text; empty where it cannot be read."""
+        try:
+            with self.file(path).open("rb") as stream:
+                return stream.read(limit).decode(errors="replace")
+        except OSError:
+            return ""

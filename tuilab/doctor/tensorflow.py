@@ -1,0 +1,145 @@
+"""TensorFlow's own answer, from a child process: its import, its build, its device list, work on the GPU."""
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from tuilab.doctor import children
+from tuilab.doctor.place import Place
+from tuilab.doctor.tensorflow_log import TensorFlowLog
+from tuilab.model.doctor import Began, Built, Imported, Listed, ListedGpu, Probe, Tried, decode
+from tuilab.model.text import clean
+
+VMODULE = "cuda_diagnostics=1,dso_loader=1"
+"""Source files whose silent lines tell most: driver versions, and each library that was or was not opened."""
+
+
+@dataclass(frozen=True)
+class TensorFlow:
+    """What the child said. A stage that it did not reach is null.
+
+    hung: what it was at when it was killed for not answering. crashed: how it ended, if badly, and in what.
+    """
+
+    imported: Imported | None = None
+    built: Built | None = None
+    listed: Listed | None = None
+    tried: tuple[Tried, ...] = ()
+    hung: str = ""
+    crashed: str = ""
+    log: TensorFlowLog = field(default_factory=TensorFlowLog)
+
+    @property
+    def gpus(self) -> tuple[ListedGpu, ...]:
+        """The GPUs that TensorFlow lists."""
+        return self.listed.gpus if self.listed else ()
+
+    @property
+    def failed(self) -> Tried | None:
+        """The first piece of GPU work that raised."""
+        return next((tried for tried in self.tried if tried.error), None)
+
+
+def environment(place: Place) -> dict[str, str]:
+    """The person's own environment, with the start-up lines switched on."""
+    vmodule = ",".join(filter(None, [place.environ.get("TF_CPP_VMODULE", ""), VMODULE]))
+    growth = place.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    more = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": vmodule, "TF_FORCE_GPU_ALLOW_GROWTH": growth}
+    return children.environment(place.environ, **more)
+
+
+def look(place: Place, until: float) -> TensorFlow:
+    """Run the child to its end or until `until`."""
+    return read(children.run(children.module(place.python, place.worker), environment(place), until))
+
+
+def read(ran: children.Ran) -> TensorFlow:
+    """What the child said, and how it ended."""
+    begun = "starting"
+    stages = []
+    for line in ran.out.splitlines():
+        try:
+            stages.append(decode(line))
+        except msgspec.DecodeError:
+            continue
+    for stage in stages:
+        if isinstance(stage, Began):
+            begun = stage.what
+    err = ran.err.decode(errors="replace")
+    last = next((line for line in reversed(err.splitlines()) if line.strip()), "")
+    return TensorFlow(
+        imported=next((s for s in stages if isinstance(s, Imported)), None),
+        built=next((s for s in stages if isinstance(s, Built)), None),
+        listed=next((s for s in stages if isinstance(s, Listed)), None),
+        tried=tuple(s for s in stages if isinstance(s, Tried)),
+        hung=begun if ran.code is None else "",
+        crashed=f"{ran.ending} in {begun}: {clean(last, 200)}" if ran.code else "",
+        log=TensorFlowLog(err),
+    )
+
+
+WORK = ("MatMul", "Conv2D", "XLA")
+
+
+def probes(found: TensorFlow) -> tuple[Probe, ...]:
+    """One probe for import, build and list each, and one for each piece of work."""
+    return (_import(found), _build(found), _list(found), *(_work(found, what) for what in WORK))
+
+
+def _silent(found: TensorFlow, name: str) -> Probe:
+    if found.crashed:
+        return Probe(name, "fail", f"the child {found.crashed}")
+    return Probe(
+        name,
+        "fail" if found.hung else "skip",
+        f"did not answer: {found.hung}" if found.hung else "not reached",
+    )
+
+
+def _import(found: TensorFlow) -> Probe:
+    name, imported = "TensorFlow import", found.imported
+    if imported is None:
+        return _silent(found, name)
+    if imported.error:
+        return Probe(name, "fail", clean(imported.error, 300))
+    said = "; ".join(found.log.lines[:3])
+    detail = f"{imported.version} in {imported.seconds:.1f} s" + (f"; it says: {said}" if said else "")
+    return Probe(name, "warn" if said else "ok", clean(detail, 500))
+
+
+def _build(found: TensorFlow) -> Probe:
+    name, built = "TensorFlow build", found.built
+    if built is None:
+        return Probe(name, "skip", "not reached")
+    if not built.cuda:
+        return Probe(name, "fail", "built without CUDA (is_cuda_build is False)")
+    made = f"CUDA {built.cuda_version}, cuDNN {built.cudnn_version}, for {' '.join(built.architectures)}"
+    return Probe(name, "ok", made)
+
+
+def _list(found: TensorFlow) -> Probe:
+    name, listed = "TensorFlow devices", found.listed
+    if listed is None:
+        return (
+            _silent(found, name)
+            if found.imported and not found.imported.error
+            else Probe(name, "skip", "not reached")
+        )
+    if listed.error:
+        return Probe(name, "fail", clean(listed.error, 300))
+    if not listed.gpus:
+        return Probe(name, "fail", "TensorFlow lists no GPU")
+    names = ", ".join(f"{g.name} {g.description} ({g.compute_capability})" for g in listed.gpus)
+    return Probe(name, "ok", clean(names, 500))
+
+
+def _work(found: TensorFlow, what: str) -> Probe:
+    name = f"{what} on the GPU"
+    tried = next((t for t in found.tried if t.what == what), None)
+    if tried is None:
+        if found.gpus and found.hung == what:
+            return Probe(name, "fail", "did not answer in time")
+        return Probe(name, "skip", "not reached" if found.gpus else "no GPU to run it on")
+    if tried.error:
+        return Probe(name, "fail", clean(tried.error, 300))
+    return Probe(name, "ok", f"{tried.seconds:.2f} s for the first call, on {tried.device}")

@@ -1,0 +1,79 @@
+"""One process, such as the worker: its share of the CPUs and how often it was pushed off them."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import psutil
+
+from tuilab.model.telemetry import ProcessSample
+from tuilab.model.text import clean
+
+_SWITCHES = re.compile(rb"^(voluntary|nonvoluntary)_ctxt_switches:\s+(\d+)", re.MULTILINE)
+
+
+class Watched:
+    """Reads one `ProcessSample` after another; rates are over the time between two."""
+
+    def __init__(self, pid: int, root: Path = Path("/")) -> None:
+        self.pid = pid
+        self._tasks = root / "proc" / str(pid) / "task"
+        self._at: float | None = None
+        self._cpu_s = 0.0
+        self._switches: dict[str, tuple[int, int]] = {}
+
+    def sample(self) -> tuple[ProcessSample | None, str]:
+        """The process now, or null and a sentence that says why not."""
+        try:
+            process = psutil.Process(self.pid)
+            with process.oneshot():
+                times, memory, threads = process.cpu_times(), process.memory_info(), process.num_threads()
+        except psutil.NoSuchProcess:
+            return None, f"process {self.pid} has ended"
+        except (psutil.Error, OSError) as error:
+            return None, f"process {self.pid} cannot be read: {clean(str(error), 200)}"
+        now, switches = time.monotonic(), self._read_switches()
+        elapsed = None if self._at is None else now - self._at
+        cpu_s = times.user + times.system
+        rates = _rates(self._switches, switches, elapsed)
+        out = ProcessSample(
+            pid=self.pid,
+            use=max(0.0, cpu_s - self._cpu_s) / elapsed if elapsed else None,
+            voluntary=rates[0],
+            involuntary=rates[1],
+            memory=memory.rss,
+            threads=threads,
+        )
+        self._at, self._cpu_s, self._switches = now, cpu_s, switches
+        return out, ""
+
+    def _read_switches(self) -> dict[str, tuple[int, int]]:
+        """Voluntary and involuntary switches of each thread: /proc/PID/status tells only the first's."""
+        out = {}
+        try:
+            tasks = os.listdir(self._tasks)
+        except OSError:
+            return {}
+        for task in tasks:
+            try:
+                with open(self._tasks / task / "status", "rb") as file:
+                    found = dict(_SWITCHES.findall(file.read()))
+            except OSError:
+                continue  # the thread has ended meanwhile
+            if len(found) == 2:
+                out[task] = (int(found[b"voluntary"]), int(found[b"nonvoluntary"]))
+        return out
+
+
+def _rates(
+    before: dict[str, tuple[int, int]], now: dict[str, tuple[int, int]], elapsed: float | None
+) -> tuple[float | None, float | None]:
+    """Switches per second, voluntary and involuntary. A thread that is new counts from its start."""
+    if not elapsed or not now:
+        return None, None
+    gained = [
+        tuple(max(0, new - old) for new, old in zip(counts, before.get(task, (0, 0)), strict=True))
+        for task, counts in now.items()
+    ]
+    return sum(g[0] for g in gained) / elapsed, sum(g[1] for g in gained) / elapsed

@@ -1,0 +1,69 @@
+"""One sample of everything that the device panel shows."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tuilab.model.telemetry import DeviceSample
+from tuilab.nvml import Nvml, NvmlUnavailable
+from tuilab.telemetry.host import Host
+from tuilab.telemetry.process import Watched
+
+
+def open_nvml(root: Path = Path("/")) -> Nvml:
+    """An NVML session. Raises NvmlUnavailable, at once where no NVIDIA driver is loaded."""
+    # Windows' own driver serves WSL through /dev/dxg and leaves nothing in /proc.
+    if not (root / "proc/driver/nvidia/version").exists() and not (root / "dev/dxg").exists():
+        raise NvmlUnavailable("no GPU figures: no NVIDIA driver is loaded on this machine")
+    return Nvml()
+
+
+class Telemetry:
+    """Samples this machine. Cheap enough for a few samples a second; not safe for several threads at once.
+
+    What cannot be shown is left null, with the reason among the sample's notes. A call into a wedged driver
+    can block, so an app samples in a thread of its own.
+    """
+
+    def __init__(self, pid: int | None = None, nvml: Callable[[], Nvml] = open_nvml) -> None:
+        self._host = Host()
+        self._watched = None if pid is None else Watched(pid)
+        self._before: float | None = None
+        self._nvml: Nvml | None = None
+        self._no_gpu = ""
+        try:
+            self._nvml = nvml()
+        except NvmlUnavailable as error:
+            self._no_gpu = str(error)
+
+    def watch(self, pid: int | None) -> None:
+        """Report on this process from now on, such as a worker that replaced another."""
+        self._watched = None if pid is None else Watched(pid)
+
+    def sample(self) -> DeviceSample:
+        """This machine now."""
+        at = time.monotonic()
+        interval = None if self._before is None else at - self._before
+        self._before = at
+        notes = [self._no_gpu] if self._no_gpu else []
+        gpus = tuple(self._nvml.sample(index) for index in range(self._nvml.count)) if self._nvml else ()
+        for gpu in gpus:
+            notes += [f"GPU {gpu.index}: no {what}: {why}" for what, why in gpu.unread.items()]
+        process = None
+        if self._watched is not None:
+            process, why = self._watched.sample()
+            notes += [why] if why else []
+        return DeviceSample(
+            at=at,
+            interval_s=interval,
+            cpu=self._host.sample(),
+            gpus=gpus,
+            process=process,
+            notes=(*notes, *self._host.notes),
+        )
+
+    def close(self) -> None:
+        """End the NVML session."""
+        if self._nvml is not None:
+            self._nvml.close()
+            self._nvml = None
