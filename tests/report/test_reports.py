@@ -1,0 +1,138 @@
+"""A run taken along: every format says the same, and nothing in it can act on its reader."""
+
+import csv
+import io
+import json
+import re
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuilab.analysis.summary import summarise
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.machine import Machine
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
+from tuilab.report.csv import safe
+from tuilab.report.formats import FORMATS
+from tuilab.report.markdown import escape
+from tuilab.report.svg import Series, axis, chart
+from tuilab.report.text import table
+
+EAGER, GRAPH, GPU = Arm("CPU:0", "eager"), Arm("CPU:0", "graph"), Arm("GPU:0", "graph")
+MACHINE = Machine(host="h", cpu="c", cores=2, memory=1, os="o", python="3.11", tensorflow="2.21.0")
+HOSTILE = "<script>alert(1)</script>[x](javascript:1)|=cmd"
+
+
+def run(preset: str = "stft-small", sizes: tuple[int, ...] = ()) -> RunState:
+    state = RunState()
+    points = tuple(e.Point(i, {"samples": size}) for i, size in enumerate(sizes)) or (e.Point(0),)
+    state.apply(
+        e.RunStarted(
+            run="abc",
+            scenario=Scenario("stft", {"samples": 256, "window": preset}),
+            arms=(EAGER, GRAPH, GPU),
+            points=points,
+            budget=BUDGET["quick"],
+            machine=MACHINE,
+            at="2026-11-21T00:00:00Z",
+            preset=preset,
+            sweep=Sweep(axes=(Axis("samples", sizes),)) if sizes else None,
+        )
+    )
+    for arm in (EAGER, GRAPH):
+        state.apply(e.ArmStatus(run="abc", arm=arm.id, status="ok", device="CPU:0"))
+    state.apply(e.ArmStatus(run="abc", arm=GPU.id, status="unavailable", reason="no GPU is visible"))
+    for index in range(30):
+        blocks = []
+        for point in points:
+            noise = 1 + 0.01 * (index % 5)
+            blocks.append(e.Block(EAGER.id, point.index, 10, 0.02 * noise * (point.index + 1)))
+            blocks.append(e.Block(GRAPH.id, point.index, 10, 0.005 * noise * (point.index + 1)))
+        state.apply(e.Round(run="abc", index=index, blocks=tuple(blocks), elapsed_s=index / 10))
+    state.apply(e.Flag(run="abc", code="drift", message=preset, arm=EAGER.id))
+    state.apply(e.Finished(run="abc", status="ok"))
+    return state
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("sizes", [(), (256, 1024, 4096)])
+def test_every_format_is_made_of_a_run_and_of_a_sweep(name, sizes):
+    state = run(sizes=sizes)
+    text = FORMATS[name][1](summarise(state), state)
+    assert GRAPH.id in text or "CPU graph" in text
+
+
+def test_json_is_the_result():
+    state = run()
+    result = summarise(state)
+    assert json.loads(FORMATS["json"][1](result, state)) == json.loads(msgspec.json.encode(result))
+
+
+def test_csv_has_every_sample_at_full_precision():
+    state = run(sizes=(256, 1024))
+    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"][1](summarise(state), state))))
+    assert len(rows) == 30 * 2 * 2
+    for row in rows:
+        point = 0 if row["samples"] == "256" else 1
+        assert float(row["seconds_per_call"]) in state.arms[row["arm"]].cells[point].samples
+
+
+def test_a_page_carries_everything_with_it_and_runs_nothing():
+    state = run(sizes=(256, 1024, 4096))
+    page = FORMATS["html"][1](summarise(state), state)
+    assert "<svg" in page and "polyline" in page
+    assert not re.search(r"<script|<link|<img|@import|url\(|\son\w+=", page)
+    assert set(re.findall(r"https?://[^\s\"'<]+", page)) <= {"http://www.w3.org/2000/svg"}
+
+
+def test_hostile_text_stays_text():
+    state = run(HOSTILE)
+    result = summarise(state)
+    page = FORMATS["html"][1](result, state)
+    assert "<script" not in page and "&lt;script&gt;" in page
+    document = FORMATS["markdown"][1](result, state)
+    assert not re.search(r"(?<!\\)(\[x|<script|\|=cmd)", document)
+    heads = [line for line in document.splitlines() if line.startswith("| ")]
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in heads}) == 1
+
+
+@given(st.text(max_size=40))
+def test_markdown_escapes_what_would_be_markup(text):
+    escaped = escape(text)
+    assert re.sub(r"\\([\\`*_\[\]|<>~&#+!-])", r"\1", escaped) == re.sub(r"[\r\n]+", " ", text)
+    assert not re.search(r"(?<!\\)(?:\\\\)*[`*_\[\]|<>]", escaped)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\tx"])
+def test_a_spreadsheet_takes_no_text_for_a_formula(text):
+    assert safe(text) == "'" + text
+    assert safe("CPU") == "CPU"
+    assert safe(-1.5) == -1.5
+
+
+def test_a_terminals_table_is_aligned_and_says_the_doubts():
+    text = table(summarise(run()))
+    assert "! CPU eager: stft-small" in text
+    figures = [line for line in text.splitlines() if line.endswith("CPU:0")]
+    assert len(figures) == 2
+    assert len({len(line) for line in figures}) == 1
+
+
+positive = st.floats(1e-9, 1e9)
+
+
+@given(st.lists(positive, min_size=1, max_size=30), st.booleans())
+def test_an_axis_holds_its_values_and_its_ticks_lie_on_it(values, log):
+    found = axis(values, log)
+    assert all(-1e-9 <= found.place(value) <= 1 + 1e-9 for value in values)
+    assert all(-1e-6 <= found.place(tick) <= 1 + 1e-6 for tick in found.ticks())
+    assert len(found.ticks()) <= 60
+
+
+def test_a_plot_of_nothing_is_nothing():
+    assert chart([], "x", True) == ""
+    assert "circle" in chart([Series("a", [(1.0, 1.0, 1.0, 1.0)])], "x", True)

@@ -1,0 +1,89 @@
+"""Explanations of placement as plain text."""
+
+from collections.abc import Iterator, Sequence
+
+from tuilab.model.events import Node
+from tuilab.model.explain import ArmPlacement, ForecastRow, OpExplanation, ScenarioExplanation
+from tuilab.model.quantity import size
+
+MOST, WIDEST = 25, 40
+
+
+def op_text(answer: OpExplanation) -> str:
+    """One op: the verdict, the reason, its evidence, the kernels."""
+    return "\n".join(_op(answer))
+
+
+def _op(answer: OpExplanation) -> Iterator[str]:
+    name = f"{answer.op} {answer.dtype}" if answer.dtype else answer.op
+    yield f"{name}: {'a GPU of this build would run it' if answer.gpu else 'not on a GPU'}"
+    yield f"  why        {answer.reason}"
+    yield f"  evidence   {answer.evidence}"
+    if answer.forced:
+        yield f"  if forced  {answer.forced}"
+    for line in answer.kernels:
+        dtypes = ", ".join(line.dtypes) or ("any dtype" if answer.attribute else "registered")
+        host = f" · in host memory: {', '.join(line.host_memory)}" if line.host_memory else ""
+        yield f"  {line.device:<9}  {dtypes}{host}"
+
+
+def scenario_text(answer: ScenarioExplanation) -> str:
+    """A scenario: the answer, what was observed, the forecast."""
+    return "\n".join(_scenario(answer))
+
+
+def _scenario(answer: ScenarioExplanation) -> Iterator[str]:
+    yield answer.sentence
+    if not answer.gpu_visible:
+        yield f"No GPU is visible here ({answer.no_gpu}), so this is a forecast from the kernel registry."
+    if answer.forced:
+        yield f"Forced to the GPU, TensorFlow says: {answer.forced}"
+    for arm in answer.arms:
+        yield ""
+        yield from _arm(arm)
+    yield ""
+    yield "Forecast for a GPU of this build"
+    yield from _table([_forecast(row) for row in answer.forecast])
+
+
+def _arm(arm: ArmPlacement) -> Iterator[str]:
+    if arm.device is None:
+        yield f"{arm.arm}: not run: {arm.reason}"
+        return
+    told = f"{arm.arm}: ran on {arm.device}, {arm.ops} ops"
+    told += f" ({arm.folded} folded)" if arm.folded else ""
+    told += f", {arm.copies} copies of {size(arm.copied)}" if arm.copies else ""
+    yield told + (f"; {arm.reason}" if arm.reason else "")
+    shown = [node for node in arm.nodes if node.kind != "folded"]
+    yield from _table([_row(node) for node in shown[:MOST]])
+    if len(shown) > MOST:
+        yield f"  and {len(shown) - MOST} rows more (--json has them all)"
+
+
+def _row(node: Node) -> tuple[str, ...]:
+    return (
+        f"{node.count} ×" if node.count > 1 else "",
+        node.op,
+        _short(node.name) if node.name != node.op else "",
+        node.dtype,
+        f"{node.device} → {node.to}" if node.to else node.device,
+        f"in {node.memory}" if node.memory else "",
+        size(node.bytes) if node.bytes else "",
+        node.reason,
+    )
+
+
+def _short(name: str) -> str:
+    """The end of a long name: what tells it from its neighbours."""
+    return name if len(name) <= WIDEST else "…" + name[1 - WIDEST :]
+
+
+def _forecast(row: ForecastRow) -> tuple[str, ...]:
+    return (f"{row.count} ×", row.op, row.dtype, "GPU" if row.gpu else "CPU", row.reason)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width]
+        yield ("  " + "  ".join(cells)).rstrip()

@@ -1,0 +1,88 @@
+"""A run as one HTML page that carries everything with it: no script, no link, no font from elsewhere."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.resources import files
+
+from tuilab.model.result import RunResult
+from tuilab.model.run import RunState
+from tuilab.report.rows import ARM_HEAD, advice, arm_row, claim_rows, doubts, provenance, sweep_rows
+from tuilab.report.svg import Series, chart
+
+MOST_POINTS = 400
+
+
+def page(result: RunResult, state: RunState) -> str:
+    """The whole page."""
+    title = escape(result.preset or result.scenario.workload)
+    body = [f"<h1>{title}</h1>", f'<p class="answer">{escape(result.answer)}</p>', _plot(result, state)]
+    body.append(_table(ARM_HEAD, map(arm_row, result.arms), numeric=True))
+    if result.points:
+        head, rows = sweep_rows(result)
+        body += ["<h2>Sweep</h2>", _table(head, rows)]
+        body += [f"<p>{escape(c.sentence)}</p>" for c in result.crossovers]
+    if result.diagnosis:
+        body += ["<h2>What to do</h2><ul>", *(f"<li>{escape(line)}</li>" for line in advice(result)), "</ul>"]
+    if result.claims:
+        body += ["<h2>Claims</h2>", _table(["verdict", "claim", "evidence"], claim_rows(result))]
+    if said := doubts(result):
+        body += ["<h2>Doubts</h2><ul>", *(f"<li>{escape(doubt)}</li>" for doubt in said), "</ul>"]
+    if result.placement:
+        body += ["<h2>Placement</h2>", _placement(result)]
+    body.append(f'<h2>How it was measured</h2><p class="dim">{escape(" ".join(provenance(result)))}</p>')
+    style = (files("tuilab.report") / "page.css").read_text()
+    head_tags = f'<meta charset="utf-8"><title>{title} – tuilab</title><style>{style}</style>'
+    return f"<!doctype html><html lang=en><head>{head_tags}</head><body>{''.join(body)}</body></html>\n"
+
+
+def _plot(result: RunResult, state: RunState) -> str:
+    if result.points:
+        drawn = [line for arm in result.arms if (line := _swept(result, arm.id, arm.label)).points]
+        mark = result.crossover.at if result.crossover else None
+        caption = f"Seconds per call over {result.axis[0]}, with 95 % intervals"
+        return _figure(chart(drawn, result.axis[0], True, mark), caption)
+    lines = []
+    for arm in state.arms.values():
+        cell = arm.cells.get(0)
+        if cell and cell.samples:
+            step = max(1, len(cell.samples) // MOST_POINTS)
+            some = list(zip(cell.rounds, cell.samples, strict=True))[::step]
+            lines.append(Series(arm.label, [(float(r), s, s, s) for r, s in some]))
+    return _figure(chart(lines, "round", False), "Seconds per call of each block, by round")
+
+
+def _swept(result: RunResult, arm: str, label: str) -> Series:
+    points = []
+    for point in result.points:
+        for found in point.arms:
+            if found.id == arm and found.median_s is not None:
+                low, high = found.ci95_s or (found.median_s, found.median_s)
+                points.append((float(point.values[result.axis[0]]), found.median_s, low, high))
+    return Series(label, sorted(points))
+
+
+def _figure(svg: str, caption: str) -> str:
+    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" if svg else ""
+
+
+def _placement(result: RunResult) -> str:
+    labels = {arm.id: arm.label for arm in result.arms}
+    shown = result.placement[:MOST_POINTS]
+    rows = [
+        [labels.get(r.arm, r.arm), r.op, r.node, r.device + (f" → {r.to}" if r.to else ""), r.reason]
+        for r in shown
+    ]
+    more = len(result.placement) - len(shown)
+    note = f'<p class="dim">{more:,} further rows are in the JSON.</p>' if more > 0 else ""
+    return _table(["arm", "op", "node", "device", "reason"], rows) + note
+
+
+def _table(head: list[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
+    """A table; with `numeric`, the columns between the first and the last are aligned as numbers."""
+
+    def line(tag: str, row: Sequence[str]) -> str:
+        kinds = [' class="n"' if numeric and 0 < i < len(head) - 1 else "" for i in range(len(row))]
+        cells = zip(kinds, row, strict=True)
+        return "<tr>" + "".join(f"<{tag}{kind}>{escape(text)}</{tag}>" for kind, text in cells) + "</tr>"
+
+    return f"<table>{line('th', head)}{''.join(line('td', row) for row in rows)}</table>"

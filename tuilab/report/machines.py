@@ -1,0 +1,64 @@
+"""Presets × machines as plain text."""
+
+from collections.abc import Sequence
+
+from tuilab.analysis.machines import PresetRows, Row
+from tuilab.analysis.words import plural, size
+from tuilab.model.quantity import seconds
+from tuilab.model.standing import Best, Crossed, Standing
+from tuilab.report.rows import VERDICT_MARKS
+from tuilab.report.text import columns
+
+HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow", ""]
+
+
+def machines_text(presets: Sequence[PresetRows]) -> str:
+    """Under each preset its machines, and on what they disagree. `!` marks unlike software."""
+    parts = []
+    for found in presets:
+        parts += [heading(found), *("  " + line for line in columns([HEAD, *map(cells, found.rows)]))]
+        parts += [f"  ≠ {sentence}" for sentence in found.disagreements]
+        parts.append("")
+    return "\n".join(parts[:-1])
+
+
+def heading(found: PresetRows) -> str:
+    """`stft-small, samples 4096: 3 machines`."""
+    named = "".join(f", {name} {value}" for name, value in found.differing.items())
+    return f"{found.preset}{named}: {plural(len(found.rows), 'machine')}"
+
+
+def cells(row: Row) -> list[str]:
+    """One machine's line: medians, the fastest arm, the crossover, each claim's verdict as its mark."""
+    s = row.standing
+    best = s.best
+    return [
+        s.machine,
+        median(s.on_cpu),
+        median(s.on_gpu),
+        best.label if best else "",
+        crossover(s.crossed),
+        verdict_marks(s),
+        s.tensorflow,
+        "! " + ", ".join(row.unlike) if row.unlike else "",
+    ]
+
+
+def median(best: Best | None) -> str:
+    """`483 µs` with as many digits as the interval allows; a dash for none."""
+    if best is None:
+        return "–"
+    half = (best.high_s - best.low_s) / 2 if best.low_s is not None and best.high_s is not None else None
+    return seconds(best.median_s, half)
+
+
+def crossover(crossed: Crossed | None) -> str:
+    """The size, or the word for why there is none; a dash where no sweep was measured."""
+    if crossed is None:
+        return "–"
+    return size(crossed.at) if crossed.at is not None else crossed.status
+
+
+def verdict_marks(standing: Standing) -> str:
+    """A mark for each claim, in order."""
+    return "".join(VERDICT_MARKS[word] for word in standing.verdicts)

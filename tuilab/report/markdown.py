@@ -1,0 +1,39 @@
+"""A result as Markdown."""
+
+import re
+from collections.abc import Iterable
+
+from tuilab.model.result import RunResult
+from tuilab.report.rows import ARM_HEAD, advice, arm_row, claim_rows, doubts, provenance, sweep_rows
+
+_SPECIAL = re.compile(r"([\\`*_\[\]|<>~&])|^([#+!-])")
+
+_BREAK = re.compile(r"[\r\n]+")
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it is, in one line: what follows a break could be a heading or a row."""
+    return _SPECIAL.sub(r"\\\g<0>", _BREAK.sub(" ", text))
+
+
+def document(result: RunResult) -> str:
+    """The answer, the figures, the claims, the doubts, the machine."""
+    parts = [f"# {escape(result.preset or result.scenario.workload)}", "", escape(result.answer), ""]
+    parts += _table(ARM_HEAD, map(arm_row, result.arms))
+    if result.points:
+        parts += ["## Sweep", "", *_table(*sweep_rows(result))]
+        parts += [f"- {escape(c.sentence)}" for c in result.crossovers] + [""]
+    if result.diagnosis:
+        parts += ["## What to do", "", *(f"- {escape(line)}" for line in advice(result)), ""]
+    if result.claims:
+        parts += ["## Claims", ""]
+        parts += [f"- **{v}**: {escape(claim)} {escape(why)}" for v, claim, why in claim_rows(result)] + [""]
+    if said := doubts(result):
+        parts += ["## Doubts", "", *(f"- {escape(doubt)}" for doubt in said), ""]
+    parts += ["## How it was measured", "", *(f"- {escape(line)}" for line in provenance(result))]
+    return "\n".join(parts) + "\n"
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> list[str]:
+    lines = ["| " + " | ".join(map(escape, head)) + " |", "|" + "---|" * len(head)]
+    return [*lines, *("| " + " | ".join(map(escape, row)) + " |" for row in rows), ""]

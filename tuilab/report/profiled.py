@@ -1,0 +1,58 @@
+"""A profile as plain text."""
+
+from collections.abc import Iterator, Sequence
+
+from tuilab.analysis.profiled import by_type
+from tuilab.analysis.words import percent
+from tuilab.model.profile import PHASE_HELP, Profile
+from tuilab.model.quantity import seconds as shown
+
+TOP = 15
+
+
+def profile_text(profile: Profile) -> str:
+    """The diagnosis, the phases, the devices, the longest ops."""
+    return "\n".join(_lines(profile))
+
+
+def _lines(profile: Profile) -> Iterator[str]:
+    yield from profile.diagnosis
+    yield ""
+    yield (
+        f"{profile.arm} on {profile.device or 'no device'}: {shown(profile.step_s)} a call over "
+        f"{profile.calls} profiled calls, {shown(profile.measured_s)} without the profiler"
+    )
+    yield from _table(
+        [
+            (p.phase, shown(p.seconds), percent(p.share), PHASE_HELP[p.phase])
+            for p in sorted(profile.phases, key=lambda p: -p.seconds)
+        ]
+    )
+    for device in profile.devices:
+        yield f"  {device.device} at work for {shown(device.seconds)} ({percent(device.share)})"
+    yield ""
+    rows = by_type(profile.ops)
+    yield from _table(
+        [
+            (
+                row.op,
+                row.device,
+                f"{row.count:,.1f} ×".replace(".0 ×", " ×"),
+                shown(row.seconds) if row.seconds else "",
+                percent(row.seconds / profile.step_s) if row.seconds else "",
+                f"busy {shown(row.busy_s)}" if row.busy_s > 1.05 * row.seconds else "",
+                "beside the call, in the input pipeline" if row.phase == "input" and not row.seconds else "",
+            )
+            for row in rows[:TOP]
+        ]
+    )
+    if len(rows) > TOP:
+        yield f"  and {len(rows) - TOP} op types more"
+    yield from (f"! {note}" for note in profile.notes)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width]
+        yield ("  " + "  ".join(cells)).rstrip()

@@ -1,0 +1,70 @@
+"""What every report shows, as plain rows of text; each format only dresses them."""
+
+from tuilab.model.arms import HERE
+from tuilab.model.quantity import interval, seconds
+from tuilab.model.result import ArmResult, MachineLine, RunResult
+
+ARM_HEAD = ["arm", "median", "95 % interval", "n", "first call", "device"]
+VERDICT_MARKS = {"confirmed": "✓", "refuted": "✗", "undecided": "≈", "untestable": "?"}
+
+
+def arm_row(arm: ArmResult) -> list[str]:
+    """An arm's figures, with no more digits than the interval allows; or why there are none."""
+    if arm.median_s is None:
+        why = f"{arm.status}: {arm.reason}" if arm.reason else arm.status
+        return [arm.label, why, "", "", "", arm.device or ""]
+    half = (arm.ci95_s[1] - arm.ci95_s[0]) / 2 if arm.ci95_s else None
+    between = interval(*arm.ci95_s, like=arm.median_s) if arm.ci95_s else "–"
+    first = seconds(arm.first_call_s) if arm.first_call_s is not None else ""
+    return [arm.label, seconds(arm.median_s, half), between, str(arm.n), first, arm.device or ""]
+
+
+def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
+    """The head and the rows of a sweep's table: the point's parameters, then each arm's median."""
+    labels = {arm.id: arm.label for arm in result.arms}
+    rows = []
+    for point in result.points:
+        medians = {arm.id: arm.median_s for arm in point.arms}
+        times = [seconds(m) if (m := medians.get(arm)) is not None else "–" for arm in labels]
+        rows.append([*(str(point.values.get(name, "")) for name in result.axis), *times])
+    return [*result.axis, *labels.values()], rows
+
+
+def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
+    """Verdict with its mark, claim, evidence."""
+    return [(f"{VERDICT_MARKS[c.verdict]} {c.verdict}", c.text, c.evidence) for c in result.claims]
+
+
+def advice(result: RunResult) -> list[str]:
+    """What holds the arms back and what to do about it, the gravest first."""
+    return [f"{found.sentence} {found.remedy}".strip() for found in result.diagnosis]
+
+
+def doubts(result: RunResult) -> list[str]:
+    """Every flag in words, those about one arm with its name."""
+    own = [f"{arm.label}: {flag.message}" for arm in result.arms for flag in arm.flags]
+    return [flag.message for flag in result.flags] + own
+
+
+def provenance(result: RunResult) -> list[str]:
+    """How and where it was measured: a sentence for the work, one for each machine, one for the run."""
+    values = ", ".join(f"{name} = {value}" for name, value in result.scenario.parameters.items())
+    return [
+        f"Workload {result.scenario.workload}: {values}.",
+        *(machine_lines(result) or [machine_sentence(result.machine)]),
+        f"{result.at}, budget {result.budget}, {result.rounds} rounds in {result.elapsed_s:.1f} s; "
+        f"run {result.run}.",
+    ]
+
+
+def machine_lines(result: RunResult) -> list[str]:
+    """A sentence for each machine under its host's name; empty where this machine alone measured."""
+    if set(result.machines) <= {""}:
+        return []
+    return [f"{host or HERE}: {machine_sentence(line)}" for host, line in result.machines.items()]
+
+
+def machine_sentence(machine: MachineLine) -> str:
+    """`gpu07, AMD EPYC 9554, NVIDIA H200; TensorFlow 2.21.0, Python 3.11.2.`"""
+    gpus = ", ".join(machine.gpus) or "no GPU visible"
+    return f"{machine.host}, {machine.cpu}, {gpus}; TensorFlow {machine.tensorflow}, Python {machine.python}."
