@@ -1,0 +1,23 @@
+"""What the tests put on the nodes of a Dask cluster in place of TensorFlow."""
+
+import sys
+from pathlib import Path
+
+from distributed import WorkerPlugin
+
+FAKE = str(Path(__file__).parents[1] / "runner" / "fake_device.py")
+
+
+class FakeWorkers(WorkerPlugin):
+    """Each node, also one that comes later, has a worker without TensorFlow: so many rounds of so long."""
+
+    name = "fake-workers"
+
+    def __init__(self, rounds: int, seconds: float) -> None:
+        self.command = [sys.executable, FAKE, str(rounds), str(seconds)]
+
+    def setup(self, worker: object) -> None:
+        from tuilab.fleet import node
+
+        made = node.Node(self.command)
+        node.node = lambda: made

@@ -1,0 +1,152 @@
+"""The nodes of a Dask cluster. The one module that loads Dask."""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import dask.config
+import msgspec
+from distributed import Client, Future
+from distributed.client import FutureCancelledError
+from distributed.comm import CommClosedError
+from distributed.scheduler import KilledWorker
+
+from tuilab.fleet import node as far
+from tuilab.fleet.grid import Address, NodeLost, NodeUnfit
+from tuilab.fleet.messages import RESOURCE, Greeting, Task, Visit
+from tuilab.model.errors import InputError, WorkerError
+from tuilab.model.text import clean
+from tuilab.model.wash import washed
+
+CONNECT_S = 15.0
+SLURM = "slurm"
+
+
+class DaskGrid:
+    """A client of a scheduler. cluster: of the queue's jobs that were started for it, if any."""
+
+    def __init__(self, client: Any, cluster: Any = None) -> None:
+        self._client, self._cluster = client, cluster
+
+    @classmethod
+    async def open(cls, on: str, jobs: int) -> "DaskGrid":
+        """Reach the scheduler at `on` (`tcp://host:8786`), or ask the queue for so many jobs (`slurm`).
+
+        Raises InputError for what is neither, WorkerError where nobody answers.
+        """
+        # The default is to go on asking for a scheduler that is not there.
+        dask.config.set({"distributed.comm.timeouts.connect": CONNECT_S})
+        cluster = await _queue(jobs) if on == SLURM else None
+        try:
+            client = Client(cluster or on, asynchronous=True, timeout=CONNECT_S)
+            try:
+                await client
+            except BaseException:
+                await client.close(timeout=0)
+                raise
+        except (OSError, TimeoutError) as error:
+            raise WorkerError(
+                f"no Dask scheduler answers at {on} ({error}); start one there with `dask scheduler`"
+            ) from None
+        except ValueError as error:
+            raise InputError(
+                "--on", on, f"an address such as tcp://host:8786, or {SLURM} ({error})"
+            ) from None
+        return cls(client, cluster)
+
+    async def nodes(self) -> Mapping[str, Address]:
+        """The scheduler's workers that have the resource. Raises WorkerError where the scheduler has gone."""
+        try:
+            identity = await self._client.scheduler.identity()
+        except (OSError, CommClosedError) as error:
+            raise WorkerError(f"the Dask scheduler does not answer any more: {error}") from None
+        return {
+            place: Address(place=place, name=clean(str(about.get("name", "")), 100))
+            for place, about in identity["workers"].items()
+            if about["resources"].get(RESOURCE, 0) >= 1 and about["status"] == "running"
+        }
+
+    async def greet(self, node: Address) -> Greeting:
+        """Start the node's worker and hear what it is. Raises NodeLost or NodeUnfit."""
+        answer = await self._call(node, far.greet)
+        return washed(msgspec.json.decode(answer, type=Greeting))
+
+    async def measure(self, node: Address, task: Task) -> Visit:
+        """Measure there; returns at the end. Raises NodeLost or NodeUnfit."""
+        return msgspec.json.decode(await self._call(node, far.measure, msgspec.json.encode(task)), type=Visit)
+
+    async def stop(self) -> None:
+        """Have every node stop what it measures."""
+        await self._everywhere(far.stop)
+
+    def on_progress(self, topic: str, listen: Callable[[str, str], None]) -> None:
+        """Call back with a run's id and a few words whenever a node says how it goes."""
+
+        def heard(event: tuple[float, list[str]]) -> None:
+            listen(*map(str, event[1][:2]))
+
+        self._client.subscribe_topic(topic, heard)
+
+    async def close(self) -> None:
+        """End the nodes' workers, and the jobs that were started for this."""
+        await self._everywhere(far.close)
+        await self._client.close()
+        if self._cluster is not None:
+            await self._cluster.close()
+
+    async def _everywhere(self, function: Callable[[], None]) -> None:
+        try:
+            places = list(await self.nodes())
+            if places:
+                await self._client.run(function, workers=places, on_error="ignore")
+        except (OSError, CommClosedError, WorkerError):
+            pass  # whoever is gone has stopped
+
+    async def _call(self, node: Address, function: Callable[..., bytes], *arguments: bytes) -> bytes:
+        """Run a function on that node and no other, while it runs none of its kind."""
+        future: Future = self._client.submit(
+            function,
+            *arguments,
+            key=f"tuilab-{function.__name__}-{uuid.uuid4().hex}",
+            workers=[node.place],
+            allow_other_workers=False,
+            resources={RESOURCE: 1},
+            pure=False,
+        )
+        try:
+            result: bytes = await future
+        except (FutureCancelledError, KilledWorker, CommClosedError) as error:
+            raise NodeLost(str(error)) from None
+        except ModuleNotFoundError as error:
+            name = (error.name or "tuilab").partition(".")[0]
+            raise NodeUnfit(
+                f"{name} is not installed there; install it with `pip install 'tuilab[fleet]'`"
+            ) from None
+        except Exception as error:
+            raise NodeUnfit(f"{type(error).__name__}: {error}") from None
+        except asyncio.CancelledError:
+            await future.cancel(asynchronous=True)
+            raise
+        finally:
+            # A result that was taken must not be made again when its node goes.
+            future.release()
+        return result
+
+
+async def _queue(jobs: int) -> Any:
+    """Jobs of the queue, as `jobqueue.yaml` describes them, each with the resource."""
+    try:
+        from dask_jobqueue import SLURMCluster
+    except ImportError:
+        expected = "dask-jobqueue to be installed (`pip install dask-jobqueue`), or a scheduler's address"
+        raise InputError("--on", SLURM, expected) from None
+    extra = ["--resources", f"{RESOURCE}=1"]
+    try:
+        cluster = SLURMCluster(asynchronous=True, processes=1, worker_extra_args=extra)
+    except (ValueError, TypeError) as error:
+        expected = f"a queue described in ~/.config/dask/jobqueue.yaml ({error})"
+        raise InputError("--on", SLURM, expected) from None
+    await cluster
+    cluster.scale(jobs=jobs)
+    return cluster

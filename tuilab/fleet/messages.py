@@ -1,0 +1,36 @@
+"""What a node of a fleet and the side that directs it tell each other, as JSON."""
+
+import msgspec
+
+from tuilab.model.machine import Machine
+from tuilab.model.requests import Measure
+
+RESOURCE = "tuilab"
+"""The Dask resource of which a node has one, so that it measures one thing at a time."""
+
+
+class Greeting(msgspec.Struct, frozen=True, kw_only=True):
+    """A node's first answer. problem: why it cannot measure; empty where it can."""
+
+    protocol: int
+    tuilab: str
+    machine: Machine | None = None
+    problem: str = ""
+
+
+class Visit(msgspec.Struct, frozen=True, kw_only=True):
+    """One cell's measurement. events: JSON lines as the node's worker said them.
+
+    began, ended: seconds of the node's own clock; no other clock is assumed to agree with it.
+    """
+
+    began: float
+    ended: float
+    events: tuple[msgspec.Raw, ...]
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node is sent: a run of its own, and the topic under which to say how it goes."""
+
+    request: Measure
+    topic: str

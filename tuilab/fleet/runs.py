@@ -1,0 +1,148 @@
+"""Runs on a fleet: a sweep whose points are spread over the nodes, and many runs side by side."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tuilab.fleet.cells import Cell, cell_of, common_devices, lacks
+from tuilab.fleet.grid import Grid
+from tuilab.fleet.merge import SweepRun
+from tuilab.fleet.messages import RESOURCE, Visit
+from tuilab.fleet.refine import MOST_ADDED, next_value
+from tuilab.fleet.spread import Hand, News, Spread
+from tuilab.model import events as e
+from tuilab.model.errors import WorkerError
+from tuilab.model.machine import Machine
+from tuilab.model.points import grid as points_of
+from tuilab.model.requests import Measure
+from tuilab.model.run import RunState
+from tuilab.model.wash import washed
+
+Listener = Callable[[e.Event], None]
+NOBODY = (
+    f"no node can measure: start one on each machine with `dask worker ADDRESS --resources {RESOURCE}=1`, "
+    "where tuilab[fleet] is installed"
+)
+
+
+@dataclass
+class FleetSweep:
+    """One sweep. plan: the request for machines with these devices. nearest: the nearest value of the axis.
+
+    families: of the devices that its arms ask for.
+    """
+
+    grid: Grid
+    plan: Callable[[Sequence[str]], Measure]
+    families: Sequence[str]
+    nearest: Callable[[float], int]
+    on_event: Listener
+    say: Callable[[News], None]
+    patience_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        self.state = RunState()
+        self._spread = Spread(self.grid, self.families, self._taken, self.say, patience_s=self.patience_s)
+        self._record: SweepRun | None = None
+
+    async def run(self) -> None:
+        """Measure every point, then those around a crossover. Raises WorkerError where no node can."""
+        machines = await self._spread.machines()
+        fit = [machine for machine in machines if not lacks(machine, self.families, machines)]
+        if not fit:
+            await self._spread.close()
+            raise WorkerError("stopped before it began" if self._spread.stopping else NOBODY)
+        request = self.plan(common_devices(fit))
+        points = points_of(request.sweep)
+        self._record = SweepRun(request, self._heard)
+        self._record.begin(fit[0], points)
+        problem = ""
+        try:
+            await self._spread.run([cell_of(request, point) for point in points])
+            if request.sweep is not None and request.sweep.refine:
+                await self._refine(request, len(points))
+        except WorkerError as error:
+            problem = str(error)
+        self._end(problem)
+        await self._spread.close()
+
+    async def stop(self) -> None:
+        """Stop it on every node; what was measured is kept."""
+        await self._spread.stop()
+
+    async def _refine(self, request: Measure, count: int) -> None:
+        assert self._record is not None and request.sweep is not None
+        axis = request.sweep.axes[0].parameter
+        for index in range(count, count + MOST_ADDED):
+            size = None if self._spread.stopping else next_value(self.state, self.nearest)
+            if size is None:
+                return
+            point = e.Point(index, {axis: size})
+            self._record.add(point)
+            await self._spread.run([cell_of(request, point)])
+
+    def _end(self, problem: str) -> None:
+        assert self._record is not None
+        for point, reason in self._spread.failed.items():
+            self._record.lose(point, reason)
+        lost = len(self._spread.failed)
+        if self._spread.stopping:
+            self._record.finish("cancelled", "stopped by request")
+        elif problem or (lost and not self.state.rounds):
+            self._record.finish("failed", problem or next(iter(self._spread.failed.values())))
+        else:
+            self._record.finish(
+                "ok", f"{lost} of {self._spread.total} cells were not measured" if lost else ""
+            )
+
+    def _taken(self, cell: Cell, hand: Hand, visit: Visit) -> None:
+        assert self._record is not None and hand.machine is not None
+        self._record.take(cell.key, hand.label, hand.machine, visit)
+
+    def _heard(self, event: e.Event) -> None:
+        self.state.apply(event)
+        self.on_event(event)
+
+
+@dataclass
+class FleetRuns:
+    """Runs of their own, each on one node. measured: called with the key of each and its state at its end."""
+
+    grid: Grid
+    plans: Sequence[tuple[str, Callable[[Machine], Measure]]]
+    families: Sequence[str]
+    on_event: Listener
+    measured: Callable[[int, RunState], None]
+    say: Callable[[News], None]
+    patience_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        self._spread = Spread(self.grid, self.families, self._taken, self.say, patience_s=self.patience_s)
+
+    @property
+    def failed(self) -> dict[int, str]:
+        """The keys of those that could not be measured, with the reason."""
+        return self._spread.failed
+
+    async def run(self) -> None:
+        """Measure all. Raises WorkerError where no node can measure."""
+        if not await self._spread.machines():
+            await self._spread.close()
+            raise WorkerError("stopped before it began" if self._spread.stopping else NOBODY)
+        try:
+            await self._spread.run(
+                [Cell(name=name, make=make, key=key) for key, (name, make) in enumerate(self.plans)]
+            )
+        finally:
+            await self._spread.close()
+
+    async def stop(self) -> None:
+        """Stop every node; what was measured is kept."""
+        await self._spread.stop()
+
+    def _taken(self, cell: Cell, hand: Hand, visit: Visit) -> None:
+        state = RunState()
+        for raw in visit.events:
+            event = washed(e.decode(bytes(raw)))
+            state.apply(event)
+            self.on_event(event)
+        self.measured(cell.key, state)

@@ -1,0 +1,256 @@
+"""Cells given out to nodes, one at a time to each; one whose node dies is given to another."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from tuilab.fleet.cells import Cell, lacks
+from tuilab.fleet.grid import Address, Grid, NodeLost, NodeUnfit
+from tuilab.fleet.messages import Task, Visit
+from tuilab.model.events import PROTOCOL
+from tuilab.model.machine import Machine
+
+POLL_S = 0.5
+PATIENCE_S = 60.0
+"""How long to wait for a node while there is none."""
+STOP_S = 5.0
+"""How long a node may take to send what it has when it is stopped."""
+MOST_LOST = 3
+"""A cell that so many nodes did not outlive is not given to yet another."""
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node does now, for people. done, total: cells of the whole.
+
+    step: it begins or ends something, rather than going on. grave: it is out of the ordinary.
+    """
+
+    node: str
+    text: str
+    done: int
+    total: int
+    step: bool = True
+    grave: bool = False
+
+
+@dataclass
+class Hand:
+    """A node at work. label: its name for people and in the record."""
+
+    address: Address
+    label: str = ""
+    machine: Machine | None = None
+    cell: Cell | None = None
+    run: str = ""
+
+
+Taken = Callable[[Cell, Hand, Visit], None]
+
+
+@dataclass
+class Spread:
+    """Measures cells on a grid. Each cell that is measured is `taken` exactly once.
+
+    families: device families that the cells need; a node that lacks one that another node has stays idle.
+    failed: cells given up, with the reason. The grid outlives it.
+    """
+
+    grid: Grid
+    families: Sequence[str]
+    taken: Taken
+    say: Callable[[News], None] = lambda news: None
+    poll_s: float = POLL_S
+    patience_s: float = PATIENCE_S
+    topic: str = "tuilab"
+    total: int = 0
+    done: int = 0
+    failed: dict[int, str] = field(default_factory=dict)
+    hands: dict[str, Hand] = field(default_factory=dict)
+    stopping: bool = False
+    _pending: deque[Cell] = field(default_factory=deque)
+    _lost: dict[int, int] = field(default_factory=dict)
+    _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _spent: set[str] = field(default_factory=set)
+    _change: asyncio.Event = field(default_factory=asyncio.Event)
+    _quiet: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def machines(self) -> list[Machine]:
+        """Greet every node that is there; their machines, once each has answered. Empty where none came."""
+        self.grid.on_progress(self.topic, self._hear)
+        waited = 0.0
+        while not self.stopping:
+            await self._look()
+            if self.hands and all(hand.machine or place in self._spent for place, hand in self.hands.items()):
+                break
+            if not self.hands and not waited:
+                self.say(News(node="", text="waiting for a node …", done=0, total=0))
+            waited = 0.0 if self.hands else waited + self.poll_s
+            if waited >= self.patience_s:
+                break
+            await self._pause()
+        return [hand.machine for hand in self._fit() if hand.machine is not None]
+
+    async def run(self, cells: Sequence[Cell]) -> None:
+        """Measure these cells; returns when each is measured or given up, or all have stopped."""
+        self._pending.extend(cells)
+        self.total += len(cells)
+        waited = 0.0
+        while not self.stopping and self.done + len(self.failed) < self.total:
+            await self._look()
+            working = any(hand.cell is not None or hand.machine is None for hand in self._fit())
+            self._give()
+            waited = 0.0 if working or self._fit() else waited + self.poll_s
+            if waited >= self.patience_s:
+                self._give_up("no node is left to measure it")
+            await self._pause()
+        if self.stopping:
+            await self._quiet.wait()
+
+    async def stop(self) -> None:
+        """Stop every node; what they have measured is taken."""
+        self.stopping = True
+        self._change.set()
+        await self.grid.stop()
+        at_work = [task for place, task in self._tasks.items() if self._busy(place)]
+        if at_work:
+            await asyncio.wait(at_work, timeout=STOP_S)
+        self._quiet.set()
+
+    async def close(self) -> None:
+        """Let go of the nodes."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    def _busy(self, place: str) -> bool:
+        return place in self.hands and self.hands[place].cell is not None
+
+    def _fit(self) -> list[Hand]:
+        return [hand for place, hand in self.hands.items() if place not in self._spent]
+
+    async def _pause(self) -> None:
+        """Until something happened, or it is time to look for nodes again. Raises what a task raised."""
+        try:
+            await asyncio.wait_for(self._change.wait(), self.poll_s)
+        except TimeoutError:
+            pass
+        self._change.clear()
+        for task in self._tasks.values():
+            if task.done() and not task.cancelled():
+                task.result()
+
+    async def _look(self) -> None:
+        """Take in nodes that have come, let go of those that have left."""
+        there = await self.grid.nodes()
+        for place in list(self.hands):
+            if place not in there:
+                self._drop(place, "has gone")
+        for place, address in there.items():
+            if place not in self.hands:
+                self.hands[place] = Hand(address)
+                self._tasks[place] = asyncio.create_task(self._greet(self.hands[place]))
+
+    def _drop(self, place: str, why: str) -> None:
+        hand, task = self.hands.pop(place), self._tasks.pop(place, None)
+        self._spent.discard(place)
+        if task is not None:
+            task.cancel()
+        if hand.label:
+            self._tell(hand, why, grave=True)
+        if hand.cell is not None:
+            self._return(hand)
+
+    def _return(self, hand: Hand) -> None:
+        """A cell whose node was lost goes to another, unless it seems to be the cell that kills them."""
+        cell, hand.cell, hand.run = hand.cell, None, ""
+        assert cell is not None
+        self._lost[cell.key] = self._lost.get(cell.key, 0) + 1
+        if self._lost[cell.key] >= MOST_LOST:
+            self.failed[cell.key] = f"{MOST_LOST} nodes were lost while they measured it"
+        else:
+            self._pending.appendleft(cell)
+
+    async def _greet(self, hand: Hand) -> None:
+        place = hand.address.place
+        try:
+            greeting = await self.grid.greet(hand.address)
+        except NodeLost:
+            self._spent.add(place)
+        except NodeUnfit as error:
+            self._leave_out(hand, str(error))
+        else:
+            if greeting.machine is None:
+                self._leave_out(hand, greeting.problem)
+            elif greeting.protocol != PROTOCOL:
+                words = f"tuilab {greeting.tuilab} there speaks protocol {greeting.protocol}, this {PROTOCOL}"
+                self._leave_out(hand, f"{words}; install the same version of tuilab on both")
+            else:
+                self._take_in(hand, greeting.machine)
+        self._change.set()
+
+    def _take_in(self, hand: Hand, machine: Machine) -> None:
+        beside = [o.label for o in self._fit() if o.machine is not None and o.machine.host == machine.host]
+        hand.label, hand.machine = self._label(hand.address, machine.host), machine
+        self._tell(hand, "ready")
+        if beside:
+            words = f"is on the same machine as {beside[0]}: they disturb each other; start one on a machine"
+            self._tell(hand, words, grave=True)
+
+    def _label(self, address: Address, host: str) -> str:
+        """The machine's own name, with the node's where several nodes are on one machine."""
+        taken = {hand.label for hand in self.hands.values()}
+        port = address.place.rpartition(":")[2]
+        named = f"{host}/{address.name}" if address.name and address.name != address.place else host
+        return next(label for label in (named, f"{named}:{port}", address.place) if label not in taken)
+
+    def _leave_out(self, hand: Hand, why: str) -> None:
+        self._spent.add(hand.address.place)
+        hand.label = hand.label or hand.address.name or hand.address.place
+        self._tell(hand, f"is left out: {why}", grave=True)
+
+    def _give(self) -> None:
+        """A cell to each node that has none."""
+        for hand in self._fit():
+            if hand.machine is None or hand.cell is not None or not self._pending:
+                continue
+            others = [other.machine for other in self._fit() if other.machine is not None]
+            if kind := lacks(hand.machine, self.families, others):
+                self._leave_out(hand, f"it has no {kind}, which other nodes have")
+                continue
+            hand.cell = self._pending.popleft()
+            self._tasks[hand.address.place] = asyncio.create_task(self._measure(hand, hand.cell))
+
+    async def _measure(self, hand: Hand, cell: Cell) -> None:
+        assert hand.machine is not None
+        request = cell.make(hand.machine)
+        hand.run = request.id
+        self._tell(hand, f"{cell.name}: begins")
+        try:
+            visit = await self.grid.measure(hand.address, Task(request=request, topic=self.topic))
+        except NodeLost:
+            self._return(hand)
+        except NodeUnfit as error:
+            self._leave_out(hand, str(error))
+            self._return(hand)
+        else:
+            hand.cell, hand.run = None, ""
+            self.done += 1
+            self.taken(cell, hand, visit)
+            self._tell(hand, f"{cell.name}: done")
+        self._change.set()
+
+    def _give_up(self, why: str) -> None:
+        while self._pending:
+            self.failed[self._pending.popleft().key] = why
+
+    def _hear(self, run: str, words: str) -> None:
+        for hand in self.hands.values():
+            if hand.run == run and hand.cell is not None:
+                self._tell(hand, f"{hand.cell.name}: {words}", step=False)
+
+    def _tell(self, hand: Hand, text: str, step: bool = True, grave: bool = False) -> None:
+        news = News(node=hand.label, text=text, done=self.done, total=self.total, step=step, grave=grave)
+        self.say(news)
