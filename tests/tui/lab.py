@@ -1,0 +1,120 @@
+"""The lab with a scripted runner, a still clock and presets of its own: the same on every machine."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from tests.tui.scripted import GPU_MACHINE, ScriptedRunner
+from tuilab.history.store import Store
+from tuilab.model.events import Event
+from tuilab.model.machine import Machine
+from tuilab.tui.app import LabApp
+from tuilab.tui.options import Options
+from tuilab.tui.session import Session
+
+PRESETS = Path(__file__).parent / "presets"
+
+
+class TestLab(LabApp):
+    """Holds its scripted runner where a test finds it."""
+
+    __test__ = False
+    runner: ScriptedRunner
+
+
+def lab(
+    tmp_path: Path,
+    *,
+    machine: Machine = GPU_MACHINE,
+    hold: int | None = None,
+    warm: bool = True,
+    rounds: int = 8,
+    **options: object,
+) -> TestLab:
+    """An app that has not been started."""
+    numbers = itertools.count(1)
+    runners: list[ScriptedRunner] = []
+
+    def runner(on_event: Callable[[Event], None]) -> ScriptedRunner:
+        runners.append(ScriptedRunner(on_event, machine, rounds=rounds, hold=hold, warm=warm))
+        app.runner = runners[-1]
+        return runners[-1]
+
+    given: dict[str, object] = {
+        "presets": (PRESETS,),
+        "ascii_only": False,
+        "newcomer": False,
+        "keymap": tmp_path / "keymap.toml",
+        "runner": runner,
+        "session": lambda: Session(clock=lambda: 100.0, new_id=lambda: f"run{next(numbers)}"),
+        "store": lambda: Store.open(tmp_path / "history"),
+    }
+    app = TestLab(Options(**{**given, **options}))  # type: ignore[arg-type]
+    return app
+
+
+@asynccontextmanager
+async def opened(
+    app: TestLab, size: tuple[int, int] = (120, 40), *, messages: bool = False
+) -> AsyncIterator[Pilot[int]]:
+    """The app on a screen of that size, filled and at rest. messages: show them in the corner."""
+    async with app.run_test(size=size, notifications=messages) as pilot:
+        await until(pilot, lambda: app.screen_stack and getattr(app.screen_stack[0], "lab", None) is not None)
+        # Every report is painted, so that axes, which only grow, grow the same way each time.
+        assert app.control is not None
+        app.control.pacing.wait = lambda elapsed_s, rounds: 0.0  # type: ignore[method-assign]
+        await rest(pilot, app)
+        yield pilot
+        if app.control is not None:
+            await app.control.close()
+
+
+async def until(pilot: Pilot[int], true: Callable[[], object], tries: int = 400) -> None:
+    """Wait until something holds."""
+    for _ in range(tries):
+        if true():
+            return
+        await pilot.pause()
+        await asyncio.sleep(0.005)
+    raise AssertionError("it never came to hold")
+
+
+async def rest(pilot: Pilot[int], app: TestLab) -> None:
+    """Wait until nothing runs (but for a run that is held), no message waits and everything is painted."""
+    quiet = 0
+    for _ in range(2_000):
+        quiet = quiet + 1 if still(app) else 0
+        await asyncio.sleep(0.003)
+        if quiet > 6:
+            return
+    raise AssertionError("the lab does not come to rest")
+
+
+def still(app: TestLab) -> bool:
+    """Whether nothing goes on now."""
+    control = app.control
+    assert control is not None
+    if (app.runner.busy and not app.runner.holding) or control.pending:
+        return False
+    screen = app.screen
+    if any(not worker.is_finished for worker in app.workers) or screen.size != app.size:
+        return False
+    if screen._dirty_widgets or screen._layout_required or screen._callbacks or app._batch_count:
+        return False
+    return all(node.message_queue_size == 0 for node in (app, *app.screen_stack, *screen.walk_children()))
+
+
+async def press(pilot: Pilot[int], app: TestLab, keys: Iterable[str]) -> None:
+    """Press keys, each when the lab is at rest."""
+    for key in keys:
+        await pilot.press(key)
+        await rest(pilot, app)
+
+
+def text(app: LabApp) -> str:
+    """What the screen shows, as text."""
+    return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())

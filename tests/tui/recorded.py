@@ -1,0 +1,105 @@
+"""The lab with runs that were really measured, recorded by `tuilab history save`, for the README's pictures.
+
+`python -m tests.tui.recorded` draws them to tests/pictures. The recordings lie in tests/recordings: a run of
+stft-small, a sweep of stft-crossover, what `tuilab profile stft-small --mode xla --json` printed, and a sample of
+the devices, all of one host.
+"""
+
+import asyncio
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from tests.tui.lab import TestLab, lab, opened, press, rest
+from tests.tui.scripted import ScriptedRunner
+from tuilab.history import recording
+from tuilab.model.events import Answer, Event, Refused, RunStarted
+from tuilab.model.requests import Ask, Measure
+from tuilab.model.telemetry import DeviceSample
+from tuilab.tui.themes import DARK, LIGHT
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDINGS, PICTURES = ROOT / "tests" / "recordings", ROOT / "tests" / "pictures"
+USUAL, TALL = (120, 40), (120, 56)
+
+# name, keys pressed since the picture before, size.
+VIEWS: tuple[tuple[str, tuple[str, ...], tuple[int, int]], ...] = (
+    ("live", ("r",), USUAL),
+    ("compare", ("c",), USUAL),
+    ("phases", ("4",), USUAL),
+    ("timeline", ("5",), USUAL),
+    ("placement", ("6",), USUAL),
+    ("device", ("7",), USUAL),
+    ("verdict", ("d",), TALL),
+    ("sweep", ("p", "down", "enter"), USUAL),
+)
+
+
+def events_of(name: str) -> list[Event]:
+    """The events of a recording."""
+    return [event for event in recording.read(RECORDINGS / f"{name}.jsonl") if getattr(event, "run", "")]
+
+
+class RecordedRunner(ScriptedRunner):
+    """Answers every run with the recorded one, every sweep with the recorded sweep."""
+
+    def _batches(self, request: Measure) -> Iterator[list[Event]]:
+        for event in events_of("sweep" if request.sweep else "run"):
+            yield [msgspec.structs.replace(event, run=request.id)]
+
+    def _answer(self, request: Ask) -> None:
+        if request.kind != "profile":
+            self._on_event(Refused(request=request.id, message=f"no recorded answer to {request.kind}"))
+            return
+        body = msgspec.Raw((RECORDINGS / "profile.json").read_bytes())
+        self._on_event(Answer(request=request.id, kind=request.kind, body=body))
+
+
+def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> TestLab:
+    """The lab on the host of the recordings, as it stood then."""
+    from tuilab.tui.views.device import DeviceView
+
+    started = next(e for e in events_of("run") if isinstance(e, RunStarted))
+    sample = msgspec.json.decode((RECORDINGS / "device.json").read_bytes(), type=DeviceSample)
+    put(DeviceView, "_read", lambda self, pid: sample)
+
+    def runner(on_event: Callable[[Event], None]) -> ScriptedRunner:
+        app.runner = RecordedRunner(on_event, started.machine)
+        return app.runner
+
+    app = lab(home, runner=runner, presets=(ROOT / "presets",))
+    return app
+
+
+async def draw(app: TestLab) -> dict[str, str]:
+    """Each main view as SVG, by its name; the first also in light, as `live-light`."""
+    out = {}
+    async with opened(app, USUAL) as pilot:
+        for name, keys, size in VIEWS:
+            await press(pilot, app, keys)
+            await pilot.resize_terminal(*size)
+            for theme in (LIGHT, DARK) if name == "live" else (DARK,):
+                app.theme = theme.name
+                await rest(pilot, app)
+                out[name if theme is DARK else f"{name}-light"] = app.export_screenshot(title="tuilab")
+            await pilot.resize_terminal(*USUAL)
+    return out
+
+
+def words_of(svg: str) -> list[str]:
+    """The text of a picture, piece by piece."""
+    return re.findall(r">([^<]+)</text>", svg)
+
+
+def main() -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as home:
+        for name, svg in asyncio.run(draw(recorded_lab(Path(home), setattr))).items():
+            (PICTURES / f"{name}.svg").write_text(svg, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

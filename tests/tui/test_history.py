@@ -1,0 +1,580 @@
+"""The page of the history, with a real store: found, compared, changed, taken along, and what goes wrong."""
+
+import sqlite3
+import time
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.widgets import Input, TextArea
+
+from tests.tui.kept import keep, run_events, some
+from tests.tui.lab import lab, opened, press, rest, text, until
+from tuilab.history import browse, pruning
+from tuilab.history.store import FILE, Store
+from tuilab.model.brief import Brief
+from tuilab.model.text import clean
+from tuilab.tui import ledger
+from tuilab.tui.screens.help import HelpScreen
+from tuilab.tui.screens.history import HistoryScreen
+from tuilab.tui.screens.history_acts import tags_of
+from tuilab.tui.screens.history_parts import Said, sentence
+from tuilab.tui.screens.history_table import MOST_PAGES, PAGE, WAITING, Rows, fastest, lead
+from tuilab.tui.screens.lab import LabScreen
+from tuilab.tui.screens.prune import PruneScreen, amount
+from tuilab.tui.screens.runs_compared import RunsCompared
+
+SLOWER, FIRST, GHOST = "b2" * 16, "a1" * 16, "d4" * 16
+
+
+def history(tmp_path, make=some, **options):
+    """The lab on a history of its own."""
+    app = lab(tmp_path, store=lambda: make(tmp_path / "history"), **options)
+    return app
+
+
+def store_of(app):
+    return app.screen_stack[0].lab.store
+
+
+def said(app):
+    return app.screen.query_one(Said).text
+
+
+def listed(app):
+    """The ids of the runs that the page lists, in order."""
+    return [entry.run for entry in app.screen.rows.known(0, 1_000)]
+
+
+async def type_in(pilot, app, words):
+    for word in words:
+        await pilot.press("space" if word == " " else word)
+    await rest(pilot, app)
+
+
+async def test_it_opens_lists_the_latest_first_and_closes(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h"])
+        assert isinstance(app.screen, HistoryScreen)
+        lines = text(app)
+        assert "7 runs" in lines and "CPU graph 628 µs" in lines and "1.07 ×" in lines
+        assert listed(app)[0] == "07" * 16 and listed(app)[-1] == FIRST
+        assert "#driver-570" in lines and "baseline" in lines and "laptop" in lines
+        await press(pilot, app, ["escape"])
+        assert isinstance(app.screen, LabScreen)
+
+
+async def test_it_opens_from_the_palette(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: not isinstance(app.screen, LabScreen))
+        await pilot.press(*"history")
+        await until(pilot, lambda: "history  (h)" in text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, HistoryScreen))
+        await rest(pilot, app)
+
+
+async def test_the_palette_over_the_page_has_the_pages_own_keys(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "end"])
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: not isinstance(app.screen, HistoryScreen))
+        await pilot.press(*"baseline")
+        await until(pilot, lambda: "pin as baseline, or not any more  (b)" in text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, HistoryScreen) and "not pinned" in said(app))
+        await rest(pilot, app)
+
+
+async def test_runs_of_another_program_are_listed_again(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h"])
+        other = Store.open(tmp_path / "history")
+        keep(other, run_events("ff" * 16, "2026-02-01T00:00:00Z"))
+        other.close()
+        await press(pilot, app, ["r"])
+        assert listed(app)[0] == "ff" * 16
+
+
+async def test_what_is_worked_out_for_the_list_is_kept(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "escape"])
+        (brief,) = (
+            store_of(app).connection.execute("SELECT brief FROM runs WHERE run = ?", (FIRST,)).fetchone()
+        )
+        assert msgspec.json.decode(brief)[1] == "CPU graph"
+
+
+FINDS = {
+    "#nightly": ["c3" * 16, SLOWER],
+    "machine:lap": ["c3" * 16],
+    "stft-medium": ["f6" * 16],
+    "new driver": [SLOWER],
+    "pinned:ghost": [GHOST],
+    "zzz": [],
+}
+
+
+async def test_it_finds_as_one_types(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h"])
+        for words, found in FINDS.items():
+            await press(pilot, app, ["slash"])
+            await type_in(pilot, app, words)
+            assert listed(app) == found
+            if not found:
+                assert f"No run has “{words}”" in text(app)
+            await press(pilot, app, ["enter", "escape"])
+            assert len(listed(app)) == 7
+
+
+async def test_the_run_under_the_cursor_is_told_of(tmp_path):
+    app = history(tmp_path)
+    async with opened(app, (160, 50)) as pilot:
+        await press(pilot, app, ["h", "end", "up"])
+        shown = text(app)
+        assert "After the new driver." in shown and "busy with a build" in shown
+        assert "CPU graph is fastest: 0.63 ms." in shown and "id b2b2b2b2" in shown
+
+
+async def test_tags_of_several_runs(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "end", "up", "up", "space", "space", "t"])
+        assert app.screen.query_one(Input).value == "nightly"
+        await press(pilot, app, [*["backspace"] * 7])
+        await type_in(pilot, app, "#weekly, a b,weekly")
+        await press(pilot, app, ["enter"])
+        assert said(app) == "Tags of 2 runs: #weekly #a b"
+        tags = {line.run: line.tags for line in store_of(app).runs()}
+        assert tags["c3" * 16] == ("a b", "weekly") and tags[SLOWER] == ("a b", "driver-570", "weekly")
+
+
+async def test_a_note_of_several_lines(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "end", "n"])
+        await type_in(pilot, app, "one")
+        await press(pilot, app, ["enter"])
+        await type_in(pilot, app, "[two]")
+        await press(pilot, app, ["ctrl+s"])
+        assert store_of(app).find(FIRST).note == "one\n[two]" and "is kept" in said(app)
+        assert "[two]" in text(app)
+        await press(pilot, app, ["n"])
+        app.screen.query_one(TextArea).text = "thrown away"
+        await press(pilot, app, ["escape"])
+        assert isinstance(app.screen, HistoryScreen) and store_of(app).find(FIRST).note == "one\n[two]"
+
+
+async def test_a_pinned_ghost_is_drawn_under_the_live_plot(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        session = app.screen.lab.session
+        assert {state.run for state in session.pinned} == {FIRST, GHOST}, "drawn from the start"
+        await press(pilot, app, ["h", "end", "up", "g"])
+        assert "pinned as ghost" in said(app) and store_of(app).find(SLOWER).pinned == "ghost"
+        assert SLOWER in {state.run for state in session.pinned}
+        await press(pilot, app, ["escape", "r"])
+        assert {g.run for g in session.ghosts_of(session.shown)} == {FIRST, GHOST, SLOWER}
+        assert "faint: earlier runs" in text(app)
+        await press(pilot, app, ["h", "end", "up", "g"])
+        assert "not pinned any more" in said(app) and store_of(app).find(SLOWER).pinned == ""
+        assert SLOWER not in {state.run for state in session.pinned}
+
+
+async def test_deleted_runs_come_back(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "space", "space", "d"])
+        assert said(app) == "Deleted: 2 runs. u brings back."
+        assert len(listed(app)) == 5 and not app.screen.table.marked
+        await press(pilot, app, ["delete", "escape", "h", "u"])
+        assert said(app) == "Brought back: 1 run." and len(listed(app)) == 5
+        await press(pilot, app, ["u", "u"])
+        assert len(listed(app)) == 7 and said(app) == "Nothing is left to bring back."
+
+
+async def test_a_prune_says_before_what_it_would_delete(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "p"])
+        assert isinstance(app.screen, PruneScreen) and "Nothing is chosen yet" in text(app)
+        await press(pilot, app, ["enter", "x"])
+        assert "x is no number" in text(app) and isinstance(app.screen, PruneScreen)
+        await press(pilot, app, ["backspace", "1", "0"])
+        assert "5 runs with 7" in text(app) and "Pinned runs" in text(app)
+        await press(pilot, app, ["enter"])
+        assert "5 runs deleted" in said(app)
+        assert set(listed(app)) == {FIRST, GHOST}, "what is pinned stays"
+        await press(pilot, app, ["u"])
+        assert len(listed(app)) == 7
+
+
+async def test_runs_side_by_side_with_what_is_unlike(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        # The slower one, the baseline, and one on another TensorFlow.
+        await press(pilot, app, ["h", "down", "space", "end", "up", "space", "space", "c"])
+        assert isinstance(app.screen, RunsCompared)
+        shown = text(app)
+        assert "3 runs compared" in shown and "A stft-small  2026-01-02" in shown and "the base" in shown
+        assert "≠ unlike machines: tensorflow is 2.21.0 against 2.22.0" in shown
+        graph = next(line for line in shown.splitlines() if "CPU graph  " in line and "[" in line)
+        assert "484 µs [479 490]" in graph and "1.30 × slower" in graph and "no difference" in graph
+        await press(pilot, app, ["escape"])
+        assert isinstance(app.screen, HistoryScreen)
+
+
+async def test_a_run_without_a_gpu_is_unlike_one_with(tmp_path):
+    app = history(tmp_path)
+    async with opened(app, (160, 50)) as pilot:
+        await press(pilot, app, ["h", "end", "up", "up", "c"])
+        shown = text(app)
+        assert "host is gpu-07 against laptop" in shown and "NVIDIA H200 against no GPU" in shown
+        assert "samples is 256 against 65536" in shown
+        assert "–" in next(line for line in shown.splitlines() if "GPU eager" in line)
+
+
+async def test_one_run_alone_needs_a_baseline(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "end", "c"])
+        assert "Mark two runs or more" in said(app) and isinstance(app.screen, HistoryScreen)
+        await press(pilot, app, ["up", "c"])
+        assert "2 runs compared" in text(app) and "2026-01-02 09:00" in text(app)
+
+
+async def test_too_many_runs_are_not_compared(tmp_path):
+    def many(folder):
+        store = Store.open(folder)
+        for number in range(10):
+            keep(store, run_events(f"r{number}", f"2026-01-{number + 1:02}T00:00:00Z", rounds=1))
+        return store
+
+    app = history(tmp_path, many)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", *["space"] * 10, "c"])
+        assert "At most 8 runs" in said(app)
+        await press(pilot, app, ["a"])
+        assert not app.screen.table.marked
+
+
+async def test_export(tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    app = history(tmp_path)
+    known = set()
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "end"])
+        for place, suffix in enumerate((".md", ".html", ".csv", ".json", ".svg", ".jsonl")):
+            await press(pilot, app, ["e", *["down"] * place, "enter"])
+            await until(pilot, lambda: len(list((tmp_path / "out").iterdir())) > len(known))
+            (file,) = set((tmp_path / "out").iterdir()) - known
+            await until(pilot, lambda file=file: str(file) in said(app))
+            assert file.suffix == suffix and file.stat().st_size > 500
+            known.add(file)
+
+
+async def test_a_recording_goes_from_one_history_to_another(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "end", "space", "up", "space", "e", *["down"] * 5, "enter"])
+        await until(pilot, lambda: "2 files" in said(app))
+    other = lab(tmp_path / "other", store=lambda: Store.open(tmp_path / "other"))
+    async with opened(other) as pilot:
+        await press(pilot, other, ["h"])
+        assert "No run has been kept yet" in text(other) and "i takes" in text(other)
+        for _ in range(2):
+            await press(pilot, other, ["i", "enter"])
+            await until(pilot, lambda: "1 run, " in said(other))
+        assert said(other).endswith("0 of them new here.")
+        assert len(listed(other)) == 1
+        await press(pilot, other, ["i", "down", "enter"])
+        assert "1 of them new here" in said(other) and len(listed(other)) == 2
+
+
+async def test_what_is_no_recording_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.jsonl").write_text("{\x1b]52;c;aGk=\x07}\n")
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "i", "enter"])
+        assert "bad.jsonl, line 1" in said(app) and "\x1b" not in said(app)
+        await press(pilot, app, ["i", "tab"])
+        await type_in(pilot, app, "none.jsonl")
+        await press(pilot, app, ["enter"])
+        assert "none.jsonl" in said(app) and "a file that can be read" in said(app)
+
+
+async def test_a_run_is_replayed_in_the_lab(tmp_path):
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "enter"])
+        assert "nothing to replay" in said(app)
+        await press(pilot, app, ["end", "enter"])
+        assert isinstance(app.screen, LabScreen)
+        await until(pilot, lambda: app.screen.lab.session.shown.status == "ok")
+        await rest(pilot, app)
+        assert "replay · gpu-07 · 2026-01-02" in text(app) and app.runner.measured == []
+
+
+async def test_a_run_that_ends_meanwhile_is_listed(tmp_path):
+    app = history(tmp_path, hold=3)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["r", "h", "d"])
+        assert "stop it in the lab" in said(app)
+        await press(pilot, app, ["enter"])
+        assert "A run goes on" in said(app) and isinstance(app.screen, HistoryScreen)
+        assert len(listed(app)) == 8 and "not finished" in text(app)
+        app.runner.let_go()
+        await until(pilot, lambda: "not finished" not in text(app))
+
+
+async def test_long_acts_are_told_of_and_stopped(tmp_path, monkeypatch):
+    from tuilab.tui.screens import history_files
+
+    def endless(store, file, at):
+        for number in range(10_000):
+            at(number, 10_000)
+            time.sleep(0.005)
+        return []
+
+    monkeypatch.setattr(history_files, "import_file", endless)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "long.jsonl").write_text("")
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h"])
+        await pilot.press("i", "enter")
+        await until(pilot, lambda: "of 10,000… x stops" in said(app))
+        await pilot.press("i", "enter")
+        await until(pilot, lambda: "One at a time" in said(app))
+        await pilot.press("x")
+        await until(pilot, lambda: "stopped" in said(app))
+        await rest(pilot, app)
+        assert app.screen.going is None
+        await press(pilot, app, ["x"])
+        assert "Nothing goes on" in said(app)
+
+
+async def test_a_locked_history_is_said_and_nothing_is_lost(tmp_path, monkeypatch):
+    monkeypatch.setattr(ledger, "PATIENCE_MS", 50)
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h", "end"])
+        other = sqlite3.connect(tmp_path / "history" / FILE, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        await press(pilot, app, ["d"])
+        assert "Another program holds the history" in said(app) and len(listed(app)) == 7
+        other.execute("ROLLBACK")
+        other.close()
+        await press(pilot, app, ["d"])
+        assert "Deleted" in said(app) and len(listed(app)) == 6
+
+
+async def test_a_damaged_history_is_set_aside_and_the_page_goes_on(tmp_path):
+    app = history(tmp_path)
+    file = tmp_path / "history" / FILE
+    async with opened(app) as pilot:
+        store_of(app).connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with file.open("r+b") as stream:
+            stream.write(b"no database at all" * 5_000)
+        await press(pilot, app, ["h"])
+        assert "damaged" in said(app) and "set aside" in said(app)
+        assert "No run has been kept yet" in text(app)
+        assert list(file.parent.glob("history-damaged-*"))
+        await press(pilot, app, ["escape", "r", "h"])
+        assert len(listed(app)) == 1, "the lab goes on in the new one"
+
+
+async def test_a_history_in_memory_says_why_it_is_empty(tmp_path):
+    app = history(tmp_path, lambda folder: Store._in_memory("there is no home"))
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h"])
+        assert "Runs are kept in memory only: there is no home." in " ".join(text(app).split())
+        await press(pilot, app, ["escape", "r", "h", "d", "u"])
+        assert len(listed(app)) == 1 and "Brought back" in said(app)
+
+
+figures = st.floats(1e-12, 1e12)
+HOSTILE = "[red]x[/] \x1b]52;c;aGk=\x07\x1b[2J\u202e\u200b[@click=app.quit]y[/] 漢字 e\u0301"
+
+
+async def test_no_text_of_the_store_is_taken_for_markup_or_reaches_the_terminal(tmp_path):
+    def make(folder):
+        store = some(folder)
+        for column in (
+            "preset",
+            "host",
+            "answer",
+            "note",
+            "source",
+            "budget",
+            "status",
+            "pinned",
+            "workload",
+        ):
+            store.connection.execute(f"UPDATE runs SET {column} = ?", (HOSTILE,))
+        store.connection.execute("UPDATE OR IGNORE tags SET tag = ?", (HOSTILE,))
+        return store
+
+    app = history(tmp_path, make)
+    async with opened(app, (200, 60)) as pilot:
+        await press(pilot, app, ["h", "end", "up"])
+        shown = text(app)
+        assert "[red]x[/]" in shown and not set(shown) & set("\x1b\x07\u202e\u200b")
+        for keys in (["t"], ["n"], ["e"], ["space", "space", "c"]):
+            await press(pilot, app, keys)
+            assert not set(text(app)) & set("\x1b\x07\u202e\u200b")
+            await press(pilot, app, ["escape"])
+        await press(pilot, app, ["g", "d", "u", "question_mark", "escape"])
+        assert isinstance(app.screen, HistoryScreen)
+
+
+def ten_thousand(folder):
+    from tests.benchmarks.scale import keep_many
+
+    store = Store.open(folder)
+    keep_many(store, next(run_events("r", "2026-01-05T10:00:00Z")))
+    return store
+
+
+async def test_ten_thousand_runs_open_with_the_rows_that_show(tmp_path):
+    app = history(tmp_path, ten_thousand)
+    async with opened(app) as pilot:
+        store_of(app).connection.execute("UPDATE runs SET status = NULL")
+        await press(pilot, app, ["h"])
+        assert "1 of 10,000 runs" in text(app)
+        assert app.screen.rows.read <= 2 * PAGE
+        await press(pilot, app, ["end"])
+        assert "10,000 of 10,000 runs" in text(app) and app.screen.rows.read <= 4 * PAGE
+        for _ in range(5):
+            await press(pilot, app, ["pageup"])
+        assert app.screen.rows.read <= 5 * PAGE and "▸  …" not in text(app)
+        await press(pilot, app, ["slash"])
+        await type_in(pilot, app, "00000000000000000000000000000f")
+        assert 0 < len(listed(app)) <= 256
+
+
+async def test_the_mouse_marks_orders_and_does_what_the_key_line_says(tmp_path):
+    app = history(tmp_path)
+    async with opened(app, (160, 50)) as pilot:
+        await press(pilot, app, ["h"])
+        table = app.screen.table
+        await pilot.click(table, offset=(1, 3))
+        await rest(pilot, app)
+        assert list(table.marked) == [listed(app)[2]]
+        head = text(app).splitlines()[2].index("rounds") - table.region.x
+        await pilot.click(table, offset=(head, 0))
+        await rest(pilot, app)
+        assert listed(app)[0] == "07" * 16, "the one with the fewest rounds"
+        await pilot.click(table, offset=(head, 0))
+        await rest(pilot, app)
+        assert listed(app)[-1] == "07" * 16
+        keys = text(app).splitlines()[-1]
+        await pilot.click("Keys", offset=(keys.index("prune"), 0))
+        await until(pilot, lambda: isinstance(app.screen, PruneScreen))
+
+
+async def test_orders_by_key_and_keeps_them_while_searching(tmp_path):
+    app = history(tmp_path)
+    async with opened(app, (160, 50)) as pilot:
+        await press(pilot, app, ["h", "o", "o"])
+        names = [entry.name for entry in app.screen.rows.known(0, 10)]
+        assert names == sorted(names)
+        await press(pilot, app, ["O", "slash"])
+        await type_in(pilot, app, "stft")
+        names = [entry.name for entry in app.screen.rows.known(0, 10)]
+        assert names == sorted(names, reverse=True) and len(names) == 7
+
+
+async def test_help_names_every_key_of_the_page(tmp_path):
+    from tuilab.tui.screens.history_help import page
+
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h"])
+        words = page(app.screen)
+        for key in ("/", "c", "t", "n", "g", "b", "d, delete", "u", "p", "e", "i", "x", "space", "a", "o"):
+            assert f"| {key} |" in words, key
+        await press(pilot, app, ["question_mark"])
+        assert isinstance(app.screen, HelpScreen) and "The history" in text(app)
+        await press(pilot, app, ["escape"])
+        assert isinstance(app.screen, HistoryScreen)
+
+
+async def test_keys_on_an_empty_history_say_that_there_is_nothing(tmp_path):
+    app = history(tmp_path, Store.open)
+    async with opened(app, (80, 24)) as pilot:
+        await press(pilot, app, ["h"])
+        assert "r measures one there" in " ".join(text(app).split())
+        for key in ("enter", "space", "c", "t", "n", "g", "b", "d", "e", "o", "O", "end", "pagedown"):
+            await press(pilot, app, [key])
+            assert isinstance(app.screen, HistoryScreen), key
+
+
+@given(st.text(max_size=200))
+def test_any_line_of_tags_gives_clean_ones(line):
+    tags = tags_of(line)
+    assert len(tags) == len(set(tags)) <= 30
+    for tag in tags:
+        assert tag == tag.strip() and 0 < len(tag) <= 65 and "," not in tag and not tag.startswith("#")
+        assert clean(tag, 64) == tag or len(tag) > 64
+    assert tags_of(", ".join(tags)) == tags
+
+
+@given(st.text(max_size=30))
+def test_an_amount_is_a_number_that_counts_or_is_refused(line):
+    try:
+        found = amount(line)
+    except ValueError as error:
+        assert "is no number" in str(error) and clean(str(error)) == str(error)
+    else:
+        assert found is None or 0 <= found <= 1e6
+
+
+@given(st.integers(0, 5 * PAGE), st.lists(st.integers(0, 5 * PAGE), max_size=30))
+def test_rows_ask_for_the_pages_that_are_looked_at_and_for_no_other(total, looked):
+    wanted = set()
+    rows = Rows(total, wanted.add)
+    entry = msgspec.structs.replace(WAITING, line=msgspec.structs.replace(WAITING.line, run="r"))
+    rows.put(0, [entry] * min(PAGE, total))
+    for place in looked:
+        if place < total:
+            assert rows[place].run == ("r" if place < PAGE else "")
+    assert wanted == {place // PAGE for place in looked if PAGE <= place < total}
+    assert len(rows) == total and rows.read == min(PAGE, total) and len(rows[:]) == rows.read
+    for number in range(1, 2 * MOST_PAGES):
+        rows.put(number, [entry])
+    assert rows.read <= MOST_PAGES - 1 + PAGE
+
+
+@given(st.builds(Brief, st.integers(), st.text(), st.none() | figures, st.text(), *[st.none() | figures] * 3))
+def test_any_brief_can_be_shown(brief):
+    entry = msgspec.structs.replace(WAITING, brief=brief)
+    assert all(isinstance(text, str) for text in (fastest(entry), lead(entry), sentence(entry)))
+
+
+async def test_a_prune_or_an_export_that_is_stopped_says_what_it_did(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = history(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["h"])
+        screen, going = app.screen, ledger.Going("Pruning")
+        store_of(app).connection.execute("UPDATE runs SET deleted_at = 1 WHERE run = ?", ("07" * 16,))
+        going.stop()
+        await screen._prune(pruning.Doomed((SLOWER,), 10), going)
+        assert "1 run deleted" in said(app) and "was stopped" in said(app)
+        entry = browse.entry(store_of(app), FIRST)
+        await screen._export("recording", [entry, entry], going)
+        assert said(app) == "Stopped: 0 of 2 files written."
+        await rest(pilot, app)
+    assert not list(tmp_path.glob("*.jsonl"))

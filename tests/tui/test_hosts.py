@@ -1,0 +1,155 @@
+"""Other hosts in the lab: stops of the device slider, what their workers say, the page that adds one."""
+
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.tui.lab import lab, opened, press, rest, text, until
+from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
+from tests.tui.test_session import SMALL, session
+from tuilab.model.errors import InputError
+from tuilab.model.events import Flag, Ready, Warming, WorkerExited
+from tuilab.runner.party import Party
+from tuilab.runner.supervisor import Supervisor
+from tuilab.tui import settings as s
+from tuilab.tui.command_line import run_line
+from tuilab.tui.hosts import EVERYWHERE, Hosts, about
+from tuilab.tui.screens.lab import LabScreen
+from tuilab.tui.screens.machines import Line, MachinesScreen
+from tuilab.workloads import find
+
+FAKE = str(Path(__file__).parents[1] / "runner" / "fake_worker.py")
+CHOSEN = s.Settings.of(SMALL, find("stft").declaration)
+
+
+def ready(host: str, machine=GPU_MACHINE) -> Ready:
+    return Ready(machine=machine, import_s=1.0, start_s=0.1, origin=host)
+
+
+def test_each_host_is_a_stop_of_the_device_slider_and_all_together_another():
+    choice = s.device_stops(CHOSEN.arms, CPU_MACHINE, CHOSEN.hosts, ("gpu-07", "gpu-08"))
+    assert choice.options[-3:] == ("gpu-07", "gpu-08", EVERYWHERE)
+    for stop, hosts in (("gpu-07", ("gpu-07",)), (EVERYWHERE, ("", "gpu-07", "gpu-08")), ("CPU", ("",))):
+        there = CHOSEN.at_device(stop, ("gpu-07", "gpu-08"))
+        assert there.hosts == hosts
+        assert s.device_stop(there.arms, CPU_MACHINE, there.hosts) == stop
+    assert s.device_stops(CHOSEN.arms, CPU_MACHINE).options == ("CPU", "GPU", "both")
+
+
+def test_the_arms_of_each_host_are_those_of_its_own_devices():
+    there = CHOSEN.at_device(EVERYWHERE, ("gpu-07",))
+    arms = there.arms_at(CPU_MACHINE, {"gpu-07": GPU_MACHINE})
+    assert {(arm.host, arm.device) for arm in arms} == {
+        ("", "CPU:0"),
+        ("gpu-07", "CPU:0"),
+        ("gpu-07", "GPU:0"),
+    }
+    assert CHOSEN.arms_at(CPU_MACHINE, {}) == CHOSEN.arms_on(CPU_MACHINE)
+
+
+def test_another_preset_stays_on_the_hosts_and_a_persons_own_file_here():
+    there = CHOSEN.at_device("gpu-07", ("gpu-07",))
+    assert CHOSEN.where(there).hosts == ("gpu-07",)
+    own = s.Settings.of(SMALL, find("stft").declaration, "/a/b.py:f")
+    assert own.where(there).hosts == ("",)
+    with pytest.raises(InputError, match="not sent"):
+        own.at_device("gpu-07", ("gpu-07",))
+
+
+def test_the_command_line_names_the_hosts():
+    assert "--host gpu-07" in run_line(CHOSEN.at_device("gpu-07", ("gpu-07",)))
+    assert "--host local --host gpu-07" in run_line(CHOSEN.at_device(EVERYWHERE, ("gpu-07",)))
+    assert "--host" not in run_line(CHOSEN)
+
+
+def test_what_a_hosts_worker_says_is_not_taken_for_this_machines():
+    made = session(CPU_MACHINE)
+    made.hosts.add("gpu-07")
+    made.apply(Warming(stage="importing TensorFlow", elapsed_s=1.0, origin="gpu-07"))
+    assert about(made.hosts.known["gpu-07"]) == "importing TensorFlow…"
+    made.apply(ready("gpu-07"))
+    assert made.machine == CPU_MACHINE
+    assert made.worker.phase == "ready"
+    assert made.hosts.machines == {"gpu-07": GPU_MACHINE}
+    assert "H200" in about(made.hosts.known["gpu-07"])
+    made.apply(WorkerExited(code=255, message="gpu-07: the line dropped", origin="gpu-07"))
+    assert made.worker.phase == "ready"
+    assert about(made.hosts.known["gpu-07"]) == "gpu-07: the line dropped"
+    assert any("r measures again" in line.text for line in made.log)
+    made.apply(ready("gpu-07"))
+    assert "H200" in about(made.hosts.known["gpu-07"])
+
+
+def test_a_name_that_ssh_could_misread_is_refused():
+    hosts = Hosts()
+    for name in ("local", "-oProxyCommand=x", "a b", ""):
+        with pytest.raises(InputError):
+            hosts.add(name)
+    assert hosts.add("gpu-07") and not hosts.add("gpu-07")
+
+
+def party(on_event) -> Party:
+    """The first worker is this machine's; the host's name says how its worker behaves."""
+
+    def member(host: str, listen) -> Supervisor:
+        return Supervisor(listen, [sys.executable, FAKE, host or "good"], name=host)
+
+    return Party(on_event, ("",), member)
+
+
+async def test_a_host_is_added_measured_on_and_lost_and_the_lab_goes_on(tmp_path):
+    app = lab(tmp_path, runner=party, rerun=False)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, LabScreen) and app.screen.lab is not None)
+        session = app.screen.lab.session
+        await until(pilot, lambda: session.machine is not None)
+        await pilot.press("H")
+        await until(pilot, lambda: not isinstance(app.screen, LabScreen))
+        assert "ssh HOST true" in text(app)
+        await pilot.press(*"drops", "enter")
+        await until(pilot, lambda: "drops" in session.hosts.machines)
+        assert session.settings.hosts == ("", "drops")
+        await pilot.press("r")
+        await until(pilot, lambda: session.shown.status is not None)
+        lost = [arm for arm in session.shown.arms.values() if arm.arm.host == "drops"]
+        assert session.shown.status == "ok" and lost
+        assert any(
+            isinstance(flag, Flag) and flag.code == "host-lost" for arm in lost for flag in arm.flags
+        ) or all(arm.status == "failed" for arm in lost)
+        first = session.shown.run
+        await pilot.press("r")
+        await until(pilot, lambda: session.shown.run != first and session.shown.status is not None)
+        assert session.shown.status == "ok"
+
+
+async def test_the_machines_of_the_history_are_compared_and_filtered(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["r"])
+        await rest(pilot, app)
+        await pilot.press("m")
+        await until(pilot, lambda: isinstance(app.screen, MachinesScreen) and app.screen.table.rows)
+        page = app.screen
+        assert {line.row.standing.machine for line in page.table.rows} == {"gpu-07"}
+        line: Line = page.table.rows[0]
+        others = [
+            Line(
+                line.preset,
+                msgspec.structs.replace(
+                    line.row, standing=msgspec.structs.replace(line.row.standing, machine=f"node-{n}")
+                ),
+                ("the faster device: CPU on a; GPU on b",),
+                f"stft-small node-{n}",
+            )
+            for n in range(50)
+        ]
+        page.table.set_rows([line, *others])
+        await pilot.press("slash", *"node-42")
+        await until(pilot, lambda: page.table.shown == 1)
+        assert "node-42" in text(app)
+        await pilot.press("enter")
+        assert "the faster device" in text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, LabScreen))

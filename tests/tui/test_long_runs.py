@@ -1,0 +1,149 @@
+"""A run that grows costs no more to follow, and a long one is summed up beside the screen."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from tests.tui import data
+from tests.tui.scripted import GPU_MACHINE, ScriptedRunner
+from tests.tui.test_pacing import Canvas
+from tests.tui.test_session import session as made_session
+from tuilab.model.arms import Arm
+from tuilab.model.events import ArmStatus, Block, Event, Finished, Log, Point, Round, RunStarted
+from tuilab.model.scenario import BUDGET
+from tuilab.tui import session as module
+from tuilab.tui.control import Control
+from tuilab.tui.session import Session
+from tuilab.tui.views.common import figures, marks
+from tuilab.tui.widgets.chart import Thinned
+from tuilab.tui.widgets.from_run import live_chart
+
+ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
+
+
+def begun(session: Session) -> Session:
+    session.apply(
+        RunStarted(
+            run="r1", scenario=data.SCENARIO, arms=ARMS, points=(Point(0),), budget=BUDGET["standard"],
+            machine=data.MACHINE, at="2026-01-05T10:00:00Z",
+        )
+    )  # fmt: skip
+    for arm in ARMS:
+        session.apply(ArmStatus(run="r1", arm=arm.id, status="ok", device="CPU:0"))
+    return session
+
+
+def a_round(index: int) -> Round:
+    blocks = tuple(
+        Block(arm.id, 0, 8, 8 * (1e-3 + 1e-6 * (index * 7 % 101 + n)), 1.1e-3) for n, arm in enumerate(ARMS)
+    )
+    return Round(run="r1", index=index, blocks=blocks, elapsed_s=0.01 * index)
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions are called meanwhile, C's included: a count of the work, whatever the clock says."""
+    count = 0
+
+    def counted(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def test_taking_a_round_in_costs_the_same_however_long_the_run_is():
+    session = begun(made_session())
+    costs = {}
+    for index in range(3_001):
+        event = a_round(index)
+        if index in (10, 100, 1_000, 3_000):
+            costs[index] = calls_of(lambda event=event: session.apply(event))
+        else:
+            session.apply(event)
+    assert len(set(costs.values())) == 1, costs
+
+
+def test_a_paint_of_five_times_the_rounds_costs_hardly_more_calls():
+    session, clouds = begun(made_session()), {}
+
+    def paint() -> None:
+        state = session.shown
+        for series in live_chart(state, marks(state), figures=figures(session)).series:
+            clouds.setdefault(series.key, Thinned(series.x, series.y)).points(80)
+
+    costs = []
+    for first, last in ((0, 8_000), (8_000, 40_000)):
+        for index in range(first, last - 1):
+            session.apply(a_round(index))
+        paint()
+        session.apply(a_round(last - 1))
+        costs.append(calls_of(paint))
+    assert costs[1] < 1.3 * costs[0], costs
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Every run counts as long."""
+    monkeypatch.setattr(module, "LONG", 0)
+
+
+def controlled(session: Session, canvas: Canvas) -> Control:
+    return Control(session, canvas, lambda on_event: ScriptedRunner(on_event, GPU_MACHINE))
+
+
+async def until(true: Callable[[], object]) -> None:
+    for _ in range(1_000):
+        if true():
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it never came to hold")
+
+
+async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monkeypatch):
+    session, canvas = begun(made_session()), Canvas()
+    control, go, threads = controlled(session, canvas), threading.Event(), []
+    sum_up = session.sum_up
+
+    def slowly():
+        threads.append(threading.current_thread() is threading.main_thread())
+        go.wait(20)
+        return sum_up()
+
+    monkeypatch.setattr(session, "sum_up", slowly)
+    heard: list[Event] = []
+    control.listeners.append(heard.append)
+    for index in range(20):
+        control.receive(a_round(index))
+    await until(lambda: session.summing)
+    taken, drawn = session.shown.rounds, len(canvas.drawn)
+    control.receive(a_round(20))
+    control.say("meanwhile")
+    assert session.shown.rounds == taken == 20 and len(heard) == 20
+    assert session.result() is None, "nothing is known yet, and nobody waits"
+    go.set()
+    await until(lambda: not session.summing and len(canvas.drawn) > drawn)
+    assert session.result() is not None and session.result().rounds == 20, "a key does not wait either"
+    assert session.shown.rounds == 21 and len(heard) == 21
+    assert session.log[-1] == Log(text="meanwhile", source="tuilab")
+    assert threads == [False]
+    await control.close()
+
+
+async def test_the_end_of_a_long_run_is_summed_up_at_once(short):
+    session, canvas = begun(made_session()), Canvas()
+    control = controlled(session, canvas)
+    for index in range(20):
+        control.receive(a_round(index))
+    control.receive(Finished(run="r1", status="ok", elapsed_s=1.0))
+    assert not session.long
+    assert session.result().status == "ok" and session.result().rounds == 20
+    await control.close()

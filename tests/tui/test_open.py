@@ -1,0 +1,108 @@
+"""Opening a document, a preset file, a recording, code of one's own."""
+
+from pathlib import Path
+
+from tests.tui.lab import lab, opened, press, rest, text, until
+from tuilab.model.parameters import LogInteger
+from tuilab.model.workload import Declaration
+from tuilab.tui.opening import kind
+from tuilab.tui.screens.document import DocumentScreen
+from tuilab.tui.widgets.document_view import DocumentView
+
+DOCUMENT = """\
+# Is it faster?
+
+```python
+import time
+import tensorflow as tf
+
+x = tf.random.normal((1, 4096))
+with tf.device("/GPU:0"):
+    start = time.time()
+    y = tf.signal.stft(x, frame_length=512, frame_step=256)
+    print(time.time() - start)
+```
+"""
+MINE = Declaration(
+    name="forward",
+    title="forward [/x]",
+    summary="A model of mine.",
+    unit="call",
+    parameters=(LogInteger(name="width", label="width", help="Units.", default=64, low=8, high=4096),),
+)
+
+
+def test_what_a_path_is():
+    assert kind("model.py:forward") == "code"
+    assert kind("a/b.toml") == "preset" and kind("run.jsonl") == "recording"
+    assert kind("article.md") == kind("benchmark.py") == kind("notebook.ipynb") == "document"
+
+
+async def typed(pilot, app, words: str) -> None:
+    await press(pilot, app, ["o"])
+    await pilot.press(*[{"/": "slash", ".": "full_stop", "_": "underscore"}.get(c, c) for c in words])
+    await pilot.press("enter")
+    await rest(pilot, app)
+
+
+async def test_a_document_with_its_findings_and_presets(tmp_path: Path):
+    file = tmp_path / "article.md"
+    file.write_text(DOCUMENT)
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        app.screen.open_soon(str(file))
+        await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
+        await rest(pilot, app)
+        shown = text(app)
+        assert "tf.signal.stft(x, frame_length=512" in shown and "1 example" in shown
+        assert "stft samples=4096" in shown
+        assert app.screen.query_one(DocumentView).has_focus
+        await press(pilot, app, ["tab", "enter"])
+        request = app.runner.measured[-1]
+        assert request.scenario.workload == "stft" and request.scenario.parameters["samples"] == 4096
+
+
+async def test_a_preset_file(tmp_path: Path):
+    file = tmp_path / "mine.toml"
+    file.write_text('title = "Mine"\nworkload = "stft"\n[parameters]\nsamples = 1024\n')
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        app.screen.open_soon(str(file))
+        await until(pilot, lambda: app.runner.measured)
+        await rest(pilot, app)
+        assert app.runner.measured[-1].scenario.parameters["samples"] == 1024
+        assert "Yours" in text(app) and "Mine" in text(app)
+
+
+async def test_what_is_wrong_is_said_and_the_lab_goes_on(tmp_path: Path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        for words in (str(tmp_path / "none.md"), str(tmp_path / "none.toml"), "no/such.py:thing"):
+            before = len(app._notifications)
+            app.screen.open_soon(words)
+            await until(pilot, lambda count=before: len(app._notifications) > count)
+        await press(pilot, app, ["enter"])
+        assert app.runner.measured
+
+
+async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        app.runner.declares["forward"] = MINE
+        app.screen.open_soon(str(tmp_path / "model.py") + ":forward")
+        await until(pilot, lambda: app.runner.measured)
+        await rest(pilot, app)
+        request = app.runner.measured[-1]
+        assert request.scenario.file == f"{tmp_path}/model.py:forward"
+        assert request.scenario.parameters == {"width": 64}
+        shown = text(app)
+        assert "width" in shown and "forward [/x]" in shown and "Yours" in shown
+        await press(pilot, app, ["k", "right", "y"])
+        assert app.clipboard == f"tuilab run {tmp_path}/model.py:forward --set width=128"
+
+
+async def test_open_by_typing(tmp_path: Path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await typed(pilot, app, "nowhere")
+        assert any("nowhere" in n.message for n in app._notifications)

@@ -1,0 +1,79 @@
+"""How often a run is painted."""
+
+import asyncio
+
+from tests.tui.scripted import GPU_MACHINE, Script, ScriptedRunner
+from tests.tui.test_session import session
+from tuilab.model.events import Event, Round
+from tuilab.model.requests import Painted
+from tuilab.tui.control import Control
+from tuilab.tui.news import Change
+from tuilab.tui.pacing import Pacing
+
+
+def test_the_first_round_at_once_then_the_more_seldom_the_older_the_run():
+    now = [0.0]
+    pacing = Pacing(lambda: now[0])
+    pacing.painting()
+    assert pacing.wait(0.1, 1) == 0.0
+    for elapsed, every in ((1.0, 0.25), (5.0, 0.5), (20.0, 1.0), (300.0, 2.0)):
+        assert pacing.wait(elapsed, 9) == every
+    now[0] = 0.3
+    assert pacing.wait(1.0, 9) == 0.0 and 0.19 < pacing.wait(5.0, 9) < 0.21
+
+
+class Canvas:
+    """Counts what is drawn, and says at once that it is on the screen."""
+
+    def __init__(self) -> None:
+        self.drawn: list[Change] = []
+
+    def draw(self, change: Change) -> None:
+        self.drawn.append(change)
+
+    def after_paint(self, call) -> None:
+        call()
+
+
+async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered():
+    made, canvas = session(), Canvas()
+    runners: list[ScriptedRunner] = []
+
+    def runner(on_event) -> ScriptedRunner:
+        runners.append(ScriptedRunner(on_event, GPU_MACHINE))
+        return runners[-1]
+
+    control = Control(made, canvas, runner)
+    request = made.ask()
+    batches: list[list[Event]] = list(Script(request, GPU_MACHINE, 20).batches())
+    rounds = [batch[0] for batch in batches if isinstance(batch[0], Round)]
+    for batch in batches[:10]:
+        for event in batch:
+            control.receive(event)
+    await asyncio.sleep(0.15)
+    canvas.drawn.clear()
+    runners[0].sent.clear()
+    for event in rounds[:3]:
+        control.receive(event)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert len(canvas.drawn) == 1, "three rounds of one write are one paint"
+    for event in rounds[3:6]:
+        control.receive(event)
+    await asyncio.sleep(0.02)
+    assert len(canvas.drawn) == 1, "too early for another"
+    assert len([r for r in runners[0].sent if isinstance(r, Painted)]) == 2, "but the worker need not wait"
+    await asyncio.sleep(0.9)
+    assert len(canvas.drawn) == 2, "what was put off is painted though nothing follows"
+    await control.close()
+
+
+def test_a_run_that_takes_long_to_draw_is_drawn_the_more_seldom():
+    now = [0.0]
+    pacing = Pacing(lambda: now[0])
+    pacing.painting(0.9)
+    assert pacing.wait(300.0, 9) == 2.0, "the first paint loads what it needs"
+    pacing.painting(0.8)
+    assert pacing.wait(300.0, 9) == 4.0
+    pacing.painting(0.01)
+    assert pacing.wait(1.0, 9) == 0.25

@@ -1,0 +1,242 @@
+"""The pages over the main screen: help, palette, copy, export, replay, jump, why."""
+
+import asyncio
+import json
+
+import pytest
+from textual.command import CommandPalette
+
+from tests.tui.lab import lab, opened, press, rest, text, until
+from tests.tui.scripted import CPU_MACHINE
+from tuilab.history import recording
+from tuilab.model.doctor import Diagnosis, DoctorReport, Probe
+from tuilab.tui.actions import ACTIONS
+from tuilab.tui.panels.controls import Controls
+from tuilab.tui.panels.views import VIEWS, Views
+from tuilab.tui.screens.help import HelpScreen, page
+from tuilab.tui.screens.lab import LabScreen
+from tuilab.tui.views.timeline import TimelineView
+from tuilab.tui.widgets.slider import Slider
+from tuilab.tui.widgets.timeline import Timeline
+
+REPORT = DoctorReport(
+    gpu_visible=False,
+    code="driver-missing",
+    cause="No NVIDIA driver is loaded.",
+    mend="sudo apt install nvidia-driver-570",
+    probes=(Probe("driver", "fail", "no /proc/driver/nvidia"), Probe("wheel", "ok", "built with CUDA [/x]")),
+    further=(Diagnosis("library", "libcudart is missing", "pip install tuilab[cuda]"),),
+)
+
+
+def test_every_action_is_there_and_has_a_sentence():
+    assert len({a.id for a in ACTIONS}) == len(ACTIONS)
+    keys = [key for a in ACTIONS for key in a.keys.split(",")]
+    assert len(set(keys)) == len(keys), "a key has two actions"
+    for action in ACTIONS:
+        assert hasattr(LabScreen, f"action_{action.name.partition('(')[0]}"), action.id
+        assert action.help.endswith(".") and action.label
+
+
+async def test_help_says_what_has_the_keys_and_what_the_picture_is(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["k"])
+        words = page(app, app.screen.focused, app.screen.query_one(Views).view)
+        assert "## A slider" in words and "## Live" in words and "## Every key" in words
+        assert "| pageup | much more |" in words
+        await press(pilot, app, ["question_mark"])
+        assert isinstance(app.screen, HelpScreen) and "A slider" in text(app)
+        await press(pilot, app, ["question_mark"])
+        assert isinstance(app.screen, LabScreen)
+
+
+async def test_every_view_has_a_help_of_its_own(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        for number, (title, _) in enumerate(VIEWS.values(), 1):
+            await press(pilot, app, [str(number)])
+            words = page(app, None, app.screen.query_one(Views).view)
+            assert f"## {title}" in words, title
+
+
+async def test_the_palette_has_every_action_and_opens_presets(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        await pilot.press(*"open stft-pipe")
+        await until(pilot, lambda: "FIR filter" in text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, LabScreen))
+        await rest(pilot, app)
+        assert app.runner.measured[-1].preset == "stft-pipeline"
+
+
+async def test_copy_as_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["l", "k", "right", "y"])
+        assert app.clipboard == "tuilab run stft-small --set samples=512"
+        assert (tmp_path / "tuilab" / "command.txt").read_text() == app.clipboard + "\n"
+        assert (tmp_path / "tuilab" / "command.txt").stat().st_mode & 0o077 == 0
+        await press(pilot, app, ["p", "3", "y"])
+        assert app.clipboard.startswith("tuilab sweep stft-small --axis samples=256,")
+
+
+@pytest.mark.parametrize("name", ["markdown", "html", "csv", "json", "svg", "recording"])
+async def test_export(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    app = lab(tmp_path)
+    order = ["markdown", "html", "csv", "json", "svg", "recording"]
+    async with opened(app) as pilot:
+        await press(pilot, app, ["enter", "e", *["down"] * order.index(name), "enter"])
+        await until(pilot, lambda: list(tmp_path.glob("tuilab-stft-small-*")))
+        (file,) = tmp_path.glob("tuilab-stft-small-*")
+        await until(pilot, lambda: file.stat().st_size)
+    content = file.read_text()
+    if name == "json":
+        assert json.loads(content)["schema"] == 1
+    elif name == "recording":
+        assert len([e for e in recording.read(file) if type(e).__name__ == "Round"]) == 8
+    else:
+        assert "STFT" in content or "stft" in content or "cpu0" in content
+
+
+async def test_without_a_run_only_the_picture_can_be_exported(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["e"])
+        assert "picture" in text(app) and "markdown" not in text(app)
+
+
+async def test_replay_of_a_run_of_the_history(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["enter"])
+        before = app.screen.lab.session.result()
+        app.screen.lab.session.put_away()
+        await press(pilot, app, ["R"])
+        assert "stft-small" in text(app)
+        await press(pilot, app, ["enter"])
+        await until(pilot, lambda: app.screen.lab.session.shown.status == "ok")
+        await rest(pilot, app)
+        assert "replay · gpu-07 · 2026-01-05" in text(app)
+        assert app.screen.lab.session.result().arms == before.arms
+        assert len(app.runner.measured) == 1, "a replay measures nothing"
+        await press(pilot, app, ["r"])
+        assert "replay" not in text(app).splitlines()[0]
+
+
+def lines_of(widget):
+    """What a widget shows, in one line."""
+    return " ".join(" ".join(widget.render_line(y).text for y in range(widget.size.height)).split())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        await press(pilot, app, ["enter"])
+        session = app.screen.lab.session
+        session.put_away()
+        await press(pilot, app, ["R", "enter"])
+        await until(pilot, lambda: session.shown.status == "ok" and session.replay)
+        await press(pilot, app, ["5"])
+        said = lines_of(app.screen.query_one(Timeline))
+        assert "a profile is not kept with a run" in said
+        assert "the machine of the recording (gpu-07)" in said
+        assert said.endswith("r measures its settings here; then this view profiles that run.")
+        session.change(session.settings.with_value("samples", 512))
+        app.screen.query_one(TimelineView).redraw()
+        await rest(pilot, app)
+        said = lines_of(app.screen.query_one(Timeline))
+        assert said.endswith("the machine of the recording (gpu-07).")
+        assert not [asked for asked in app.runner.sent if getattr(asked, "kind", "") == "profile"]
+
+
+async def test_replay_of_a_file_and_of_what_is_none(tmp_path):
+    app = lab(tmp_path, machine=CPU_MACHINE)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["enter"])
+        lab_ = app.screen.lab
+        file = tmp_path / "run.jsonl"
+        recording.write(file, lab_.store.events(lab_.session.shown.run))
+        await app.screen.play(str(file))
+        await until(pilot, lambda: lab_.session.shown.status == "ok" and lab_.session.replay)
+        await app.screen.play(str(tmp_path / "none.jsonl"))
+        await rest(pilot, app)
+        assert "a file that can be read" in text(app).replace("\n", " ") or app._notifications
+
+
+async def test_jump_goes_where_the_letter_stands(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["f", "s"])
+        focused = app.screen.focused
+        assert isinstance(focused, Slider) and focused in app.screen.query_one(Controls).query(Slider)
+        await press(pilot, app, ["f", "escape"])
+        assert isinstance(app.screen, LabScreen)
+
+
+async def test_why_this_device(tmp_path, monkeypatch):
+    from tuilab.doctor import examine
+
+    monkeypatch.setattr(examine, "examine", lambda: REPORT)
+    app = lab(tmp_path, machine=CPU_MACHINE)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["g"])
+        await until(pilot, lambda: "No NVIDIA driver is loaded." in text(app))
+        await until(pilot, lambda: "DecodeCompressed" in text(app))
+        shown = text(app)
+        assert "sudo apt install nvidia-driver-570" in shown and "built with CUDA [/x]" in shown
+        assert "no GPU kernel in this build" in shown
+        await press(pilot, app, ["escape"])
+        assert isinstance(app.screen, LabScreen)
+
+
+async def test_the_doctor_does_not_disturb_a_run(tmp_path, monkeypatch):
+    from tuilab.doctor import examine
+
+    monkeypatch.setattr(examine, "examine", lambda: pytest.fail("it was called"))
+    app = lab(tmp_path, hold=3)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["enter", "g"])
+        assert "waits until the run is over" in text(app)
+
+
+async def test_a_first_visit_is_told_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for first in (True, False):
+        app = lab(tmp_path, newcomer=None)
+        async with opened(app):
+            assert ("First time here?" in text(app)) is first
+
+
+async def test_themes(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        assert app.current_theme.dark
+        await press(pilot, app, ["t"])
+        assert not app.current_theme.dark
+
+
+async def test_nothing_moves_while_nothing_happens(tmp_path):
+    """A still screen sends nothing: no timer draws."""
+    app = lab(tmp_path)
+    drawn: list[object] = []
+    async with opened(app) as pilot:
+        await press(pilot, app, ["enter"])
+        app._display = lambda *given: drawn.append(given)  # type: ignore[method-assign]
+        await asyncio.sleep(1.5)
+    assert drawn == []
+
+
+def test_ascii_is_asked_for_or_found_out():
+    from tuilab.tui.app import wants_ascii
+
+    assert wants_ascii({"TUILAB_ASCII": "1"}) and wants_ascii({"TERM": "linux"})
+    assert not wants_ascii({"TUILAB_ASCII": "0", "TERM": "linux"})
+    assert wants_ascii({"LANG": "de_DE.ISO-8859-1"}) and not wants_ascii({"LANG": "de_DE.UTF-8"})
+    assert not wants_ascii({"TERM": "xterm-256color"})

@@ -1,0 +1,13 @@
+"""The README's pictures are what the app draws of the recorded runs; `python -m tests.tui.recorded` renews them."""
+
+from pathlib import Path
+
+from tests.tui.recorded import PICTURES, draw, recorded_lab, words_of
+
+
+async def test_the_pictures_are_what_the_app_draws(tmp_path: Path, monkeypatch):
+    drawn = await draw(recorded_lab(tmp_path, monkeypatch.setattr))
+    kept = {file.stem: file.read_text(encoding="utf-8") for file in PICTURES.glob("*.svg")}
+    assert set(kept) == set(drawn)
+    for name, svg in drawn.items():
+        assert words_of(svg) == words_of(kept[name]), name

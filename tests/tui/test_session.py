@@ -1,0 +1,194 @@
+"""The state behind the screens, folded from events."""
+
+from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, Script
+from tuilab.catalogue.load import Catalogue, read_file
+from tuilab.model.events import Finished, Log, Progress, Ready, Refused, RunStarted, Warming, WorkerExited
+from tuilab.model.preset import Preset
+from tuilab.tui.news import Change, overall
+from tuilab.tui.panels.answer import answer
+from tuilab.tui.session import Session
+from tuilab.tui.status import status
+
+from .lab import PRESETS
+
+SMALL = read_file(PRESETS / "stft-small.toml")
+MEDIUM = read_file(PRESETS / "stft-medium.toml")
+assert isinstance(SMALL, Preset) and isinstance(MEDIUM, Preset)
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def session(machine=GPU_MACHINE) -> Session:
+    numbers = iter(range(1, 100))
+    made = Session(clock=Clock(), new_id=lambda: f"run{next(numbers)}")
+    made.load(Catalogue((SMALL, MEDIUM)))
+    made.choose(SMALL)
+    if machine is not None:
+        made.apply(Ready(machine=machine, import_s=2.0, start_s=0.1))
+    return made
+
+
+def play(made: Session, rounds: int = 6, stop_after: int | None = None, **asked) -> None:
+    script = Script(made.ask(**asked), made.machine or CPU_MACHINE, rounds)
+    for index, batch in enumerate(script.batches()):
+        if index == stop_after:
+            return
+        for event in batch:
+            made.apply(event)
+
+
+def test_a_run_and_its_verdict():
+    made = session()
+    play(made)
+    assert made.shown.rounds == 6 and made.shown.status == "ok" and not made.running
+    assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
+    assert status(made).text == "done, 6 rounds"
+
+
+def test_a_verdict_is_only_of_the_presets_own_settings():
+    made = session()
+    made.change(made.settings.with_value("samples", 512))
+    play(made)
+    assert made.verdicts == {}
+
+
+def test_runs_of_before_are_ghosts_of_the_same_workload():
+    made = session()
+    for _ in range(5):
+        play(made)
+    assert [g.run for g in made.ghosts_of(made.shown)] == ["run4", "run3", "run2"]
+
+
+def test_a_run_of_a_few_rounds_leaves_no_ghost():
+    made = session()
+    play(made, rounds=2)
+    play(made)
+    assert made.ghosts == []
+
+
+def test_undo_and_redo():
+    made = session()
+    first = made.settings
+    second = first.with_value("samples", 512)
+    assert made.change(second) and not made.change(second)
+    assert made.undo() and made.settings == first
+    assert made.redo() and made.settings == second
+    assert not made.redo()
+    made.undo()
+    made.change(first.with_value("samples", 1024))
+    assert not made.redo(), "a new change leaves nothing to redo"
+
+
+def test_events_of_a_run_that_was_replaced_change_nothing():
+    made = session()
+    old = Script(made.ask(), GPU_MACHINE, 4)
+    new = Script(made.ask(), GPU_MACHINE, 4)
+    batches = list(old.batches())
+    for batch in list(new.batches())[:6]:
+        for event in batch:
+            made.apply(event)
+    before = made.shown.version
+    for event in batches[8]:
+        assert made.apply(event) == Change.NOTHING
+    assert made.shown.run == "run2" and made.shown.version == before
+    made.apply(Finished(run="run1", status="cancelled"))
+    assert made.asked == "run2"
+
+
+def test_what_the_worker_is_at():
+    made = session(machine=None)
+    made.apply(Warming(stage="importing TensorFlow", elapsed_s=3.0))
+    assert status(made).text == "importing TensorFlow… 3 s"
+    made.clock.now += 2
+    assert status(made).text == "importing TensorFlow… 5 s"
+    made.apply(Ready(machine=CPU_MACHINE, import_s=5, start_s=0))
+    assert status(made).text == "ready, r measures" and not made.waiting
+
+
+def test_a_worker_that_dies_before_it_is_ready_stays_down():
+    made = session(machine=None)
+    made.apply(Warming(stage="importing TensorFlow", elapsed_s=1.0))
+    made.apply(WorkerExited(code=1, message="the worker ended with code 1; its last words: no module"))
+    assert status(made).tone == "bad" and "no module" in status(made).text
+    assert "r starts a fresh worker" in answer(made).detail
+
+
+def test_a_worker_that_dies_in_a_run_is_replaced_and_its_rounds_are_kept():
+    made = session()
+    play(made, stop_after=20)
+    rounds = made.shown.rounds
+    made.apply(WorkerExited(code=-11, message="the worker died of SIGSEGV"))
+    made.apply(Finished(run="run1", status="failed", message="the worker died of SIGSEGV"))
+    assert made.shown.rounds == rounds > 0 and not made.running
+    assert made.worker.phase == "starting"
+    assert "SIGSEGV" in answer(made).detail
+    assert any("SIGSEGV" in line.text for line in made.log)
+
+
+def test_progress_says_how_far():
+    made = session()
+    play(made, stop_after=1)
+    made.apply(Progress(run="run1", stage="writing records", done=340, total=1000, unit="records"))
+    assert status(made).text == "writing records, 340 of 1,000 records"
+    assert status(made).stop == "x"
+    made.apply(Progress(run="run1", stage="building", done=1, total=4))
+    assert status(made).text == "building, 25 %"
+
+
+def test_a_refusal_and_a_log_line_are_in_the_log():
+    made = session()
+    assert made.apply(Log(text="hello")) == Change.LOG
+    assert made.apply(Refused(request="q", message="no such op")) == Change.LOG
+    assert [line.text for line in made.log] == ["hello", "no such op"]
+
+
+def test_the_log_is_bounded():
+    made = session()
+    for index in range(100_500):
+        made.apply(Log(text=str(index)))
+    assert len(made.log) <= 100_000 and made.log[-1].text == "100499"
+
+
+def test_a_summary_that_fails_is_said_and_the_samples_stay(monkeypatch):
+    import tuilab.analysis.summary as summary
+
+    def fails(*_, **__):
+        raise ZeroDivisionError("of ours")
+
+    made = session()
+    monkeypatch.setattr(summary, "summarise", fails)
+    play(made)
+    assert made.result() is None and made.shown.rounds == 6
+    assert any("ZeroDivisionError" in line.text for line in made.log)
+
+
+def test_a_replay_is_labelled_and_takes_its_settings():
+    made = session()
+    request = made.ask()
+    started = next(iter(Script(request, CPU_MACHINE, 2).batches()))[0]
+    assert isinstance(started, RunStarted)
+    made.choose(MEDIUM)
+    made.begin_replay("replay · laptop · 2026-01-05", started)
+    assert made.settings.preset is SMALL
+    made.apply(started)
+    assert "replay · laptop · 2026-01-05" in status(made).text
+    made.choose(MEDIUM)
+    assert made.replay == ""
+
+
+def test_one_word_for_several_claims():
+    assert overall(["confirmed", "refuted"]) == "refuted"
+    assert overall(["confirmed", "untestable"]) == "confirmed"
+    assert overall(["confirmed", "undecided"]) == "undecided"
+    assert overall(["untestable"]) == "untestable"
+
+
+def test_before_a_run_the_answer_says_what_it_would_measure():
+    made = session()
+    said = answer(made)
+    assert said.sentence.startswith("One frame of 256 points") and "r measures" in said.detail

@@ -1,0 +1,151 @@
+"""What is to be measured, as sliders and switches set it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
+from tuilab.model.arms import ArmSelection
+from tuilab.model.errors import InputError
+from tuilab.model.machine import Device
+from tuilab.model.preset import Preset
+from tuilab.model.scenario import Axis, Sweep
+from tuilab.tui import settings as s
+from tuilab.tui.command_line import run_line, sweep_line
+from tuilab.workloads.stft import DECLARATION
+
+PRESET = Preset(title="STFT", workload="stft", name="stft-small", parameters={"samples": 4096})
+TWO_GPUS = type(GPU_MACHINE)(
+    **{
+        **{f: getattr(GPU_MACHINE, f) for f in GPU_MACHINE.__struct_fields__},
+        "devices": (Device("CPU:0"), Device("GPU:0"), Device("GPU:1")),
+    }
+)
+
+
+@pytest.fixture
+def chosen() -> s.Settings:
+    return s.Settings.of(PRESET, DECLARATION)
+
+
+def test_a_preset_is_its_documents_settings(chosen):
+    assert chosen.values["samples"] == 4096 and chosen.original
+    assert not chosen.with_value("samples", 8192).original
+
+
+def test_a_constraint_refuses(chosen):
+    with pytest.raises(InputError) as refused:
+        chosen.with_value("frame_length", 8192)
+    assert "samples" in str(refused.value) or "fft" in str(refused.value)
+
+
+def test_several_values_change_at_once(chosen):
+    """One after another they would break a constraint on the way."""
+    changed = chosen.with_values({"samples": 256, "frame_length": 128, "frame_step": 64, "fft_length": 128})
+    assert changed.values["samples"] == 256
+    with pytest.raises(InputError):
+        chosen.with_values({"samples": 256, "frame_length": 512})
+
+
+@pytest.mark.parametrize(
+    ("machine", "options"),
+    [
+        (None, ("CPU", "GPU", "both")),
+        (CPU_MACHINE, ("CPU", "GPU", "both")),
+        (GPU_MACHINE, ("CPU", "GPU:0", "both")),
+        (TWO_GPUS, ("CPU", "GPU:0", "GPU:1", "all")),
+    ],
+)
+def test_device_stops(chosen, machine, options):
+    choice = s.device_stops(chosen.arms, machine)
+    assert choice.options == options
+    assert choice.default == options[-1]
+    for stop in options:
+        arms = ArmSelection(devices=s.devices_at(stop))
+        assert s.device_stop(arms, machine) == stop or (stop == "GPU" and machine is TWO_GPUS)
+
+
+def test_an_unusual_selection_is_a_stop_of_its_own():
+    choice = s.device_stops(ArmSelection(devices=("CPU:0", "CPU:1")), CPU_MACHINE)
+    assert choice.default == "CPU:0+CPU:1" in choice.options
+    assert s.devices_at("CPU:0+CPU:1") == ("CPU:0", "CPU:1")
+
+
+def test_dtype_all_where_the_preset_compares_several():
+    preset = Preset(title="t", workload="stft", arms=ArmSelection(dtypes=("float32", "float64")))
+    chosen = s.Settings.of(preset, DECLARATION)
+    stops = s.dtype_stops(chosen)
+    assert stops is not None and stops.options == ("float32", "float64", "all")
+    assert s.dtype_stop(chosen) == "all"
+    one = s.with_dtype(chosen, "float64")
+    assert s.dtype_stop(one) == "float64" and one.arms.dtypes == ()
+    assert s.dtype_stop(s.with_dtype(one, "all")) == "all"
+
+
+def test_variants(chosen):
+    assert s.variant_stop(chosen) == "all"
+    split = s.with_variant(chosen, "split")
+    assert split.arms.variants == ("split",) and s.variant_stop(split) == "split"
+    assert s.with_variant(split, "all").arms.variants == ()
+
+
+def test_the_last_switch_of_a_group_stays_on(chosen):
+    for _ in range(5):
+        on = [switch for switch in s.switches(chosen) if switch.group == "mode" and switch.on]
+        chosen = s.flipped(chosen, on[0])
+    assert len(chosen.arms.modes) == 1
+
+
+def test_where_the_input_lives_matters_only_with_a_gpu(chosen):
+    assert any(switch.group == "GPU input" for switch in s.switches(chosen))
+    cpu = chosen.with_arms(devices=("CPU",))
+    assert not any(switch.group == "GPU input" for switch in s.switches(cpu))
+
+
+def test_a_flag_of_the_workload_is_a_switch(chosen):
+    switch = next(w for w in s.switches(chosen) if w.key == "filter")
+    assert s.flipped(chosen, switch).values["filter"] is not switch.on
+
+
+def test_the_sweep_of_the_preset_or_a_ladder(chosen):
+    sweep = s.default_sweep(chosen)
+    assert sweep is not None
+    values = sweep.axes[0].values
+    assert values[0] == 256 and values[-1] == 16_777_216 and list(values) == sorted(set(values))
+    own = Sweep(axes=(Axis("batch", (1, 2)),))
+    preset = Preset(title="t", workload="stft", sweep=own)
+    assert s.default_sweep(s.Settings.of(preset, DECLARATION)) is own
+
+
+def test_the_command_says_only_what_differs(chosen):
+    assert run_line(chosen) == "tuilab run stft-small"
+    changed = chosen.with_value("samples", 65_536).with_value("pad_end", True).with_arms(modes=("graph",))
+    assert run_line(changed, "quick") == (
+        "tuilab run stft-small --set samples=65536 --set pad_end=true --mode graph --budget quick"
+    )
+    sweep = Sweep(axes=(Axis("samples", (256, 1024)), Axis("batch", (1, 4))))
+    assert sweep_line(chosen, sweep) == "tuilab sweep stft-small --axis samples=256,1024 --axis batch=1,4"
+
+
+@given(
+    samples=st.sampled_from([4096, 8192, 65_536]),
+    window=st.sampled_from(["hann", "hamming", "none"]),
+    pad=st.booleans(),
+    modes=st.lists(st.sampled_from(["eager", "graph", "xla"]), min_size=1, unique=True),
+)
+def test_the_command_does_what_the_screen_does(samples, window, pad, modes):
+    """Read back as the command line reads it, the settings are the same."""
+    import shlex
+
+    from tuilab.catalogue.plan import parse_settings
+
+    chosen = s.Settings.of(PRESET, DECLARATION)
+    order = tuple(m for m in DECLARATION.modes if m in modes)
+    chosen = chosen.with_values({"samples": samples, "window": window, "pad_end": pad}).with_arms(modes=order)
+    words = shlex.split(run_line(chosen))[3:]
+    pairs = list(zip(words[::2], words[1::2], strict=True))
+    given = parse_settings(DECLARATION, [value for flag, value in pairs if flag == "--set"])
+    again = s.Settings.of(PRESET, DECLARATION).with_values(given)
+    modes_given = tuple(value for flag, value in pairs if flag == "--mode")
+    assert again.values == chosen.values
+    assert (modes_given or PRESET.arms.modes) == chosen.arms.modes

@@ -1,0 +1,95 @@
+"""What the lab holds does not grow with the runs, pages and starts that it has seen; see tests/benchmarks/soak.py."""
+
+import asyncio
+import gc
+import os
+import threading
+from collections import Counter
+
+from textual._styles_cache import StylesCache
+from textual.widget import Widget
+
+from tests.benchmarks.startup import fill
+from tests.tui.lab import lab, opened, press, rest
+from tuilab.history import store as store_module
+from tuilab.history.store import Store
+from tuilab.model.run import RunState
+from tuilab.tui.widgets.quiet import send_less
+
+KINDS = (Widget, StylesCache, RunState)
+BEFORE, RUNS, ROUND = 8, 40, 8
+PAGES = (
+    ("a", "escape"),
+    ("question_mark", "escape"),
+    ("e", "escape"),
+    ("R", "escape"),
+    ("c",),
+    ("d",),
+    ("6",),
+    ("9",),
+)
+
+
+def held() -> Counter[str]:
+    """Live objects of the kinds that runs and pages make, and what the process has open."""
+    gc.collect()
+    found: Counter[str] = Counter()
+    for thing in gc.get_objects():
+        for kind in KINDS:
+            if isinstance(thing, kind):
+                found[type(thing).__name__] += 1
+    found["tasks"] = sum(not task.done() for task in asyncio.all_tasks())
+    found["files"] = len(os.listdir("/proc/self/fd"))
+    found["threads"] = threading.active_count()
+    return found
+
+
+async def test_runs_and_pages_leave_nothing_behind(tmp_path):
+    send_less()
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        first: Counter[str] | None = None
+        for number in range(1, RUNS + 1):
+            await press(pilot, app, ["r", *PAGES[number % len(PAGES)]])
+            if number == BEFORE:
+                await press(pilot, app, [key for page in PAGES for key in page])
+            # At the same place, so that what is on the screen is the same.
+            if number % ROUND == 0:
+                await press(pilot, app, ["1"])
+                await rest(pilot, app)
+                first = first or held()
+        last = held()
+        assert len(app.runner.measured) == RUNS
+    assert first is not None
+    # Threads and files of a pool come and go; what leaks grows with each page.
+    more = {kind: count - first[kind] for kind, count in last.items() if count > first[kind] + 3}
+    assert not more, more
+
+
+async def test_a_start_reads_as_much_of_a_long_history_as_of_a_short_one(tmp_path, monkeypatch):
+    """Counted in instructions of the database's machine, of which a look at each run would take many."""
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    connect = store_module._connect
+
+    def counting(file):
+        connection = connect(file)
+        connection.set_progress_handler(count, 1)
+        return connection
+
+    needed = {}
+    for runs in (5, 1_000):
+        folder = tmp_path / str(runs)
+        fill(folder, runs)
+        steps = 0
+        with monkeypatch.context() as patch:
+            patch.setattr(store_module, "_connect", counting)
+            app = lab(tmp_path, store=lambda folder=folder: Store.open(folder))
+            async with opened(app):
+                needed[runs] = steps
+    assert 0 < needed[1_000] < needed[5] + 500, needed

@@ -1,0 +1,152 @@
+"""A wait in a run says how long it is, once a second, and a run that goes on is not painted for it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.tui.lab import lab, opened, press, text, until
+from tests.tui.scripted import ScriptedRunner
+from tests.tui.test_session import play, session
+from tuilab.model.events import Block, Progress, Round, RunStarted
+from tuilab.model.requests import Measure
+from tuilab.tui import control
+from tuilab.tui.news import Change
+from tuilab.tui.session import Session
+from tuilab.tui.status import status
+
+
+def begun() -> Session:
+    """A session whose run has just begun; nothing more has come of it."""
+    made = session()
+    play(made, stop_after=1)
+    return made
+
+
+def arm(made: Session) -> str:
+    return next(iter(made.shown.arms))
+
+
+def at(made: Session, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "") -> None:
+    made.apply(Progress(run="run1", stage=stage, done=done, total=total, unit=unit, arm=arm(made)))
+
+
+def round_of(made: Session, index: int) -> None:
+    made.apply(
+        Round(run="run1", index=index, blocks=(Block(arm(made), 0, 1, 0.1, 0.1),), elapsed_s=0.1, timed_s=0.1)
+    )
+
+
+@pytest.mark.parametrize("stage", ["building", "first call", "looking where it runs", "warming up", "phases"])
+def test_a_stage_says_how_long_it_is_from_two_seconds_on(stage: str) -> None:
+    made = begun()
+    label = made.shown.arms[arm(made)].label
+    at(made, stage)
+    made.clock.now += 1.9
+    assert status(made).text == f"{stage} · {label}"
+    made.clock.now += 22.1
+    assert status(made).text == f"{stage} · {label} · 24 s"
+    assert status(made).stop == "x" and made.waiting
+
+
+def test_a_run_that_says_nothing_at_all_says_how_long() -> None:
+    made = begun()
+    made.clock.now += 7
+    assert status(made).text == "preparing · 7 s"
+
+
+def test_the_next_stage_and_the_next_arm_begin_anew() -> None:
+    made = begun()
+    at(made, "first call")
+    made.clock.now += 30
+    at(made, "warming up")
+    assert "30 s" not in status(made).text
+    made.clock.now += 30
+    other = list(made.shown.arms)[1]
+    made.apply(Progress(run="run1", stage="warming up", arm=other))
+    assert status(made).text == f"warming up · {made.shown.arms[other].label}"
+
+
+def test_the_same_said_again_is_one_stage() -> None:
+    made = begun()
+    for images in (0, 100, 200):
+        at(made, "writing records", images, 1_000, "records")
+        made.clock.now += 3
+    assert status(made).text.startswith("writing records, 200 of 1,000 records")
+    assert status(made).text.endswith(" · 9 s")
+
+
+def test_a_slow_block_is_told_beside_the_seconds_of_all() -> None:
+    made = begun()
+    at(made, "measuring", 1.5, 8.0, "s")
+    made.clock.now += 4
+    label = made.shown.arms[arm(made)].label
+    assert status(made).text == f"measuring, 1.5 of 8.0 s · {label} · block 4 s"
+    at(made, "measuring", 5.5, 8.0, "s")
+    assert status(made).text == f"measuring, 5.5 of 8.0 s · {label}"
+
+
+def test_a_round_that_does_not_come_is_told() -> None:
+    made = begun()
+    for index in range(3):
+        made.clock.now += 1.5
+        round_of(made, index)
+    assert "so far" not in status(made).text and not made.waiting
+    made.clock.now += 12
+    assert status(made).text.endswith("round 4: 12 s so far") and made.waiting
+
+
+def test_a_run_that_is_over_and_a_replay_wait_for_nothing() -> None:
+    made = session()
+    play(made)
+    made.clock.now += 100
+    assert not made.waiting and made.held_s == 0
+    replayed = begun()
+    replayed.replay = "replay of a run"
+    replayed.clock.now += 100
+    assert not replayed.waiting and replayed.held_s == 0
+
+
+class Hanging(ScriptedRunner):
+    """A worker whose first arm never gets warm."""
+
+    async def _play(self, request: Measure) -> None:
+        self.holding = True
+        first, *_ = self._batches(request)
+        for event in first:
+            self._on_event(event)
+            if isinstance(event, RunStarted):
+                self._on_event(Progress(run=event.run, stage="warming up", arm=event.arms[0].id))
+
+
+async def test_on_the_screen_the_seconds_tick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "TICK_S", 0.02)
+    now = [100.0]
+    app = lab(tmp_path, session=lambda: Session(clock=lambda: now[0], new_id=lambda: "run1"))
+    async with opened(app, (120, 30)) as pilot:
+        assert app.control is not None
+        app.control.runner = Hanging(app.control.receive)
+        await app.control.runner.start()
+        await pilot.press("r")
+        await until(pilot, lambda: "warming up · " in text(app))
+        assert " s · x stops" not in text(app)
+        now[0] += 24
+        await until(pilot, lambda: "· 24 s · x stops" in text(app))
+        now[0] += 1
+        await until(pilot, lambda: "· 25 s · x stops" in text(app))
+
+
+async def test_a_run_that_goes_on_is_not_painted_each_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "TICK_S", 0.01)
+    app = lab(tmp_path, hold=3)
+    async with opened(app, (120, 30)) as pilot:
+        await press(pilot, app, ["r"])
+        assert app.control is not None
+        assert app.control.session.shown.running and app.control.session.shown.rounds == 3
+        drawn: list[Change] = []
+        draw = app.control._canvas.draw
+        monkeypatch.setattr(app.control._canvas, "draw", lambda change: (drawn.append(change), draw(change)))
+        await asyncio.sleep(0.2)
+        assert drawn == []

@@ -1,0 +1,49 @@
+"""The screens of which pictures are taken, and the keys that lead from one to the next."""
+
+from collections.abc import Callable
+
+from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, ProcessSample
+
+SIZES = ((80, 24), (120, 40), (200, 60))
+
+# name, keys pressed since the picture before. It begins with the first preset open and nothing measured.
+TOUR: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("first", ()),
+    ("live", ("r",)),
+    ("compare", ("c",)),
+    ("sweep", ("s",)),
+    ("live-sweep", ("1",)),
+    ("phases", ("r", "4")),
+    ("timeline", ("5",)),
+    ("placement", ("6",)),
+    ("device", ("7",)),
+    ("verdict", ("d",)),
+    ("log", ("9",)),
+    ("arms", ("1", "a")),
+    ("export", ("escape", "e")),
+    ("jump", ("escape", "f")),
+    ("help", ("escape", "question_mark")),
+    ("slider", ("escape", "k", "right", "l", "right")),
+    ("demo", ("D", "space")),
+    ("demo-told", ("2",)),
+)
+
+PAGES = ("arms", "export", "jump", "help")
+"""Those over the main screen."""
+
+DEVICE = DeviceSample(
+    at=100.0, interval_s=1.0,
+    cpu=CpuSample(use=0.42, per_core=(0.9, 0.31, 0.12, 0.35), frequency_hz=3.1e9, frequency_max_hz=3.7e9,
+                  memory_used=61 * 2**30, memory_total=768 * 2**30, load=1.7),
+    gpus=(GpuSample(index=0, name="NVIDIA H200", use=0.37, memory_use=0.12, memory_used=3 * 2**30,
+                    memory_total=139 * 2**30, sm_clock_hz=1.98e9, memory_clock_hz=3.2e9, power_w=241.0,
+                    power_limit_w=700.0, temperature_c=44.0),),
+    process=ProcessSample(pid=4242, use=1.2, memory=900 * 2**20, threads=31),
+)  # fmt: skip
+
+
+def still_device(put: Callable[[object, str, object], None]) -> None:
+    """Let the device view show the same sample on every machine."""
+    from tuilab.tui.views.device import DeviceView
+
+    put(DeviceView, "_read", lambda self, pid: DEVICE)

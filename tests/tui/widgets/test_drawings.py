@@ -1,0 +1,386 @@
+"""What the smaller drawings say: bars, phases, map, timeline, gauges, document, answer, numbers."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.app import App, ComposeResult
+from textual.widget import Widget
+
+from tests.tui.data import (
+    ARMS,
+    CODE,
+    FINDINGS,
+    arm_results,
+    device_sample,
+    map_result,
+    run_result,
+)
+from tests.tui.data import spans as many_spans
+from tuilab.model.telemetry import GpuSample, Link
+from tuilab.tui.widgets import bars, gauges, heatmap, phases
+from tuilab.tui.widgets.answer import AnswerPanel, lay_out, numbers_strong
+from tuilab.tui.widgets.bars import Bars
+from tuilab.tui.widgets.device_panel import DevicePanel
+from tuilab.tui.widgets.document_view import DocumentView, broken
+from tuilab.tui.widgets.from_run import bars_of, heat_of, phases_of
+from tuilab.tui.widgets.heatmap import HeatMap
+from tuilab.tui.widgets.look import ASCII, MUTED, STRONG, UNICODE, Mark, marks_for
+from tuilab.tui.widgets.numbers import Numbers
+from tuilab.tui.widgets.phases import PhaseRow, Phases
+from tuilab.tui.widgets.picked import Picking
+from tuilab.tui.widgets.spans import Span, pieces, tracks
+from tuilab.tui.widgets.timeline import Timeline
+
+MARKS = marks_for(ARMS)
+MARK = Mark("h0", "•")
+
+
+class Bench(App[None]):
+    """One widget, and what it said."""
+
+    def __init__(self, widget: Widget) -> None:
+        super().__init__()
+        self.widget = widget
+        self.said: list[object] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.widget
+
+    def on_picking_picked(self, event: Picking.Picked) -> None:
+        self.said.append(("picked", event.key))
+
+    def on_picking_moved(self, event: Picking.Moved) -> None:
+        self.said.append(("moved", event.key))
+
+    def on_heat_map_moved(self, event: HeatMap.Moved) -> None:
+        self.said.append((event.i, event.j))
+
+    def on_timeline_picked(self, event: Timeline.Picked) -> None:
+        self.said.append(event.span.name)
+
+    def on_document_view_moved(self, event: DocumentView.Moved) -> None:
+        self.said.append(event.index)
+
+
+def text_of(lines) -> list[str]:
+    return ["".join(text for text, _ in line) for line in lines]
+
+
+def shown(widget: Widget) -> list[str]:
+    return [widget.render_line(y).text.rstrip() for y in range(widget.size.height)]
+
+
+# Bars
+
+
+def test_bars_are_in_order_with_ratios_to_the_fastest():
+    found = bars_of(run_result(), MARKS)
+    assert [bar.value for bar in found] == sorted(bar.value for bar in found)
+    assert bars.ratio_text(found[0], True) == "fastest"
+    assert bars.ratio_text(found[-1], True).startswith("9.13 × [8.95 9.40]")
+    assert bars.ratio_text(found[-1], False) == "9.13 ×"
+
+
+def test_an_arm_that_did_not_run_has_its_reason_for_a_bar():
+    found = bars_of(run_result(gpu=False), MARKS)
+    layout = bars.arrange(found, 80, False)
+    assert "no GPU is visible" in text_of([bars.draw_bar(found[-1], layout, UNICODE)])[0]
+
+
+@given(st.lists(st.floats(1e-7, 10.0), min_size=1, max_size=8), st.integers(40, 160))
+def test_bars_are_as_long_as_their_values(values, width):
+    rows = [bars.Bar(str(i), f"arm {i}", MARK, value) for i, value in enumerate(values)]
+    layout = bars.arrange(rows, width, False)
+    lengths = []
+    for row in rows:
+        line = text_of([bars.draw_bar(row, layout, ASCII)])[0]
+        lengths.append(line.count("#"))
+        exact = row.value / layout.ends[1] * layout.cells
+        assert abs(lengths[-1] - exact) <= 0.51 or (lengths[-1] == 1 and exact < 1)
+    order = sorted(range(len(values)), key=values.__getitem__)
+    assert [lengths[i] for i in order] == sorted(lengths)
+
+
+def test_a_wide_interval_has_whiskers_and_a_narrow_one_none():
+    wide = bars.Bar("a", "a", MARK, 1.0, 0.5, 1.4)
+    layout = bars.arrange([wide], 80, False)
+    assert "├" in text_of([bars.draw_bar(wide, layout, UNICODE)])[0]
+    narrow = bars.Bar("a", "a", MARK, 1.0, 0.999, 1.001)
+    assert "├" not in text_of([bars.draw_bar(narrow, layout, UNICODE)])[0]
+
+
+async def test_the_row_under_the_cursor_can_be_opened():
+    widget = Bars()
+    widget.show_bars(bars_of(run_result(), MARKS))
+    app = Bench(widget)
+    async with app.run_test(size=(80, 20)) as pilot:
+        widget.focus()
+        await pilot.press("down", "enter", "percent_sign")
+        await pilot.pause()
+        assert app.said == [("moved", ARMS[2].id), ("picked", ARMS[2].id)]
+        assert "●" in "\n".join(shown(widget))
+        await pilot.click(Bars, offset=(4, 0))
+        await pilot.pause()
+        assert app.said[-1] == ("moved", ARMS[1].id)
+
+
+# Phases
+
+
+@given(
+    st.dictionaries(st.sampled_from(["dispatch", "copy in", "compute", "mine"]), st.floats(0, 1), max_size=4),
+    st.floats(1e-6, 2.0),
+    st.integers(1, 120),
+)
+def test_segments_fill_exactly_their_share(parts, total, cells):
+    row = PhaseRow("a", "a", MARK, total, parts)
+    names = phases.phase_names([row])
+    runs = phases.stacked(row, names, row.length, cells, UNICODE)
+    assert sum(len(text) for text, _ in runs) == cells
+    half = phases.stacked(row, names, 2 * row.length, cells, UNICODE)
+    assert abs(sum(len(text) for text, _ in half) - cells / 2) <= 1
+
+
+def test_phases_in_words_account_for_the_whole():
+    rows = phases_of(run_result(), MARKS)
+    words = phases.in_words(rows[1])
+    assert (
+        words
+        == "CPU graph: 483 µs = dispatch 110 µs (23 %) + compute 360 µs (75 %) + unexplained 13.0 µs (3 %)"
+    )
+    overlapping = PhaseRow("a", "a", MARK, 1.0, {"compute": 1.5})
+    assert "less 500 ms that overlap" in phases.in_words(overlapping)
+
+
+def test_known_phases_keep_their_look_and_unknown_ones_get_one_each():
+    names = ["dispatch", "compute", "mine", "yours"]
+    looks = [phases.look_of(name, names, UNICODE) for name in [*names, phases.REST]]
+    assert len({(ink.name, fill) for ink, fill in looks}) == 5
+    assert phases.look_of("compute", ["compute"], UNICODE) == looks[1]
+    assert all(fill.isascii() for _, fill in (phases.look_of(name, names, ASCII) for name in names))
+
+
+async def test_phases_that_were_not_measured_say_why():
+    widget = Phases(empty="Switched off.")
+    widget.show_phases([PhaseRow("a", "a", MARK, None)])
+    async with Bench(widget).run_test(size=(80, 10)):
+        assert "Switched off." in "\n".join(shown(widget))
+
+
+# Heat map
+
+
+def test_a_map_names_the_winner_in_each_cell_and_in_words():
+    heat = heat_of(map_result(), ARMS[4].id, ARMS[1].id, MARKS)
+    assert heat is not None and heat.values[0][0] > 1 > heat.values[0][-1]
+    assert heat.values[-1][-1] is None
+    assert heatmap.cell_text(heat.values[0][0], heat, 9, UNICODE).strip() == "× 1.69×"
+    assert heatmap.cell_text(heat.values[0][-1], heat, 8, UNICODE).strip() == "◆ 12×"
+    assert heatmap.cell_text(heat.values[0][-1], heat, 1, UNICODE) == "◆"
+    assert heatmap.in_words(heat, 6, 3) == "samples 1M, batch 64: out of memory"
+    assert "GPU graph resident is" in heatmap.in_words(heat, 6, 0)
+    assert heat_of(run_result(), "a", "b", MARKS) is None
+
+
+async def test_the_cursor_of_a_map_stays_on_it():
+    widget = HeatMap()
+    widget.show_heat(heat_of(map_result(), ARMS[4].id, ARMS[1].id, MARKS))
+    app = Bench(widget)
+    async with app.run_test(size=(80, 24)) as pilot:
+        widget.focus()
+        await pilot.press("left", "down", "right", "up", *["up"] * 9)
+        await pilot.pause()
+        assert app.said == [(1, 0), (1, 1), (1, 2), (1, 3)]
+        assert "samples 1k, batch 64" in "\n".join(shown(widget))
+
+
+# Timeline
+
+SPANS = st.lists(
+    st.builds(
+        Span, st.sampled_from(["a", "b"]), st.just("op"), st.floats(0, 10), st.floats(0, 3)
+    ),
+    min_size=1,
+    max_size=80,
+)  # fmt: skip
+
+
+@given(SPANS)
+def test_tracks_hold_every_span_once_and_do_not_overlap(spans):
+    found = tracks(spans)
+    assert sum(len(track.spans) for track in found) <= len(spans)
+    for track in found:
+        for one, other in itertools.pairwise(track.spans):
+            assert one.end <= other.start
+    shallow = [track for track in found if track.depth == 3]
+    if not shallow:
+        assert sum(len(track.spans) for track in found) == len(spans)
+
+
+@given(SPANS, st.floats(0, 9), st.floats(0.01, 12), st.integers(1, 200))
+def test_pieces_cover_what_lies_in_the_window(spans, begin, length, columns):
+    for track in tracks(spans):
+        drawn = pieces(track, begin, begin + length, columns)
+        assert all(0 <= piece.first < piece.end <= columns for piece in drawn)
+        assert all(one.end <= other.first for one, other in itertools.pairwise(drawn))
+        wide = [
+            s for s in track.spans if min(s.end, begin + length) - max(s.start, begin) > 3 * length / columns
+        ]
+        assert [span for span in wide if span not in [piece.span for piece in drawn]] == []
+
+
+def test_a_window_of_many_events_costs_its_columns_not_its_events():
+    track = tracks(many_spans(20_000))[1]
+
+    class Counting(list):
+        reads = 0
+
+        def __getitem__(self, index):
+            Counting.reads += 1
+            return super().__getitem__(index)
+
+    counted = type(track)(track.lane, track.depth, Counting(track.spans), track.starts)
+    drawn = pieces(counted, 0.0, track.spans[-1].end, 100)
+    assert len(drawn) == 100 and Counting.reads < 1_000
+
+
+async def test_panning_zooming_and_stepping():
+    widget = Timeline()
+    widget.show_spans(many_spans(400))
+    app = Bench(widget)
+    async with app.run_test(size=(100, 12)) as pilot:
+        widget.focus()
+        whole = widget.window
+        await pilot.press("plus")
+        await pilot.pause()
+        assert widget.window[1] - widget.window[0] < whole[1] - whole[0]
+        await pilot.press("left", "left", "left", "left", "left")
+        assert widget.window[0] == pytest.approx(whole[0])
+        await pilot.press("z")
+        assert widget.window == pytest.approx(whole)
+        await pilot.press("n", "down", "enter")
+        await pilot.pause()
+        assert app.said[0] == "step" and widget.span.name == "stft/rfft"
+        assert "stft/rfft: " in shown(widget)[-1] and "on host python; float32" in shown(widget)[-1]
+        assert widget.window[1] - widget.window[0] == pytest.approx(3 * widget.span.duration)
+
+
+# Gauges
+
+
+def test_what_a_device_does_not_tell_is_said_and_never_nought():
+    silent = GpuSample(index=0, name="GPU", unread={"power": "not on this card"})
+    text = "\n".join(text_of(gauges.gpu_lines(silent, [], 80, UNICODE)))
+    assert text.count("not told") == 3 and "power: not on this card" in text
+    assert " 0 " not in text and "0 %" not in text
+
+
+def test_a_link_that_trained_down_says_what_it_can_do():
+    assert gauges.link_words(Link(generation=1, width=16, max_generation=5, max_width=16)) == (
+        "PCIe 1 ×16 now, up to 5 ×16"
+    )
+    assert gauges.link_words(Link(generation=5, width=16, max_generation=5, max_width=16)) == "PCIe 5 ×16"
+    assert gauges.link_words(Link()) == ""
+
+
+@given(st.floats(0, 1), st.integers(1, 60))
+def test_a_gauge_is_as_long_as_its_share(share, cells):
+    runs = gauges.gauge(share, cells, MUTED, ASCII)
+    assert sum(len(text) for text, _ in runs) == cells
+    assert abs(runs[0][0].count("#") - share * cells) <= 0.5
+    assert gauges.level(share, ASCII) == " " or share > 0.01
+
+
+async def test_the_device_panel_counts_logical_cpus_and_scrolls():
+    widget = DevicePanel()
+    widget.show_sample(device_sample())
+    async with Bench(widget).run_test(size=(80, 10)) as pilot:
+        widget.focus()
+        assert "Host: 96 logical CPUs" in shown(widget)[0]
+        assert "more lines" in shown(widget)[-1]
+        await pilot.press("pagedown")
+        await pilot.pause()
+        assert "processes: a container does not see them" in "\n".join(shown(widget))
+
+
+# Document
+
+
+@given(st.text("ab _(),日", max_size=200), st.integers(8, 60))
+def test_breaking_a_line_loses_no_character_but_blanks(line, width):
+    from rich.cells import cell_len
+
+    parts = broken(line, width)
+    assert "".join(parts).replace(" ", "") == line.replace(" ", "")
+    assert parts and all(cell_len(part) <= width for part in parts)
+
+
+async def test_findings_stand_below_their_lines_and_are_visited_in_turn():
+    widget = DocumentView()
+    widget.show_document(CODE.splitlines(), FINDINGS)
+    app = Bench(widget)
+    async with app.run_test(size=(80, 40)) as pilot:
+        widget.focus()
+        text = shown(widget)
+        at = next(i for i, line in enumerate(text) if "the clock stops" in line)
+        assert text[at - 1].strip().startswith("┃") and "17" not in text[at]
+        await pilot.press("j", "j", "j", "k")
+        await pilot.pause()
+        assert app.said == [1, 2, 2, 1]
+
+
+async def test_a_finding_out_of_sight_is_brought_into_view():
+    widget = DocumentView()
+    widget.show_document(["text"] * 100 + CODE.splitlines(), [FINDINGS[0], *[FINDINGS[2]] * 0])
+    async with Bench(widget).run_test(size=(60, 8)) as pilot:
+        widget.focus()
+        await pilot.press("end")
+        await pilot.pause()
+        assert "the input lives" not in "\n".join(shown(widget))
+        widget.go_to(0)
+        await pilot.pause()
+        assert "the input lives" in "\n".join(shown(widget))
+
+
+# Answer and numbers
+
+
+def test_numbers_stand_out_and_intervals_step_back():
+    runs = numbers_strong("CPU graph: 0.48 ms [0.47 0.50]; GPU:0 is 1.27 × slower, 71 % of it.")
+    assert [text for text, ink in runs if ink == STRONG] == ["0.48 ms", "1.27 ×", "71 %"]
+    assert [text for text, ink in runs if ink == MUTED] == ["[0.47 0.50]"]
+    assert "".join(text for text, _ in runs).endswith("71 % of it.")
+
+
+@given(st.text("ab 12", max_size=200), st.text("cd ", max_size=80), st.integers(30, 100), st.integers(1, 5))
+def test_an_answer_fits_and_ends_with_its_verdict(sentence, detail, width, height):
+    lines = lay_out(sentence, detail, [("✓ confirmed", MUTED)], width, height)
+    assert len(lines) == height
+    assert all(len(line) <= width for line in text_of(lines))
+    assert text_of(lines)[-1].endswith("✓ confirmed")
+
+
+async def test_the_verdict_keeps_its_place():
+    widget = AnswerPanel()
+    async with Bench(widget).run_test(size=(80, 3)) as pilot:
+        places = set()
+        for sentence in ("Short.", "A much longer answer that takes more than one line of the panel. " * 3):
+            widget.say(sentence, "undecided", "claim 1")
+            await pilot.pause()
+            places.add(shown(widget)[-1].index("claim 1: ≈ undecided"))
+        assert len(places) == 1
+
+
+async def test_the_numbers_have_every_arm_with_its_interval_and_doubts():
+    widget = Numbers()
+    widget.update_arms(arm_results(gpu=False), MARKS)
+    async with Bench(widget).run_test(size=(120, 12)) as pilot:
+        text = shown(widget)
+        assert "× CPU graph" in text[2] and "483 µs" in text[2] and "[476 493]" in text[2]
+        assert "unavailable" in text[4] and "⚑ 1" in text[4]
+        widget.focus()
+        await pilot.press("down", "down", "down")
+        await pilot.pause()
+        assert "no GPU is visible" in shown(widget)[-1]

@@ -1,0 +1,97 @@
+"""Colours that can be read on both themes, markers that differ, and text in cells."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from textual.color import Color
+
+from tests.tui.data import ARMS
+from tuilab.model.arms import Arm
+from tuilab.tui.themes import DARK, LIGHT
+from tuilab.tui.widgets.look import DARK_HUES, MARKERS, UNICODE, contrast, hue_color, marks_for, readable
+from tuilab.tui.widgets.wording import asciify, clip, fit, wrap
+
+WIDE = st.text("ab 日é—", max_size=80)
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("hue", DARK_HUES)
+def test_every_hue_stands_out_from_both_grounds(theme, hue):
+    for ground in (theme.background, theme.surface):
+        assert contrast(Color.parse(hue_color(hue, theme.dark)), Color.parse(ground)) >= 3.0
+
+
+def test_a_colour_too_like_its_ground_is_moved_until_it_can_be_read():
+    ground, text = Color.parse("#ffffff"), Color.parse("#000000")
+    moved = readable(Color.parse("#ffee88"), ground, text)
+    assert contrast(moved, ground) >= 3.0
+    assert readable(text, ground, text) == text
+
+
+def test_hue_says_the_device_and_markers_differ():
+    marks = marks_for(ARMS)
+    assert len({mark.marker for mark in marks.values()}) == len(ARMS)
+    assert {mark.hue[:3] for arm, mark in marks.items() if arm.startswith("gpu")} == {"gpu"}
+    assert marks[ARMS[4].id].hue == marks[ARMS[5].id].hue
+
+
+def test_arms_that_device_and_mode_do_not_tell_apart_get_hues_in_turn():
+    arms = [Arm("CPU:0", "graph", variant=name) for name in ("serial", "parallel", "prefetched")]
+    assert len({mark.hue for mark in marks_for(arms).values()}) == 3
+
+
+def test_markers_are_one_cell_and_have_ascii_of_their_own():
+    from tuilab.tui.widgets.look import ASCII
+
+    assert all(cell_len(UNICODE.marker(marker)) == 1 for marker in MARKERS)
+    ascii_markers = [ASCII.marker(marker) for marker in MARKERS]
+    assert len(set(ascii_markers)) == len(MARKERS) and all(m.isascii() for m in ascii_markers)
+
+
+@given(WIDE, st.integers(1, 40), st.sampled_from(["left", "right"]))
+def test_fit_takes_exactly_its_cells(text, width, align):
+    assert cell_len(fit(text, width, align)) == width
+
+
+@given(WIDE, st.integers(2, 40))
+def test_wrapping_loses_nothing_but_blanks(text, width):
+    lines = wrap(text, width)
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert all(one for one in lines)
+
+
+@given(WIDE, st.integers(2, 40), st.integers(1, 4))
+def test_clipping_says_that_there_is_more(text, width, lines):
+    clipped = clip(text, width, lines)
+    assert len(clipped) <= lines
+    if len(wrap(text, width)) > lines:
+        assert clipped[-1].endswith("…") or cell_len(clipped[-1]) <= width
+
+
+@given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Mn", "Me", "Cf"]), max_size=30))
+def test_ascii_takes_as_many_cells(text):
+    assert asciify(text).isascii() and cell_len(asciify(text)) == cell_len(text)
+
+
+def test_the_hues_are_told_apart_with_a_colour_blind_eye():
+    # Protan and deutan vision, after Viénot, Brettel and Mollon (1999), in linear RGB.
+    matrices = {
+        "protan": ((0.11238, 0.88762, 0.0), (0.11238, 0.88762, 0.0), (0.00401, -0.00401, 1.0)),
+        "deutan": ((0.29275, 0.70725, 0.0), (0.29275, 0.70725, 0.0), (-0.02234, 0.02234, 1.0)),
+    }
+
+    def seen(color: str, matrix) -> list[float]:
+        linear = [c**2.2 for c in Color.parse(color).normalized]
+        return [max(0.0, sum(a * b for a, b in zip(row, linear, strict=True))) ** (1 / 2.2) for row in matrix]
+
+    for dark, matrix in itertools.product((True, False), matrices.values()):
+        cpu, gpu = (
+            [seen(hue_color(f"{family}{i}", dark), matrix) for i in range(3)] for family in ("cpu", "gpu")
+        )
+        for one, other in itertools.product(cpu, gpu):
+            # What is left to such an eye is blue against yellow.
+            assert (one[2] - one[0]) - (other[2] - other[0]) > 0.2

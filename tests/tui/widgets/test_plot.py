@@ -1,0 +1,199 @@
+"""The plot: what a drawing says without colour, and what it costs to repaint."""
+
+from textual.app import App, ComposeResult
+
+from tests.tui.data import ARMS, arm_results, run_result, run_state
+from tuilab.model import events as e
+from tuilab.model.run import RunState
+from tuilab.tui.widgets.chart import Axis, Chart, Series
+from tuilab.tui.widgets.from_run import live_chart, rounded, sweep_chart
+from tuilab.tui.widgets.look import MARKERS, Mark, marks_for
+from tuilab.tui.widgets.painted import Painted, changed_columns
+from tuilab.tui.widgets.plot import Plot, raster
+
+MARKS = marks_for(ARMS)
+
+
+class Bench(App[None]):
+    """One plot."""
+
+    def __init__(self, plot: Plot) -> None:
+        super().__init__()
+        self.plot = plot
+
+    def compose(self) -> ComposeResult:
+        yield self.plot
+
+
+def rows(plot: Plot) -> list[str]:
+    return [plot.render_line(y).text for y in range(plot.size.height)]
+
+
+def test_raster_puts_the_corners_into_the_corners():
+    lines = raster(10, 4, [0.0, 1.0], [0.0, 1.0], False, "x")
+    assert [line.find("x") for line in lines] == [9, -1, -1, 0]
+    assert [len(line) for line in lines] == [10] * 4
+
+
+def test_raster_cuts_off_what_lies_beyond():
+    lines = raster(10, 4, [-1.0, 0.5, 2.0], [0.5, 7.0, 0.5], False, "x")
+    assert not any("x" in line for line in lines)
+
+
+def test_raster_connects_points_with_dots_of_braille():
+    lines = raster(10, 4, [0.0, 1.0], [0.0, 1.0], True, "braille")
+    drawn = "".join(lines).replace(" ", "")
+    assert drawn and all("\u2800" < character <= "\u28ff" for character in drawn)
+
+
+async def test_every_series_is_there_by_marker_and_label():
+    figures = {arm.id: arm for arm in arm_results()}
+    plot = Plot(live_chart(run_state(60), MARKS, figures=figures))
+    async with Bench(plot).run_test(size=(100, 30)):
+        text = "\n".join(rows(plot))
+        for arm in arm_results():
+            assert f"{MARKS[arm.id].marker} {arm.label} " in text
+        for marker in MARKERS[: len(ARMS)]:
+            assert text.count(marker) > 2, marker
+        assert "483 µs" in text and "ms" in text
+
+
+async def test_a_missing_arm_says_why_in_the_legend():
+    plot = Plot(live_chart(run_state(20, gpu=False), MARKS))
+    async with Bench(plot).run_test(size=(120, 24)):
+        assert "GPU eager unavailable" in "\n".join(rows(plot))
+
+
+async def test_a_sweep_shows_its_crossover_and_powers_of_two():
+    plot = Plot(sweep_chart(run_result(), MARKS))
+    async with Bench(plot).run_test(size=(100, 30)):
+        text = "\n".join(rows(plot))
+        assert "crossover 18k" in text and "┊" in text
+        assert "256" in text and "16k" in text and "samples" in text
+
+
+async def test_without_points_a_sentence_says_why():
+    plot = Plot(empty="Press r to measure.")
+    async with Bench(plot).run_test(size=(80, 12)):
+        assert "Press r to measure." in "\n".join(rows(plot))
+
+
+async def test_ghosts_lie_under_the_run_and_out_of_the_legend():
+    ghost, live = run_state(30, run="old"), run_state(30, run="old")
+    live.run = "new"
+    alone, both = Plot(live_chart(live, MARKS)), Plot(live_chart(live, MARKS, ghosts=[ghost]))
+    async with Bench(alone).run_test(size=(100, 24)):
+        before = rows(alone)
+    async with Bench(both).run_test(size=(100, 24)):
+        after = rows(both)
+    assert "faint: earlier runs" in after[0]
+    assert before[1:] == after[1:]
+
+
+def warming(*events) -> RunState:
+    state = run_state(0)
+    for event in (e.FirstCalls(run="r1", arm=ARMS[0].id, point=0, first_s=0.2, second_s=2e-3), *events):
+        state.apply(event)
+    return state
+
+
+async def test_the_warm_up_is_seen_before_the_first_round_and_gone_after_it():
+    state = warming(e.WarmUp(run="r1", arm=ARMS[0].id, point=0, samples_s=(1.5e-3, 1.2e-3)))
+    plot = Plot(live_chart(state, MARKS))
+    async with Bench(plot).run_test(size=(100, 24)) as pilot:
+        text = "\n".join(rows(plot))
+        assert "warming up: not counted" in text and "block" in text
+        assert text.count(MARKS[ARMS[0].id].marker) == 3 + 1, "three samples and the legend"
+        block = e.Block(ARMS[0].id, 0, 8, 8e-3)
+        state.apply(e.Round(run="r1", index=0, blocks=(block,), elapsed_s=0.1))
+        plot.chart = live_chart(state, MARKS)
+        await pilot.pause()
+        text = "\n".join(rows(plot))
+        assert "warming up" not in text and "round" in text
+        assert text.count(MARKS[ARMS[0].id].marker) == 1 + 1
+
+
+async def test_the_second_call_is_the_first_sample_and_earlier_runs_stay_under_it():
+    plot = Plot(live_chart(warming(), MARKS, ghosts=[run_state(30, run="old")]))
+    async with Bench(plot).run_test(size=(100, 24)):
+        assert "warming up: not counted · faint: earlier runs" in rows(plot)[0]
+
+
+def test_a_run_that_ended_before_its_first_round_shows_no_warm_up():
+    state = warming(e.Finished(run="r1", status="cancelled"))
+    assert not any(len(series.x) for series in live_chart(state, MARKS).series)
+
+
+async def test_axes_stay_while_data_grows_inside_and_start_afresh_with_another_run():
+    x: list[float] = [0, 1, 2]
+    y: list[float] = [1e-3, 1.1e-3, 1.2e-3]
+    chart = Chart("run", [Series("a", "a", Mark("h0", "•"), x, y)], Axis("round", low=0.0), Axis(kind="time"))
+    plot = Plot(chart)
+    async with Bench(plot).run_test(size=(80, 20)) as pilot:
+        foot = rows(plot)[-1]
+        for i in range(3, 20):
+            x.append(i)
+            y.append(1.15e-3)
+            plot.chart = chart
+            await pilot.pause()
+        grown = rows(plot)[-1]
+        assert grown != foot and "20" in grown
+        plot.chart = Chart("other", [Series("a", "a", Mark("h0", "•"), x[:3], y[:3])], chart.x, chart.y)
+        await pilot.pause()
+        assert rows(plot)[-1] == foot
+
+
+async def test_what_did_not_change_is_not_sent(monkeypatch):
+    regions = []
+    original = Painted.refresh
+    monkeypatch.setattr(
+        Painted, "refresh", lambda self, *r, **k: (regions.append(r), original(self, *r, **k))[1]
+    )
+    state = run_state(40)
+    plot = Plot(live_chart(state, MARKS))
+    async with Bench(plot).run_test(size=(100, 24)) as pilot:
+        regions.clear()
+        plot.chart = live_chart(state, MARKS)
+        await pilot.pause()
+        assert regions == []
+        cell = next(iter(state.arms.values())).cell()
+        cell.samples.append(cell.samples[-1])
+        cell.rounds.append(40)
+        plot.chart = live_chart(state, MARKS)
+        await pilot.pause()
+        sent = [region for r in regions for region in r]
+        assert 0 < sum(region.width for region in sent) <= 6
+
+
+async def test_a_hidden_plot_is_not_painted_until_it_shows(monkeypatch):
+    painted = []
+    original = Plot.paint
+    monkeypatch.setattr(Plot, "paint", lambda self, w, h: (painted.append(1), original(self, w, h))[1])
+    plot = Plot(live_chart(run_state(10), MARKS))
+    async with Bench(plot).run_test(size=(80, 20)) as pilot:
+        plot.display = False
+        await pilot.pause()
+        painted.clear()
+        for n in (20, 30, 40):
+            plot.chart = live_chart(run_state(n, run=f"r{n}"), MARKS)
+            await pilot.pause()
+        assert painted == []
+        plot.display = True
+        await pilot.pause()
+        assert painted
+        assert "40" in rows(plot)[-1]
+
+
+def test_changed_columns_are_those_between_the_first_and_last_difference():
+    from tuilab.tui.widgets.look import MUTED, TEXT
+
+    assert changed_columns((("abc", TEXT),), (("abc", TEXT),)) is None
+    assert changed_columns((("ab", TEXT), ("c", TEXT)), (("abc", TEXT),)) is None
+    assert changed_columns((("abc", TEXT),), (("aXc", TEXT),)) == (1, 2)
+    assert changed_columns((("abc", TEXT),), (("ab", TEXT), ("c", MUTED))) == (2, 3)
+    assert changed_columns((), (("ab", TEXT),)) == (0, 2)
+    assert changed_columns((("日本", TEXT),), (("日x", TEXT),)) == (2, 4)
+
+
+def test_sizes_are_rounded_to_two_digits():
+    assert [rounded(v) for v in (18_340.0, 977.0, 15.2, 1_260_000.0)] == ["18k", "980", "15", "1.3M"]

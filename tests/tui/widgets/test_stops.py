@@ -1,0 +1,141 @@
+"""Where values lie on a track and where a slider stops, for any declared number."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuilab.model.parameters import Choice, Flag, Integer, LogInteger
+from tuilab.tui.widgets.stops import (
+    cell_of,
+    fine_step,
+    fraction,
+    full,
+    next_mark,
+    next_stop,
+    short,
+    stops_of,
+    value_at,
+)
+
+
+@st.composite
+def numbers(draw: st.DrawFn) -> Integer | LogInteger:
+    low = draw(st.integers(1, 10_000))
+    if draw(st.booleans()):
+        step = draw(st.integers(1, 50))
+        high = low + step * draw(st.integers(1, 2_000))
+        return Integer(name="n", label="n", help="", default=low, low=low, high=high, step=step)
+    high = low + draw(st.integers(1, 2**26))
+    return LogInteger(
+        name="n", label="n", help="", default=low, low=low, high=high, binary=draw(st.booleans())
+    )
+
+
+@st.composite
+def numbers_with_value(draw: st.DrawFn) -> tuple[Integer | LogInteger, int]:
+    parameter = draw(numbers())
+    if isinstance(parameter, Integer):
+        steps = (parameter.high - parameter.low) // parameter.step
+        return parameter, parameter.low + parameter.step * draw(st.integers(0, steps))
+    return parameter, draw(st.integers(parameter.low, parameter.high))
+
+
+def allowed(parameter: Integer | LogInteger, value: int) -> bool:
+    on_step = isinstance(parameter, LogInteger) or (value - parameter.low) % parameter.step == 0
+    return parameter.low <= value <= parameter.high and on_step
+
+
+@given(numbers(), st.integers(8, 200), st.data())
+def test_a_cell_gives_an_allowed_value_shown_there_again(parameter, cells, data):
+    cell = data.draw(st.integers(0, cells - 1))
+    value = value_at(parameter, cell, cells)
+    assert allowed(parameter, value)
+    shown = cell_of(parameter, value, cells)
+    if shown != cell:
+        # Then no allowed value at all is shown in that cell.
+        around = range(max(parameter.low, value - 3), min(parameter.high, value + 3) + 1)
+        nearer = [v for v in around if allowed(parameter, v) and cell_of(parameter, v, cells) == cell]
+        assert nearer == []
+
+
+@given(numbers_with_value(), st.integers(8, 200))
+def test_the_thumb_stays_on_the_track_and_grows_with_the_value(number, cells):
+    parameter, value = number
+    cell = cell_of(parameter, value, cells)
+    assert 0 <= cell < cells
+    assert cell_of(parameter, parameter.low, cells) == 0 <= cell
+    assert cell <= cell_of(parameter, parameter.high, cells) == cells - 1
+
+
+@given(numbers_with_value(), st.sampled_from([-1, 1]), st.integers(1, 6))
+def test_stops_lead_to_the_end_and_not_beyond(number, direction, times):
+    parameter, value = number
+    moved = next_stop(parameter, value, direction, times)
+    assert allowed(parameter, moved) or moved == parameter.high
+    assert (moved - value) * direction >= 0
+    assert moved != value or value == (stops_of(parameter)[-1] if direction > 0 else parameter.low)
+
+
+@given(numbers_with_value(), st.sampled_from([-1, 1]))
+def test_fine_steps_are_finer_than_stops_and_always_move(number, direction):
+    parameter, value = number
+    moved = fine_step(parameter, value, direction)
+    assert parameter.low <= moved <= parameter.high
+    end = parameter.high if direction > 0 else parameter.low
+    if value != end:
+        assert (moved - value) * direction > 0
+        if isinstance(parameter, LogInteger):
+            assert abs(moved - value) <= max(1, value // 8)
+
+
+def test_arrows_on_a_binary_scale_stop_at_powers_of_two_and_both_ends():
+    parameter = LogInteger(name="n", label="n", help="", default=300, low=300, high=5_000)
+    assert stops_of(parameter) == [300, 512, 1024, 2048, 4096, 5000]
+
+
+def test_arrows_on_a_decimal_scale_stop_at_1_2_5():
+    parameter = LogInteger(name="n", label="n", help="", default=1, low=1, high=100, binary=False)
+    assert stops_of(parameter) == [1, 2, 5, 10, 20, 50, 100]
+
+
+def test_a_click_finds_the_documents_value_before_a_rounder_one():
+    parameter = LogInteger(name="n", label="n", help="", default=256, low=256, high=16_777_216)
+    cell = cell_of(parameter, 10_000, 40)
+    assert value_at(parameter, cell, 40) == 8_192 or cell_of(parameter, 8_192, 40) != cell
+    assert value_at(parameter, cell, 40, marks=[10_000]) == 10_000
+
+
+@given(st.integers(2, 9), st.integers(8, 100))
+def test_every_choice_has_a_cell_that_gives_it_back(count, cells):
+    options = tuple(f"option {i}" for i in range(count))
+    for parameter in (
+        Choice(name="c", label="c", help="", default=options[0], options=options),
+        Flag(name="f", label="f", help="", default=False),
+    ):
+        for stop in options if isinstance(parameter, Choice) else (False, True):
+            if cells >= 2 * count:
+                assert value_at(parameter, cell_of(parameter, stop, cells), cells) == stop
+
+
+def test_fraction_of_a_log_scale_is_equal_for_equal_ratios():
+    parameter = LogInteger(name="n", label="n", help="", default=1, low=1, high=1_024)
+    assert [round(fraction(parameter, 2**k), 9) for k in range(11)] == [round(k / 10, 9) for k in range(11)]
+    assert fraction(parameter, 0) == 0.0 and fraction(parameter, math.inf) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("value", "direction", "expected"), [(5, 1, 10), (10, 1, 2), (2, -1, 10), (7, -1, 2), (1, -1, 10)]
+)
+def test_marks_are_visited_in_turn_and_round(value, direction, expected):
+    assert next_mark([2, 10, 2], value, direction) == expected
+    assert next_mark([], value, direction) is None
+
+
+def test_numbers_are_written_as_they_are_typed_or_in_full():
+    assert [short(v) for v in (16_777_216, 65_536, 10_240, 1_000, 0, True, "hann")] == [
+        "16M", "64k", "10k", "1,000", "0", "on", "hann"
+    ]  # fmt: skip
+    assert short(1_000, binary=False) == "1k"
+    assert (full(10_240), full(False), full("hann")) == ("10,240", "off", "hann")

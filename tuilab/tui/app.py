@@ -1,0 +1,207 @@
+"""The app: themes, keys, signals, the end. What is on its screens lies in tui/screens."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+
+from tuilab.tui.actions import ACTIONS, Action
+from tuilab.tui.lasting import lasting, watch
+from tuilab.tui.link import LIVE_IN_256, Link
+from tuilab.tui.metered import metered
+from tuilab.tui.options import Options
+from tuilab.tui.screens.lab import LabScreen
+from tuilab.tui.themes import DARK, LIGHT
+from tuilab.tui.widgets.quiet import send_less
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+    from textual.driver import Driver
+    from textual.filter import LineFilter
+    from textual.screen import Screen
+
+    from tuilab.tui.control import Control
+    from tuilab.tui.keeper import Keeper
+
+
+def palette() -> "type[Provider]":
+    """The command palette's source, loaded when it is opened."""
+    from tuilab.tui.commands import Actions
+
+    return Actions
+
+
+class LabApp(App[int]):
+    """The lab in a terminal. Returns an exit code."""
+
+    TITLE = "tuilab"
+    CSS_PATH = os.path.join(os.path.dirname(__file__), "lab.tcss")
+    COMMANDS: ClassVar[set[Any]] = {palette}
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+
+    def __init__(self, options: Options) -> None:
+        self.link = Link()
+        super().__init__()
+        self.options = options
+        if self.console.color_system != "truecolor":
+            self.link.live = LIVE_IN_256
+        self.ascii_only = wants_ascii(os.environ) if options.ascii_only is None else options.ascii_only
+        self.animation_level = "none"
+        self.control: Control | None = None
+        self.keeper: Keeper | None = None
+        self.keymap: dict[str, str] = {}
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = LIGHT.name if options.theme == "light" else DARK.name
+        self._leaving = False
+        self._ending: asyncio.Future[None] | None = None
+        self.last_words = ""
+        self._plain: LineFilter | None = None
+
+    def get_driver_class(self) -> "type[Driver]":
+        from textual.drivers.linux_driver import LinuxDriver
+
+        driver = super().get_driver_class()
+        # A browser's page and a test's have no terminal whose line could be slow.
+        return metered(lasting(driver)) if issubclass(driver, LinuxDriver) else driver
+
+    def get_default_screen(self) -> "Screen[None]":
+        return LabScreen()
+
+    def get_line_filters(self) -> "Sequence[LineFilter]":
+        filters = super().get_line_filters()
+        if not self.ascii_only:
+            return filters
+        from tuilab.tui.plain import Ascii
+
+        self._plain = self._plain or Ascii()
+        return [*filters, self._plain]
+
+    def keys_of(self, action: Action) -> str:
+        """An action's keys under the present keymap, as people write them: `?, f1`."""
+        return ", ".join(key_name(key) for key in self.keymap.get(action.id, action.keys).split(","))
+
+    def key_line(self) -> list[tuple[str, str, str]]:
+        """(key, word, action) of the key line, in order, under the present keymap."""
+        chosen = sorted((a for a in ACTIONS if a.line), key=lambda a: a.line)
+        items = [(self.keys_of(a).split(",")[0], a.label, a.name) for a in chosen]
+        return [*items, ("^p", "commands", "app.command_palette")]
+
+    def read_keymap(self) -> list[str]:
+        """Take the person's own keys; returns what is wrong with their file."""
+        from tuilab.tui import keymap
+        from tuilab.tui.panels.keys import Keys
+
+        path = self.options.keymap or keymap.default_path()
+        ids = keymap.known_ids() if keymap.is_there(path) else ()
+        self.keymap, problems = keymap.read(path, ids)
+        if self.keymap:
+            self.set_keymap(self.keymap)
+            self.screen.query_one(Keys).show(self.key_line())
+        return problems
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._signalled, number)
+        if not self.is_headless:
+            watch(loop, lambda: self._signalled(signal.SIGHUP))
+
+    def _signalled(self, number: signal.Signals) -> None:
+        """The terminal has gone, or somebody wants the lab to end: leave nothing behind.
+
+        A run under way goes on where the line dropped and the person chose so: its worker notices that the
+        lab has gone, and leaves the run's events for the next start.
+        """
+        if number == signal.SIGHUP and self._finish_unattended():
+            return
+        if not self._leaving:
+            self._ending = asyncio.ensure_future(self.leave(128 + number))
+            return
+        # Asked for the second time: at once.
+        if self.control is not None:
+            self.control.runner.kill_now()
+        if number != signal.SIGHUP:
+            self.exit(128 + number)
+
+    def _finish_unattended(self) -> bool:
+        """End at once, leaving the worker to its run; False where there is none to be left."""
+        session = self.control.session if self.control is not None else None
+        if session is None or not session.running or not (session.spool and session.finish):
+            return False
+        if self.keeper is not None:
+            self.keeper.close()
+        # No orderly end: asyncio would kill the worker with its pipes, and there is no terminal to restore.
+        os._exit(128 + signal.SIGHUP)
+
+    async def leave(self, code: int = 0) -> None:
+        """End the worker, then the app. A run under way is stopped first, with all that it has measured."""
+        if self._leaving:
+            return
+        self._leaving = True
+        try:
+            if self.control is not None:
+                await self.control.close()
+            if (doctor := sys.modules.get("tuilab.doctor.children")) is not None:
+                doctor.kill_all()
+            if self.keeper is not None:
+                self.last_words = self.keeper.close()
+        finally:
+            self.exit(code)
+
+    def _handle_exception(self, error: Exception) -> None:
+        # What befalls screens that are being taken away is of no consequence any more.
+        if not self._leaving:
+            super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        """A fault of the lab's own: the details go to a file, a sentence to the person."""
+        if self.is_headless:
+            super()._fatal_error()
+            return
+        from tuilab.tui.keep import keep_fault
+
+        self.last_words = keep_fault(sys.exception())
+        self._close_messages_no_wait()
+
+    async def action_quit(self) -> None:
+        await self.leave()
+
+
+def key_name(key: str) -> str:
+    """A key as people write it: `?`, `^p`, `U`."""
+    names = {"question_mark": "?", "right_square_bracket": "]", "left_square_bracket": "[", "slash": "/"}
+    return f"^{key[5:]}" if key.startswith("ctrl+") else names.get(key, key)
+
+
+def wants_ascii(environment: Mapping[str, str]) -> bool:
+    """Whether to draw with ASCII alone: asked for, or a terminal or locale that has no more."""
+    asked = environment.get("TUILAB_ASCII", "")
+    if asked:
+        return asked not in ("0", "no", "false")
+    locale = environment.get("LC_ALL") or environment.get("LC_CTYPE") or environment.get("LANG") or ""
+    other_charset = "." in locale and "utf" not in locale.lower()
+    return environment.get("TERM", "") in ("linux", "dumb", "vt100", "vt220") or other_charset
+
+
+def run(options: Mapping[str, Any] | Options | None = None) -> int:
+    """Open the lab; returns the exit code. options: those of the command line, or an `Options`."""
+    chosen = options if isinstance(options, Options) else Options.read(options or {})
+    served = "TEXTUAL_DRIVER" in os.environ
+    if not served and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        sys.stderr.write("tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n")
+        return 2
+    send_less()
+    send_less()
+    app = LabApp(chosen)
+    code = app.run()
+    words = [app.last_words, app.keeper.close() if app.keeper is not None else ""]
+    with contextlib.suppress(OSError):  # the terminal may have gone
+        for text in filter(None, words):
+            sys.stderr.write(f"tuilab: {text}\n")
+    return app.return_code or 0 if code is None else code

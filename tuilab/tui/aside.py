@@ -1,0 +1,40 @@
+"""Work beside the screen, in a thread that nobody waits for when the lab ends."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def aside(call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """As `asyncio.to_thread`, whose threads asyncio joins at the end, however long they take. Raises what
+    the call raises.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = call(*args, **kwargs)
+        except BaseException as raised:
+            error = raised
+        try:
+            loop.call_soon_threadsafe(settle, result, error)
+        except RuntimeError:
+            pass  # the lab has ended meanwhile
+
+    threading.Thread(target=run, daemon=True, name=f"aside-{getattr(call, '__name__', 'call')}").start()
+    found: T = await future
+    return found

@@ -1,0 +1,59 @@
+"""The `tuilab` line that does what the screen shows. Pure; no Textual."""
+
+import shlex
+from collections.abc import Sequence
+
+from tuilab.model.arms import HERE, ArmSelection
+from tuilab.model.parameters import Value
+from tuilab.model.preset import Preset
+from tuilab.model.scenario import Sweep
+from tuilab.tui.settings import Settings
+
+
+def run_line(settings: Settings, budget: str = "standard") -> str:
+    """`tuilab run stft-small --set samples=65536 --mode graph`: what differs from the preset, and no more."""
+    return _line("run", settings, budget)
+
+
+def sweep_line(settings: Settings, sweep: Sweep, budget: str = "standard") -> str:
+    """`tuilab sweep stft-small --axis samples=256,1024,4096`."""
+    words = []
+    for axis in sweep.axes:
+        words += ["--axis", f"{axis.parameter}={','.join(map(str, axis.values))}"]
+    return _line("sweep", settings, budget, words)
+
+
+def _line(command: str, settings: Settings, budget: str, more: Sequence[str] = ()) -> str:
+    preset = settings.preset
+    words = ["tuilab", command, name(settings, preset), *more]
+    original = Settings.of(preset, settings.declaration, settings.file)
+    for parameter, value in settings.values.items():
+        if value != original.values[parameter]:
+            words += ["--set", f"{parameter}={typed(value)}"]
+    words += _arms(settings.arms, original.arms)
+    if settings.hosts != original.hosts:
+        for host in settings.hosts:
+            words += ["--host", host or HERE]
+    if budget != "standard":
+        words += ["--budget", budget]
+    return shlex.join(words)
+
+
+def name(settings: Settings, preset: Preset) -> str:
+    """What `tuilab run` calls this preset or function."""
+    return settings.file or preset.name
+
+
+def typed(value: Value) -> str:
+    """A value as it is typed behind `--set`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _arms(arms: ArmSelection, original: ArmSelection) -> list[str]:
+    out: list[str] = []
+    for field in ("devices", "modes", "inputs", "dtypes", "variants"):
+        chosen: tuple[str, ...] = getattr(arms, field)
+        if chosen != getattr(original, field):
+            for word in chosen:
+                out += [f"--{field[:-1]}", word]
+    return out

@@ -1,0 +1,108 @@
+"""The other hosts of the lab: which there are, how each does, which are measured on. No Textual."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tuilab.model.arms import HERE
+from tuilab.model.errors import InputError
+from tuilab.model.events import Event, Log, Ready, Refused, Warming, WorkerExited
+from tuilab.model.machine import Machine
+
+EVERYWHERE = "everywhere"
+
+Level = Literal["info", "error"]
+
+
+@dataclass
+class Host:
+    """One host as its worker says. machine: null until it is ready. problem: why it is not to be had."""
+
+    name: str
+    stage: str = "connecting"
+    machine: Machine | None = None
+    problem: str = ""
+
+
+@dataclass
+class Hosts:
+    """Every host that was added, in that order; this machine is none of them.
+
+    said: sentences that a person should see, and has not.
+    """
+
+    known: dict[str, Host] = field(default_factory=dict)
+    said: list[tuple[str, Level]] = field(default_factory=list)
+
+    def add(self, name: str) -> bool:
+        """Know one more; False where it is known. Raises InputError for what can be no host's name."""
+        from tuilab.runner.ssh import command
+
+        if name == HERE:
+            raise InputError("host", name, "another machine; this one is always there")
+        command(name)
+        new = name not in self.known
+        if new or self.known[name].problem:
+            self.known[name] = Host(name)
+        return new
+
+    @property
+    def machines(self) -> Mapping[str, Machine]:
+        """Of those that are ready, or were."""
+        return {name: host.machine for name, host in self.known.items() if host.machine is not None}
+
+    def apply(self, event: Event) -> list[Log]:
+        """Take in what a host's worker says; returns lines for the log."""
+        host = self.known.get(getattr(event, "origin", ""))
+        if host is None:
+            return []
+        match event:
+            case Warming():
+                host.stage = event.stage
+            case Ready():
+                new = host.machine is None or bool(host.problem)
+                host.machine, host.stage, host.problem = event.machine, "ready", ""
+                return self._say(f"{host.name} is ready: {words(event.machine)}.", "info") if new else []
+            case WorkerExited(expected=True):
+                host.stage = "a fresh worker starts"
+            case WorkerExited() | Refused():
+                host.stage, host.problem = "not there", event.message
+                said = f"{event.message.rstrip('.')}. What was measured stays; r measures again."
+                return self._say(said, "error")
+        return []
+
+    def _say(self, text: str, level: Level) -> list[Log]:
+        self.said.append((text, level))
+        return [Log(text=text, level=level, source="tuilab")]
+
+
+def about(host: Host) -> str:
+    """How a host is, in a line."""
+    if host.problem:
+        return host.problem
+    return words(host.machine) if host.machine is not None else f"{host.stage}…"
+
+
+def words(machine: Machine) -> str:
+    """What a host is, in a few words: its GPUs, or its processor."""
+    gpus = [gpu.description or gpu.name for gpu in machine.gpus]
+    return f"{', '.join(gpus) or machine.cpu}, TensorFlow {machine.tensorflow}"
+
+
+def stops_of_hosts(known: Sequence[str]) -> tuple[str, ...]:
+    """What the device slider has beside this machine's own devices: each host, and all together."""
+    return (*known, EVERYWHERE) if known else ()
+
+
+def hosts_at(stop: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The hosts that a stop stands for, by their names in `Arm.host`; this machine for any other stop."""
+    if stop == EVERYWHERE:
+        return ("", *known)
+    return (stop,) if stop in known else ("",)
+
+
+def stop_of_hosts(hosts: Sequence[str]) -> str:
+    """The stop that stands for these hosts; "" where this machine's devices have stops of their own."""
+    if tuple(hosts) == ("",):
+        return ""
+    return hosts[0] if len(hosts) == 1 else EVERYWHERE

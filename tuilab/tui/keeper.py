@@ -1,0 +1,124 @@
+"""The history as the app uses it: every run is kept as it grows; a store that fails is said once."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from tuilab.history import spool
+from tuilab.history.recorder import Recorder
+from tuilab.history.store import Store
+from tuilab.model.events import Event, Finished, RunStarted
+from tuilab.tui.session import Session
+
+RETRY_S = 1.0
+
+
+class Keeper:
+    """Listens to every event of the worker. notices: what a person should see at the start.
+
+    spool: the folder in which workers keep a run until the history has it, "" for none.
+    """
+
+    def __init__(self, session: Session, say: Callable[[str], None], store: Store | None = None) -> None:
+        self.store = store or Store.open()
+        self._recorder = Recorder(self.store)
+        self._session, self._say = session, say
+        self._failing = self._closed = False
+        self._retry: asyncio.TimerHandle | None = None
+        self._spooled: set[str] = set()
+        self.notices: list[str] = list(self.store.messages)
+        self.spool = self._find_unattended()
+
+    def _find_unattended(self) -> str:
+        """Take in what workers finished after an earlier lab had gone; returns the folder for the next."""
+        if self.store.file is None:
+            return ""
+        try:
+            folder = spool.folder(self.store.file.parent)
+            found = spool.collect_all(self.store, self.store.file.parent)
+            self.notices += [self._about(run) for run in found.finished]
+        except (OSError, sqlite3.Error) as error:
+            self.notices.append(f"runs that went on without a screen cannot be looked for ({error})")
+            return ""
+        for run, pid in found.going_on.items():
+            self.notices.append(
+                f"run {run[:8]} still goes on without a screen, in process {pid}; "
+                "tuilab history unattended --stop ends it"
+            )
+        for run, host in found.elsewhere.items():
+            self.notices.append(f"run {run[:8]} goes on without a screen on {host}")
+        self.notices += found.problems
+        return str(folder)
+
+    def _about(self, run: str) -> str:
+        """What became of a run whose lab had gone; its answer is worked out and kept."""
+        from tuilab.analysis.summary import summarise
+
+        line = self.store.find(run)
+        name = line.preset or line.workload
+        preset = next((p for p in self._session.presets if p.name == line.preset), None)
+        try:
+            self.store.answer(run, summarise(self.store.state(run), preset.claims if preset else ()).answer)
+        except Exception:
+            pass  # A run that cannot be summed up is in the history all the same.
+        if line.status == "ok":
+            return f"a run of {name} went on without a screen; it is in the history"
+        return f"a run of {name} was broken off with its lab; its {line.rounds} rounds are in the history"
+
+    def receive(self, event: Event) -> None:
+        """Keep an event; at a run's end, its answer too."""
+        self._recorder.record(event)
+        if isinstance(event, RunStarted) and self.spool:
+            self._spooled.add(event.run)
+        if isinstance(event, Finished) and event.run == self._session.shown.run:
+            from tuilab.analysis.brief import brief
+
+            result = self._session.result()
+            if result is not None:
+                self._recorder.conclude(event.run, result.answer, brief(self._session.shown))
+        if isinstance(event, Finished) or bool(self._recorder.problem) != self._failing:
+            self._look()
+
+    def _look(self) -> None:
+        """Say what has changed; while the store takes nothing, try again every second."""
+        recorder = self._recorder
+        for text in recorder.said:
+            self._say(text)
+        recorder.said.clear()
+        if bool(recorder.problem) != self._failing:
+            self._failing = bool(recorder.problem)
+            self._say(recorder.problem or "the history is written again")
+        if recorder.problem:
+            if self._retry is None:
+                self._retry = asyncio.get_running_loop().call_later(RETRY_S, self._again)
+            return
+        for run in [run for run in self._spooled if recorder.written(run)]:
+            spool.forget(Path(self.spool), run)
+            self._spooled.discard(run)
+
+    def _again(self) -> None:
+        self._retry = None
+        self._recorder.flush()
+        self._look()
+
+    def begin_anew(self) -> bool:
+        """The store has turned out to be damaged: set it aside and begin a new one, and say so."""
+        done = self._recorder.begin_anew()
+        self._look()
+        return done
+
+    def close(self) -> str:
+        """Write what waits and close; returns what a person must know of what could not be written."""
+        if self._closed:
+            return ""
+        self._closed = True
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        last = self._recorder.close()
+        if not self._recorder.waiting:
+            for run in self._spooled:
+                if self._recorder.written(run):
+                    spool.forget(Path(self.spool), run)
+        return last

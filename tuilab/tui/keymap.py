@@ -1,0 +1,116 @@
+"""The person's own keys: `keymap.toml` in their configuration folder. What is wrong in it is said.
+
+[keys]
+run = "r,f5"
+"slider.less" = "left,h"
+"""
+
+import importlib
+import pkgutil
+import tomllib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from tuilab.model.text import clean
+
+LARGEST = 100_000
+
+
+def default_path() -> Path:
+    """Where the file is looked for."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("tuilab")) / "keymap.toml"
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is such a file; one that cannot be looked at is, so that it is said."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
+
+
+def known_ids() -> set[str]:
+    """Every action that a key can be given to: the table's, those of widgets and of pages, which it loads."""
+    from textual.binding import Binding
+    from textual.widget import Widget
+
+    from tuilab.tui import screens
+    from tuilab.tui.actions import ACTIONS
+
+    for module in pkgutil.iter_modules(screens.__path__):
+        importlib.import_module(f"{screens.__name__}.{module.name}")
+    ids = {action.id for action in ACTIONS}
+    kinds = [Widget]
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        if kind.__module__.startswith("tuilab."):
+            ids |= {b.id for b in kind.__dict__.get("BINDINGS", ()) if isinstance(b, Binding) and b.id}
+    return ids
+
+
+def read(path: Path, ids: Collection[str]) -> tuple[dict[str, str], list[str]]:
+    """The keys by action, and a sentence for each thing in the file that is wrong. No file is no fault.
+
+    ids: the actions that there are.
+    """
+    shown = clean(str(path), 300)
+    try:
+        if path.stat().st_size > LARGEST:
+            return {}, [f"{shown}: larger than {LARGEST:,} bytes, which no keymap is"]
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}, []
+    except (OSError, UnicodeDecodeError) as error:
+        return {}, [f"{shown}: could not be read: {clean(str(error), 200)}"]
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return {}, [f"{shown}: is not valid TOML: {clean(str(error), 200)}"]
+    keys = data.get("keys", {})
+    problems = [f"{shown}: {clean(key, 60)}: expected one table, [keys]" for key in data if key != "keys"]
+    if not isinstance(keys, Mapping):
+        return {}, [f'{shown}: keys: expected a table of action = "keys"']
+    chosen: dict[str, str] = {}
+    for name, value in keys.items():
+        problem = _problem(name, value, ids)
+        if problem:
+            problems.append(f"{shown}: keys.{clean(name, 60)}: {problem}")
+        else:
+            chosen[name] = ",".join(key.strip() for key in value.split(","))
+    return chosen, problems + [f"{shown}: {twice}" for twice in clashes(chosen)]
+
+
+def _problem(name: str, value: object, ids: Collection[str]) -> str:
+    if name not in ids:
+        near = _nearest(name, ids)
+        return "no such action" + (f"; {near} is one" if near else "")
+    if not isinstance(value, str) or not value.strip():
+        return f'got {clean(repr(value), 60)}; expected keys such as "r" or "r,f5"'
+    for key in value.split(","):
+        word = key.strip()
+        if not word or len(word) > 40 or not word.isprintable() or " " in word:
+            return f"got the key {clean(repr(key), 60)}; expected one such as r, R, f5 or ctrl+r"
+    return ""
+
+
+def _nearest(name: str, ids: Collection[str]) -> str:
+    import difflib
+
+    found = difflib.get_close_matches(name, list(ids), 1)
+    return found[0] if found else ""
+
+
+def clashes(chosen: Mapping[str, str]) -> list[str]:
+    """A sentence for each key that was given to two actions of the same place."""
+    owner: dict[tuple[str, str], str] = {}
+    out = []
+    for name, keys in chosen.items():
+        place = name.partition(".")[0] if "." in name else ""
+        for key in keys.split(","):
+            other = owner.setdefault((place, key), name)
+            if other != name:
+                out.append(f"the key {key} is given to {other} and to {name}; the first one has it")
+    return out

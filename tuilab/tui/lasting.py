@@ -1,0 +1,84 @@
+"""Textual's driver when the terminal goes away: writes fail in silence, and the app is told once."""
+
+import errno
+import os
+import select
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from textual.driver import Driver
+
+LOOK_S = 1.0
+"""How often it is looked whether the terminal is still there."""
+GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
+
+
+class Forgiving:
+    """A file whose reader may be gone: then what is written is dropped.
+
+    Textual writes from a thread of its own; were that to die of an error, the app would wait for it for ever.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        try:
+            written: int = self._file.write(text)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            written = len(text)
+        return written
+
+    def flush(self) -> None:
+        try:
+            self._file.flush()
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+@cache
+def lasting(base: type[Driver]) -> type[Driver]:
+    """That driver, on a terminal that may go."""
+
+    class Lasting(base):  # type: ignore[valid-type, misc]
+        def __init__(self, app: Any, **given: Any) -> None:
+            super().__init__(app, **given)
+            self._file: Any = Forgiving(self._file)
+
+        def run_input_thread(self) -> None:
+            try:
+                super().run_input_thread()
+            except OSError as error:
+                if error.errno not in GONE:
+                    raise
+
+    return Lasting
+
+
+def is_gone(*files: int) -> bool:
+    """Whether one of the terminals was hung up or closed."""
+    poll = select.poll()
+    for fd in files:
+        poll.register(fd, 0)
+    return any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0))
+
+
+def watch(loop: Any, gone: Callable[[], None]) -> None:
+    """Call `gone` once standard input or standard error is no terminal any more."""
+    files = [fd for fd in (0, 2) if os.isatty(fd)]
+
+    def look() -> None:
+        if is_gone(*files):
+            gone()
+        else:
+            loop.call_later(LOOK_S, look)
+
+    if files:
+        loop.call_later(LOOK_S, look)

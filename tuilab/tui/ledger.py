@@ -1,0 +1,162 @@
+"""The history as its page uses it: a connection of its own, in a thread, call by call. No Textual."""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from tuilab.analysis.brief import brief
+from tuilab.history import browse
+from tuilab.history.browse import Entry
+from tuilab.history.schema import is_damage
+from tuilab.history.store import Store
+from tuilab.model.brief import Brief
+from tuilab.model.events import Event
+from tuilab.model.run import RunState
+from tuilab.tui.aside import aside
+from tuilab.tui.ghosts import ghost
+
+T = TypeVar("T")
+
+PATIENCE_MS = 2_000
+"""How long a call waits for another program's lock: nobody waits for it but the page's own line."""
+LARGEST_BRIEF = 16 * 2**20
+"""Bytes of events beyond which a run's line is not worked out unasked."""
+LARGEST_GHOST = 16 * 2**20
+CHECK_EVERY = 256
+
+
+class Stopped(Exception):
+    """A person stopped what was going on."""
+
+
+class Going:
+    """Whether a long act is to go on, and how far it is. Shared by the page and the act's thread."""
+
+    def __init__(self, what: str) -> None:
+        self.what, self.done, self.total = what, 0, 0
+        self._stop = threading.Event()
+
+    def stop(self) -> None:
+        """Ask it to end."""
+        self._stop.set()
+
+    @property
+    def stopping(self) -> bool:
+        """It was asked to end."""
+        return self._stop.is_set()
+
+    def at(self, done: int, total: int = 0) -> None:
+        """So far it is. Raises Stopped where it was asked to end."""
+        self.done, self.total = done, total
+        if self.stopping:
+            raise Stopped
+
+    def words(self) -> str:
+        """`Importing runs.jsonl, 3 of 20; x stops`."""
+        how = f", {self.done:,} of {self.total:,}" if self.total else f", {self.done:,}" if self.done else ""
+        return f"{self.what}{how}… {'stopping' if self.stopping else 'x stops'}"
+
+
+class Ledger:
+    """Calls on a store that the screen does not wait for. They raise what the call raises: sqlite3.Error."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._own: Store | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    async def do(self, call: Callable[[Store], T]) -> T:
+        """The answer of `call`, from a thread; a store in memory, with its one connection, is asked here."""
+        if self._store.file is None:
+            return call(self._store)
+        return await aside(self._with, call)
+
+    def _with(self, call: Callable[[Store], T]) -> T:
+        with self._lock:
+            try:
+                if self._own is None:
+                    self._own = self._store.again()
+                    self._own.connection.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+                return call(self._own)
+            except sqlite3.Error:
+                self._let_go()  # the file may be another one by the next call
+                raise
+            finally:
+                if self._closed:
+                    self._let_go()
+
+    def _let_go(self) -> None:
+        own, self._own = self._own, None
+        if own is not None:
+            own.close()
+
+    def close(self) -> None:
+        """Close the connection, or have the call under way close it."""
+        self._closed = True
+        if self._lock.acquire(blocking=False):
+            try:
+                self._let_go()
+            finally:
+                self._lock.release()
+
+
+def trouble(error: sqlite3.Error) -> str:
+    """What a person is told of an error of the store."""
+    if is_damage(error):
+        return f"The history is damaged ({error})."
+    if "locked" in str(error) or "busy" in str(error):
+        return "Another program holds the history; nothing was changed. Try again in a moment."
+    return f"The history cannot be used now ({error}); nothing was changed."
+
+
+def read(store: Store, run: str, going: Going | None = None) -> RunState:
+    """A run's state. Raises Stopped."""
+    state = RunState()
+    for event in checked(store.events(run), going):
+        state.apply(event)
+    return state
+
+
+def checked(events: Iterable[Event], going: Going | None) -> Iterator[Event]:
+    """The events, as long as they are wanted. Raises Stopped."""
+    for number, event in enumerate(events):
+        if going is not None and number % CHECK_EVERY == 0:
+            going.at(going.done, going.total)
+        yield event
+
+
+def work_out(store: Store, entry: Entry) -> Brief | None:
+    """A run's line from its events, kept where the store takes it; null for one that is too large."""
+    if entry.line.size > LARGEST_BRIEF:
+        return None
+    try:
+        found = brief(store.state(entry.run))
+    except (ValueError, ArithmeticError):
+        found = Brief(entry.line.rounds)  # a run that cannot be summed up is in the history all the same
+    found = msgspec.structs.replace(found, rounds=entry.line.rounds)
+    try:
+        store.keep_brief(entry.run, found)
+    except sqlite3.OperationalError:
+        pass  # it is worked out again another time
+    return found
+
+
+def ghosts(store: Store) -> list[RunState]:
+    """The latest pinned runs as they are drawn under others."""
+    lines = [entry.line for entry in browse.pinned(store)]
+    states = [store.state(line.run) for line in lines if line.size <= LARGEST_GHOST]
+    return [ghost(state) for state in states if state.run and state.sweep is None]
+
+
+def retag(store: Store, runs: Sequence[str], before: Sequence[str], after: Sequence[str]) -> None:
+    """Take the tags of `before` that `after` has not off these runs, and put the new ones on."""
+    with store.at_once():
+        for run in runs:
+            for tag in [tag for tag in before if tag not in after]:
+                store.tag(run, tag, on=False)
+            for tag in [tag for tag in after if tag not in before]:
+                store.tag(run, tag)

@@ -1,0 +1,31 @@
+"""How often a run is painted: its first round at once, then more seldom the longer it goes on. No Textual."""
+
+from collections.abc import Callable
+
+STEPS = ((4.0, 0.25), (12.0, 0.5), (30.0, 1.0), (float("inf"), 2.0))
+"""Until so many seconds into its rounds, a run is painted no more often than this."""
+MOST_SHARE = 0.2
+"""What drawing may take of a run's time: a very long one takes a while to sum up."""
+
+
+class Pacing:
+    """Decides when a report is painted. Seconds of `clock`."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._painted = float("-inf")
+        self._took = self._before = 0.0
+
+    def wait(self, elapsed_s: float, rounds: int) -> float:
+        """For how long not to paint a report, so many seconds and rounds into its run."""
+        if rounds <= 1:
+            return 0.0
+        every = next(every for until, every in STEPS if elapsed_s < until)
+        # The lesser of two, since the first paint of a kind loads what it needs.
+        every = max(every, min(self._took, self._before) / MOST_SHARE)
+        return max(0.0, self._painted + every - self._clock())
+
+    def painting(self, took: float = 0.0) -> None:
+        """A paint has been drawn, in so many seconds."""
+        self._painted = self._clock()
+        self._before, self._took = self._took, took

@@ -1,0 +1,67 @@
+"""What the answer panel says when there is no answer yet, and when there is. Pure."""
+
+import re
+from dataclasses import dataclass
+
+from tuilab.model.claims import VerdictWord
+from tuilab.tui.session import Session
+from tuilab.tui.status import status
+
+SUMMARY = 150
+"""Characters of a preset's summary that leave room for what to do next."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """sentence: the answer. verdict, claim: of the preset's first claim. detail: under it, muted."""
+
+    sentence: str
+    verdict: VerdictWord | None = None
+    claim: str = ""
+    detail: str = ""
+
+
+def opening(text: str, most: int = 0) -> str:
+    """The first sentence of a text, and those after it as long as all of them have `most` characters."""
+    sentences = re.split(r"(?<=[.!?]) +", " ".join(text.split()))
+    kept = sentences[0]
+    for sentence in sentences[1:]:
+        if len(kept) + 1 + len(sentence) > most:
+            break
+        kept += " " + sentence
+    return kept
+
+
+def answer(session: Session) -> Said:
+    """The answer of the run on the screen; before one, what would be measured; and always what to do next."""
+    state, settings = session.shown, session.settings
+    if session.worker.phase == "down" and session.worker.message and not state.rounds:
+        return Said(session.worker.message, detail="r starts a fresh worker; the log (9) has its last words.")
+    if settings is None:
+        return Said(
+            "Choose a preset: p, arrows, enter.", detail="Or press D: guess first, then see it measured."
+        )
+    about = opening(settings.preset.summary, SUMMARY) or settings.preset.title
+    if not state.run or (session.asked and session.asked != state.run and not state.rounds):
+        return Said(about, detail=_next(session))
+    if state.status == "failed" and not state.rounds:
+        return Said(f"The run failed: {state.message}", detail="The log (9) has the details; r tries again.")
+    result = session.result()
+    if result is None or not result.answer:
+        return Said(about, detail=_next(session))
+    claim = result.claims[0] if result.claims else None
+    detail = claim.text if claim else ""
+    if state.status == "failed":
+        detail = f"The run failed after {state.rounds} rounds: {state.message}"
+    elif session.stale:
+        detail = "These figures are of other settings; r measures the present ones."
+    return Said(result.answer, claim.verdict if claim else None, "claim" if claim else "", detail)
+
+
+def _next(session: Session) -> str:
+    now = status(session)
+    if session.newcomer and not session.running:
+        return "First time here? enter measures this; D plays a guided demo; ? says what you see; q leaves."
+    if now.tone == "busy":
+        return f"{now.text}" + (f"; {now.stop} stops" if now.stop else "")
+    return "r measures it, s looks for the crossover."

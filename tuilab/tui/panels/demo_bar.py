@@ -1,0 +1,135 @@
+"""The demo's panel above the answer: what comes, the guess, the outcome."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from tuilab.model.events import Event, Finished, Ready
+from tuilab.tui.demo import Demo, lines
+from tuilab.tui.widgets.answer import numbers_strong
+from tuilab.tui.widgets.look import ACCENT, MUTED, STRONG, Line
+from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.wording import fit
+
+if TYPE_CHECKING:
+    from tuilab.tui.begin import Lab
+
+
+class DemoBar(Painted, can_focus=True):
+    """Has the keys while the demo goes on."""
+
+    DEFAULT_CSS = "DemoBar { height: 5; width: 1fr; }"
+    HELP = """\
+## The demo
+
+One preset after another: guess which way is fastest (a digit), then see it measured. **n** goes on, **b**
+back, **space** pauses, **escape** leaves and keeps what is on the screen.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(n), f"guess({n})", "guess", show=False) for n in range(1, 10)),
+        Binding("n,enter,right", "next", "go on", show=False, id="demo.next"),
+        Binding("b,left", "back", "back", show=False, id="demo.back"),
+        Binding("space", "pause", "pause", show=False, id="demo.pause"),
+        Binding("escape", "leave", "leave the demo", show=False, id="demo.leave"),
+    ]
+
+    def __init__(self, lab: "Lab", demo: Demo, done: Callable[[], object]) -> None:
+        super().__init__(id="demo", classes="frame")
+        self._lab, self._demo, self._done = lab, demo, done
+        self._run = ""
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._lab.control.listeners.append(self._receive)
+        self.set_interval(1.0, self._tick)
+        self._enter(0)
+
+    def on_unmount(self) -> None:
+        self._lab.control.listeners.remove(self._receive)
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        sentence, question, keys = lines(self._demo)
+        dots = self.glyphs.ellipsis
+        return [
+            ((fit(sentence, width, ellipsis=dots), STRONG),),
+            tuple(numbers_strong(fit(question, width, ellipsis=dots)))
+            if self._demo.stage == "told"
+            else ((fit(question, width, ellipsis=dots), ACCENT),),
+            ((fit(keys, width, ellipsis=dots), MUTED),),
+        ]
+
+    def _enter(self, at: int) -> None:
+        demo, lab = self._demo, self._lab
+        demo.enter(at)
+        lab.control.stop()
+        lab.session.put_away()
+        lab.session.choose(demo.preset)
+        lab.control.moved(quiet=True)
+        assert lab.session.settings is not None
+        demo.offer(lab.session.settings, lab.session.machine)
+        # As content, because a text would be taken for markup.
+        title = Content(f"Demo {demo.at + 1} of {len(demo.steps)}: {demo.preset.title}")
+        self.border_title = title
+        self.repaint()
+
+    def _measure(self) -> None:
+        lab = self._lab
+        if lab.session.settings is not None:
+            self._demo.offer(lab.session.settings, lab.session.machine)
+        self._demo.stage = "measure"
+        lab.control.run("quick")
+        self.repaint()
+
+    def _receive(self, event: Event) -> None:
+        session = self._lab.session
+        if isinstance(event, Ready) and self._demo.stage == "guess" and session.settings is not None:
+            self._demo.offer(session.settings, event.machine)
+            self.repaint()
+        if self._demo.stage == "measure" and isinstance(event, Finished) and event.run == session.shown.run:
+            result = session.result()
+            if result is not None and event.status != "cancelled":
+                self._demo.tell(result)
+                self.repaint()
+
+    def _tick(self) -> None:
+        if self._demo.tick():
+            self.action_next()
+        elif self._demo.stage != "measure" and not self._demo.paused:
+            self.repaint()
+
+    def action_guess(self, number: int) -> None:
+        """Take the guess and measure."""
+        if self._demo.choose(number):
+            self._measure()
+
+    def action_next(self) -> None:
+        """Measure without a guess, or go to the next preset, or end."""
+        demo = self._demo
+        if demo.stage == "guess":
+            self._measure()
+        elif demo.last:
+            if demo.stage == "told":
+                demo.paused = True
+                self.repaint()
+        else:
+            self._enter(demo.at + 1)
+
+    def action_back(self) -> None:
+        """To the preset before."""
+        self._enter(self._demo.at - 1)
+
+    def action_pause(self) -> None:
+        """Stand still, or go on."""
+        self._demo.paused = not self._demo.paused
+        self.repaint()
+
+    def action_leave(self) -> None:
+        """End the demo; what is on the screen stays."""
+        self._done()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click takes the keys."""
+        self.focus()

@@ -1,0 +1,74 @@
+"""Pages that ask for a line or for a text."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.widgets import Input, Static, TextArea
+
+from tuilab.tui.screens.modal import Page
+
+
+class LineScreen(Page[str]):
+    """One line to change. Returns what stands there, or None where it was left."""
+
+    DEFAULT_CSS = """
+    LineScreen Input { border: none; height: 1; background: $panel; margin: 1 0; }
+    LineScreen Input:focus { border: none; }
+    LineScreen Static { height: auto; color: $text-muted; }
+    """
+
+    def __init__(self, title: str, value: str, hint: str) -> None:
+        super().__init__()
+        self._title, self._value, self._hint = title, value, hint
+
+    def compose(self) -> ComposeResult:
+        with Container(classes="frame") as box:
+            box.border_title = self._title
+            box.border_subtitle = "enter keeps it, esc leaves it"
+            line = Input(self._value, compact=True, select_on_focus=False)
+            line.cursor_blink = False
+            yield line
+            yield Static(self._hint, markup=False)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Done."""
+        self.dismiss(event.value)
+
+
+class NoteScreen(Page[str]):
+    """A text of several lines. Returns it, or None where it was left as it was."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "keep", "keep", show=False, priority=True, id="note.keep"),
+        Binding("escape", "close", "leave as it was", show=False, priority=True, id="note.close"),
+    ]
+    DEFAULT_CSS = """
+    NoteScreen TextArea { border: none; height: 10; max-height: 60vh; background: $panel; padding: 0 1; }
+    NoteScreen TextArea:focus { border: none; }
+    """
+
+    def __init__(self, title: str, note: str) -> None:
+        super().__init__()
+        self._title, self._note = title, note
+
+    def compose(self) -> ComposeResult:
+        with Container(classes="frame") as box:
+            box.border_title = self._title
+            box.border_subtitle = "^s keeps it, esc leaves it as it was"
+            area = TextArea(self._note, soft_wrap=True, highlight_cursor_line=False)
+            area.cursor_blink = False
+            yield area
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one(TextArea).focus()
+
+    def action_keep(self) -> None:
+        """Done."""
+        self.dismiss(self.query_one(TextArea).text)

@@ -1,0 +1,89 @@
+"""Help where you are: what has the keys, what the picture shows, and which keys work."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+from textual.widgets import Markdown
+
+from tuilab.tui.actions import GROUPS
+from tuilab.tui.screens.modal import Modal
+
+if TYPE_CHECKING:
+    from tuilab.tui.app import LabApp
+
+
+class HelpScreen(Modal[None]):
+    """A page over the screen; `?` or escape closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,f1,q", "dismiss", "close", id="help.close"),
+    ]
+    CSS = """
+    HelpScreen { align: center middle; background: $background 60%; }
+    HelpScreen VerticalScroll { width: 88; max-width: 96%; height: 90%; padding: 0 1; }
+    HelpScreen Markdown { background: transparent; margin: 0; padding: 0 1; }
+    HelpScreen MarkdownH2 { color: $accent; text-style: bold; margin: 1 0; background: transparent; }
+    HelpScreen MarkdownTableContent { keyline: none; }
+    """
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self._page = page
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(classes="frame") as box:
+            box.border_title = "Help"
+            box.border_subtitle = "esc closes"
+            yield Markdown(self._page)
+
+    def on_mount(self) -> None:
+        self.set_class(getattr(self.app, "ascii_only", False), "-ascii")
+        self.query_one(VerticalScroll).focus()
+
+
+def page(app: "LabApp", focused: Widget | None, shown: Widget | None) -> str:
+    """What is written about the widget that has the keys and about the open view, then the table of keys."""
+    parts = list(dict.fromkeys([*islice(_about(focused), 2), *islice(_about(shown), 1)]))
+    rows = [f"| {key} | {word} |" for key, word in _local(focused)]
+    if rows:
+        parts.append("\n".join(["## Keys here", "", "| key | does |", "|---|---|", *rows]))
+    parts.append(keys_page(app))
+    return "\n\n".join(parts)
+
+
+def _about(widget: Widget | None) -> Iterator[str]:
+    node = widget
+    while isinstance(node, Widget):
+        if node.HELP:
+            yield node.HELP.strip()
+        parent = node.parent
+        node = parent if isinstance(parent, Widget) else None
+
+
+def _local(widget: Widget | None) -> Iterator[tuple[str, str]]:
+    """The bindings of the widget with the keys, which the table of actions does not have."""
+    from tuilab.tui.app import key_name
+
+    if widget is None:
+        return
+    seen: dict[str, list[str]] = {}
+    for key, binding in widget._bindings:
+        if binding.description:
+            seen.setdefault(binding.description, []).append(key_name(key))
+    for word, keys in seen.items():
+        yield ", ".join(keys), word
+
+
+def keys_page(app: "LabApp") -> str:
+    """Every action with its keys, by group."""
+    lines = ["## Every key"]
+    for group, actions in GROUPS.items():
+        lines += ["", "| " + group + " | |", "|---|---|"]
+        lines += [f"| {app.keys_of(a)} | **{a.label}**: {a.help} |" for a in actions]
+    lines += ["", "Other keys: a `keymap.toml` in your configuration folder, as the README shows."]
+    return "\n".join(lines)

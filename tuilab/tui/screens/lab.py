@@ -1,0 +1,93 @@
+"""The main screen: header, presets, answer, picture, controls, placement, keys."""
+
+import gc
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Horizontal, Vertical
+
+from tuilab.tui.actions import ACTIONS
+from tuilab.tui.panels.header import Header
+from tuilab.tui.panels.keys import Keys
+from tuilab.tui.panels.presets import Presets
+from tuilab.tui.panels.views import Views
+from tuilab.tui.screens.lab_pages import LabPages
+from tuilab.tui.screens.small import SIZES, Small, size_classes
+from tuilab.tui.thin import ThinScreen
+
+if TYPE_CHECKING:
+    from tuilab.tui.app import LabApp
+
+
+class LabScreen(LabPages, ThinScreen):
+    """Composed of light frames, so that the first paint is quick; what is in them comes after it."""
+
+    AUTO_FOCUS = "#presets"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(a.keys, a.name, a.label, show=False, id=a.id) for a in ACTIONS),
+        Binding("escape", "back", "back", show=False, id="back"),
+    ]
+
+    if TYPE_CHECKING:
+        app: LabApp
+
+    HELP = """\
+## The lab
+
+**Presets** at the left are examples of documents. The **answer** stands at the top, always. Under it the
+picture: nine views of the same run. Then the **controls**, and where the ops ran.
+
+Choose a preset with enter; it is measured at once. Move a slider; it is measured again. **s** looks for the
+size at which the faster device changes. **x** stops whatever goes on.
+"""
+
+    def __init__(self) -> None:
+        super().__init__(id="lab")
+        self.lab = None
+
+    def compose(self) -> ComposeResult:
+        self._fit(*self.app.size)
+        yield Header()
+        with Horizontal(id="body"):
+            yield Presets()
+            with Vertical(id="work"):
+                yield frame("answer", "Answer")
+                yield Views()
+                yield frame("controls", "Controls")
+                yield frame("below", "Placement")
+        yield Keys()
+        yield Small()
+
+    def on_mount(self) -> None:
+        self.query_one(Keys).show(self.app.key_line())
+        self.call_after_refresh(self._fill)
+
+    async def _fill(self) -> None:
+        """Everything that the first paint does not need."""
+        from tuilab.tui.begin import begin
+
+        await begin(self)
+        gc.freeze()
+        gc.enable()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Choose the layout for this size."""
+        self._fit(event.size.width, event.size.height)
+        self.query_one(Small).repaint()
+
+    def _fit(self, width: int, height: int) -> None:
+        wanted = size_classes(width, height)
+        mine = self.classes & SIZES
+        if mine != wanted:
+            self.remove_class(*(mine - wanted))
+            self.add_class(*wanted)
+        self.set_class(self.app.ascii_only, "-ascii")
+
+
+def frame(identity: str, title: str) -> Container:
+    """An empty panel with its border and title."""
+    panel = Container(id=identity, classes="frame")
+    panel.border_title = title
+    return panel

@@ -1,0 +1,280 @@
+"""The pages that keys of the main screen open over it, and what comes of them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.containers import Vertical
+
+from tuilab.tui.aside import aside
+from tuilab.tui.panels.views import Views
+from tuilab.tui.screens.lab_actions import LabActions
+
+if TYPE_CHECKING:
+    from tuilab.model.preset import Preset
+    from tuilab.model.workload import Declaration
+    from tuilab.tui.replay import Replay
+
+OPENS = """A document's text with what is wrong with its benchmarks, a preset, or your own function or Keras \
+model. Type its path below, then enter."""
+
+
+ADDS = """Its worker is started by the system's ssh with your configuration, keys and agent; tuilab sees no \
+password. `ssh HOST true` must work without a question, and tuilab must be installed there."""
+
+
+class LabPages(LabActions):
+    """More actions of `LabScreen`: each loads its page when it is first asked for."""
+
+    def action_help(self) -> None:
+        """What am I looking at, and which keys work here."""
+        from tuilab.tui.screens.help import HelpScreen, page
+
+        screen = self._screen
+        screen.app.push_screen(HelpScreen(page(screen.app, screen.focused, screen.query_one(Views).view)))
+
+    def action_arms(self) -> None:
+        """Choose what is drawn."""
+        from tuilab.tui.news import Change
+        from tuilab.tui.screens.arms import ArmsScreen
+
+        lab = self.lab
+        if lab is not None:
+            self._screen.app.push_screen(ArmsScreen(lab.session), lambda _: lab.drawing.draw(Change.LOOK))
+
+    def action_jump(self) -> None:
+        """Letters on every place."""
+        from tuilab.tui.screens.jump import JumpScreen, Place
+
+        screen = self._screen
+        here = [w for w in screen.focus_chain if w.region and w.region.y >= 0]
+        places = [Place(w.region.offset, widget=w) for w in here]
+        views = screen.query_one(Views)
+        places += [Place(at, action=f"view('{key}')") for key, at in views.tab_offsets().items()]
+
+        async def go(place: Place | None) -> None:
+            if place is not None and place.widget is not None:
+                place.widget.focus()
+            elif place is not None:
+                await screen.run_action(place.action)
+
+        screen.app.push_screen(JumpScreen(places), go)
+
+    def action_why(self) -> None:
+        """The doctor, and what a GPU would run."""
+        from tuilab.tui.screens.why import WhyScreen
+
+        if self.lab is not None:
+            self._screen.app.push_screen(WhyScreen(self.lab))
+
+    def action_machines(self) -> None:
+        """Presets by machines, from the history."""
+        from tuilab.tui.screens.machines import MachinesScreen
+
+        if self.lab is not None:
+            self._screen.app.push_screen(MachinesScreen(self.lab.store))
+
+    def action_hosts(self) -> None:
+        """The other machines to measure on, and a line to add one."""
+        from tuilab.tui.hosts import about
+        from tuilab.tui.screens.menu import Item, MenuScreen
+
+        lab = self.lab
+        if lab is None:
+            return
+        items = [Item(host.name, host.name, about(host)) for host in lab.session.hosts.known.values()]
+        page = MenuScreen(
+            "Measure on another machine", items, typed="an ssh alias or user@host, then enter", empty=ADDS
+        )
+        self._screen.app.push_screen(page, self.add_host)
+
+    def add_host(self, name: str | None) -> None:
+        """Measure on that machine too; what is wrong with its name is said."""
+        from tuilab.model.errors import InputError
+
+        lab = self.lab
+        if lab is None or not name:
+            return
+        try:
+            lab.control.add_host(name)
+        except InputError as error:
+            self.say(str(error), "error")
+        else:
+            self.say(f"Connecting to {name}; the device slider has it as a stop.")
+
+    def action_copy(self) -> None:
+        """The command line that does the same, to the clipboard and to a file."""
+        from tuilab.tui.keep import keep_command
+
+        lab = self.lab
+        if lab is None or lab.session.settings is None:
+            return
+        line = lab.session.command(sweeping=self._screen.query_one(Views).key == "sweep")
+        self._screen.app.copy_to_clipboard(line)
+        kept = keep_command(line)
+        self.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else "."))
+
+    def action_export(self) -> None:
+        """Keep this view and run as a file."""
+        from tuilab.tui.export import formats, write
+        from tuilab.tui.screens.menu import Item, MenuScreen
+
+        lab, screen = self.lab, self._screen
+        if lab is None:
+            return
+
+        def chosen(key: str | None) -> None:
+            if key:
+                # The page has closed, so that a picture shows the lab itself.
+                screen.call_after_refresh(lambda: self.say(*write(key, lab, screen, Path.cwd())))
+
+        items = [Item(f.key, f.label, f.detail) for f in formats(bool(lab.session.shown.run))]
+        screen.app.push_screen(MenuScreen("Export to the current folder", items), chosen)
+
+    def action_open(self) -> None:
+        """Open a document, a preset file or code of one's own."""
+        from tuilab.tui.screens.menu import MenuScreen
+
+        typed = "a document, a preset file, or code such as model.py:forward"
+        self._screen.app.push_screen(MenuScreen("Open", (), typed=typed, empty=OPENS), self.open_soon)
+
+    def open_soon(self, words: str | None) -> None:
+        """Open what a path names, beside everything else: reading and asking the worker take their time."""
+        self._screen.run_worker(self.open_path(words), exit_on_error=False)
+
+    async def open_path(self, words: str | None) -> None:
+        """Open what a path names; what is wrong with it is said."""
+        from tuilab.model.errors import InputError
+        from tuilab.tui import opening
+        from tuilab.tui.questions import Unanswered
+
+        lab = self.lab
+        if lab is None or not words:
+            return
+        try:
+            match opening.kind(words):
+                case "code":
+                    await self._open_code(words)
+                case "preset":
+                    self._take(opening.preset_file(words))
+                case "recording":
+                    await self.play(words)
+                case "document":
+                    await self._open_document(words)
+        except InputError as error:
+            self.say(str(error), "error")
+        except Unanswered as error:
+            lab.control.say(error.detail or str(error), "error")
+            more = " The log (9) has all of it." if error.detail else ""
+            self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
+
+    async def _open_code(self, words: str) -> None:
+        from tuilab.tui import opening
+
+        lab = self.lab
+        assert lab is not None
+        self.say(f"Asking {words} what it declares…")
+        file, _, name = words.rpartition(":")
+        place = f"{Path(file).expanduser().resolve()}:{name}"
+        declaration = await lab.questions.declare(place)
+        self._take(opening.own(declaration, words), (declaration, place))
+
+    async def _open_document(self, words: str) -> None:
+        from tuilab.tui import opening
+        from tuilab.tui.screens.document import DocumentScreen
+
+        report = await aside(opening.document, words)
+        self._screen.app.push_screen(DocumentScreen(report), lambda p: self._take(p) if p else None)
+
+    def _take(self, preset: "Preset", own: "tuple[Declaration, str] | None" = None) -> None:
+        """List one more preset, open it and measure it."""
+        lab = self.lab
+        assert lab is not None
+        lab.session.add(preset, own)
+        lab.drawing.show_presets()
+        self.open_preset(preset.name)
+
+    def action_history(self) -> None:
+        """Every run that was kept, to find, compare, tag, pin, delete, take along or replay."""
+        from tuilab.tui.recordings import RUN
+        from tuilab.tui.screens.history import HistoryScreen
+
+        async def chosen(run: str | None) -> None:
+            if run:
+                await self.play(RUN + run)
+
+        if self.lab is not None:
+            self._screen.app.push_screen(HistoryScreen(self.lab), chosen)
+
+    async def show_pinned(self) -> None:
+        """Draw the runs that are pinned in the history under those of the same workload."""
+        import sqlite3
+
+        from tuilab.tui.ledger import Ledger, ghosts
+        from tuilab.tui.news import Change
+
+        lab = self.lab
+        if lab is None:
+            return
+        ledger = Ledger(lab.store)
+        try:
+            lab.session.pinned = await ledger.do(ghosts)
+        except sqlite3.Error as error:
+            lab.control.say(f"pinned runs cannot be drawn ({error})", "warning")
+        finally:
+            ledger.close()
+        if lab.session.pinned:
+            lab.drawing.draw(Change.LOOK)
+
+    async def action_replay(self) -> None:
+        """Show a recorded run as if it were live."""
+        from tuilab.tui.recordings import recorded
+        from tuilab.tui.screens.menu import MenuScreen
+
+        lab = self.lab
+        if lab is None:
+            return
+        items = await aside(recorded, lab.store)
+        page = MenuScreen(
+            "Replay", items, typed="or the path of a recorded file, then enter",
+            empty="No run has been kept yet. Type the path of a recorded file below.",
+        )  # fmt: skip
+        self._screen.app.push_screen(page, self.play)
+
+    async def play(self, name: str | None) -> None:
+        """Replay a run of the history, or a file."""
+        from tuilab.model.errors import InputError
+        from tuilab.tui.recordings import load
+
+        lab = self.lab
+        if lab is None or not name:
+            return
+        try:
+            replay: Replay = await aside(load, lab.store, name)
+        except InputError as error:
+            self.say(str(error), "error")
+            return
+        lab.control.replay(replay)
+
+    async def action_demo(self) -> None:
+        """Guess first, then see."""
+        from tuilab.tui.demo import Demo, tour
+        from tuilab.tui.panels.demo_bar import DemoBar
+
+        lab, screen = self.lab, self._screen
+        if lab is None or screen.query(DemoBar):
+            return
+        steps = tour(lab.session.presets)
+        if not steps:
+            self.say("There are no presets to show.", "warning")
+            return
+
+        async def done() -> None:
+            screen.remove_class("-demo")
+            await screen.query(DemoBar).remove()
+            self.action_presets()
+
+        bar = DemoBar(lab, Demo(steps), lambda: screen.call_later(done))
+        screen.add_class("-demo")
+        await screen.query_one("#work", Vertical).mount(bar, before=0)
+        bar.focus()
+        await screen.query_one(Views).open("live")

@@ -1,0 +1,151 @@
+"""Every machine in the history, preset by preset: who is fastest where, and on what machines disagree."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.widgets import Input
+
+from tuilab.analysis.machines import PresetRows, Row, compared, text_of
+from tuilab.cli.summing import sum_up
+from tuilab.history.standings import latest
+from tuilab.history.store import Store
+from tuilab.report.machines import crossover, heading, median, verdict_marks
+from tuilab.tui.aside import aside
+from tuilab.tui.screens.modal import Page
+from tuilab.tui.views.filtered import Filter
+from tuilab.tui.widgets.look import MUTED, WARN
+from tuilab.tui.widgets.table import Table
+from tuilab.tui.widgets.tabular import Column
+
+
+@dataclass(frozen=True)
+class Line:
+    """One machine under one preset. preset: with the parameters in which it differs from its others."""
+
+    preset: str
+    row: Row
+    disagreements: tuple[str, ...]
+    text: str
+
+
+def load(store: Store) -> tuple[list[Line], str]:
+    """Every line, and why not all could be worked out, "" where they were. Takes its time on new runs."""
+    own = store.again()
+    try:
+        problem = sum_up(own)
+        return lines(compared(latest(own))), problem
+    finally:
+        if own is not store:
+            own.close()
+
+
+def lines(presets: Sequence[PresetRows]) -> list[Line]:
+    """The rows of every preset, one after the other."""
+    return [
+        Line(heading(found).rpartition(":")[0], row, found.disagreements, text_of(row.standing))
+        for found in presets
+        for row in found.rows
+    ]
+
+
+def machines_table() -> Table[Line]:
+    """A row for each machine under each preset."""
+    columns: list[Column[Line]] = [
+        Column("preset", lambda line: line.preset, most=28, flex=True),
+        Column("machine", lambda line: line.row.standing.machine, most=24),
+        Column("CPU", lambda line: median(line.row.standing.on_cpu), align="right",
+               key=lambda line: _seconds(line.row.standing.on_cpu)),
+        Column("GPU", lambda line: median(line.row.standing.on_gpu), align="right",
+               key=lambda line: _seconds(line.row.standing.on_gpu)),
+        Column("fastest", _fastest, most=22, drop=1),
+        Column("crossover", lambda line: crossover(line.row.standing.crossed), align="right", drop=3),
+        Column("claims", lambda line: verdict_marks(line.row.standing), drop=2),
+        Column("≠", lambda line: "≠" if line.disagreements else "", width=1, ink=lambda _: WARN),
+        Column("TensorFlow", lambda line: line.row.standing.tensorflow, drop=4,
+               ink=lambda line: WARN if line.row.unlike else MUTED),
+    ]  # fmt: skip
+    return Table(
+        columns,
+        detail=_detail,
+        text=lambda line: line.text,
+        noun="lines",
+        empty="Looking through the history…",
+    )
+
+
+def _seconds(best: object) -> float:
+    return getattr(best, "median_s", float("inf"))
+
+
+def _fastest(line: Line) -> str:
+    best = line.row.standing.best
+    return best.label if best else ""
+
+
+def _detail(line: Line) -> str:
+    s = line.row.standing
+    unlike = f"unlike the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
+    parts = [*line.disagreements, unlike, ", ".join(s.gpus) or s.cpu, f"{s.at[:10]}, run {s.run[:8]}"]
+    return "; ".join(part for part in parts if part)
+
+
+class MachinesScreen(Page[None]):
+    """The table with a line to filter it by."""
+
+    HELP = """\
+## Machines compared
+
+Every machine whose runs are in the history, preset by preset: the fastest arm on its CPU and on its GPU,
+where one overtakes the other, and a mark for each claim (✓ ✗ ≈ ?). **≠** marks a preset on which machines
+disagree; the last line says on what. Unlike software stands out. **/** filters, **o** orders by the next
+column.
+"""
+    DEFAULT_CSS = """
+    MachinesScreen > .frame { width: 96%; height: 94%; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "filter", show=False, id="table.filter"),
+        Binding("q,m", "close", "close", show=False, id="machines.close"),
+    ]
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store = store
+        self.table = machines_table()
+
+    def compose(self) -> ComposeResult:
+        with Container(classes="frame") as box:
+            box.border_title = "Machines compared"
+            box.border_subtitle = "/ filters, o orders, esc closes"
+            yield Filter("machines", self.table)
+            yield self.table
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.table.focus()
+        self.run_worker(self._load(), exit_on_error=False)
+
+    async def _load(self) -> None:
+        found, problem = await aside(load, self._store)
+        self.table.empty = problem or "No run in the history has a figure yet."
+        self.table.set_rows(found)
+
+    def action_filter(self) -> None:
+        """Go to the filter."""
+        self.set_focus(self.query_one(Filter))
+
+    def action_close(self) -> None:
+        """From the filter back to the rows, from there out."""
+        if self.query_one(Filter).has_focus:
+            self.table.focus()
+        else:
+            self.dismiss(None)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show the rows that contain the words."""
+        event.stop()
+        self.table.filter = event.value

@@ -1,0 +1,35 @@
+"""What every page over the main screen is: a frame in the middle that escape closes."""
+
+from typing import Any, ClassVar, Generic, TypeVar
+
+from textual.await_complete import AwaitComplete
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from tuilab.tui.thin import ThinScreen
+
+Result = TypeVar("Result")
+
+
+class Modal(ThinScreen, ModalScreen[Result], Generic[Result]):
+    """Over another screen until it is dismissed, once: another key may come after the one that did it."""
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        return super().dismiss(result) if self.is_active else AwaitComplete()
+
+
+class Page(Modal[Result], Generic[Result]):
+    """The screen under it stays visible, dimmed."""
+
+    DEFAULT_CSS = """
+    Page { align: center middle; background: $background 60%; }
+    Page > .frame { width: 100; max-width: 96%; height: auto; max-height: 94%; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", show=False, id="page.close")]
+
+    def on_mount(self) -> None:
+        self.set_class(getattr(self.app, "ascii_only", False), "-ascii")
+
+    def action_close(self) -> Any:
+        """Close, with nothing chosen."""
+        self.dismiss(None)

@@ -1,0 +1,179 @@
+"""Two or more runs of the history side by side: arms × runs."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from tuilab.analysis.across import Across, ArmAcross, Figure
+from tuilab.analysis.words import times
+from tuilab.history.browse import Entry
+from tuilab.model.quantity import interval, seconds
+from tuilab.tui.screens.modal import Page
+from tuilab.tui.widgets.look import BAD, GOOD, MUTED, Ink
+from tuilab.tui.widgets.table import Table
+from tuilab.tui.widgets.tabular import Column
+
+LETTERS = "ABCDEFGH"
+MOST = len(LETTERS)
+SAME = "no difference"
+
+
+class RunsCompared(Page[None]):
+    """Above, which runs these are and in what they are unlike; below, the table."""
+
+    HELP = """\
+## Runs compared
+
+Each arm's median time per call in each run, with its 95 % interval, and how it stands against the first run,
+or the one that is pinned as baseline. Runs are not interleaved, so a difference counts only where the two
+intervals are apart: else it says *no difference*. Machines, software, work and parameters in which the runs
+are unlike are named above the table: they may be what makes the difference.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,c", "close", "close", show=False, id="compared.close"),
+    ]
+    DEFAULT_CSS = """
+    RunsCompared > .frame { width: 100%; max-width: 150; }
+    RunsCompared VerticalScroll { height: auto; max-height: 45%; scrollbar-size-vertical: 1; }
+    RunsCompared Static { height: auto; }
+    RunsCompared Table { margin-top: 1; }
+    """
+
+    def __init__(self, entries: Sequence[Entry], found: Across) -> None:
+        super().__init__()
+        self._entries, self._found = tuple(entries), found
+        self.table = arms_table(found)
+
+    def compose(self) -> ComposeResult:
+        base = LETTERS[self._found.base]
+        with Container(classes="frame") as box:
+            box.border_title = f"{len(self._entries)} runs compared"
+            box.border_subtitle = f"ratios are against {base}; o orders, esc closes"
+            with VerticalScroll(can_focus=False):
+                sign = "!" if getattr(self.app, "ascii_only", False) else "≠"
+                yield Static(legend(self._entries, self._found, sign), markup=False)
+            yield self.table
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        around = 7 + len(self._entries) + sum(map(len, self._found.warnings))
+        room = max(6, self.app.size.height - around)
+        self.table.styles.height = min(room, len(self._found.arms) + 3)
+        self.table.set_rows(self._found.arms)
+        self.table.focus()
+
+
+def legend(entries: Sequence[Entry], found: Across, sign: str = "≠") -> Content:
+    """A line for each run, and under it in what it is unlike the one it is held against."""
+    lines = []
+    for index, (letter, entry, warnings) in enumerate(zip(LETTERS, entries, found.warnings, strict=False)):
+        line = entry.line
+        base = "  the base" if index == found.base else ""
+        about = f"  {line.at[:16].replace('T', ' ')} on {line.host}, {line.budget}, {line.rounds:,} rounds"
+        lines.append(
+            Content.assemble(
+                (f"{letter} ", "$accent bold"),
+                (entry.name, "bold"),
+                (about, "$text-muted"),
+                (base, "$accent"),
+            )
+        )
+        lines += [Content.styled(f"  {sign} {warning}", "$warning") for warning in warnings]
+    return Content("\n").join(lines)
+
+
+def arms_table(found: Across) -> Table[ArmAcross]:
+    """An arm a row, two columns a run: its figure, and how it stands against the base.
+
+    Where there is no room, the figures of the others go before their ratios do.
+    """
+    columns: list[Column[ArmAcross]] = [Column("arm", lambda row: row.label, most=30, flex=True)]
+    runs = len(found.warnings)
+    for index in range(runs):
+        columns.append(
+            Column(LETTERS[index], _figure(index), most=24, align="right", key=_median(index),
+                   drop=0 if runs == 2 or index == found.base else MOST + index)
+        )  # fmt: skip
+        if index != found.base:
+            letters = f"{LETTERS[index]} / {LETTERS[found.base]}"
+            columns.append(
+                Column(letters, _standing(index), most=16, ink=_standing_ink(index),
+                       drop=0 if index < 2 else index, key=_ratio(index))
+            )  # fmt: skip
+    return Table(
+        columns,
+        detail=lambda row: detail(row, found),
+        noun="arms",
+        empty="These runs have no arm with a figure, so there is nothing to compare.",
+    )
+
+
+def shown(figure: Figure) -> str:
+    """`0.481 ms [0.47 0.49]`."""
+    if figure.low_s is None or figure.high_s is None:
+        return seconds(figure.median_s)
+    half = (figure.high_s - figure.low_s) / 2
+    return f"{seconds(figure.median_s, half)} {interval(figure.low_s, figure.high_s, figure.median_s)}"
+
+
+def standing(figure: Figure | None) -> str:
+    """`1.27 × slower`, `no difference`; "" where there is nothing to hold it against."""
+    if figure is None or figure.ratio is None:
+        return ""
+    if not figure.differs:
+        return SAME
+    ratio = max(figure.ratio, 1 / figure.ratio)
+    return f"{times(ratio)} {'slower' if figure.ratio > 1 else 'faster'}"
+
+
+def detail(row: ArmAcross, found: Across) -> str:
+    """The bounds of each ratio of an arm."""
+    parts = []
+    for letter, figure in zip(LETTERS, row.figures, strict=False):
+        if figure is not None and figure.low is not None and figure.high is not None:
+            low, high = times(figure.low), times(figure.high)
+            parts.append(f"{letter}/{LETTERS[found.base]} between {low} and {high}")
+    return "; ".join(parts)
+
+
+def _figure(index: int) -> Callable[[ArmAcross], str]:
+    def cell(row: ArmAcross) -> str:
+        figure = row.figures[index]
+        return shown(figure) if figure else "–"
+
+    return cell
+
+
+def _median(index: int) -> Callable[[ArmAcross], float]:
+    def key(row: ArmAcross) -> float:
+        figure = row.figures[index]
+        return figure.median_s if figure else float("inf")
+
+    return key
+
+
+def _ratio(index: int) -> Callable[[ArmAcross], float]:
+    def key(row: ArmAcross) -> float:
+        figure = row.figures[index]
+        return figure.ratio if figure and figure.ratio is not None else float("inf")
+
+    return key
+
+
+def _standing(index: int) -> Callable[[ArmAcross], str]:
+    return lambda row: standing(row.figures[index])
+
+
+def _standing_ink(index: int) -> Callable[[ArmAcross], Ink | None]:
+    def ink(row: ArmAcross) -> Ink | None:
+        figure = row.figures[index]
+        if figure is None or figure.ratio is None or not figure.differs:
+            return MUTED
+        return BAD if figure.ratio > 1 else GOOD
+
+    return ink

@@ -1,0 +1,185 @@
+"""Why this device: what the doctor finds on this machine, and what a GPU would run of the open preset."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from tuilab.model.doctor import DoctorReport
+from tuilab.model.explain import ExplainScenario, ScenarioExplanation
+from tuilab.tui.aside import aside
+from tuilab.tui.questions import Unanswered
+from tuilab.tui.screens.modal import Page
+
+if TYPE_CHECKING:
+    from tuilab.tui.begin import Lab
+
+SIGNS = {
+    "ok": ("✓", "$success"),
+    "warn": ("≈", "$warning"),
+    "fail": ("✗", "$error"),
+    "skip": ("–", "$primary"),
+}
+ASCII_SIGNS: dict[str, str | int | None] = {"✓": "+", "≈": "~", "✗": "x", "–": "-"}
+MOST_OPS = 60
+
+
+class WhyScreen(Page[None]):
+    """Two sections, each filled when its answer is there."""
+
+    HELP = """\
+## Why this device
+
+The **doctor** looks at driver, libraries, environment and TensorFlow's own list, names the cause in a line
+and the command that mends it. The **forecast** says for each op of the open preset whether a GPU of this
+TensorFlow would run it, from the registry of kernels; it is a forecast, never a time. **r** looks again.
+"""
+    DEFAULT_CSS = "WhyScreen Static { height: auto; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "again", "look again", show=False, id="why.again"),
+        Binding("g,q", "close", "close", show=False, id="why.close"),
+    ]
+
+    def __init__(self, lab: "Lab") -> None:
+        super().__init__()
+        self._lab = lab
+        self._seconds = 0
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(classes="frame") as box:
+            box.border_title = "Why this device"
+            box.border_subtitle = "r looks again, esc closes"
+            yield Static(id="doctor", markup=False)
+            yield Static(id="forecast", markup=False)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one(VerticalScroll).focus()
+        self.set_interval(1.0, self._tick)
+        self.action_again(afresh=False)
+
+    def action_again(self, afresh: bool = True) -> None:
+        """Look, or look again."""
+        lab = self._lab
+        if afresh:
+            lab.diagnosis = None
+        self._seconds = 0
+        self.run_worker(self._forecast(), group="forecast", exclusive=True, exit_on_error=False)
+        if lab.diagnosis is not None:
+            self._show("#doctor", about_doctor(lab.diagnosis))
+        elif lab.session.asked:
+            self._show(
+                "#doctor",
+                [Content("The doctor waits until the run is over, so as not to disturb it: r then.")],
+            )
+        else:
+            self.run_worker(self._examine(), group="doctor", exclusive=True, exit_on_error=False)
+
+    def _tick(self) -> None:
+        self._seconds += 1
+        if self._examining:
+            self._show(
+                "#doctor",
+                [Content(f"The doctor is looking: {self._seconds} s of at most 30. esc leaves it.")],
+            )
+
+    _examining = False
+
+    async def _examine(self) -> None:
+        from tuilab.doctor.examine import examine
+
+        self._examining = True
+        self._show("#doctor", [Content("The doctor is looking…")])
+        try:
+            self._lab.diagnosis = await aside(examine)
+        finally:
+            self._examining = False
+        self._show("#doctor", about_doctor(self._lab.diagnosis))
+
+    async def _forecast(self) -> None:
+        lab = self._lab
+        settings = lab.session.settings
+        if settings is None:
+            return
+        waits = "once the run is over" if lab.session.asked else "while the worker looks"
+        self._show(
+            "#forecast",
+            [
+                Content(""),
+                Content.styled(f"The forecast for {settings.preset.name} comes {waits}.", "$primary"),
+            ],
+        )
+        arms = {
+            (a.device, a.variant): a
+            for a in reversed(settings.arms_on(lab.session.machine))
+            if a.mode != "eager"
+        }
+        question = ExplainScenario(
+            scenario=settings.scenario, arms=tuple(arms.values()) or settings.arms_on(lab.session.machine)[:1]
+        )
+        try:
+            answer = await lab.questions.ask("explain-scenario", question, ScenarioExplanation)
+        except Unanswered as error:
+            self._show("#forecast", [Content(""), Content(f"There is no forecast: {error}")])
+            return
+        self._show("#forecast", about_ops(answer, settings.preset.title))
+
+    def _show(self, where: str, lines: Sequence[Content]) -> None:
+        text = Content("\n").join(lines)
+        if getattr(self.app, "ascii_only", False):
+            text = Content("\n").join(
+                Content(line.plain.translate(str.maketrans(ASCII_SIGNS))) for line in lines
+            )
+        self.query_one(where, Static).update(text)
+
+
+def about_doctor(report: DoctorReport) -> list[Content]:
+    """The cause, how to mend it, what would come next, and every probe."""
+    head = "A GPU is visible to TensorFlow." if report.gpu_visible else "No GPU is visible to TensorFlow."
+    lines = [Content.styled(head, "bold"), Content(report.cause)]
+    if report.mend:
+        lines += [Content.assemble(("mend: ", "$primary"), (report.mend, "$accent"))]
+    for more in report.further:
+        lines.append(Content.assemble(("then: ", "$primary"), (more.cause, "")))
+        if more.mend:
+            lines.append(Content.assemble(("      ", ""), (more.mend, "$accent")))
+    lines.append(Content(""))
+    width = max((len(p.name) for p in report.probes), default=0)
+    for probe in report.probes:
+        sign, ink = SIGNS[probe.status]
+        lines.append(
+            Content.assemble((f"{sign} ", ink), (f"{probe.name:<{width}}  ", ""), (probe.detail, "$primary"))
+        )
+    return lines
+
+
+def about_ops(answer: ScenarioExplanation, title: str) -> list[Content]:
+    """The forecast in words, then each op."""
+    return [
+        Content(""),
+        Content.styled(f"Forecast for {title}", "$accent"),
+        Content(answer.sentence),
+        *_ops(answer),
+    ]
+
+
+def _ops(answer: ScenarioExplanation) -> Iterator[Content]:
+    rows = answer.forecast[:MOST_OPS]
+    width = max((len(f"{r.op} {r.dtype}") for r in rows), default=0)
+    for row in rows:
+        sign, ink = SIGNS["ok" if row.gpu else "fail"]
+        name = f"{row.op} {row.dtype}"
+        times = f"{row.count} × " if row.count > 1 else ""
+        yield Content.assemble(
+            (f"{sign} ", ink), (f"{name:<{width}}  ", ""), (f"{times}{row.reason}", "$primary")
+        )
+    if len(answer.forecast) > MOST_OPS:
+        yield Content.styled(
+            f"… and {len(answer.forecast) - MOST_OPS} more: tuilab explain lists them all.", "$primary"
+        )
+    if answer.forced:
+        yield Content.assemble(("forced to the GPU: ", "$primary"), (answer.forced, ""))

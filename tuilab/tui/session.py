@@ -1,0 +1,400 @@
+"""What the lab knows at this moment: presets, settings, worker, runs. Screens draw from it. No Textual."""
+
+import contextlib
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from tuilab.catalogue.load import Catalogue, Problem
+from tuilab.model.claims import VerdictWord
+from tuilab.model.errors import InputError
+from tuilab.model.events import (
+    ArmStatus,
+    Event,
+    Finished,
+    FirstCalls,
+    Hello,
+    Log,
+    Progress,
+    Ready,
+    Refused,
+    Round,
+    RunStarted,
+    Warming,
+    WorkerExited,
+)
+from tuilab.model.machine import Machine
+from tuilab.model.preset import Preset
+from tuilab.model.requests import Measure
+from tuilab.model.result import RunResult
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, BudgetName, Sweep
+from tuilab.model.text import clean_block
+from tuilab.model.workload import Declaration
+from tuilab.tui.command_line import run_line, sweep_line
+from tuilab.tui.ghosts import ghost
+from tuilab.tui.hosts import Hosts
+from tuilab.tui.news import Change, Wanted, Worker, overall
+from tuilab.tui.settings import Settings, default_sweep
+from tuilab.tui.stage import LONG_S, Stage
+
+MOST_GHOSTS = 3
+LEAST_GHOST = 5
+"""Rounds that a run must have had to stay on as a ghost."""
+MOST_UNDO = 200
+SLID = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=4.0)
+"""What a slider at rest is measured with: the worker is warm already, and the person waits."""
+MOST_LOG = 100_000
+LONG = 50_000
+"""Samples of a run that are summed up beside the screen."""
+
+
+@dataclass
+class Session:
+    """Everything the screens draw. One at a time: `shown` is the run on the screen.
+
+    spool: the folder in which a worker keeps a run until the history has it, "" for none. finish: a run goes
+    on to its end after the lab has gone. beside: somebody calls `sum_up` in a thread where the run on the
+    screen is `long`; summing: it is at work.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    new_id: Callable[[], str] = lambda: uuid.uuid4().hex
+    presets: tuple[Preset, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    spool: str = ""
+    finish: bool = True
+    settings: Settings | None = None
+    past: list[Settings] = field(default_factory=list)
+    future: list[Settings] = field(default_factory=list)
+    budget: BudgetName = "standard"
+    own: dict[str, tuple[Declaration, str]] = field(default_factory=dict)
+    worker: Worker = field(default_factory=Worker)
+    machine: Machine | None = None
+    hosts: Hosts = field(default_factory=Hosts)
+    shown: RunState = field(default_factory=RunState)
+    stage: Stage = field(default_factory=Stage)
+    asked: str = ""
+    asked_at: float = 0.0
+    wanted: Wanted | None = None
+    ghosts: list[RunState] = field(default_factory=list)
+    pinned: list[RunState] = field(default_factory=list)
+    ghosts_on: bool = True
+    hidden: set[str] = field(default_factory=set)
+    verdicts: dict[str, VerdictWord] = field(default_factory=dict)
+    log: list[Log] = field(default_factory=list)
+    replay: str = ""
+    newcomer: bool = False
+    beside: bool = False
+    summing: bool = False
+    _pending: dict[str, RunState] = field(default_factory=dict)
+    _results: dict[tuple[str, int], RunResult | None] = field(default_factory=dict)
+
+    # Presets and settings
+
+    def load(self, catalogue: Catalogue) -> None:
+        """Take the presets that were found."""
+        self.presets, self.problems = catalogue.presets, catalogue.problems
+
+    def choose(self, preset: Preset) -> None:
+        """Set everything as that preset has it."""
+        from tuilab.workloads import find
+
+        self.replay = ""
+        declaration, file = self.own.get(preset.name) or (find(preset.workload).declaration, "")
+        self.change(Settings.of(preset, declaration, file).where(self.settings))
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a preset of that name."""
+        return any(p.name == name for p in self.presets)
+
+    def add(self, preset: Preset, own: tuple[Declaration, str] | None = None) -> None:
+        """Take one more preset, in place of one of that name. own: a person's own code, and where it is."""
+        if own is not None:
+            self.own[preset.name] = own
+        others = [p for p in self.presets if p.name != preset.name]
+        # Those of documents first, a person's own last, as in the list.
+        self.presets = tuple(sorted((*others, preset), key=lambda p: p.source is None))
+
+    def change(self, settings: Settings, *, remember: bool = True) -> bool:
+        """Take new settings, remembering the old for an undo; False where nothing differs."""
+        if settings == self.settings:
+            return False
+        if self.settings is not None and remember:
+            self.past = [*self.past[-MOST_UNDO:], self.settings]
+        self.future.clear()
+        self.settings = settings
+        return True
+
+    def undo(self) -> bool:
+        """Back to the settings before the last change."""
+        if not self.past or self.settings is None:
+            return False
+        self.future.append(self.settings)
+        self.settings = self.past.pop()
+        return True
+
+    def redo(self) -> bool:
+        """Take the last undo back."""
+        if not self.future or self.settings is None:
+            return False
+        self.past.append(self.settings)
+        self.settings = self.future.pop()
+        return True
+
+    # Runs
+
+    @property
+    def running(self) -> bool:
+        """A run was asked for and is not over."""
+        return bool(self.asked) or self.wanted is not None
+
+    @property
+    def waiting(self) -> bool:
+        """Something is waited for that sends no reports: only the seconds tell that it goes on."""
+        if self.replay:
+            return False
+        starting = self.worker.phase == "starting" or self.wanted is not None
+        begun = self.asked == self.shown.run and self.shown.rounds
+        return starting or bool(self.asked and not begun) or self.held_s > 0
+
+    @property
+    def held_s(self) -> float:
+        """How long the run on the screen is at the same thing; 0 where it is too short to be told."""
+        held = self.clock() - self.stage.since
+        return held if self.shown.running and not self.replay and held >= LONG_S else 0.0
+
+    def ask(
+        self, budget: BudgetName | None = None, sweep: Sweep | None = None, *, slid: bool = False
+    ) -> Measure:
+        """The request that measures the present settings; there must be some. slid: a slider came to rest."""
+        settings = self.settings
+        assert settings is not None
+        self.replay = ""
+        request = Measure(
+            id=self.new_id(),
+            scenario=settings.scenario,
+            arms=settings.arms_at(self.machine, self.hosts.machines),
+            budget=SLID if slid and budget is None and sweep is None else BUDGET[budget or self.budget],
+            sweep=sweep,
+            preset=settings.preset.name,
+            pace=True,
+            spool=self.spool,
+            finish=self.finish,
+        )
+        self._pending[request.id] = RunState()
+        self.asked, self.asked_at = request.id, self.clock()
+        return request
+
+    def command(self, sweeping: bool = False) -> str:
+        """The command line that does what the screen shows. There must be settings."""
+        assert self.settings is not None
+        sweep = (self.shown.sweep or default_sweep(self.settings)) if sweeping else None
+        if sweep is not None:
+            return sweep_line(self.settings, sweep, self.budget)
+        return run_line(self.settings, self.budget)
+
+    def put_away(self) -> None:
+        """Take the run off the screen; it stays on as a ghost."""
+        self._show(RunState())
+
+    def begin_replay(self, label: str, started: RunStarted) -> None:
+        """Show what follows as a recording of that name, with its own settings where its preset is known."""
+        preset = next((p for p in self.presets if p.name == started.preset), None)
+        if preset is not None and preset.workload == started.scenario.workload:
+            self.choose(preset)
+            assert self.settings is not None
+            with contextlib.suppress(InputError):
+                self.settings = self.settings.with_values(started.scenario.parameters)
+        self.replay = label
+
+    @property
+    def stale(self) -> bool:
+        """The settings are not those of the run on the screen."""
+        if self.settings is None or self.shown.scenario is None:
+            return False
+        return self.settings.scenario != self.shown.scenario
+
+    @property
+    def drawn(self) -> set[str]:
+        """Ids of the arms that are to be drawn."""
+        return {arm for arm in self.shown.arms if arm not in self.hidden}
+
+    def result(self) -> RunResult | None:
+        """The summary of the run on the screen, without the rows of its placement; kept until it goes on.
+
+        Of a long run that is summed up beside the screen, the last that is known.
+        """
+        state = self.shown
+        if not state.run:
+            return None
+        if (state.run, state.version) in self._results:
+            return self._results[state.run, state.version]
+        if self.summing or (self.beside and self.long):
+            return next((kept for (run, _), kept in self._results.items() if run == state.run), None)
+        return self.sum_up()
+
+    def sum_up(self) -> RunResult | None:
+        """Work the summary out anew. May be called in a thread if no event comes meanwhile."""
+        from tuilab.analysis.summary import summarise
+
+        state = self.shown
+        preset, key = self._preset(state), (state.run, state.version)
+        try:
+            found = summarise(state, preset.claims if preset else (), placement=False)
+        except Exception as error:
+            # A fault of ours must not take the measurement with it: it is said; the samples still show.
+            found = None
+            self._say(f"the summary failed: {type(error).__name__}: {error}", "error")
+        self._results = {key: found}
+        return found
+
+    @property
+    def long(self) -> bool:
+        """The run on the screen goes on, and to sum it up anew takes longer than a key should wait."""
+        state = self.shown
+        if not state.running or (state.run, state.version) in self._results:
+            return False
+        return sum(len(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()) > LONG
+
+    def _preset(self, state: RunState) -> Preset | None:
+        return next((p for p in self.presets if p.name == state.preset), None)
+
+    @property
+    def preset_shown(self) -> Preset | None:
+        """The preset of the run on the screen."""
+        return self._preset(self.shown)
+
+    # Events
+
+    def apply(self, event: Event) -> Change:
+        """Fold one event in; says what it changed."""
+        if getattr(event, "origin", ""):
+            self.log += self.hosts.apply(event)
+            return Change.SETTINGS | Change.LOG
+        match event:
+            case Hello():
+                self._stage("starting", "starting Python", pid=event.pid)
+            case Warming():
+                self._stage("starting", event.stage, since=self.clock() - event.elapsed_s)
+            case Ready():
+                self.machine = event.machine
+                self._stage("ready", "ready")
+            case WorkerExited():
+                self._exited(event)
+                self._say(event.message, "info" if event.expected else "error")
+                return Change.WORKER | Change.LOG
+            case Refused():
+                self._say(event.message, "error")
+                return Change.LOG
+            case Log():
+                return self._log(event)
+            case _:
+                return self._run(event)
+        return Change.WORKER
+
+    def _stage(self, phase: str, stage: str, since: float | None = None, pid: int = 0) -> None:
+        worker = self.worker
+        if since is None:
+            since = worker.since if worker.stage == stage else self.clock()
+        self.worker = Worker(phase, stage, since, pid or worker.pid)
+
+    def _exited(self, event: WorkerExited) -> None:
+        """The supervisor starts a fresh worker, unless this one died before it was ready."""
+        again = event.expected or self.worker.phase != "starting"
+        self._stage("starting" if again else "down", "starting a fresh worker")
+        if not event.expected:
+            self.worker.message = event.message
+        if not again:
+            self.wanted = None
+
+    def _say(self, text: str, level: str) -> None:
+        self.log.append(Log(text=text, level=level, source="tuilab"))  # type: ignore[arg-type]
+
+    def _trace(self, detail: str) -> None:
+        """A traceback, such as that of a person's own code, into the log."""
+        for line in clean_block(detail).splitlines():
+            self._say(line, "error")
+
+    def _log(self, event: Log) -> Change:
+        self.log.append(event)
+        if len(self.log) > MOST_LOG:
+            del self.log[: MOST_LOG // 10]
+        for state in (self.shown, *self._pending.values()):
+            state.apply(event)
+        return Change.LOG
+
+    def _run(self, event: Event) -> Change:
+        identity = getattr(event, "run", "")
+        if isinstance(event, RunStarted) and identity != self.shown.run:
+            self._show(self._pending.pop(identity, RunState()))
+        state = self.shown if identity == self.shown.run or isinstance(event, RunStarted) else None
+        if state is None:
+            return self._elsewhere(identity, event)
+        state.apply(event)
+        self.stage = self.stage.then(state, self.clock())
+        match event:
+            case ArmStatus(detail=str(detail)) if detail:
+                self._trace(detail)
+            case Finished():
+                self._trace(event.detail)
+                return self._over(event)
+            case Round():
+                return Change.RUN | Change.REPORT | (Change.FIRST if state.rounds == 1 else Change.NOTHING)
+            case FirstCalls():
+                return Change.RUN | (Change.FIRST if _first_called(state) else Change.NOTHING)
+            case Progress():
+                return Change.PROGRESS
+        return Change.RUN
+
+    def _elsewhere(self, identity: str, event: Event) -> Change:
+        """Events of a run that is not on the screen: only its end matters."""
+        if not isinstance(event, Finished):
+            return Change.NOTHING
+        self._pending.pop(identity, None)
+        if event.status == "failed" and event.message:
+            self._say(event.message, "error")
+            self.worker.message = event.message
+        return self._over(event)
+
+    def _over(self, event: Finished) -> Change:
+        if event.run == self.asked:
+            self.asked = ""
+        settings = self.settings
+        if event.run == self.shown.run and event.status == "ok" and settings is not None:
+            same = settings.preset.name == self.shown.preset and settings.original and not self.stale
+            result = self.result() if same else None
+            if result is not None and result.claims:
+                self.verdicts[self.shown.preset] = overall([c.verdict for c in result.claims])
+        return Change.RUN | Change.OVER
+
+    def _show(self, state: RunState) -> None:
+        """Put a run that begins on the screen; the one before becomes a ghost if it is of the same kind."""
+        before = self.shown
+        if before.rounds >= LEAST_GHOST and before.scenario is not None and before.sweep is None:
+            self.ghosts = [ghost(before), *self.ghosts][:MOST_GHOSTS]
+        self.shown = state
+        self.hidden.clear()
+
+    def ghosts_of(self, state: RunState) -> list[RunState]:
+        """Earlier runs that may be drawn under this one: of the same workload, without a sweep.
+
+        Those of this session, then those that are pinned in the history.
+        """
+        if state.scenario is None:
+            return []
+        known = {g.run: g for g in (*self.ghosts, *self.pinned) if g.run != state.run}
+        return [
+            g
+            for g in known.values()
+            if g.scenario and g.scenario.workload == state.scenario.workload and g.sweep is None
+        ]
+
+
+def _first_called(state: RunState) -> bool:
+    """One arm has been called so far, and none has been timed in a round."""
+    called = (cell for arm in state.arms.values() for cell in arm.cells.values() if cell.first_s is not None)
+    return not state.rounds and sum(1 for _ in called) == 1

@@ -1,0 +1,238 @@
+"""What is to be measured, as the person has set it: a preset with their changes. Pure; no Textual."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from tuilab.catalogue.plan import usual_sweep
+from tuilab.model.arms import INPUTS, Arm, ArmSelection, Input, Mode, family
+from tuilab.model.errors import InputError
+from tuilab.model.expand import expand, expand_on
+from tuilab.model.machine import Machine
+from tuilab.model.parameters import Choice, Value, Values, check_values
+from tuilab.model.preset import Preset
+from tuilab.model.scenario import Scenario, Sweep
+from tuilab.model.workload import Declaration
+from tuilab.tui.hosts import hosts_at, stop_of_hosts, stops_of_hosts
+
+ALL = "all"
+BOTH = "both"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A preset, its workload's declaration, and the values and arms as they are set now.
+
+    hosts: where to measure, "" for this machine.
+    """
+
+    preset: Preset
+    declaration: Declaration
+    values: Values
+    arms: ArmSelection
+    file: str = ""
+    hosts: tuple[str, ...] = ("",)
+
+    @classmethod
+    def of(cls, preset: Preset, declaration: Declaration, file: str = "") -> "Settings":
+        """As the preset's document has it."""
+        values = check_values(declaration.parameters, declaration.constraints, preset.parameters)
+        return cls(preset, declaration, values, preset.arms, file)
+
+    def where(self, other: "Settings | None") -> "Settings":
+        """On the hosts of the other settings; a person's own file stays on this machine."""
+        return replace(self, hosts=other.hosts) if other is not None and not self.file else self
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that these settings describe."""
+        return Scenario(self.declaration.name, dict(self.values), self.file)
+
+    @property
+    def original(self) -> bool:
+        """Nothing differs from the preset."""
+        return self == Settings.of(self.preset, self.declaration, self.file)
+
+    def with_values(self, given: Mapping[str, Value]) -> "Settings":
+        """With several parameters changed at once. Raises InputError as `with_value` does."""
+        parameters, constraints = self.declaration.parameters, self.declaration.constraints
+        return replace(self, values=check_values(parameters, constraints, {**self.values, **given}))
+
+    def with_value(self, name: str, value: Value) -> "Settings":
+        """With one parameter changed. Raises InputError where the value or a constraint forbids it."""
+        values = self.with_values({name: value}).values
+        arms = self.arms
+        if name == self.declaration.dtype:
+            arms = msgspec.structs.replace(arms, dtypes=())
+        return replace(self, values=values, arms=arms)
+
+    def with_arms(self, **changes: tuple[str, ...]) -> "Settings":
+        """With another selection of arms."""
+        return replace(self, arms=msgspec.structs.replace(self.arms, **changes))
+
+    def arms_on(self, machine: Machine | None) -> tuple[Arm, ...]:
+        """The arms on that machine, or on one with a CPU only while it is not known."""
+        devices = [d.name for d in machine.devices] if machine and machine.devices else ["CPU:0"]
+        return expand(self.arms, self.declaration, self.values, devices)
+
+    def arms_at(self, machine: Machine | None, others: Mapping[str, Machine]) -> tuple[Arm, ...]:
+        """The arms on each of the hosts; others: the machines of those that are ready."""
+        machines = {host: others.get(host) if host else machine for host in self.hosts}
+        devices = {
+            host: [d.name for d in known.devices] if known and known.devices else ["CPU:0"]
+            for host, known in machines.items()
+        }
+        return expand_on(self.arms, self.declaration, self.values, devices)
+
+    def at_device(self, stop: str, known: Sequence[str]) -> "Settings":
+        """With the device slider at `stop`; known: the other hosts. Raises InputError for a person's file."""
+        if stop in stops_of_hosts(known):
+            if self.file:
+                raise InputError("device", stop, "this machine: a file of yours is not sent to others")
+            return replace(self.with_arms(devices=("CPU", "GPU")), hosts=hosts_at(stop, known))
+        return replace(self.with_arms(devices=devices_at(stop)), hosts=("",))
+
+
+def device_stops(
+    arms: ArmSelection, machine: Machine | None, hosts: Sequence[str] = ("",), known: Sequence[str] = ()
+) -> Choice:
+    """The stops of the device slider: the CPU, each GPU, and all together; then each other host, and all.
+
+    hosts: where it measures now. known: the other hosts.
+    """
+    gpus = [d.name for d in machine.gpus] if machine else []
+    together = ALL if len(gpus) > 1 else BOTH
+    options = ["CPU", *(gpus or ["GPU"]), together, *stops_of_hosts(known)]
+    present = device_stop(arms, machine, hosts)
+    if present not in options:
+        options.append(present)
+    return Choice(
+        name="device", label="device", help="Where the work is asked to run.", default=present,
+        options=tuple(options),
+    )  # fmt: skip
+
+
+def device_stop(arms: ArmSelection, machine: Machine | None, hosts: Sequence[str] = ("",)) -> str:
+    """The stop at which the device slider stands."""
+    if elsewhere := stop_of_hosts(hosts):
+        return elsewhere
+    gpus = [d.name for d in machine.gpus] if machine else []
+    if set(arms.devices) == {"CPU", "GPU"}:
+        return ALL if len(gpus) > 1 else BOTH
+    if arms.devices == ("GPU",):
+        return gpus[0] if gpus else "GPU"
+    return "+".join(arms.devices)
+
+
+def devices_at(stop: str) -> tuple[str, ...]:
+    """The selection of devices that a stop stands for."""
+    return ("CPU", "GPU") if stop in (ALL, BOTH) else tuple(stop.split("+"))
+
+
+def dtype_stops(settings: Settings) -> Choice | None:
+    """The stops of the dtype slider, with `all` where the preset compares several; None without a dtype."""
+    declaration = settings.declaration
+    parameter = declaration.parameter(declaration.dtype) if declaration.dtype else None
+    if not isinstance(parameter, Choice):
+        return None
+    if len(settings.preset.arms.dtypes) < 2:
+        return parameter
+    return msgspec.structs.replace(parameter, options=(*parameter.options, ALL))
+
+
+def dtype_stop(settings: Settings) -> str:
+    """The stop at which the dtype slider stands."""
+    if len(settings.arms.dtypes) > 1:
+        return ALL
+    return (*settings.arms.dtypes, str(settings.values[settings.declaration.dtype]))[0]
+
+
+def with_dtype(settings: Settings, stop: str) -> Settings:
+    """The settings with the dtype slider at `stop`."""
+    if stop == ALL:
+        return settings.with_arms(dtypes=settings.preset.arms.dtypes)
+    return settings.with_value(settings.declaration.dtype, stop)
+
+
+def variant_stops(settings: Settings) -> Choice | None:
+    """The stops of the variant slider: each one alone, and all; None where there is nothing to choose."""
+    names = [v.name for v in settings.declaration.variants]
+    if len(names) < 2:
+        return None
+    present = variant_stop(settings)
+    options = [*names, ALL] if present in (*names, ALL) else [*names, ALL, present]
+    return Choice(
+        name="variant", label="variant", help="Which way of doing the work is measured.", default=present,
+        options=tuple(options),
+    )  # fmt: skip
+
+
+def variant_stop(settings: Settings) -> str:
+    """The stop at which the variant slider stands."""
+    names = {v.name for v in settings.declaration.variants}
+    chosen = settings.arms.variants
+    return ALL if not chosen or set(chosen) == names else "+".join(chosen)
+
+
+def with_variant(settings: Settings, stop: str) -> Settings:
+    """The settings with the variant slider at `stop`."""
+    return settings.with_arms(variants=() if stop == ALL else tuple(stop.split("+")))
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One of the switches that choose arms. key: what it switches. group: switches that belong together."""
+
+    group: str
+    key: str
+    label: str
+    on: bool
+    help: str = ""
+
+
+def switches(settings: Settings) -> tuple[Switch, ...]:
+    """The switches for mode and for where the input lives, then the workload's own flags."""
+    declaration, arms = settings.declaration, settings.arms
+    out = [Switch("mode", m, m, m in arms.modes, MODE_HELP[m]) for m in declaration.modes]
+    places = [i for i in INPUTS if i in declaration.inputs]
+    if len(places) > 1 and any(family(device) == "GPU" for device in arms.devices):
+        out += [Switch("GPU input", i, i, i in arms.inputs, INPUT_HELP[i]) for i in places]
+    for parameter in declaration.parameters:
+        value = settings.values[parameter.name]
+        if isinstance(value, bool):
+            out.append(Switch("", parameter.name, parameter.label, value, parameter.help))
+    return tuple(out)
+
+
+MODE_HELP: dict[Mode, str] = {
+    "eager": "Each op is dispatched by itself, from Python.",
+    "graph": "The whole call is one tf.function graph.",
+    "xla": "One graph, compiled by XLA.",
+}
+INPUT_HELP: dict[Input, str] = {
+    "resident": "The input is already on the device; only the computing is timed.",
+    "copied": "Each call copies its input to the device and its result back.",
+}
+
+
+def flipped(settings: Settings, switch: Switch) -> Settings:
+    """The settings with that switch turned over; the last switch of a group stays on."""
+    if not switch.group:
+        return settings.with_value(switch.key, not switch.on)
+    name, order = (
+        ("modes", settings.declaration.modes)
+        if switch.group == "mode"
+        else ("inputs", settings.declaration.inputs)
+    )
+    chosen = set(getattr(settings.arms, name)) ^ {switch.key}
+    kept = tuple(word for word in order if word in chosen)
+    return settings.with_arms(**{name: kept}) if kept else settings
+
+
+def default_sweep(settings: Settings) -> Sweep | None:
+    """The preset's own sweep, or nine sizes along the workload's axis; None without an axis."""
+    try:
+        return usual_sweep(settings.preset, settings.declaration)
+    except InputError:
+        return None

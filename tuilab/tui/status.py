@@ -1,0 +1,89 @@
+"""What the lab is doing, in a few words, with how long and how to stop it. Pure; no Textual."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tuilab.model.events import Progress
+from tuilab.model.quantity import count
+from tuilab.model.run import RunState
+from tuilab.tui.session import Session
+
+Tone = Literal["quiet", "busy", "good", "bad"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """text: the state. stop: how to end it, "" where there is nothing to end."""
+
+    tone: Tone
+    text: str
+    stop: str = ""
+
+
+def status(session: Session) -> Status:
+    """The state of worker and run, the more pressing first."""
+    now = session.clock()
+    worker, state = session.worker, session.shown
+    if session.replay:
+        playing = state.running
+        return Status(
+            "busy" if playing else "quiet",
+            f"{session.replay}, {rounds(state.rounds)}",
+            "x" if playing else "",
+        )
+    if session.wanted is not None or (session.asked and session.asked != state.run):
+        if worker.phase == "starting":
+            return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s, then runs", "x")
+        return Status("busy", f"waiting for the worker… {now - session.asked_at:.0f} s", "x")
+    if state.running:
+        return Status("busy", run_stage(state, session.held_s), "x")
+    if worker.phase == "down":
+        return Status("bad", worker.message or "the worker has ended")
+    if worker.phase == "starting":
+        return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s")
+    if state.status == "failed":
+        return Status("bad", "the run failed")
+    if session.stale:
+        return Status("quiet", "settings changed, r measures")
+    if state.status == "cancelled":
+        return Status("quiet", f"stopped after {rounds(state.rounds)}")
+    if state.status == "ok" and not state.rounds:
+        return Status("bad", "no arm could be measured")
+    if state.status == "ok":
+        return Status("good", f"done, {rounds(state.rounds)}")
+    return Status("quiet", "ready, r measures")
+
+
+def rounds(number: int) -> str:
+    """`1 round`, `12 rounds`."""
+    return f"{number:,} round" + ("" if number == 1 else "s")
+
+
+def run_stage(state: RunState, held_s: float = 0.0) -> str:
+    """What the run is at: its stage and how far it is. held_s: how long already, 0 not to say it."""
+    progress, budget = state.progress, state.budget
+    if state.rounds and progress is None:
+        limit = f" of {budget.limit_s:.0f}" if budget else ""
+        points = f", {len(state.points)} sizes" if state.sweep else ""
+        said = f"round {state.rounds:,}{points} · {state.elapsed_s:.0f}{limit} s"
+        return f"{said} · round {state.rounds + 1:,}: {held_s:.0f} s so far" if held_s else said
+    said = progress_text(progress, state) if progress else "preparing"
+    if not held_s:
+        return said
+    # Beside the seconds of a measurement: those are of all its blocks, these of the one that goes on.
+    block = "block " if progress and progress.unit == "s" and progress.total else ""
+    return f"{said} · {block}{held_s:.0f} s"
+
+
+def progress_text(progress: Progress, state: RunState) -> str:
+    """`warming up, 0.4 of 1.0 s · CPU graph`."""
+    text = progress.stage
+    if progress.total:
+        if progress.unit == "s":
+            text += f", {progress.done:.1f} of {progress.total:.1f} s"
+        elif progress.unit in ("", "share"):
+            text += f", {100 * progress.done / progress.total:.0f} %"
+        else:
+            text += f", {count(progress.done)} of {count(progress.total)} {progress.unit}"
+    arm = state.arms.get(progress.arm)
+    return f"{text} · {arm.label}" if arm else text

@@ -1,0 +1,50 @@
+"""What several views need of a session."""
+
+from collections.abc import Mapping
+
+from textual.widget import Widget
+
+from tuilab.model.result import ArmResult
+from tuilab.model.run import RunState
+from tuilab.tui.news import Change
+from tuilab.tui.session import Session
+from tuilab.tui.status import run_stage, status
+from tuilab.tui.widgets.look import Mark, marks_for
+
+FIGURES = Change.RUN | Change.REPORT | Change.OVER | Change.LOOK | Change.SETTINGS
+
+
+def marks(state: RunState) -> dict[str, Mark]:
+    """The hue and marker of each arm: the same in every view of the run."""
+    return marks_for([known.arm for known in state.arms.values()])
+
+
+def figures(session: Session) -> Mapping[str, ArmResult]:
+    """The figures of the arms that are drawn, by id."""
+    result = session.result()
+    return {arm.id: arm for arm in result.arms if arm.id in session.drawn} if result else {}
+
+
+def fitting(table: Widget, rows: int, room: int) -> None:
+    """Give a table its rows and head, in at most `room` lines; nothing at all where two do not fit."""
+    height = min(rows + 2, room)
+    table.styles.height = height if rows and height >= 3 else 0
+
+
+def why_empty(session: Session) -> str:
+    """Why there is nothing to draw yet, in a sentence."""
+    state = session.shown
+    if state.run and state.running:
+        return f"{run_stage(state)}… x stops."
+    if session.running:
+        now = status(session)
+        return f"{now.text}. x stops."
+    if state.run and state.status == "failed":
+        return f"The run failed: {state.message}"
+    if state.run and state.status == "cancelled":
+        return "The run was stopped before it had a sample. r measures again."
+    if state.run and state.status == "ok" and not state.rounds:
+        return "No arm of this run could be measured; the answer says why, the log (9) has the details."
+    if session.settings is None:
+        return "Nothing is open. p goes to the presets."
+    return "Nothing is measured yet. r measures; s looks for the crossover."

@@ -1,0 +1,85 @@
+"""Device: what host and GPUs do at this moment."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+
+from tuilab.model.telemetry import DeviceSample
+from tuilab.tui.aside import aside
+from tuilab.tui.news import Change
+from tuilab.tui.session import Session
+from tuilab.tui.views.base import View
+from tuilab.tui.widgets.device_panel import DevicePanel
+
+if TYPE_CHECKING:
+    from tuilab.telemetry.sampler import Telemetry
+
+EVERY_S = 1.0
+
+
+class DeviceView(View):
+    """Samples once a second while it is open; during a run only when the run reports, not to disturb it."""
+
+    HELP = DevicePanel.HELP
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._telemetry: Telemetry | None = None
+        self._watched = 0
+        self._sampling = False
+        self._sampled_at = float("-inf")
+
+    def compose(self) -> ComposeResult:
+        yield DevicePanel(empty="Reading the counters of this machine…")
+
+    def on_mount(self) -> None:
+        self.set_interval(EVERY_S, self._tick)
+
+    def wants(self, change: Change) -> bool:
+        return bool(change & Change.REPORT)
+
+    def draw(self, session: Session) -> None:
+        if session.replay:
+            self.query_one(
+                DevicePanel
+            ).empty = "A replay shows no devices: they are as they are now, not then."
+            return
+        self._sample_soon()
+
+    def _tick(self) -> None:
+        if (
+            self.session is not None
+            and self.is_on_screen
+            and not self.session.asked
+            and not self.session.replay
+        ):
+            self._sample_soon()
+
+    def _sample_soon(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if not self._sampling and now - self._sampled_at >= 0.9 * EVERY_S:
+            self._sampling, self._sampled_at = True, now
+            self.run_worker(self._sample(), exit_on_error=False)
+
+    async def _sample(self) -> None:
+        """One sample, in a thread: a call into a wedged driver may block."""
+        pid = self.session.worker.pid if self.session else 0
+        try:
+            self.query_one(DevicePanel).show_sample(await aside(self._read, pid))
+        finally:
+            self._sampling = False
+
+    def _read(self, pid: int) -> DeviceSample:
+        from tuilab.telemetry.sampler import Telemetry
+
+        if self._telemetry is None:
+            self._telemetry = Telemetry()
+        if pid != self._watched:
+            self._watched = pid
+            self._telemetry.watch(pid or None)
+        return self._telemetry.sample()
+
+    def on_unmount(self) -> None:
+        if self._telemetry is not None and not self._sampling:
+            self._telemetry.close()

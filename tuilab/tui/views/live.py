@@ -1,0 +1,60 @@
+"""Live: the samples of each arm as they arrive, and the numbers under them."""
+
+from textual.app import ComposeResult
+
+from tuilab.analysis.reading import headline
+from tuilab.tui.news import Change
+from tuilab.tui.session import Session
+from tuilab.tui.views.base import View
+from tuilab.tui.views.common import FIGURES, figures, fitting, marks, why_empty
+from tuilab.tui.widgets.from_run import live_chart
+from tuilab.tui.widgets.numbers import Numbers
+from tuilab.tui.widgets.plot import Plot
+
+PLOT_ROWS = 12
+"""What the plot keeps before the numbers get any."""
+
+
+class Live(View):
+    """The plot takes what room the numbers leave."""
+
+    HELP = """\
+## Live
+
+Each point is the mean time per call of one timed block; a column of points is one round, in which every arm
+has its turn in random order. The level and its band are the median and its 95 % interval. Faint points are
+earlier runs with other settings (**a** chooses what is drawn). Before the first round the blocks of the
+warm-up are drawn; they are not counted and go when the rounds come.
+
+Under the plot: median, interval, number of samples, and the first call (tracing and compiling included).
+"""
+
+    DEFAULT_CSS = "Live Numbers { height: 0; }"
+
+    def compose(self) -> ComposeResult:
+        yield Plot()
+        yield Numbers()
+
+    def wants(self, change: Change) -> bool:
+        return bool(change & FIGURES)
+
+    def draw(self, session: Session) -> None:
+        state = session.shown
+        plot, numbers = self.query_one(Plot), self.query_one(Numbers)
+        series = marks(state)
+        known = figures(session)
+        plot.empty = why_empty(session)
+        shown = {arm for arm in session.drawn if arm not in known or known[arm].status != "unavailable"}
+        plot.chart = live_chart(
+            state,
+            series,
+            figures=known,
+            shown=(shown or session.drawn).__contains__,
+            ghosts=session.ghosts_of(state) if session.ghosts_on else (),
+            point=headline(state) if state.run else 0,
+        )
+        fitting(numbers, len(known), self.size.height - PLOT_ROWS)
+        numbers.update_arms(list(known.values()), series)
+
+    def on_resize(self) -> None:
+        self.redraw()

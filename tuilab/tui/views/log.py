@@ -1,0 +1,38 @@
+"""Log: what TensorFlow, the worker and the lab said."""
+
+from typing import Any, cast
+
+from tuilab.tui.news import Change
+from tuilab.tui.session import Session
+from tuilab.tui.views.filtered import Filtered
+from tuilab.tui.widgets.lists import log_table
+from tuilab.tui.widgets.table import Table
+
+
+class LogView(Filtered):
+    """The log with a filter; it follows the newest line."""
+
+    HELP = """\
+## Log
+
+Every line that TensorFlow or your code printed, and what the lab itself has to say: nothing is printed over
+the screen. **/** filters; at the last line it follows what comes.
+"""
+    what = "log"
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._drawn: object = None
+
+    def make(self) -> Table[Any]:
+        return cast("Table[Any]", log_table(empty="Nothing was said yet."))
+
+    def wants(self, change: Change) -> bool:
+        return bool(change & Change.LOG)
+
+    def draw(self, session: Session) -> None:
+        if self._drawn is not session.log or len(self.table.rows) > len(session.log):
+            self._drawn = session.log
+            self.table.set_rows(session.log)
+        else:
+            self.table.grew()

@@ -1,0 +1,35 @@
+"""Phases: where a call's time goes."""
+
+from textual.app import ComposeResult
+
+from tuilab.tui.news import Change
+from tuilab.tui.session import Session
+from tuilab.tui.views.base import View
+from tuilab.tui.views.common import FIGURES, marks, why_empty
+from tuilab.tui.widgets.from_run import phases_of
+from tuilab.tui.widgets.phases import Phases
+
+
+class PhasesView(View):
+    """Stacked bars."""
+
+    HELP = Phases.HELP
+
+    def compose(self) -> ComposeResult:
+        yield Phases()
+
+    def wants(self, change: Change) -> bool:
+        return bool(change & FIGURES)
+
+    def draw(self, session: Session) -> None:
+        phases = self.query_one(Phases)
+        result = session.result()
+        drawn = session.drawn
+        rows = [r for r in phases_of(result, marks(session.shown)) if r.key in drawn] if result else []
+        known = any(row.parts for row in rows)
+        phases.empty = why_empty(session)
+        if rows and session.shown.running:
+            phases.empty = "The phases are measured after the rounds, so that they disturb no figure."
+        elif rows:
+            phases.empty = "No phases were measured in this run; r measures with them."
+        phases.show_phases(rows if known else [])

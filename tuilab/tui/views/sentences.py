@@ -1,0 +1,31 @@
+"""Lines of words with numbers, above or below a picture."""
+
+from collections.abc import Sequence
+
+from tuilab.tui.widgets.answer import numbers_strong
+from tuilab.tui.widgets.look import Line
+from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.wording import fit
+
+
+class Sentences(Painted):
+    """As many rows as there are sentences, four at most."""
+
+    DEFAULT_CSS = "Sentences { height: 0; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: tuple[str, ...] = ()
+
+    def say(self, lines: Sequence[str]) -> None:
+        """Show these lines."""
+        if tuple(lines) != self._said:
+            self._said = tuple(lines)
+            self.styles.height = min(4, len(lines))
+            self.repaint()
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        return [
+            tuple(numbers_strong(fit(line, width, ellipsis=self.glyphs.ellipsis)))
+            for line in self._said[:height]
+        ]

@@ -1,0 +1,191 @@
+"""Timeline: the ops of profiled calls in time, and what they add up to."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from tuilab.model.profile import OpTime, Profile, ProfileArm
+from tuilab.model.quantity import seconds
+from tuilab.model.run import RunState
+from tuilab.tui.news import Change
+from tuilab.tui.questions import Unanswered
+from tuilab.tui.session import Session
+from tuilab.tui.views.base import View
+from tuilab.tui.views.common import FIGURES, fitting, why_empty
+from tuilab.tui.views.sentences import Sentences
+from tuilab.tui.widgets.look import MUTED
+from tuilab.tui.widgets.spans import Span
+from tuilab.tui.widgets.table import Table
+from tuilab.tui.widgets.tabular import Column
+from tuilab.tui.widgets.timeline import Timeline
+
+TIMELINE_ROWS = 10
+HUES = {
+    "compute": "h2",
+    "copy": "h1",
+    "input": "h4",
+    "scheduling": "h7",
+    "dispatch": "h0",
+    "sync": "h6",
+    "python": "h3",
+}
+
+
+class TimelineView(View):
+    """One arm at a time, profiled in a pass of its own when the view is first opened after a run."""
+
+    HELP = """\
+## Timeline
+
+A few calls of one arm under TensorFlow's profiler, in a pass of their own: the profiler slows calls down, so
+no figure of the other views comes from here. **v** profiles the next arm, **V** the same again. Under it the
+ops by the time they take in one call. A replay has none: **r** measures its settings here, and that run has.
+"""
+    DEFAULT_CSS = "TimelineView Table { height: 0; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "profile(1)", "profile the next arm", show=False, id="timeline.arm"),
+        Binding("V", "profile(0)", "profile it again", show=False, id="timeline.again"),
+    ]
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._arm = ""
+        self._profiles: dict[tuple[str, str], Profile] = {}
+        self._doing = ""
+        self._failed = ""
+
+    def compose(self) -> ComposeResult:
+        yield Sentences()
+        yield Timeline()
+        yield ops_table()
+
+    def wants(self, change: Change) -> bool:
+        return bool(change & FIGURES)
+
+    def draw(self, session: Session) -> None:
+        state = session.shown
+        arms = profilable(state)
+        if self._arm not in arms:
+            self._arm = fastest(session, arms)
+            self._failed = ""
+        known = self._profiles.get((state.run, self._arm))
+        if known is None and self._arm and not session.running and not self._doing and not self._failed:
+            self.run_worker(self._profile(session, self._arm), exclusive=True, exit_on_error=False)
+        self._show(state, known, session)
+
+    def _show(self, state: RunState, known: Profile | None, session: Session) -> None:
+        timeline, sentences, table = (
+            self.query_one(Timeline),
+            self.query_one(Sentences),
+            self.query_one(Table),
+        )
+        label = state.arms[self._arm].label if self._arm in state.arms else ""
+        timeline.empty = self._why(session, label)
+        timeline.show_spans(spans(known) if known else [])
+        sentences.say((*headline(known, label), *known.notes[:1]) if known else ())
+        ops = list(known.ops) if known else []
+        if list(table.rows) != ops:
+            table.set_rows(ops)
+        fitting(table, len(ops), self.size.height - TIMELINE_ROWS)
+
+    def _why(self, session: Session, label: str) -> str:
+        if self._doing:
+            return f"profiling {label}…"
+        if self._failed:
+            return f"{label} could not be profiled: {self._failed} v profiles the next arm."
+        if session.replay:
+            return _replayed(session)
+        return (
+            why_empty(session)
+            if session.running or not session.shown.run
+            else "No arm of this run can be profiled."
+        )
+
+    async def _profile(self, session: Session, arm: str) -> None:
+        state = session.shown
+        if self.questions is None or state.scenario is None or session.replay:
+            return
+        self._doing, self._failed = arm, ""
+        try:
+            question = ProfileArm(scenario=state.scenario, arm=state.arms[arm].arm)
+            self._profiles[state.run, arm] = await self.questions.ask("profile", question, Profile)
+        except Unanswered as error:
+            self._failed = str(error)
+        finally:
+            self._doing = ""
+        self.draw(session)
+
+    def action_profile(self, by: int) -> None:
+        """Profile the next arm (1), or the same again (0)."""
+        session = self.session
+        if session is None or self._doing:
+            return
+        arms = profilable(session.shown)
+        if arms:
+            at = arms.index(self._arm) if self._arm in arms else -1
+            self._arm = arms[(at + by) % len(arms)]
+            if not by:
+                self._profiles.pop((session.shown.run, self._arm), None)
+            self._failed = ""
+            self.draw(session)
+
+    def on_resize(self) -> None:
+        self.redraw()
+
+
+def _replayed(session: Session) -> str:
+    """Why a replay has none, and what to do for one."""
+    machine = session.shown.machine
+    where = f" ({machine.host})" if machine else ""
+    told = (
+        "A replay has no timeline: a profile is not kept with a run, and to take one needs the worker and "
+        f"the machine of the recording{where}."
+    )
+    # Where its preset is not here, the settings beside it are not its own.
+    own = session.settings is not None and not session.stale
+    return f"{told} r measures its settings here; then this view profiles that run." if own else told
+
+
+def profilable(state: RunState) -> list[str]:
+    """The arms that ran."""
+    return [arm for arm, known in state.arms.items() if known.status in (None, "ok") and known.cells]
+
+
+def fastest(session: Session, arms: list[str]) -> str:
+    """The arm to look at first."""
+    result = session.result() if session.shown.run else None
+    timed = {a.id: a.median_s for a in result.arms if a.median_s is not None} if result else {}
+    return min(
+        (arm for arm in arms if arm in timed), key=lambda arm: timed[arm], default=arms[0] if arms else ""
+    )
+
+
+def spans(profile: Profile) -> list[Span]:
+    """The profile's events as the timeline draws them."""
+    lanes = [f"{lane.device} {lane.name}" for lane in profile.lanes]
+    return [
+        Span(lanes[s.lane], s.name, s.start_s, s.duration_s, s.phase, HUES.get(s.phase, ""))
+        for s in profile.spans
+    ]
+
+
+def headline(profile: Profile, label: str) -> tuple[str, str]:
+    """`CPU graph: 0.61 ms a profiled call (0.48 ms without the profiler)`; `compute 44 %, dispatch 38 %`."""
+    phases = sorted(profile.phases, key=lambda p: -p.share)
+    parts = ", ".join(f"{p.phase} {100 * p.share:.0f} %" for p in phases if p.share >= 0.01)
+    without = f" ({seconds(profile.measured_s)} without the profiler)" if profile.measured_s else ""
+    return f"{label}: {seconds(profile.step_s)} a profiled call{without}", parts
+
+
+def ops_table() -> Table[OpTime]:
+    """Ops by the time that they take in one call."""
+    columns: list[Column[OpTime]] = [
+        Column("op", lambda op: op.op, most=24),
+        Column("time a call", lambda op: seconds(op.seconds), align="right", key=lambda op: op.seconds),
+        Column("runs", lambda op: f"{op.count:g}", align="right", key=lambda op: op.count),
+        Column("phase", lambda op: op.phase, drop=2, ink=lambda _: MUTED),
+        Column("device", lambda op: op.device, drop=1),
+        Column("name", lambda op: op.name, flex=True, most=60, ink=lambda _: MUTED),
+    ]
+    return Table(columns, noun="ops", empty="")

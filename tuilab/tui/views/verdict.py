@@ -1,0 +1,133 @@
+"""Verdict: what the document claims, what was measured, what its code got wrong, what to do."""
+
+from collections.abc import Iterable, Sequence
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from tuilab.model.claims import Claim, Verdict
+from tuilab.model.preset import Preset
+from tuilab.model.result import RunResult
+from tuilab.model.run import RunState
+from tuilab.tui.news import Change
+from tuilab.tui.session import Session
+from tuilab.tui.views.base import View
+from tuilab.tui.views.common import FIGURES
+
+COLORS = {"confirmed": "$success", "refuted": "$error", "undecided": "$warning", "untestable": "$primary"}
+WORDS = {"untestable": "untestable here"}
+
+
+class VerdictView(View):
+    """A page of text, scrolled."""
+
+    HELP = """\
+## Verdict
+
+Each claim of the document in our words, with the verdict of this machine and its evidence: ✓ confirmed,
+✗ refuted, ≈ undecided (the intervals do not tell), ? untestable here. Then what the run showed beside times,
+what the document's own code got wrong as a measurement, and what to do: first what this run's own figures
+say holds each arm back, the gravest first.
+"""
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            yield Static(markup=False)
+
+    def wants(self, change: Change) -> bool:
+        return bool(change & FIGURES)
+
+    def draw(self, session: Session) -> None:
+        settings = session.settings
+        page = self.query_one(Static)
+        if settings is None:
+            page.update(Content("Nothing is open. p goes to the presets."))
+            return
+        result = session.result()
+        same = result is not None and result.preset == settings.preset.name
+        plain = getattr(self.app, "ascii_only", False)
+        page.update(
+            Content("\n").join(
+                document(
+                    settings.preset,
+                    result if same else None,
+                    observed(session.shown) if same else (),
+                    "YN~?" if plain else "✓✗≈?",
+                )
+            )
+        )
+
+
+def document(
+    preset: Preset, result: RunResult | None, facts: Sequence[str] = (), marks: str = "✓✗≈?"
+) -> list[Content]:
+    """The page, line by line."""
+    out: list[Content] = []
+    source = preset.source
+    if source is not None:
+        place = f"document {source.document}"
+        place += f", example {source.example}" if source.example else ", in its prose"
+        place += f", lines {source.lines[0]} to {source.lines[1]}" if source.lines else ""
+        out += [
+            Content.styled(source.title or preset.title, "bold"),
+            Content.styled(place, "$primary"),
+            Content(""),
+        ]
+    if preset.summary:
+        out += [*paragraph(preset.summary), Content("")]
+    verdicts = {v.text: v for v in result.claims} if result else {}
+    for number, claim in enumerate(preset.claims, 1):
+        out += [*about_claim(number, claim, verdicts.get(claim.text), marks), Content("")]
+    if facts:
+        out += [Content.styled("Observed", "$accent"), *map(Content, facts), Content("")]
+    if preset.wrong:
+        out += [
+            Content.styled("What the document's code gets wrong", "$accent"),
+            *paragraph(preset.wrong),
+            Content(""),
+        ]
+    found = [f"→ {d.sentence} {d.remedy}".rstrip() for d in result.diagnosis] if result else []
+    if found or preset.advice:
+        between = [Content("")] if found and preset.advice else []
+        advice = [*map(Content, found), *between, *paragraph(preset.advice)]
+        out += [Content.styled("What to do", "$accent"), *advice]
+    return out
+
+
+def observed(state: RunState) -> list[str]:
+    """What the workload saw beside time, in its own sentences, each once, with the arms that it is about."""
+    about: dict[str, list[str]] = {fact.text: [] for fact in state.facts if fact.text}
+    measured = [arm for arm in state.arms.values() if arm.status == "ok"]
+    for arm in measured:
+        for text in dict.fromkeys(fact.text for fact in arm.facts if fact.text):
+            about.setdefault(text, []).append(arm.label)
+    return [said(text, arms, len(measured)) for text, arms in about.items()]
+
+
+def said(text: str, arms: Iterable[str], measured: int) -> str:
+    """`CPU eager, CPU graph: traced 3 times.`; without names where it is so of every arm measured."""
+    names = list(arms)
+    whose = f"{', '.join(names)}: {text}" if 0 < len(names) < measured else text[:1].upper() + text[1:]
+    return whose if whose.endswith((".", "!", "?")) else whose + "."
+
+
+def about_claim(number: int, claim: Claim, verdict: Verdict | None, marks: str) -> list[Content]:
+    """A claim, its verdict with the evidence, and the advice that goes with it."""
+    lines = [Content.styled(f"Claim {number}", "$accent"), Content(claim.text)]
+    if verdict is None:
+        return [*lines, Content.styled("Not measured yet; r measures.", "$primary")]
+    mark = marks[list(COLORS).index(verdict.verdict)]
+    word = WORDS.get(verdict.verdict, verdict.verdict)
+    lines.append(
+        Content.assemble((f"{mark} {word}", f"{COLORS[verdict.verdict]} bold"), ("  " + verdict.evidence, ""))
+    )
+    if claim.advice:
+        lines.append(Content.styled(claim.advice, "$primary"))
+    return lines
+
+
+def paragraph(text: str) -> list[Content]:
+    """A text of the preset's, as plain lines."""
+    return [Content(line) for line in text.strip().splitlines()]

@@ -1,0 +1,1 @@
+"""The lab's own widgets: plain data in, messages out."""

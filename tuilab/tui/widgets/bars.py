@@ -1,0 +1,193 @@
+"""Arms as horizontal bars from nought, with whiskers for the interval and the ratio to the fastest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from tuilab.model.quantity import seconds, significant
+from tuilab.tui.widgets.chart import Axis, Limits, place, round_down, round_up
+from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, Glyphs, Ink, Line, Mark, Run
+from tuilab.tui.widgets.picked import Picking
+from tuilab.tui.widgets.ticks import ticks
+from tuilab.tui.widgets.wording import fit
+
+_ENDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One arm. value, low, high: seconds; value null where it did not run, for the reason in `note`.
+
+    ratio: how many times the fastest arm's time it takes, with its interval; null for the fastest.
+    """
+
+    key: str
+    label: str
+    mark: Mark
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    ratio: float | None = None
+    ratio_ci: tuple[float, float] | None = None
+    note: str = ""
+
+
+class Bars(Picking):
+    """Medians side by side. With `log`, dots on a log scale instead of bars from nought."""
+
+    DEFAULT_CSS = "Bars { height: 1fr; width: 1fr; }"
+
+    HELP = """\
+## Compare
+
+One bar an arm, from nought to its median time per call; `├─┤` at its end is the 95 % interval where it is
+wider than a character. At the right, how many times the fastest arm's time it takes, with the interval of
+that ratio, taken round by round. **↑ ↓** choose an arm, **enter** opens it, **%** switches to a log scale.
+"""
+
+    def __init__(
+        self,
+        *,
+        log: bool = False,
+        empty: str = "No arm has been measured yet.",
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(empty=empty, id=id, classes=classes)
+        self._bars: tuple[Bar, ...] = ()
+        self._log = log
+
+    def show_bars(self, bars: Sequence[Bar]) -> None:
+        """Show these arms, in this order."""
+        if tuple(bars) != self._bars:
+            self._bars = tuple(bars)
+            self.repaint()
+
+    @property
+    def keys(self) -> Sequence[str]:
+        return [bar.key for bar in self._bars]
+
+    def action_turn(self) -> None:
+        """Between bars from nought and dots on a log scale."""
+        self._log = not self._log
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        if not self._bars:
+            return self.empty_lines(width, height)
+        layout = arrange(self._bars, width, self._log)
+        foot = draw_foot(layout, self.glyphs) if height >= 4 and layout.cells else []
+        rows = [draw_bar(bar, layout, self.glyphs) for bar in self._bars]
+        body = self.arranged(rows, width, height - len(foot))
+        while body and not body[-1]:
+            body.pop()
+        return [*body, *foot]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns of a chart of bars, and from where to where its scale goes (seconds)."""
+
+    label: int
+    value: int
+    cells: int
+    ratio: int
+    ends: Limits
+    log: bool
+
+
+def ratio_text(bar: Bar, wide: bool) -> str:
+    """`1.27 × [1.24 1.30]`, `fastest`, or nothing where it did not run."""
+    if bar.value is None:
+        return ""
+    if bar.ratio is None:
+        return "fastest"
+    text = f"{significant(bar.ratio, 3)} ×"
+    if wide and bar.ratio_ci:
+        text += f" [{significant(bar.ratio_ci[0], 3)} {significant(bar.ratio_ci[1], 3)}]"
+    return text
+
+
+def _half(bar: Bar) -> float | None:
+    return (bar.high - bar.low) / 2 if bar.low is not None and bar.high is not None else None
+
+
+def arrange(bars: Sequence[Bar], width: int, log: bool) -> Layout:
+    """Share out the width."""
+    label = min(max(cell_len(bar.label) for bar in bars) + 3, max(10, width * 2 // 5))
+    texts = [seconds(bar.value, _half(bar)) for bar in bars if bar.value is not None]
+    value = max(map(cell_len, texts), default=0) + 1
+    ratio = max(cell_len(ratio_text(bar, width >= 72)) for bar in bars) + 1 if width >= 44 else 0
+    known = [v for bar in bars for v in (bar.value, bar.low, bar.high) if v]
+    high = round_up(max(known, default=1.0), _ENDS)
+    low = round_down(min(known, default=0.1) * 0.9, _ENDS) if log else 0.0
+    return Layout(label, value, max(0, width - label - value - ratio - 3), ratio, (low, high), log)
+
+
+def draw_bar(bar: Bar, layout: Layout, glyphs: Glyphs) -> Line:
+    """One arm's row."""
+    marker = glyphs.marker(bar.mark.marker)
+    there = bar.value is not None
+    head: list[Run] = [
+        (f"{marker} ", bar.mark.ink if there else MUTED),
+        (fit(bar.label, layout.label - 2, ellipsis=glyphs.ellipsis), TEXT if there else MUTED),
+    ]
+    if bar.value is None:
+        room = layout.value + layout.cells + layout.ratio
+        return (*head, (fit(" " + (bar.note or "not measured"), room, ellipsis=glyphs.ellipsis), MUTED))
+    head.append((fit(seconds(bar.value, _half(bar)), layout.value, "right") + " ", STRONG))
+    ink = STRONG if bar.ratio is None else MUTED
+    tail = (fit(ratio_text(bar, layout.ratio > 10), layout.ratio, "right", glyphs.ellipsis), ink)
+    return (*head, *_drawn(bar, layout, glyphs), *([tail] if layout.ratio else []))
+
+
+def _drawn(bar: Bar, layout: Layout, glyphs: Glyphs) -> list[Run]:
+    """The bar itself, or the dot, with its whiskers, in `layout.cells` cells."""
+    cells = layout.cells
+    if not cells or bar.value is None:
+        return []
+    exact = min(1.0, max(0.0, place(bar.value, layout.ends, layout.log))) * cells
+    if layout.log:
+        text = [" "] * cells
+        at = min(cells - 1, round(exact))
+        text[:at] = glyphs.rule * at
+        text[at] = glyphs.thumb
+        inks = [FAINT] * at + [bar.mark.ink] * (cells - at)
+    else:
+        blocks = glyphs.blocks
+        eighths = round(exact * (len(blocks) - 1))
+        full, part = divmod(eighths, len(blocks) - 1)
+        drawn = blocks[-1] * full + (blocks[part] if part else "")
+        # However small, a measured time is not nothing.
+        text = list((drawn or blocks[1]).ljust(cells)[:cells])
+        inks = [bar.mark.ink] * cells
+    if bar.low is not None and bar.high is not None:
+        low, high = (round(place(v, layout.ends, layout.log) * cells) for v in (bar.low, bar.high))
+        if high - low >= 2:
+            left, middle, right = glyphs.whisker
+            for cell in range(max(0, low), min(cells, high + 1)):
+                here = left if cell == low else right if cell == high else middle
+                # Over the bar itself the whisker is cut out of the bar.
+                ink = Ink(bar.mark.hue, reverse=True) if text[cell] == glyphs.blocks[-1] else bar.mark.ink
+                if not (layout.log and text[cell] == glyphs.thumb):
+                    text[cell], inks[cell] = here, ink
+    return list(zip(text, inks, strict=True))
+
+
+def draw_foot(layout: Layout, glyphs: Glyphs) -> list[Line]:
+    """The scale under the bars."""
+    axis = Axis("", "time", layout.log)
+    marks = ticks(axis, layout.ends, max(2, layout.cells // 12))
+    start = 1 + layout.label + layout.value + 1
+    line, text = [glyphs.horizontal] * layout.cells, [" "] * (start + layout.cells + layout.ratio)
+    used = start - 1
+    for value, label in zip(marks.values, marks.labels, strict=True):
+        column = min(layout.cells - 1, round(place(value, layout.ends, layout.log) * layout.cells))
+        line[column] = glyphs.tick_x
+        label = f"{label} {marks.unit}".rstrip() if value == marks.values[-1] else label
+        at = start + column - cell_len(label) // 2
+        if at > used and at + cell_len(label) <= len(text):
+            text[at : at + cell_len(label)] = label
+            used = at + cell_len(label)
+    return [((" " * start, TEXT), ("".join(line), FAINT)), (("".join(text), MUTED),)]

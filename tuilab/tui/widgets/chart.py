@@ -1,0 +1,201 @@
+"""What a plot shows, as data; and the arithmetic of its axes and of thinning long series. Pure."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tuilab.tui.widgets.look import Mark
+
+Kind = Literal["plain", "count", "binary", "time", "bytes", "ratio"]
+Limits = tuple[float, float]
+
+# From where to where an axis goes on a log scale: these times powers of ten.
+_LOG_ENDS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+_LINEAR_ENDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: what its numbers are, and its limits where they are fixed.
+
+    kind: `time` in seconds, `bytes`, `count` (with thousands), `binary` (powers of two: 64k), `ratio` or
+    `plain`.
+    """
+
+    label: str = ""
+    kind: Kind = "plain"
+    log: bool = False
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve or cloud. `low`, `high`: ends of error bars. `median`, `band`: a level with its interval.
+
+    x and y may be lists that grow between paints; they are only read. A ghost is an earlier run, drawn
+    faintly. Without points the label and note stand in the legend alone, so that a note can say why.
+    """
+
+    key: str
+    label: str
+    mark: Mark
+    x: Sequence[float] = ()
+    y: Sequence[float] = ()
+    style: Literal["points", "line", "linepoints"] = "points"
+    ghost: bool = False
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    median: float | None = None
+    band: Limits | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Vertical:
+    """A vertical line, such as the crossover, with its interval."""
+
+    at: float
+    low: float | None = None
+    high: float | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """All of a plot. While `key` stays the same its axes only grow."""
+
+    key: str = ""
+    series: Sequence[Series] = ()
+    x: Axis = Axis()
+    y: Axis = Axis()
+    verticals: Sequence[Vertical] = ()
+    title: str = ""
+
+
+class Thinned:
+    """The extremes of a series that only grows, at most four points a column, in the order they came.
+
+    Full buckets are kept and merged in pairs when there are too many, so that a million points cost no more
+    to follow than a thousand.
+    """
+
+    def __init__(self, x: Sequence[float], y: Sequence[float]) -> None:
+        self.x, self.y = x, y
+        self._size = 1
+        self._extremes: list[tuple[int, int]] = []
+
+    def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
+        """Whether this is the same series, perhaps grown."""
+        return x is self.x and y is self.y and len(y) >= len(self._extremes) * self._size
+
+    def points(self, columns: int) -> tuple[list[float], list[float]]:
+        """x and y of the points to draw on `columns` columns."""
+        n = min(len(self.x), len(self.y))
+        while n // self._size > 2 * columns:
+            if self._extremes:
+                self._merge()
+            self._size *= 2
+        if self._size == 1:
+            return list(self.x[:n]), list(self.y[:n])
+        for start in range(len(self._extremes) * self._size, n - self._size + 1, self._size):
+            self._extremes.append(self._bucket(start, start + self._size))
+        rest = len(self._extremes) * self._size
+        ends = [*self._extremes, self._bucket(rest, n)] if rest < n else self._extremes
+        indices = [i for pair in ends for i in (pair if pair[0] != pair[1] else pair[:1])]
+        return [self.x[i] for i in indices], [self.y[i] for i in indices]
+
+    def _bucket(self, start: int, stop: int) -> tuple[int, int]:
+        part = self.y[start:stop]
+        low, high = part.index(min(part)), part.index(max(part))
+        return start + min(low, high), start + max(low, high)
+
+    def _merge(self) -> None:
+        merged = []
+        for a, b in zip(self._extremes[::2], self._extremes[1::2], strict=False):
+            four = (*a, *b)
+            low, high = min(four, key=self.y.__getitem__), max(four, key=self.y.__getitem__)
+            merged.append((min(low, high), max(low, high)))
+        self._extremes = merged
+
+
+def limits(axis: Axis, values: Sequence[float], before: Limits | None = None) -> Limits:
+    """From where to where the axis goes: its fixed ends, else round ends around `values` and `before`."""
+    finite = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
+    low, high = (min(finite), max(finite)) if finite else ((1.0, 10.0) if axis.log else (0.0, 1.0))
+    if before and finite:
+        held_low, held_high = before[0] <= low, high <= before[1]
+        low, high = min(low, before[0]), max(high, before[1])
+    else:
+        held_low = held_high = False
+    if axis.log:
+        ends = _log_limits(low, high, axis.kind == "binary")
+    else:
+        ends = _linear_limits(low, high, before is not None)
+    first = axis.low if axis.low is not None else (before[0] if held_low and before else ends[0])
+    last = axis.high if axis.high is not None else (before[1] if held_high and before else ends[1])
+    if last <= first:
+        last = first * 10 if axis.log else first + 1
+    return first, last
+
+
+def _log_limits(low: float, high: float, binary: bool) -> Limits:
+    if binary:
+        # Sizes of a sweep end at the ends of the axis.
+        return (low, high) if high > low else (low / 2, high * 2)
+    if high < low * 1.05:
+        middle = math.sqrt(low * high)
+        low, high = middle / 1.1, middle * 1.1
+    return round_down(low * 0.98, _LOG_ENDS), round_up(high * 1.02, _LOG_ENDS)
+
+
+def _linear_limits(low: float, high: float, growing: bool) -> Limits:
+    span = high - low or abs(high) * 0.2 or 1.0
+    # A clock or counter starts at nought; a cloud far from nought is looked at from close by.
+    if low >= 0 and low <= 0.5 * high:
+        return 0.0, round_up(high, _LINEAR_ENDS if not growing else (1.0, 2.0, 5.0, 10.0))
+    step = round_up(span / 4, (1.0, 2.0, 5.0, 10.0))
+    first = math.floor((low - 0.05 * span) / step) * step
+    last = math.ceil((high + 0.05 * span) / step) * step
+    return (max(0.0, first) if low >= 0 else first), last
+
+
+def round_up(value: float, ends: Sequence[float]) -> float:
+    """The smallest of `ends` times a power of ten that is at least `value` (> 0)."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next((end * power for end in ends if end * power >= value * (1 - 1e-12)), 10 * power)
+
+
+def round_down(value: float, ends: Sequence[float]) -> float:
+    """The largest of `ends` times a power of ten that is at most `value` (> 0)."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return next((end * power for end in reversed(ends) if end * power <= value * (1 + 1e-12)), power)
+
+
+def place(value: float, ends: Limits, log: bool) -> float:
+    """Where `value` lies between the limits (0 … 1); beyond them it is less than 0 or more than 1."""
+    low, high = ends
+    if log:
+        if value <= 0:
+            return -math.inf
+        return math.log(value / low) / math.log(high / low)
+    return (value - low) / (high - low)
+
+
+def spread(wanted: Sequence[float], rows: int) -> list[int]:
+    """Rows as near to the wanted ones as they can be, no two the same, in the order of what is wanted.
+
+    There must be at least as many rows as wanted ones.
+    """
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    out = [0] * len(wanted)
+    last = -1
+    for i in order:
+        last = out[i] = max(last + 1, round(wanted[i]))
+    ceiling = rows
+    for i in reversed(order):
+        ceiling = out[i] = min(ceiling - 1, out[i])
+    return out

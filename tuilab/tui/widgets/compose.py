@@ -1,0 +1,360 @@
+"""A plot as lines of text: axes, bands, curves, verticals and the legend beside the curves. Pure.
+
+How a curve becomes characters is given as a function (`Raster`), so that this file knows no plotting library.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from rich.cells import cell_len
+
+from tuilab.tui.widgets.chart import Chart, Limits, Series, place, spread
+from tuilab.tui.widgets.look import FAINT, MUTED, TEXT, Glyphs, Ink, Line, Run
+from tuilab.tui.widgets.ticks import Ticks, ticks
+from tuilab.tui.widgets.wording import fit, width_of
+
+Points = tuple[Sequence[float], Sequence[float]]
+# (columns, rows, x, y, connected, marker) with x and y from 0 to 1 → rows of text, top first.
+Raster = Callable[[int, int, Sequence[float], Sequence[float], bool, str], Sequence[str]]
+
+LEGEND_FROM = 64
+UNIT = 4
+BAND, COLUMN = "/22", "warn/18"
+BLANK_DOTS = "\u2800"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a plot's width and height are shared out. All in cells."""
+
+    left: int
+    columns: int
+    right: int
+    head: int
+    rows: int
+    foot: int
+
+
+class Canvas:
+    """Cells of (character, ink), rows from the top.
+
+    Rules, bars and ghosts lie below the series. Where series meet, they take turns from column to column.
+    """
+
+    def __init__(self, columns: int, rows: int) -> None:
+        self.columns, self.rows = columns, rows
+        self._below: list[list[Run]] = [[(" ", TEXT)] * columns for _ in range(rows)]
+        self._series: list[list[list[Run]]] = [[[] for _ in range(columns)] for _ in range(rows)]
+        self._grounds = [[""] * columns for _ in range(rows)]
+
+    def put(self, column: int, row: int, character: str, ink: Ink) -> None:
+        """Put a character below the series."""
+        if 0 <= column < self.columns and 0 <= row < self.rows:
+            self._below[row][column] = (character, ink)
+
+    def stamp(self, lines: Sequence[str], ink: Ink, *, below: bool = False) -> None:
+        """Lay a drawing of a series on the canvas.
+
+        A marker replaces lines; markers take turns with markers, and lines with lines.
+        """
+        for row, line in enumerate(lines[: self.rows]):
+            for column, character in enumerate(line[: self.columns]):
+                if character in (" ", BLANK_DOTS):
+                    continue
+                if below:
+                    self._below[row][column] = (character, ink)
+                    continue
+                cell = self._series[row][column]
+                if not _is_line(character):
+                    cell[:] = [run for run in cell if not _is_line(run[0])]
+                elif any(not _is_line(run[0]) for run in cell):
+                    continue
+                cell.append((character, ink))
+
+    def shade(self, columns: range, rows: range, ground: str) -> None:
+        """Give a rectangle a ground."""
+        for row in range(max(0, rows.start), min(self.rows, rows.stop)):
+            for column in range(max(0, columns.start), min(self.columns, columns.stop)):
+                self._grounds[row][column] = ground
+
+    def line(self, row: int) -> list[Run]:
+        """A row as runs of the same ink."""
+        seen: list[Run] = []
+        for column, cell in enumerate(self._series[row]):
+            character, ink = _turn(cell, column) if cell else self._below[row][column]
+            ground = self._grounds[row][column]
+            if ground:
+                ink = replace(ink, on=ground)
+            elif character == " " and seen and not seen[-1][1].on:
+                # A blank has no colour: with that of the character before it, fewer colours need be sent.
+                ink = seen[-1][1]
+            seen.append((character, ink))
+        groups = groupby(seen, key=lambda cell: cell[1])
+        return [("".join(cell[0] for cell in group), ink) for ink, group in groups]
+
+
+def _is_line(character: str) -> bool:
+    return BLANK_DOTS <= character <= "\u28ff"
+
+
+def _turn(cell: Sequence[Run], column: int) -> Run:
+    """What shows of several: the dots of all lines together, and else one after another."""
+    character, ink = cell[column % len(cell)]
+    if _is_line(character):
+        dots = 0
+        for other, _ in cell:
+            dots |= ord(other)
+        character = chr(dots)
+    return character, ink
+
+
+def compose(
+    chart: Chart,
+    size: tuple[int, int],
+    ends: tuple[Limits, Limits],
+    points: Mapping[str, Points],
+    glyphs: Glyphs,
+    raster: Raster,
+) -> list[Line]:
+    """The whole plot in `size` (width, height), its axes going from and to `ends`."""
+    width, height = size
+    y_ticks = ticks(chart.y, ends[1], max(2, (height - 3) // 2))
+    layout = arrange(chart, width, height, y_ticks)
+    x_ticks = ticks(chart.x, ends[0], max(2, layout.columns // 10))
+    canvas = Canvas(layout.columns, layout.rows)
+    _draw_verticals(canvas, chart, ends[0], glyphs)
+    for series in chart.series:
+        _draw_level(canvas, chart, series, ends[1], glyphs)
+    for series in chart.series:
+        _draw_series(canvas, chart, series, ends, points[series.key], glyphs, raster)
+    body = _body(chart, canvas, layout, y_ticks, ends[1], points, glyphs)
+    head = _head(chart, layout, y_ticks, ends[0], glyphs)
+    return [*head, *body, *_foot(chart, layout, x_ticks, ends[0], glyphs)][:height]
+
+
+def arrange(chart: Chart, width: int, height: int, y_ticks: Ticks) -> Layout:
+    """Share out the width and the height."""
+    left = max((cell_len(label) for label in y_ticks.labels), default=0) + 1
+    right = 0
+    if chart.series and width >= LEGEND_FROM:
+        widest = max(cell_len(s.label) + (cell_len(s.note) + 1 if s.note else 0) for s in chart.series)
+        right = min(widest + 4, width * 2 // 5)
+    foot = 2 if height >= 5 else 1 if height >= 4 else 0
+    columns = max(4, width - left - right - 1)
+    head = 1 if height >= 6 else 0
+    if not right and height >= 8:
+        head = bool(chart.verticals) + min(2, len(_legend_rows(chart, width)))
+    return Layout(left, columns, right, head, max(1, height - foot - head), foot)
+
+
+def _draw_verticals(canvas: Canvas, chart: Chart, ends: Limits, glyphs: Glyphs) -> None:
+    for vertical in chart.verticals:
+        at = column_of(place(vertical.at, ends, chart.x.log), canvas.columns)
+        if vertical.low is not None and vertical.high is not None:
+            low, high = (
+                column_of(place(v, ends, chart.x.log), canvas.columns) for v in (vertical.low, vertical.high)
+            )
+            canvas.shade(range(low, high + 1), range(canvas.rows), COLUMN)
+        for row in range(canvas.rows):
+            canvas.put(at, row, glyphs.crossover, Ink("warn"))
+
+
+def _draw_series(
+    canvas: Canvas,
+    chart: Chart,
+    series: Series,
+    ends: tuple[Limits, Limits],
+    points: Points,
+    glyphs: Glyphs,
+    raster: Raster,
+) -> None:
+    ink = _ink(series)
+    if series.low and series.high and len(series.low) == len(points[0]):
+        for x, low, high in zip(points[0], series.low, series.high, strict=False):
+            column = column_of(place(x, ends[0], chart.x.log), canvas.columns)
+            rows = _span((low, high), ends[1], chart.y.log, canvas.rows)
+            for row in rows if len(rows) > 1 else ():
+                canvas.put(column, row, glyphs.vertical, ink)
+    places = [
+        (place(x, ends[0], chart.x.log), place(y, ends[1], chart.y.log)) for x, y in zip(*points, strict=True)
+    ]
+    xs, ys = zip(*(p for p in places if all(map(math.isfinite, p))), strict=True) if places else ((), ())
+    marker = glyphs.marker(series.mark.marker)
+    if series.style != "points" and len(xs) > 1:
+        stroke = marker if glyphs.ascii else "braille"
+        lines = raster(
+            canvas.columns, canvas.rows, *fewer(xs, ys, 2 * canvas.columns, 4 * canvas.rows), True, stroke
+        )
+        canvas.stamp(lines, ink, below=series.ghost)
+    if (series.style != "line" or len(xs) == 1) and xs:
+        cells = dict.fromkeys(zip(*fewer(xs, ys, canvas.columns, canvas.rows), strict=True))
+        xs, ys = zip(*cells, strict=True)
+        canvas.stamp(raster(canvas.columns, canvas.rows, xs, ys, False, marker), ink, below=series.ghost)
+
+
+def fewer(xs: Sequence[float], ys: Sequence[float], columns: int, rows: int) -> Points:
+    """The points on a grid of so many dots, without those that fall on the dot before them."""
+    grid = [
+        (round(x * (columns - 1)) / max(1, columns - 1), round(y * (rows - 1)) / max(1, rows - 1))
+        for x, y in zip(xs, ys, strict=True)
+    ]
+    kept = [point for point, before in zip(grid, [None, *grid], strict=False) if point != before]
+    return [x for x, _ in kept], [y for _, y in kept]
+
+
+def _ink(series: Series) -> Ink:
+    return Ink(f"{series.mark.hue}/45") if series.ghost else series.mark.ink
+
+
+def _draw_level(canvas: Canvas, chart: Chart, series: Series, ends: Limits, glyphs: Glyphs) -> None:
+    if series.median is None:
+        return
+    if series.band:
+        rows = _span(series.band, ends, chart.y.log, canvas.rows)
+        canvas.shade(range(canvas.columns), rows, series.mark.hue + BAND)
+    row = row_of(place(series.median, ends, chart.y.log), canvas.rows)
+    for column in range(canvas.columns):
+        canvas.put(column, row, glyphs.rule, Ink(f"{series.mark.hue}/60"))
+
+
+def _span(band: Limits, ends: Limits, log: bool, rows: int) -> range:
+    """The rows from the band's high end to its low one; none where it is lower than one row.
+
+    To draw a whole row for less would show an interval that is not so wide.
+    """
+    low, high = (place(value, ends, log) for value in band)
+    if not (high - low) * (rows - 1) >= 1:
+        return range(0)
+    return range(row_of(high, rows), row_of(low, rows) + 1)
+
+
+def column_of(where: float, columns: int) -> int:
+    """The column of a place between 0 (left) and 1 (right); far outside stays outside."""
+    return round(min(2.0, max(-1.0, where)) * (columns - 1))
+
+
+def row_of(where: float, rows: int) -> int:
+    """The row, from the top, of a place between 0 (bottom) and 1 (top)."""
+    return rows - 1 - round(min(2.0, max(-1.0, where)) * (rows - 1))
+
+
+def _body(
+    chart: Chart,
+    canvas: Canvas,
+    layout: Layout,
+    y_ticks: Ticks,
+    ends: Limits,
+    points: Mapping[str, Points],
+    glyphs: Glyphs,
+) -> list[Line]:
+    labels: dict[int, str] = {}
+    for value, label in zip(y_ticks.values, y_ticks.labels, strict=True):
+        labels.setdefault(row_of(place(value, ends, chart.y.log), layout.rows), label)
+    legend = _legend(chart, layout, ends, points, glyphs) if layout.right else {}
+    out: list[Line] = []
+    for row in range(layout.rows):
+        axis = glyphs.tick_y if row in labels else glyphs.vertical
+        left = fit(labels.get(row, ""), layout.left - 1, "right")
+        out.append(((left, MUTED), (axis, FAINT), *canvas.line(row), *legend.get(row, [])))
+    return out
+
+
+def _legend(
+    chart: Chart, layout: Layout, ends: Limits, points: Mapping[str, Points], glyphs: Glyphs
+) -> dict[int, list[Run]]:
+    """Each series' marker, label and note at the height of its level, moved apart where they collide."""
+    shown = [series for series in chart.series if series.label][: layout.rows]
+    wanted = []
+    for series in shown:
+        level = series.median if series.median is not None else next(reversed(points[series.key][1]), None)
+        where = 0.0 if level is None else place(level, ends, chart.y.log)
+        wanted.append((1 - min(1.0, max(0.0, where))) * (layout.rows - 1))
+    out: dict[int, list[Run]] = {}
+    for series, row in zip(shown, spread(wanted, layout.rows), strict=True):
+        room = layout.right - 4
+        label = fit(series.label, min(room, cell_len(series.label)), ellipsis=glyphs.ellipsis)
+        note = fit(series.note, max(0, room - cell_len(label) - 1), ellipsis=glyphs.ellipsis)
+        quiet = MUTED if not points[series.key][1] else TEXT
+        marker = glyphs.marker(series.mark.marker)
+        out[row] = [(f" {marker} ", series.mark.ink), (label + " ", quiet), (note.rstrip(), MUTED)]
+    return out
+
+
+def _legend_rows(chart: Chart, width: int) -> list[list[Series]]:
+    """The series in rows of at most `width` cells, the first one shorter by the unit of y before it."""
+    rows: list[list[Series]] = [[]]
+    used = UNIT
+    for series in chart.series:
+        if series.label:
+            length = cell_len(f"* {series.label}  ")
+            if used + length > width and rows[-1]:
+                rows.append([])
+                used = UNIT
+            rows[-1].append(series)
+            used += length
+    return rows
+
+
+def _head(chart: Chart, layout: Layout, y_ticks: Ticks, ends: Limits, glyphs: Glyphs) -> list[Line]:
+    """The unit of y, the labels of verticals above them, and the legend where there is no room beside."""
+    if not layout.head:
+        return []
+    unit = fit(y_ticks.unit, layout.left - 1, "right") if y_ticks.unit else chart.y.label
+    out: list[Line] = []
+    if layout.right or chart.verticals:
+        out.append(_top(chart, layout, unit, ends))
+        unit = ""
+    elif layout.head:
+        unit = y_ticks.unit
+    for series_row in _legend_rows(chart, layout.left + layout.columns)[: layout.head - len(out)]:
+        line: list[Run] = [(fit(unit, UNIT), MUTED)]
+        unit = ""
+        for series in series_row:
+            ink = series.mark.ink
+            line += [(f"{glyphs.marker(series.mark.marker)} ", ink), (series.label + "  ", TEXT)]
+        out.append(tuple(line))
+    return out
+
+
+def _top(chart: Chart, layout: Layout, unit: str, ends: Limits) -> Line:
+    """The unit above the axis, the verticals' labels above them, the title at the right."""
+    line: list[Run] = [(unit, MUTED)]
+    used, width = cell_len(unit) + 1, layout.left + layout.columns
+    for vertical in sorted(chart.verticals, key=lambda v: v.at):
+        at = layout.left + column_of(place(vertical.at, ends, chart.x.log), layout.columns)
+        length = cell_len(vertical.label)
+        start = min(max(used, at - length // 2), width - length)
+        if vertical.label and start >= used and layout.left <= at < width:
+            line += [(" " * (start - width_of(line)), TEXT), (vertical.label, Ink("warn"))]
+            used = start + length + 1
+    if chart.title and used + cell_len(chart.title) + 1 < width:
+        line += [(" " * (width - cell_len(chart.title) - width_of(line)), TEXT), (chart.title, MUTED)]
+    return tuple(line)
+
+
+def _foot(chart: Chart, layout: Layout, x_ticks: Ticks, ends: Limits, glyphs: Glyphs) -> list[Line]:
+    if not layout.foot:
+        return []
+    columns = [column_of(place(v, ends, chart.x.log), layout.columns) for v in x_ticks.values]
+    axis = [glyphs.horizontal] * layout.columns
+    for column in columns:
+        axis[column] = glyphs.tick_x
+    out: list[Line] = [((" " * (layout.left - 1), TEXT), (glyphs.corner + "".join(axis), FAINT))]
+    if layout.foot < 2:
+        return out
+    name = " ".join(part for part in (chart.x.label, x_ticks.unit and f"({x_ticks.unit})") if part)
+    # The axis's name stands under the legend where there is one, else behind the last label that fits.
+    row = [" "] * (layout.left + layout.columns)
+    limit = len(row) if layout.right else len(row) - cell_len(name) - 1
+    used = 0
+    for column, label in zip(columns, x_ticks.labels, strict=True):
+        start = min(layout.left + column - cell_len(label) // 2, len(row) - cell_len(label))
+        if start >= used and start + cell_len(label) <= limit:
+            row[start : start + cell_len(label)] = label
+            used = start + cell_len(label) + 1
+    text = "".join(row) if layout.right else "".join(row)[: limit + 1]
+    gap = " " if layout.right else ""
+    out.append(((text, MUTED), (gap + name, MUTED)))
+    return out

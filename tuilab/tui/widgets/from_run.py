@@ -1,0 +1,222 @@
+"""From a run's state and result to what the widgets draw. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tuilab.model.quantity import seconds, significant
+from tuilab.model.result import ArmResult, Crossover, RunResult
+from tuilab.model.run import Cell, RunState
+from tuilab.tui.widgets.bars import Bar
+from tuilab.tui.widgets.chart import Axis, Chart, Series, Vertical
+from tuilab.tui.widgets.heatmap import AxisValues, Heat
+from tuilab.tui.widgets.look import Mark
+from tuilab.tui.widgets.phases import PhaseRow
+
+# From this ratio between the slowest and the fastest arm on, a linear axis would squash the fast ones.
+LOG_FROM = 3.0
+EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
+
+
+def live_chart(
+    state: RunState,
+    marks: Mapping[str, Mark],
+    *,
+    figures: Mapping[str, ArmResult] | None = None,
+    shown: Callable[[str], bool] = lambda arm: True,
+    ghosts: Sequence[RunState] = (),
+    point: int = 0,
+) -> Chart:
+    """The samples of each arm at one point, in the order they came, over the earlier runs' ones.
+
+    figures: the arms' results by id, for medians and their bands. shown: whether to draw an arm. Before the
+    first round there are the blocks of the warm-up, which are not counted and go when the rounds come.
+    """
+    cells = [arm.cells[point] for arm in state.arms.values() if point in arm.cells]
+    if state.running and cells and not any(cell.samples for cell in cells):
+        return warm_up_chart(state, marks, shown=shown, ghosts=ghosts, point=point)
+    series = _before(ghosts, marks, shown, point)
+    title = EARLIER if series else ""
+    levels: list[float] = []
+    for arm, known in state.arms.items():
+        if not shown(arm) or arm not in marks:
+            continue
+        cell, result = known.cells.get(point) or Cell(), (figures or {}).get(arm)
+        median = result.median_s if result else None
+        note = ""
+        if result and result.median_s is not None:
+            note = seconds(result.median_s, _half(result.ci95_s))
+        elif not cell.samples and known.status not in (None, "ok"):
+            note = str(known.status)
+        band = result.ci95_s if result else None
+        levels += [cell.fastest, cell.slowest] if cell.samples else []
+        series.append(
+            Series(
+                arm, known.label, marks[arm], cell.rounds, cell.samples, median=median, band=band, note=note
+            )
+        )
+    return Chart(state.run, series, Axis("round", "count", low=0.0), _time_axis(levels), title=title)
+
+
+def warm_up_chart(
+    state: RunState,
+    marks: Mapping[str, Mark],
+    *,
+    shown: Callable[[str], bool] = lambda arm: True,
+    ghosts: Sequence[RunState] = (),
+    point: int = 0,
+) -> Chart:
+    """The blocks of the warm-up so far, each arm from the left, since they warm up one after another."""
+    series = _before(ghosts, marks, shown, point)
+    title = f"{WARMING} · {EARLIER}" if series else WARMING
+    levels: list[float] = []
+    for arm, known in state.arms.items():
+        if shown(arm) and arm in marks:
+            cell = known.cells.get(point)
+            samples = cell.warming if cell else ()
+            levels += [min(samples), max(samples)] if samples else []
+            note = str(known.status) if known.status not in (None, "ok") else ""
+            series.append(Series(arm, known.label, marks[arm], range(len(samples)), samples, note=note))
+    across = Axis("block", "count", low=0.0)
+    return Chart(f"{state.run} warm-up", series, across, _time_axis(levels), title=title)
+
+
+def _time_axis(levels: Sequence[float]) -> Axis:
+    """Seconds per call, on a log scale where the fast ones would else be squashed."""
+    log = bool(levels) and max(levels) > LOG_FROM * min(levels)
+    return Axis("time per call", "time", log=log)
+
+
+def _before(
+    ghosts: Sequence[RunState], marks: Mapping[str, Mark], shown: Callable[[str], bool], point: int
+) -> list[Series]:
+    return [
+        Series(f"before {ghost.run} {arm}", "", marks[arm], cell.rounds, cell.samples, ghost=True)
+        for ghost in ghosts
+        for arm, known in ghost.arms.items()
+        if arm in marks and shown(arm) and (cell := known.cells.get(point)) and cell.samples
+    ]
+
+
+def _half(ci95: tuple[float, float] | None) -> float | None:
+    return (ci95[1] - ci95[0]) / 2 if ci95 else None
+
+
+def sweep_chart(
+    result: RunResult,
+    marks: Mapping[str, Mark],
+    *,
+    shown: Callable[[str], bool] = lambda arm: True,
+    axis: int = 0,
+    binary: bool = True,
+) -> Chart:
+    """Medians with error bars along the axis of a sweep, on log scales, with the crossovers found."""
+    name = result.axis[axis]
+    series = []
+    for arm in result.arms:
+        if arm.id not in marks or not shown(arm.id):
+            continue
+        rows = sorted(
+            (float(point.values.get(name, 0)), cell.median_s, cell.ci95_s or (cell.median_s, cell.median_s))
+            for point in result.points
+            for cell in point.arms
+            if cell.id == arm.id and cell.median_s is not None
+        )
+        xs, ys, bands = zip(*rows, strict=True) if rows else ((), (), ())
+        low, high = ([band[end] for band in bands] for end in (0, 1))
+        note = "" if rows else arm.reason or arm.status
+        series.append(
+            Series(arm.id, arm.label, marks[arm.id], xs, ys, "linepoints", low=low, high=high, note=note)
+        )
+    label = name.replace("_", " ")
+    return Chart(
+        key=result.run,
+        series=series,
+        x=Axis(label, "binary" if binary else "count", log=True),
+        y=Axis("time per call", "time", log=True),
+        verticals=[v for v in map(_vertical, crossovers(result)) if v],
+    )
+
+
+def crossovers(result: RunResult) -> Sequence[Crossover]:
+    """Every crossover of the result."""
+    return result.crossovers or ((result.crossover,) if result.crossover else ())
+
+
+def _vertical(crossover: Crossover) -> Vertical | None:
+    if crossover.at is None:
+        return None
+    low, high = crossover.ci95 or (None, None)
+    return Vertical(crossover.at, low, high, f"crossover {rounded(crossover.at)}")
+
+
+def rounded(value: float) -> str:
+    """A size to two digits: `18k`."""
+    for scale, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= 0.9995 * scale:
+            return significant(value / scale, 2) + suffix
+    return significant(value, 2)
+
+
+def bars_of(result: RunResult, marks: Mapping[str, Mark]) -> list[Bar]:
+    """Arms from the fastest to the slowest, then those that did not run; ratios are to the fastest."""
+    measured = sorted((a for a in result.arms if a.median_s is not None), key=lambda a: a.median_s or 0.0)
+    fastest = measured[0].id if measured else ""
+    ratios = {(ratio.a, ratio.b): (ratio.ratio, ratio.ci95) for ratio in result.ratios}
+    out = []
+    for arm in [*measured, *(a for a in result.arms if a.median_s is None)]:
+        ratio, ci = ratios.get((arm.id, fastest), (None, None))
+        if ratio is None and (fastest, arm.id) in ratios:
+            turned, ends = ratios[fastest, arm.id]
+            ratio, ci = 1 / turned, (1 / ends[1], 1 / ends[0])
+        if ratio is None and arm.id != fastest and arm.median_s and measured[0].median_s:
+            ratio = arm.median_s / measured[0].median_s
+        low, high = arm.ci95_s if arm.ci95_s else (None, None)
+        mark = marks.get(arm.id, Mark("muted", "•"))
+        note = arm.reason or (arm.status if arm.status != "ok" else "not measured")
+        out.append(Bar(arm.id, arm.label, mark, arm.median_s, low, high, ratio, ci, note))
+    return out
+
+
+def phases_of(result: RunResult, marks: Mapping[str, Mark]) -> list[PhaseRow]:
+    """Each arm's phases beside its end-to-end time."""
+    return [
+        PhaseRow(
+            arm.id,
+            arm.label,
+            marks.get(arm.id, Mark("muted", "•")),
+            arm.total_s,
+            arm.phases_s,
+            arm.reason or ("" if arm.status == "ok" else arm.status),
+        )
+        for arm in result.arms
+    ]
+
+
+def heat_of(
+    result: RunResult, a: str, b: str, marks: Mapping[str, Mark], *, binary: tuple[bool, bool] = (True, True)
+) -> Heat | None:
+    """How many times `b`'s time `a` takes over a sweep of two axes; None where there are not two."""
+    if len(result.axis) != 2:
+        return None
+    names = {arm.id: arm.label for arm in result.arms}
+    across, up = result.axis
+    cells: dict[tuple[int, int], tuple[float | None, str]] = {}
+    for point in result.points:
+        times = {cell.id: cell for cell in point.arms if cell.id in (a, b)}
+        first, second = times.get(a), times.get(b)
+        ratio, words = None, ""
+        if first and second and first.median_s and second.median_s:
+            ratio = first.median_s / second.median_s
+            words = f"{seconds(first.median_s)} to {seconds(second.median_s)}"
+        else:
+            words = next((cell.reason for cell in (first, second) if cell and cell.reason), "")
+        cells[int(point.values[across]), int(point.values[up])] = ratio, words
+    xs, ys = sorted({x for x, _ in cells}), sorted({y for _, y in cells})
+    nothing = (None, "")
+    return Heat(
+        x=AxisValues(across.replace("_", " "), tuple(xs), binary[0]),
+        y=AxisValues(up.replace("_", " "), tuple(ys), binary[1]),
+        values=tuple(tuple(cells.get((x, y), nothing)[0] for x in xs) for y in ys),
+        low=(names.get(a, a), marks.get(a, Mark("h0", "•"))),
+        high=(names.get(b, b), marks.get(b, Mark("h1", "×"))),
+        words=tuple(tuple(cells.get((x, y), nothing)[1] for x in xs) for y in ys),
+    )

@@ -1,0 +1,256 @@
+"""A sweep over two axes as a map of cells: which arm wins where, and by how much."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from rich.cells import cell_len
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tuilab.model.quantity import seconds, significant
+from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, Glyphs, Ink, Line, Mark, Run
+from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.stops import short
+from tuilab.tui.widgets.wording import clip, fit
+
+# A ratio of this many powers of two is shown in the full hue.
+FULL = 4.0
+LEAST, MOST = 12, 78
+
+
+@dataclass(frozen=True)
+class AxisValues:
+    """An axis of the map: its parameter, and the values measured, ascending."""
+
+    label: str
+    values: tuple[int, ...]
+    binary: bool = True
+
+
+@dataclass(frozen=True)
+class Heat:
+    """values[j][i] is at y.values[j] and x.values[i]; null where nothing was measured.
+
+    kind `ratio`: the time of `low` over that of `high`, so that below 1 `low` is the faster.
+    kind `time`: seconds per call of `low`; `high` is not used. words: [j][i], more about a cell.
+    """
+
+    x: AxisValues
+    y: AxisValues
+    values: tuple[tuple[float | None, ...], ...]
+    kind: Literal["ratio", "time"] = "ratio"
+    low: tuple[str, Mark] = ("a", Mark("h0", "•"))
+    high: tuple[str, Mark] = ("b", Mark("h1", "×"))
+    words: tuple[tuple[str, ...], ...] = ()
+
+
+class HeatMap(Painted, can_focus=True):
+    """Cells in the hue and with the marker of the arm that wins there; the stronger, the more it wins by."""
+
+    DEFAULT_CSS = "HeatMap { height: 1fr; width: 1fr; }"
+
+    HELP = """\
+## Heat map
+
+A sweep over two parameters. Each cell has the hue and the marker of the arm that is faster there, and says
+how many times faster it is; the stronger the hue, the more. The line at the bottom says it of the cell under
+the cursor, which the **arrows** or a click move.
+"""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "move(-1, 0)", "left", show=False, id="map.left"),
+        Binding("right", "move(1, 0)", "right", show=False, id="map.right"),
+        Binding("up", "move(0, 1)", "up", show=False, id="map.up"),
+        Binding("down", "move(0, -1)", "down", show=False, id="map.down"),
+    ]
+
+    class Moved(Message):
+        """The cursor is on the cell x[i], y[j]."""
+
+        def __init__(self, heatmap: "HeatMap", i: int, j: int) -> None:
+            super().__init__()
+            self.heatmap, self.i, self.j = heatmap, i, j
+
+        @property
+        def control(self) -> "HeatMap":
+            """The map."""
+            return self.heatmap
+
+    def __init__(
+        self,
+        *,
+        empty: str = "A map needs a sweep over two parameters.",
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(empty=empty, id=id, classes=classes)
+        self._heat: Heat | None = None
+        self._at = (0, 0)
+        self._layout = Layout(0, 0, 1, 1, range(0))
+
+    def show_heat(self, heat: Heat | None) -> None:
+        """Show this map; None for none."""
+        if heat != self._heat:
+            self._heat = heat
+            self.repaint()
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Indices of x and y of the cell under the cursor."""
+        return self._at
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        heat = self._heat
+        if heat is None or not heat.x.values or not heat.y.values:
+            return self.empty_lines(width, height)
+        self._at = (min(self._at[0], len(heat.x.values) - 1), min(self._at[1], len(heat.y.values) - 1))
+        self._layout = arrange(heat, width, height, self._at[1])
+        return draw(heat, self._layout, self._at, width, self.has_focus, self.glyphs)
+
+    def action_move(self, right: int, up: int) -> None:
+        """Move the cursor."""
+        if self._heat:
+            self._go(self._at[0] + right, self._at[1] + up)
+
+    def _go(self, i: int, j: int) -> None:
+        heat = self._heat
+        if heat and 0 <= i < len(heat.x.values) and 0 <= j < len(heat.y.values) and (i, j) != self._at:
+            self._at = (i, j)
+            self.repaint()
+            self.post_message(self.Moved(self, i, j))
+
+    def on_click(self, event: events.Click) -> None:
+        at = event.get_content_offset(self)
+        if at is None or self._heat is None:
+            return
+        i = (at.x - self._layout.left) // self._layout.cell
+        j = self._layout.shown.stop - 1 - (at.y - self._layout.top) // self._layout.rows
+        if j in self._layout.shown:
+            self._go(i, j)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Cells left of and above the map, the size of one of its cells, and which values of y show."""
+
+    left: int
+    top: int
+    cell: int
+    rows: int
+    shown: range
+
+
+def arrange(heat: Heat, width: int, height: int, at: int) -> Layout:
+    """Share out the space; map cells are as large as fits, within reason. at: a value of y that must show."""
+    labels = [short(v, binary=heat.y.binary) for v in heat.y.values]
+    left = max(map(cell_len, [*labels, ""])) + 1
+    cell = max(1, min(14, (width - left) // len(heat.x.values)))
+    count, room = len(heat.y.values), max(1, height - 5)
+    rows = max(1, min(4, room // count))
+    fitting = min(count, room)
+    first = min(max(0, at - fitting // 2), count - fitting)
+    return Layout(left, 2, cell, rows, range(first, first + fitting))
+
+
+def cell_text(value: float | None, heat: Heat, width: int, glyphs: Glyphs) -> str:
+    """What stands in a cell: the winner's marker and by how much it wins, as far as there is room."""
+    if value is None or not math.isfinite(value) or value <= 0:
+        return fit(" -" if width > 1 else "-", width)
+    if heat.kind == "time":
+        text = seconds(value)
+        return fit(f" {text}", width) if cell_len(text) < width else " " * width
+    mark = (heat.low if value < 1 else heat.high)[1]
+    marker = glyphs.marker(mark.marker)
+    factor = max(value, 1 / value)
+    text = f"{marker} {significant(factor, 3 if width >= 9 else 2)}×"
+    return fit(" " + text if cell_len(text) < width else text if cell_len(text) == width else marker, width)
+
+
+def cell_ink(value: float | None, heat: Heat, span: tuple[float, float]) -> Ink:
+    """The hue of the winner, the stronger the more it wins by."""
+    if value is None or not math.isfinite(value) or value <= 0:
+        return FAINT
+    if heat.kind == "time":
+        low, high = span
+        share = math.log(value / low) / math.log(high / low) if high > low else 0.5
+        return Ink(on=f"{heat.low[1].hue}/{LEAST + round((MOST - LEAST) * min(1.0, max(0.0, share)))}")
+    mark = (heat.low if value < 1 else heat.high)[1]
+    strength = min(1.0, abs(math.log2(value)) / FULL)
+    return Ink(on=f"{mark.hue}/{LEAST + round((MOST - LEAST) * strength)}")
+
+
+def draw(
+    heat: Heat, layout: Layout, at: tuple[int, int], width: int, focused: bool, glyphs: Glyphs
+) -> list[Line]:
+    """Head, map, the labels of x, and a line on the cell under the cursor."""
+    known = [v for row in heat.values for v in row if v is not None and v > 0]
+    span = (min(known, default=1.0), max(known, default=1.0))
+    lines: list[Line] = [
+        _head(heat, width, glyphs),
+        ((fit(f"{heat.x.label} to the right, {heat.y.label} up", width), MUTED),),
+    ]
+    for j in reversed(layout.shown):
+        label = fit(short(heat.y.values[j], binary=heat.y.binary), layout.left - 1, "right")
+        for row in range(layout.rows):
+            middle = row == (layout.rows - 1) // 2
+            line: list[Run] = [((label if middle else " " * (layout.left - 1)) + " ", MUTED)]
+            for i, value in enumerate(heat.values[j]):
+                text = cell_text(value, heat, layout.cell, glyphs) if middle else " " * layout.cell
+                ink = cell_ink(value, heat, span)
+                if (i, j) == at:
+                    # The cursor is a frame of strong characters, so that it shows without colour too.
+                    ink = Ink(bold=True, on=ink.on, reverse=focused)
+                    if middle and layout.cell >= 3:
+                        text = glyphs.focus + text[1:]
+                line.append((text, ink))
+            lines.append(tuple(line))
+    lines.append(_labels(heat, layout, width))
+    words = clip(in_words(heat, *at), width - 1, 2 if len(layout.shown) > 2 else 1, glyphs.ellipsis)
+    return [*lines, *(((" " + text, STRONG if focused else MUTED),) for text in words)]
+
+
+def _head(heat: Heat, width: int, glyphs: Glyphs) -> Line:
+    name, mark = heat.low
+    if heat.kind == "time":
+        return ((f"{glyphs.marker(mark.marker)} ", mark.ink), (f"{name}: time per call", TEXT))
+    other, second = heat.high
+    tail = " is faster" if cell_len(name + other) + 30 <= width else ""
+    room = max(4, (width - 7) // 2)
+    return (
+        (f"{glyphs.marker(mark.marker)} ", mark.ink),
+        (fit(name, min(room, cell_len(name)), ellipsis=glyphs.ellipsis) + tail + "   ", TEXT),
+        (f"{glyphs.marker(second.marker)} ", second.ink),
+        (fit(other, min(room, cell_len(other)), ellipsis=glyphs.ellipsis) + tail, TEXT),
+    )
+
+
+def _labels(heat: Heat, layout: Layout, width: int) -> Line:
+    text = [" "] * width
+    used = 0
+    for i, value in enumerate(heat.x.values):
+        label = short(value, binary=heat.x.binary)
+        start = layout.left + i * layout.cell + max(0, (layout.cell - cell_len(label)) // 2)
+        if start >= used and start + cell_len(label) <= width:
+            text[start : start + cell_len(label)] = label
+            used = start + cell_len(label) + 1
+    return (("".join(text).rstrip(), MUTED),)
+
+
+def in_words(heat: Heat, i: int, j: int) -> str:
+    """`samples 16k, batch 8: GPU graph takes 0.31 × the time of CPU graph; …`."""
+    value = heat.values[j][i]
+    place = f"{heat.x.label} {short(heat.x.values[i], binary=heat.x.binary)}, "
+    place += f"{heat.y.label} {short(heat.y.values[j], binary=heat.y.binary)}"
+    more = heat.words[j][i] if heat.words else ""
+    if value is None:
+        said = more or "not measured"
+    elif heat.kind == "time":
+        said = f"{heat.low[0]} takes {seconds(value)}" + (f"; {more}" if more else "")
+    else:
+        fast, slow = (heat.low[0], heat.high[0]) if value < 1 else (heat.high[0], heat.low[0])
+        factor = significant(max(value, 1 / value), 3)
+        said = f"{fast} is {factor} × faster than {slow}" + (f"; {more}" if more else "")
+    return f"{place}: {said}"

@@ -1,0 +1,91 @@
+"""What every widget of ours knows: its glyphs, and the style of an ink under the present theme."""
+
+from rich.style import Style
+from textual.color import Color
+from textual.theme import Theme
+from textual.widget import Widget
+
+from tuilab.tui.widgets.look import ASCII, DARK_HUES, UNICODE, Glyphs, Ink, contrast, hue_color, readable
+
+# How far towards the text colour, from the ground.
+_SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
+_ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning", "primary": "primary"}
+
+
+class Inked(Widget):
+    """A widget that draws with inks and glyphs."""
+
+    ALLOW_SELECT = (
+        False  # a drag would repaint the whole screen at each step, for a selection that none draws
+    )
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._inks: dict[Ink, Style] = {}
+
+    @property
+    def glyphs(self) -> Glyphs:
+        """The characters to draw with: ASCII where the app says `ascii_only`."""
+        return ASCII if getattr(self.app, "ascii_only", False) else UNICODE
+
+    def on_mount(self) -> None:
+        self.app.theme_changed_signal.subscribe(self, self._theme_changed)
+
+    def on_unmount(self) -> None:
+        # The subscription would keep a closed page's widgets for as long as the lab is open.
+        self.app.theme_changed_signal.unsubscribe(self)
+
+    def _theme_changed(self, _: Theme) -> None:
+        self.refresh_look()
+
+    def refresh_look(self) -> None:
+        """Say that the theme or the glyphs changed."""
+        self._inks.clear()
+        self.forget()
+        self.refresh()
+
+    def forget(self) -> None:
+        """Drop what was drawn; it is drawn afresh when it shows."""
+
+    def notify_style_update(self) -> None:
+        self._inks.clear()
+        super().notify_style_update()
+
+    def style_of(self, ink: Ink) -> Style:
+        """The style of an ink under the present theme."""
+        style = self._inks.get(ink)
+        if style is None:
+            style = self._inks[ink] = self._resolve(ink)
+        return style
+
+    def _resolve(self, ink: Ink) -> Style:
+        color = self.color_of(ink.name)
+        ground = self.color_of(ink.on) if ink.on else None
+        if ground:
+            # On a strong ground the widget's own ground may be read better than its text.
+            best = max(self.color_of("text"), self.background_colors[1], key=lambda c: contrast(c, ground))
+            color = best if ink.name == "text" else readable(color, ground, best)
+        return self.rich_style + Style(
+            color=color.rich_color,
+            bgcolor=ground.rich_color if ground else None,
+            bold=ink.bold or None,
+            reverse=ink.reverse or None,
+            strike=ink.strike or None,
+        )
+
+    def color_of(self, name: str) -> Color:
+        """The colour of an ink's name: a shade, a role of the theme, a hue, or `#rrggbb`.
+
+        `name/20` is 20 % of that colour laid on the ground.
+        """
+        ground, text = self.background_colors[1], self.colors[3]
+        name, _, share = name.partition("/")
+        if share:
+            return ground.blend(self.color_of(name), int(share) / 100, alpha=1.0)
+        if name in _SHADES:
+            return ground.blend(text, _SHADES[name] * text.a, alpha=1.0)
+        if name in _ROLES:
+            return readable(Color.parse(self.app.theme_variables.get(_ROLES[name], "#808080")), ground, text)
+        if name in DARK_HUES:
+            return Color.parse(hue_color(name, ground.brightness < 0.5))
+        return Color.parse(name)

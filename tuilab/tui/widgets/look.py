@@ -1,0 +1,160 @@
+"""Inks, hues, markers and glyphs: the one place that says how things look.
+
+Drawing functions are pure: they return lines of (text, ink). What colour an ink is, the theme decides when
+the line is shown. A series is told apart by its marker and label as well as by its hue.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.color import Color
+
+if TYPE_CHECKING:
+    from tuilab.model.arms import Arm
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """How a piece of text is drawn: a role, a hue or `#rrggbb`, on a ground (`""` for the widget's own)."""
+
+    name: str = "text"
+    bold: bool = False
+    reverse: bool = False
+    strike: bool = False
+    on: str = ""
+
+
+Run = tuple[str, Ink]
+Line = tuple[Run, ...]
+
+TEXT, MUTED, FAINT, ACCENT = Ink(), Ink("muted"), Ink("faint"), Ink("accent")
+GOOD, BAD, WARN = Ink("good"), Ink("bad"), Ink("warn")
+STRONG = Ink(bold=True)
+
+# After Okabe and Ito (2008), lightened for dark grounds and darkened for light ones. CPU hues are blues and
+# GPU hues oranges, which every kind of colour blindness keeps apart; lightness says the mode.
+DARK_HUES = {
+    "cpu0": "#A9D6F5", "cpu1": "#56B4E9", "cpu2": "#3C8FE0",
+    "gpu0": "#F8D28B", "gpu1": "#E69F00", "gpu2": "#E8743B",
+    "h0": "#56B4E9", "h1": "#E69F00", "h2": "#35C596", "h3": "#E59AC8",
+    "h4": "#F0E442", "h5": "#F07840", "h6": "#A3A8FF", "h7": "#C0C0C0",
+}  # fmt: skip
+LIGHT_HUES = {
+    "cpu0": "#3A7FB0", "cpu1": "#005F99", "cpu2": "#003B66",
+    "gpu0": "#A36A00", "gpu1": "#A34700", "gpu2": "#702800",
+    "h0": "#005F99", "h1": "#A34700", "h2": "#00694F", "h3": "#9B3B7E",
+    "h4": "#6B6000", "h5": "#A62F1D", "h6": "#5148B8", "h7": "#4A4A4A",
+}  # fmt: skip
+CATEGORICAL = tuple(f"h{i}" for i in range(8))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A series' own hue and marker. The same in every view of a run."""
+
+    hue: str
+    marker: str
+
+    @property
+    def ink(self) -> Ink:
+        """The series' ink."""
+        return Ink(self.hue)
+
+
+MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "△", "*")
+ASCII_MARKERS = dict(zip(MARKERS, ".x+o*^#v@%&$", strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The characters that drawings are made of."""
+
+    ascii: bool
+    start: str
+    end: str
+    filled: str
+    track: str
+    closed: str
+    thumb: str
+    thumb_on_mark: str
+    mark: str
+    stop: str
+    crossover: str
+    band: str
+    focus: str
+    caret: str
+    vertical: str
+    horizontal: str
+    corner: str
+    tick_x: str
+    tick_y: str
+    whisker: tuple[str, str, str]
+    blocks: str
+    separator: str
+    ellipsis: str
+    rule: str
+    verdicts: tuple[str, str, str, str]
+
+    def marker(self, marker: str) -> str:
+        """The series marker in this set of glyphs."""
+        return ASCII_MARKERS.get(marker, marker if marker.isascii() else "*") if self.ascii else marker
+
+
+UNICODE = Glyphs(
+    ascii=False, start="┣", end="┫", filled="━", track="─", closed="╌", thumb="●", thumb_on_mark="◉",
+    mark="•", stop="┴", crossover="┊", band="═", focus="▸", caret="▏", vertical="│", horizontal="─",
+    corner="└", tick_x="┬", tick_y="┤", whisker=("├", "─", "┤"), blocks=" ▏▎▍▌▋▊▉█", separator="·",
+    ellipsis="…", rule="┄", verdicts=("✓", "✗", "≈", "?"),
+)  # fmt: skip
+ASCII = Glyphs(
+    ascii=True, start="[", end="]", filled="=", track="-", closed=" ", thumb="O", thumb_on_mark="@",
+    mark=".", stop="+", crossover="|", band="~", focus=">", caret="_", vertical="|", horizontal="-",
+    corner="+", tick_x="+", tick_y="+", whisker=("|", "-", "|"), blocks=" #", separator="|", ellipsis="~",
+    rule=".", verdicts=("Y", "N", "~", "?"),
+)  # fmt: skip
+
+
+def hue_color(hue: str, dark: bool) -> str:
+    """The `#rrggbb` of a hue on a dark or a light ground."""
+    return (DARK_HUES if dark else LIGHT_HUES)[hue]
+
+
+def contrast(a: Color, b: Color) -> float:
+    """The contrast ratio of two colours, 1 … 21 (WCAG 2.2, relative luminance)."""
+
+    def luminance(color: Color) -> float:
+        r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color.normalized)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Color:
+    """`color`, moved towards the text's colour until it stands out from the ground."""
+    for step in range(11):
+        moved = color.blend(text, step / 10, alpha=1.0)
+        if contrast(moved, ground) >= least:
+            return moved
+    return text
+
+
+def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
+    """A mark for each arm, by its id.
+
+    Hue says the device's family and lightness the mode, as long as that tells the arms apart but for where
+    the input lives; else hues go by order. Markers are all different up to twelve arms.
+    """
+    from tuilab.model.arms import family  # after the first paint, which draws no arm
+
+    modes = {"eager": 0, "graph": 1, "xla": 2}
+    kinds = {(arm.device, arm.mode, arm.dtype, arm.variant, arm.host) for arm in arms}
+    by_family = len(kinds) == len({(family(device), mode) for device, mode, *_ in kinds})
+    out = {}
+    for index, arm in enumerate(arms):
+        hue = CATEGORICAL[index % len(CATEGORICAL)]
+        if by_family:
+            hue = ("gpu" if family(arm.device) == "GPU" else "cpu") + str(modes[arm.mode])
+        out[arm.id] = Mark(hue, MARKERS[index % len(MARKERS)])
+    return out

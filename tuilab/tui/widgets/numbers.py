@@ -1,0 +1,104 @@
+"""The figures of a run's arms, aligned, one row an arm."""
+
+from collections.abc import Mapping, Sequence
+
+from tuilab.model.quantity import interval, seconds
+from tuilab.model.result import ArmResult
+from tuilab.tui.widgets.look import MUTED, WARN, Ink, Mark
+from tuilab.tui.widgets.table import Table
+from tuilab.tui.widgets.tabular import Column
+
+
+def _half(arm: ArmResult) -> float | None:
+    return (arm.ci95_s[1] - arm.ci95_s[0]) / 2 if arm.ci95_s else None
+
+
+def _time(value: float | None, half: float | None = None) -> str:
+    return "" if value is None else seconds(value, half)
+
+
+def _median(arm: ArmResult) -> str:
+    return arm.status if arm.median_s is None else seconds(arm.median_s, _half(arm))
+
+
+def _interval(arm: ArmResult) -> str:
+    if arm.median_s is None or arm.ci95_s is None:
+        return ""
+    return interval(*arm.ci95_s, arm.median_s)
+
+
+def _detail(arm: ArmResult) -> str:
+    said = [arm.reason] if arm.reason else []
+    if arm.device and arm.device != arm.requested_device:
+        said.append(f"asked for {arm.requested_device}, ran on {arm.device}")
+    said += [flag.message for flag in arm.flags]
+    return "; ".join(said)
+
+
+class Numbers(Table[ArmResult]):
+    """A table of arms: median with interval, n, first call, latency, the device that was observed, flags."""
+
+    HELP = """\
+## The numbers
+
+One row an arm. **median** is the time per call over blocks of many calls, with its 95 % interval; **n** the
+number of blocks; **one call** the median of single synchronised calls; **first call** the very first, which
+traces and compiles. **ran on** is the device that was observed to compute. ⚑ counts the doubts about an arm's
+figures; the last line says those of the row under the cursor.
+"""
+
+    def __init__(
+        self,
+        *,
+        empty: str = "No arm has been measured yet.",
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        self._marks: Mapping[str, Mark] = {}
+        columns: list[Column[ArmResult]] = [
+            Column("arm", self._label, flex=True, most=36, ink=self._ink),
+            Column("median", _median, align="right", key=lambda arm: arm.median_s or 0.0, ink=_quiet),
+            Column("95 %", _interval, align="right", drop=1, key=lambda arm: arm.median_s or 0.0, ink=_soft),
+            Column("n", lambda arm: f"{arm.n:,}" if arm.n else "", align="right", drop=4,
+                   key=lambda arm: arm.n),
+            Column("one call", lambda arm: _time(arm.latency_s), align="right", drop=5,
+                   key=lambda arm: arm.latency_s or 0.0),
+            Column("first call", lambda arm: _time(arm.first_call_s), align="right", drop=3,
+                   key=lambda arm: arm.first_call_s or 0.0),
+            Column("ran on", _ran_on, drop=2, ink=_ran_ink),
+            Column("flags", lambda arm: f"⚑ {len(arm.flags)}" if arm.flags else "", ink=lambda _: WARN),
+        ]  # fmt: skip
+        super().__init__(columns, detail=_detail, noun="arms", empty=empty, id=id, classes=classes)
+
+    def update_arms(self, arms: Sequence[ArmResult], marks: Mapping[str, Mark]) -> None:
+        """Show these arms."""
+        if list(arms) == list(self.rows) and marks == self._marks:
+            return
+        self._marks = marks
+        cursor = self.cursor
+        self.set_rows(arms)
+        self._cursor = min(cursor, max(0, len(arms) - 1))
+
+    def _label(self, arm: ArmResult) -> str:
+        mark = self._marks.get(arm.id)
+        return f"{self.glyphs.marker(mark.marker)} {arm.label}" if mark else arm.label
+
+    def _ink(self, arm: ArmResult) -> Ink | None:
+        mark = self._marks.get(arm.id)
+        return mark.ink if mark and arm.median_s is not None else MUTED
+
+
+def _quiet(arm: ArmResult) -> Ink | None:
+    return MUTED if arm.median_s is None else Ink(bold=True)
+
+
+def _soft(_: ArmResult) -> Ink | None:
+    return MUTED
+
+
+def _ran_on(arm: ArmResult) -> str:
+    return arm.device or ("" if arm.status != "ok" else "?")
+
+
+def _ran_ink(arm: ArmResult) -> Ink | None:
+    return WARN if arm.device and arm.device != arm.requested_device else MUTED

@@ -1,0 +1,207 @@
+"""Where a call's time goes: a stacked bar an arm, its phases told apart by fill, hue and share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich.cells import cell_len
+
+from tuilab.model.quantity import seconds
+from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Glyphs, Ink, Line, Mark, Run
+from tuilab.tui.widgets.picked import Picking
+from tuilab.tui.widgets.wording import clip, fit
+
+# Phases of the worker's have hues and fills of their own, the same in every run.
+_LOOKS = {
+    "dispatch": ("h7", "▒"),
+    "copy in": ("h4", "▓"),
+    "compute": ("h2", "█"),
+    "copy out": ("h3", "▚"),
+    "input wait": ("h5", "░"),
+    "other": ("muted", "░"),
+}
+_OTHERS = (("h6", "▞"), ("h0", "▒"), ("h1", "▓"))
+_ASCII_FILLS = {"█": "#", "▓": "%", "▒": "=", "░": ":", "▚": "/", "▞": "\\", "·": "."}
+REST = "unexplained"
+
+
+@dataclass(frozen=True)
+class PhaseRow:
+    """One arm: the end-to-end time of a call, and what its phases took (seconds), in their order.
+
+    Without phases, `note` says why.
+    """
+
+    key: str
+    label: str
+    mark: Mark
+    total: float | None
+    parts: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def rest(self) -> float:
+        """What the phases leave of the total; below nought where they overlap."""
+        return (self.total or 0.0) - sum(self.parts.values())
+
+    @property
+    def length(self) -> float:
+        """What the bar stands for: the total, or the phases where they are more."""
+        return max(self.total or 0.0, sum(self.parts.values()))
+
+
+class Phases(Picking):
+    """Stacked bars of phases, to one scale or (`%`) each to its own whole."""
+
+    DEFAULT_CSS = "Phases { height: 1fr; width: 1fr; }"
+
+    HELP = """\
+## Phases
+
+Where a call's time goes. Each phase was measured: **dispatch** is the time the host takes to hand the work
+over, **copy in** and **copy out** the transfers, **compute** the device's own work, **input wait** the wait
+for data. What they leave of the end-to-end time beside them is **unexplained**. **%** switches between times
+to one scale and shares of each call; the last lines give the figures of the arm under the cursor.
+"""
+
+    def __init__(
+        self,
+        *,
+        relative: bool = False,
+        empty: str = "No phases have been measured yet.",
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(empty=empty, id=id, classes=classes)
+        self._rows: tuple[PhaseRow, ...] = ()
+        self._relative = relative
+
+    def show_phases(self, rows: Sequence[PhaseRow]) -> None:
+        """Show these arms, in this order."""
+        if tuple(rows) != self._rows:
+            self._rows = tuple(rows)
+            self.repaint()
+
+    @property
+    def keys(self) -> Sequence[str]:
+        return [row.key for row in self._rows]
+
+    def action_turn(self) -> None:
+        """Between times to one scale and shares of each call."""
+        self._relative = not self._relative
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        if not any(row.parts for row in self._rows):
+            return self.empty_lines(width, height)
+        names = phase_names(self._rows)
+        head = legend(names, width, self.glyphs)[: max(0, height - 3)]
+        drawn = [
+            draw_row(row, names, self._rows, width - 1, self.glyphs, relative=self._relative)
+            for row in self._rows
+        ]
+        picked = next(row for row in self._rows if row.key == self.cursor_key)
+        lines = 2 if height > len(drawn) + len(head) + 1 else 1
+        words = clip(in_words(picked), width - 1, lines, self.glyphs.ellipsis)
+        foot: list[Line] = [((" " + line, MUTED),) for line in words]
+        space: list[Line] = [()] if height >= len(drawn) + len(head) + len(foot) + 2 else []
+        body = self.arranged(drawn, width, max(1, height - len(head) - len(space) - len(foot)))
+        return [*head, *space, *body, *foot]
+
+
+def phase_names(rows: Sequence[PhaseRow]) -> list[str]:
+    """Every phase that some row has, the known ones in the order in which a call goes through them."""
+    seen = dict.fromkeys(name for row in rows for name in row.parts)
+    return [name for name in _LOOKS if name in seen] + [name for name in seen if name not in _LOOKS]
+
+
+def look_of(name: str, names: Sequence[str], glyphs: Glyphs) -> tuple[Ink, str]:
+    """The ink and the fill of a phase."""
+    if name == REST:
+        hue, fill = "faint", "·"
+    elif name in _LOOKS:
+        hue, fill = _LOOKS[name]
+    else:
+        unknown = [other for other in names if other not in _LOOKS]
+        hue, fill = _OTHERS[unknown.index(name) % len(_OTHERS)]
+    return Ink(hue), _ASCII_FILLS[fill] if glyphs.ascii else fill
+
+
+def legend(names: Sequence[str], width: int, glyphs: Glyphs) -> list[Line]:
+    """The fills with their names, in as many lines as it takes."""
+    lines: list[list[Run]] = [[]]
+    used = 0
+    for name in [*names, REST]:
+        ink, fill = look_of(name, names, glyphs)
+        if used + cell_len(name) + 5 > width and lines[-1]:
+            lines.append([])
+            used = 0
+        lines[-1] += [(" " + fill * 2 + " ", ink), (name + " ", TEXT)]
+        used += cell_len(name) + 5
+    return [tuple(line) for line in lines]
+
+
+def draw_row(
+    row: PhaseRow,
+    names: Sequence[str],
+    rows: Sequence[PhaseRow],
+    width: int,
+    glyphs: Glyphs,
+    *,
+    relative: bool,
+) -> Line:
+    """One arm: marker, label, total and its stacked bar."""
+    label = min(max(cell_len(other.label) for other in rows) + 1, max(8, width * 2 // 5))
+    totals = [seconds(other.total) for other in rows if other.total is not None]
+    value = max(map(cell_len, totals), default=0) + 1
+    there = bool(row.parts)
+    head: list[Run] = [
+        (glyphs.marker(row.mark.marker) + " ", row.mark.ink if there else MUTED),
+        (fit(row.label, label, ellipsis=glyphs.ellipsis), TEXT if there else MUTED),
+    ]
+    cells = width - 2 - label - value - 1
+    if not there or row.total is None:
+        note = row.note or "no phases measured"
+        return (*head, (fit(" " + note, max(0, cells + value + 1), ellipsis=glyphs.ellipsis), MUTED))
+    head.append((fit(seconds(row.total), value, "right") + " ", STRONG))
+    whole = row.length if relative else max(other.length for other in rows)
+    return (*head, *stacked(row, names, whole, cells, glyphs))
+
+
+def stacked(row: PhaseRow, names: Sequence[str], whole: float, cells: int, glyphs: Glyphs) -> list[Run]:
+    """The segments in at most `cells` cells, which stand for `whole` seconds; shares where they fit."""
+    if cells <= 0 or whole <= 0:
+        return []
+    parts = [(name, row.parts[name]) for name in names if row.parts.get(name, 0.0) > 0]
+    if row.rest > 0:
+        parts.append((REST, row.rest))
+    out: list[Run] = []
+    done, at = 0.0, 0
+    for name, part in parts:
+        done += part
+        end = min(cells, round(done / whole * cells))
+        ink, fill = look_of(name, names, glyphs)
+        share = f" {100 * part / row.length:.0f} % "
+        length = end - at
+        if length >= len(share) + 2 and name != REST:
+            left = (length - len(share)) // 2
+            out += [(fill * left, ink), (share, STRONG), (fill * (length - left - len(share)), ink)]
+        elif length > 0:
+            out.append((fill * length, ink))
+        at = max(at, end)
+    return out
+
+
+def in_words(row: PhaseRow) -> str:
+    """`CPU graph: 483 µs = dispatch 110 µs (23 %) + compute 360 µs (75 %) + unexplained 13 µs`."""
+    if row.total is None or not row.parts:
+        return f"{row.label}: {row.note or 'no phases measured'}"
+    parts = [
+        f"{name} {seconds(part)} ({100 * part / row.length:.0f} %)"
+        for name, part in row.parts.items()
+        if part
+    ]
+    if row.rest > 0:
+        parts.append(f"{REST} {seconds(row.rest)} ({100 * row.rest / row.length:.0f} %)")
+    elif row.rest < 0:
+        parts.append(f"less {seconds(-row.rest)} that overlap")
+    return f"{row.label}: {seconds(row.total)} = " + " + ".join(parts) + (f"; {row.note}" if row.note else "")

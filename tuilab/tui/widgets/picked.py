@@ -1,0 +1,105 @@
+"""The base of the widgets that draw an arm a row, one of them under the cursor."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tuilab.tui.widgets.look import ACCENT, TEXT, Line
+from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.wording import width_of
+
+
+class Picking(Painted, can_focus=True):
+    """Rows with keys of their own; the one under the cursor can be opened."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "up", show=False, id="arms.up"),
+        Binding("down", "move(1)", "down", show=False, id="arms.down"),
+        Binding("enter", "pick", "open", show=False, id="arms.pick"),
+        Binding("percent_sign", "turn", "other scale", show=False, id="arms.scale"),
+    ]
+
+    class Picked(Message):
+        """The row with this key was opened with enter or a click."""
+
+        def __init__(self, widget: "Picking", key: str) -> None:
+            super().__init__()
+            self.widget, self.key = widget, key
+
+        @property
+        def control(self) -> "Picking":
+            """The widget."""
+            return self.widget
+
+    class Moved(Picked):
+        """The cursor went to the row with this key."""
+
+    def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(empty=empty, id=id, classes=classes)
+        self._cursor = self._top = 0
+        self._pitch = 1
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The keys of the rows, in order."""
+        raise NotImplementedError
+
+    @property
+    def cursor_key(self) -> str:
+        """The key of the row under the cursor."""
+        keys = self.keys
+        return keys[min(self._cursor, len(keys) - 1)] if keys else ""
+
+    def arranged(self, rows: Sequence[Line], width: int, height: int) -> list[Line]:
+        """The rows that fit, spaced out where there is room, the one under the cursor marked."""
+        self._cursor = min(self._cursor, max(0, len(rows) - 1))
+        self._pitch = 2 if 2 * len(rows) - 1 <= height else 1
+        fitting = max(1, height)
+        if self._pitch == 1:
+            self._top = min(
+                max(self._top, self._cursor - fitting + 1), self._cursor, max(0, len(rows) - fitting)
+            )
+        else:
+            self._top = 0
+        out: list[Line] = []
+        for place, row in enumerate(rows[self._top : self._top + fitting], self._top):
+            here = self.has_focus and place == self._cursor
+            line: Line = ((self.glyphs.focus if here else " ", ACCENT), *row)
+            if here:
+                line += ((" " * max(0, width - width_of(line)), TEXT),)
+                line = tuple((text, replace(ink, on=ink.on or "accent/22")) for text, ink in line)
+            out += [line, *([()] if self._pitch == 2 else [])]
+        return (out + [()] * height)[:height]
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor."""
+        keys = self.keys
+        place = min(len(keys) - 1, max(0, self._cursor + rows))
+        if keys and place != self._cursor:
+            self._cursor = place
+            self.repaint()
+            self.post_message(self.Moved(self, keys[place]))
+
+    def action_pick(self) -> None:
+        """Open the row under the cursor."""
+        if self.keys:
+            self.post_message(self.Picked(self, self.cursor_key))
+
+    def action_turn(self) -> None:
+        """To the other scale."""
+
+    def on_click(self, event: events.Click) -> None:
+        at = event.get_content_offset(self)
+        if at is None:
+            return
+        place, rest = divmod(at.y, self._pitch)
+        place += self._top
+        if rest == 0 and place < len(self.keys):
+            again = place == self._cursor
+            self._cursor = place
+            self.repaint()
+            self.post_message((self.Picked if again else self.Moved)(self, self.keys[place]))

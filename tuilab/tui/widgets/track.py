@@ -1,0 +1,199 @@
+"""The drawing of a slider's row: what it shows as data, and where things lie on it. Pure."""
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from rich.cells import cell_len
+
+from tuilab.model.parameters import Integer, LogInteger, Parameter, Value
+from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, STRONG, TEXT, WARN, Glyphs, Ink, Line, Run
+from tuilab.tui.widgets.reach import Reach
+from tuilab.tui.widgets.stops import cell_of, full, options, short
+from tuilab.tui.widgets.wording import fit, width_of
+
+VALUE_WIDTH = 10
+HIGH_WIDTH = 5
+MIN_TRACK = 8
+
+
+@dataclass(frozen=True)
+class Row:
+    """Everything that a slider shows.
+
+    reach: what the other parameters leave. crossover, band: where two arms cross, with its interval.
+    typed: the text being typed, null otherwise. message: why something was refused.
+    """
+
+    parameter: Parameter
+    value: Value
+    reach: Reach
+    marks: tuple[Value, ...] = ()
+    crossover: float | None = None
+    band: tuple[float, float] | None = None
+    note: str = ""
+    message: str = ""
+    typed: str | None = None
+    focused: bool = False
+    label_width: int = 14
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things lie on the row, in columns: the track and its length, the value, the option names."""
+
+    track: int
+    cells: int
+    value: tuple[int, int]
+    names: tuple[tuple[int, int, Value], ...] = ()
+
+
+def draw(row: Row, width: int, glyphs: Glyphs) -> tuple[Line, Places]:
+    """The row in `width` cells."""
+    label_width = min(row.label_width, max(6, width // 4))
+    head: list[Run] = [
+        (glyphs.focus if row.focused else " ", ACCENT),
+        (
+            fit(row.parameter.label, label_width - 1, ellipsis=glyphs.ellipsis),
+            STRONG if row.focused else TEXT,
+        ),
+        (" ", TEXT),
+        _value_field(row, glyphs),
+    ]
+    start = width_of(head) + 1
+    room = max(0, width - start)
+    value = (1 + label_width, start - 1)
+    if isinstance(row.parameter, Integer | LogInteger):
+        body, places = _number(row, room, start, value, glyphs)
+    else:
+        body, places = _choice(row, room, start, value, glyphs)
+    text = row.message or _hint(row)
+    if text:
+        body = _with_message(body, text, BAD if row.message else MUTED, room, glyphs)
+    return (*head, (" ", TEXT), *body), places
+
+
+def _value_field(row: Row, glyphs: Glyphs) -> Run:
+    unit = getattr(row.parameter, "unit", "")
+    if row.typed is not None:
+        return fit((row.typed + glyphs.caret)[-VALUE_WIDTH:], VALUE_WIDTH, "right"), Ink("text", reverse=True)
+    text = full(row.value) + (f" {unit}" if unit else "")
+    return fit(text, VALUE_WIDTH, "right", glyphs.ellipsis), STRONG
+
+
+def _hint(row: Row) -> str:
+    if row.typed is None:
+        return ""
+    if isinstance(row.parameter, Integer | LogInteger):
+        binary = isinstance(row.parameter, LogInteger) and row.parameter.binary and row.reach.high >= 4096
+        example = ", 4k = 4,096" if binary else ""
+        return f"{row.reach.low:,} to {row.reach.high:,}{example}; Enter sets, Esc leaves"
+    return "Enter sets, Esc leaves"
+
+
+def _with_message(body: list[Run], text: str, ink: Ink, room: int, glyphs: Glyphs) -> list[Run]:
+    """The message behind the track where it fits there, else over it."""
+    end = next((i for i, (piece, _) in enumerate(body) if piece == glyphs.end), len(body) - 1)
+    kept = body[: end + 1]
+    left = room - width_of(kept) - 1
+    if left >= cell_len(text):
+        return [*kept, (" " + text, ink)]
+    return [(fit(text, room, ellipsis=glyphs.ellipsis), ink)]
+
+
+def right_width(room: int) -> int:
+    """Cells behind a number's track for the upper end and the note. A function of the room: rows align."""
+    if room < 24:
+        return 0
+    return 1 + HIGH_WIDTH + (0 if room < 44 else 1 + min(26, room // 3))
+
+
+def _number(
+    row: Row, room: int, start: int, value: tuple[int, int], glyphs: Glyphs
+) -> tuple[list[Run], Places]:
+    right = right_width(room)
+    cells = room - right - 2
+    if cells < MIN_TRACK:
+        return [(fit(row.note, room, ellipsis=glyphs.ellipsis), MUTED)], Places(start, 0, value)
+    body: list[Run] = [(glyphs.start, MUTED), *_runs(_number_track(row, cells, glyphs)), (glyphs.end, MUTED)]
+    if right:
+        high = short(row.parameter.high, binary=getattr(row.parameter, "binary", False))  # type: ignore[union-attr]
+        body.append((" " + fit(high, HIGH_WIDTH, "left"), MUTED))
+        body.append((fit(" " + row.note, right - 1 - HIGH_WIDTH, ellipsis=glyphs.ellipsis), MUTED))
+    return body, Places(start + 1, cells, value)
+
+
+def _number_track(row: Row, cells: int, glyphs: Glyphs) -> list[Run]:
+    parameter = row.parameter
+    at = cell_of(parameter, row.value, cells)
+    first, last = cell_of(parameter, row.reach.low, cells), cell_of(parameter, row.reach.high, cells)
+    track: list[Run] = []
+    for cell in range(cells):
+        if not first <= cell <= last:
+            track.append((glyphs.closed, FAINT))
+        else:
+            track.append((glyphs.filled, ACCENT) if cell < at else (glyphs.track, MUTED))
+    if row.band:
+        low, high = (cell_of(parameter, round(end), cells) for end in row.band)
+        for cell in range(low, high + 1):
+            track[cell] = (glyphs.band, WARN)
+    marked = {cell_of(parameter, mark, cells) for mark in row.marks}
+    for cell in marked:
+        track[cell] = (glyphs.mark, TEXT)
+    if row.crossover is not None:
+        track[cell_of(parameter, round(row.crossover), cells)] = (glyphs.crossover, Ink("warn", bold=True))
+    thumb = glyphs.thumb_on_mark if row.value in row.marks else glyphs.thumb
+    track[at] = (thumb, Ink("accent", bold=True) if row.focused else STRONG)
+    return track
+
+
+def _choice(
+    row: Row, room: int, start: int, value: tuple[int, int], glyphs: Glyphs
+) -> tuple[list[Run], Places]:
+    stops = options(row.parameter)
+    names = [short(stop) for stop in stops]
+    listed = sum(map(cell_len, names)) + 3 * (len(names) - 1) + 1
+    wanted = 6 * (len(stops) - 1) + 1
+    cells = min(wanted, room - 2 - listed)
+    if cells < len(stops):
+        # No room for a track beside the names: the names alone are stops enough, or else the track alone.
+        cells, listed = (0, listed) if listed <= room else (max(0, min(wanted, room - 2)), 0)
+    body: list[Run] = []
+    if cells:
+        body = [(glyphs.start, MUTED), *_runs(_choice_track(row, stops, cells, glyphs)), (glyphs.end, MUTED)]
+    places: list[tuple[int, int, Value]] = []
+    column = start + width_of(body)
+    for index, (stop, name) in enumerate(zip(stops, names, strict=True) if listed else ()):
+        gap = f" {glyphs.separator} " if index else " "
+        ink = Ink("faint", strike=True) if str(stop) in row.reach.blocked else MUTED
+        ink = STRONG if stop == row.value else ink
+        body += [(gap, FAINT), (name, ink)]
+        column += cell_len(gap)
+        places.append((column, column + cell_len(name), stop))
+        column += cell_len(name)
+    left = room - width_of(body)
+    if not listed and left > 4:
+        # Where the names have no room, at least the one that is chosen stands there in full.
+        name = f" {short(row.value)}"
+        body.append((fit(name, min(left, cell_len(name)), ellipsis=glyphs.ellipsis), STRONG))
+        left = room - width_of(body)
+    if row.note and left > 4:
+        body.append((fit("  " + row.note, left, ellipsis=glyphs.ellipsis), MUTED))
+    return body, Places(start + 1, cells, value, tuple(places))
+
+
+def _choice_track(row: Row, stops: tuple[Value, ...], cells: int, glyphs: Glyphs) -> list[Run]:
+    track: list[Run] = [(glyphs.track, MUTED)] * cells
+    for stop in stops:
+        closed = str(stop) in row.reach.blocked
+        glyph = glyphs.mark if stop in row.marks else glyphs.stop
+        track[cell_of(row.parameter, stop, cells)] = (glyphs.closed, FAINT) if closed else (glyph, MUTED)
+    thumb = glyphs.thumb_on_mark if row.value in row.marks else glyphs.thumb
+    ink = Ink("accent", bold=True) if row.focused else STRONG
+    track[cell_of(row.parameter, row.value, cells)] = (thumb, ink)
+    return track
+
+
+def _runs(cells: list[Run]) -> list[Run]:
+    """Cells of the same ink joined into one piece."""
+    groups = groupby(cells, key=lambda cell: cell[1])
+    return [("".join(text for text, _ in group), ink) for ink, group in groups]
