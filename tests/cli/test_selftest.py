@@ -1,0 +1,77 @@
+"""What `tuilab selftest` prints and how it exits."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from tuilab.cli import selftest
+from tuilab.cli.exits import DONE, NOT_CONFIRMED
+from tuilab.model.errors import WorkerError
+from tuilab.model.events import Answer
+from tuilab.model.selftest import Check, SelftestSummary
+
+GOOD = Check(
+    name="a-a", figure=0.025, limit="≤ 5 %", passed=True, message="called different in 5 of 200 runs"
+)
+BAD = Check(name="drift", figure=None, limit="it runs", passed=False, message="ValueError: x")
+
+
+def summary(*checks: Check) -> SelftestSummary:
+    failed = sum(not check.passed for check in checks)
+    return SelftestSummary(
+        passed=not failed, idle=True, checks=len(checks), failed=failed, seconds=1.0, message="the end"
+    )
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
+    """What the worker answers."""
+    answers: list[msgspec.Struct] = []
+
+    class Session:
+        def __init__(self, listener: object) -> None: ...
+
+        async def __aenter__(self) -> "Session":
+            return self
+
+        async def __aexit__(self, *_: object) -> None: ...
+
+        async def machine(self) -> None: ...
+
+        async def ask(self, kind: str, body: Any) -> AsyncIterator[Answer]:
+            assert kind == "selftest"
+            for one in answers:
+                raw = msgspec.Raw(msgspec.json.encode(one))
+                yield Answer(request="r", kind=type(one).__name__, body=raw, more=True)
+
+    monkeypatch.setattr(selftest, "Session", Session)
+    return answers
+
+
+def test_each_check_is_a_line_with_its_figure_and_its_limit(told: list[msgspec.Struct]) -> None:
+    told += [GOOD, BAD, summary(GOOD, BAD)]
+    done = CliRunner().invoke(selftest.selftest, [])
+    assert done.exit_code == NOT_CONFIRMED
+    assert "ok      a-a" in done.output and "0.025  (≤ 5 %)" in done.output
+    assert "FAILED  drift" in done.output and "the end" in done.output
+
+
+def test_json_is_one_object(told: list[msgspec.Struct]) -> None:
+    told += [GOOD, summary(GOOD)]
+    done = CliRunner().invoke(selftest.selftest, ["--json"])
+    assert done.exit_code == DONE
+    printed = json.loads(done.output)
+    (check,) = printed["checks"]
+    assert {"name", "figure", "limit", "passed", "message"} <= set(check)
+    assert printed["passed"] is True
+
+
+def test_a_self_test_that_breaks_off_is_an_error(told: list[msgspec.Struct]) -> None:
+    told += [GOOD]
+    with pytest.raises(WorkerError, match="without its summary"):
+        asyncio.run(selftest.ask(selftest.Selftest()))

@@ -1,0 +1,18 @@
+"""The `tuilab` command. Without arguments it opens the lab and loads nothing that only commands need."""
+
+import sys
+
+
+def main() -> None:
+    """Open the lab, or run the command that the arguments name."""
+    if len(sys.argv) == 1:
+        from tuilab.tui.start import open_lab
+
+        sys.exit(open_lab({}))
+    from tuilab.cli.main import main as command
+
+    command()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The commands: parse, call, print. Data goes to standard output, narration to standard error."""

@@ -1,0 +1,153 @@
+"""`tuilab history`: earlier runs, listed, compared, tagged, pruned, taken along."""
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from tuilab.analysis.compare import compare
+from tuilab.cli.kept import find, store
+from tuilab.history import spool
+from tuilab.history.imports import import_file
+from tuilab.history.recording import write
+
+
+@click.group(invoke_without_command=True)
+@click.option("--search", default="", help="Only runs in which each of these words occurs.")
+@click.option("--limit", default=20, show_default=True, help="How many, latest first.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> None:
+    """List the latest runs. RUN below is the beginning of an id, or `last`."""
+    if ctx.invoked_subcommand is not None:
+        return
+    with store() as kept:
+        lines = kept.runs(search, limit)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(lines), indent=2).decode())
+        return
+    if not lines:
+        click.echo("no runs yet" if not search else f"no run has {search!r}", err=True)
+    for line in lines:
+        marks = " ".join([*(f"#{tag}" for tag in line.tags), *([line.pinned] if line.pinned else [])])
+        status = line.status or "not finished"
+        name = line.preset or line.workload
+        click.echo(f"{line.run[:8]}  {line.at[:16]}  {name:<20}  {status:<9}  {line.answer} {marks}")
+
+
+@history.command()
+@click.argument("run")
+@click.argument("tag")
+@click.option("--off", is_flag=True, help="Take the tag off.")
+def tag(run: str, tag: str, off: bool) -> None:
+    """Put TAG on RUN."""
+    with store() as kept:
+        kept.tag(find(kept, run).run, tag, on=not off)
+
+
+@history.command()
+@click.argument("run")
+@click.argument("text")
+def note(run: str, text: str) -> None:
+    """Replace the note of RUN."""
+    with store() as kept:
+        kept.note(find(kept, run).run, text)
+
+
+@history.command()
+@click.argument("run")
+@click.option(
+    "--as", "as_", type=click.Choice(["ghost", "baseline", "none"]), default="baseline", show_default=True
+)
+def pin(run: str, as_: str) -> None:
+    """Pin RUN, so that it is drawn under new runs and never pruned."""
+    with store() as kept:
+        kept.pin(find(kept, run).run, "" if as_ == "none" else as_)
+
+
+@history.command("compare")
+@click.argument("a")
+@click.argument("b")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def compare_(a: str, b: str, as_json: bool) -> None:
+    """Compare run A with run B, arm by arm."""
+    with store() as kept:
+        first, second = (kept.state(find(kept, run).run) for run in (a, b))
+    comparison = compare(first, second)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
+        return
+    for warning in comparison.warnings:
+        click.echo(f"! {warning}")
+    for arm in comparison.arms:
+        click.echo(arm.sentence)
+
+
+@history.command()
+@click.argument("run")
+def delete(run: str) -> None:
+    """Delete RUN; `tuilab history undelete` with its whole id brings it back for a week."""
+    with store() as kept:
+        line = find(kept, run)
+        kept.delete(line.run)
+    click.echo(f"deleted; to undo: tuilab history undelete {line.run}", err=True)
+
+
+@history.command()
+@click.argument("run")
+def undelete(run: str) -> None:
+    """Bring a deleted RUN back; needs its whole id."""
+    with store() as kept:
+        kept.undelete(run)
+        find(kept, run)
+
+
+@history.command()
+@click.option("--days", type=float, help="Delete runs older than this.")
+@click.option("--megabytes", type=float, help="Then the oldest until this much is left.")
+def prune(days: float | None, megabytes: float | None) -> None:
+    """Delete old runs that are not pinned."""
+    with store() as kept:
+        count = kept.prune(days, None if megabytes is None else int(megabytes * 1e6))
+        kept.purge()
+    click.echo(f"{count} runs deleted", err=True)
+
+
+@history.command()
+@click.argument("run")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def save(run: str, file: Path) -> None:
+    """Write RUN's events to FILE, to import elsewhere or to replay."""
+    with store() as kept:
+        write(file, kept.events(find(kept, run).run))
+
+
+@history.command("import")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def import_(file: Path) -> None:
+    """Take in the runs of a FILE written by `save`, here or on another machine."""
+    with store() as kept:
+        runs = import_file(kept, file)
+    click.echo(f"{len(runs)} runs imported", err=True)
+
+
+@history.command()
+@click.option("--stop", is_flag=True, help="End those that still go on; their finished rounds stay.")
+def unattended(stop: bool) -> None:
+    """Take in runs that went on after their lab had gone, and list those that still go on."""
+    with store() as kept:
+        if kept.file is None:
+            return
+        found = spool.collect_all(kept, kept.file.parent)
+        if stop and found.going_on:
+            for pid in found.going_on.values():
+                spool.stop(pid)
+            found = spool.settle(kept, kept.file.parent, found)
+    for run in found.finished:
+        click.echo(f"{run}  taken in")
+    for run, pid in found.going_on.items():
+        click.echo(f"{run}  still goes on, in process {pid}")
+    for run, host in found.elsewhere.items():
+        click.echo(f"{run}  goes on on {host}")
+    for problem in found.problems:
+        click.echo(f"tuilab: {problem}", err=True)

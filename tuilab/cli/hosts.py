@@ -1,0 +1,135 @@
+"""`tuilab hosts`: presets × machines, from the history."""
+
+import sys
+
+import click
+import msgspec
+
+from tuilab.analysis.machines import PresetRows, Row, compared, search, text_of
+from tuilab.cli.kept import store
+from tuilab.cli.summing import sum_up
+from tuilab.history.standings import latest
+from tuilab.model.parameters import Value
+from tuilab.model.result import CrossoverStatus
+from tuilab.report.machines import machines_text
+
+SCHEMA = 1
+
+
+class CrossoverLine(msgspec.Struct, frozen=True, kw_only=True):
+    """Where `a` overtakes `b` along the axis."""
+
+    axis: str
+    a: str
+    b: str
+    status: CrossoverStatus
+    at: float | None
+    ci95: tuple[float, float] | None
+
+
+class MachineRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One machine under one preset, as scripts read it. unlike: versions that most others do not have."""
+
+    machine: str
+    origin: str
+    cpu: str
+    gpus: tuple[str, ...]
+    tensorflow: str
+    python: str
+    driver: str
+    unlike: tuple[str, ...]
+    run: str
+    at: str
+    budget: str
+    cpu_s: float | None
+    gpu_s: float | None
+    fastest: str
+    crossover: CrossoverLine | None
+    verdicts: tuple[str, ...]
+
+
+class PresetLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One preset on every machine that measured it with equal parameters."""
+
+    preset: str
+    differing: dict[str, Value]
+    machines: tuple[MachineRow, ...]
+    disagreements: tuple[str, ...]
+
+
+class Hosts(msgspec.Struct, frozen=True, kw_only=True):
+    """The object that `tuilab hosts --json` prints."""
+
+    schema: int
+    presets: tuple[PresetLine, ...]
+
+
+@click.command()
+@click.option("--search", "words", default="", help="Only lines in which each of these words occurs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def hosts(words: str, as_json: bool) -> None:
+    """Compare the machines whose runs are in the history, preset by preset.
+
+    Runs of other machines come from --host, --on, or `tuilab history import`. Of each preset on each machine
+    the latest run counts.
+    """
+    with store() as kept:
+        problem = sum_up(kept, _say)
+        standings = latest(kept)
+    if problem:
+        click.echo(f"tuilab: {problem}", err=True)
+    if words:
+        standings = search(standings, [text_of(s) for s in standings], words)
+    found = compared(standings)
+    if as_json:
+        answer = Hosts(schema=SCHEMA, presets=tuple(map(line, found)))
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(answer), indent=2) + b"\n")
+    elif found:
+        click.echo(machines_text(found))
+    else:
+        click.echo(f"no run has {words!r}" if words else "no runs yet", err=True)
+
+
+def _say(done: int, total: int) -> None:
+    if sys.stderr.isatty() and total > 1:
+        click.echo(f"\r\x1b[Ksumming up run {done + 1} of {total}", err=True, nl=done + 1 == total)
+
+
+def line(found: PresetRows) -> PresetLine:
+    """A preset's rows as scripts read them."""
+    return PresetLine(
+        preset=found.preset,
+        differing=found.differing,
+        machines=tuple(map(_row, found.rows)),
+        disagreements=found.disagreements,
+    )
+
+
+def _row(row: Row) -> MachineRow:
+    s, best = row.standing, row.standing.best
+    return MachineRow(
+        machine=s.machine,
+        origin=s.origin,
+        cpu=s.cpu,
+        gpus=s.gpus,
+        tensorflow=s.tensorflow,
+        python=s.python,
+        driver=s.driver,
+        unlike=row.unlike,
+        run=s.run,
+        at=s.at,
+        budget=s.budget,
+        cpu_s=s.on_cpu.median_s if s.on_cpu else None,
+        gpu_s=s.on_gpu.median_s if s.on_gpu else None,
+        fastest=best.label if best else "",
+        crossover=_crossover(row),
+        verdicts=s.verdicts,
+    )
+
+
+def _crossover(row: Row) -> CrossoverLine | None:
+    c = row.standing.crossed
+    if c is None:
+        return None
+    ci95 = (c.low, c.high) if c.low is not None and c.high is not None else None
+    return CrossoverLine(axis=c.axis, a=c.a, b=c.b, status=c.status, at=c.at, ci95=ci95)

@@ -1,0 +1,50 @@
+"""`tuilab import`: presets of a document's examples, as files."""
+
+from pathlib import Path
+
+import click
+
+from tuilab.catalogue.load import own_folder
+from tuilab.cli.reading import read_document
+from tuilab.documents import DocumentReport, dumps, write
+from tuilab.model.errors import InputError
+from tuilab.model.preset import Preset
+
+
+@click.command("import")
+@click.argument("document", metavar="DOC")
+@click.option(
+    "-o", "--output", "folder", type=click.Path(file_okay=False, path_type=Path), help="Where to write them."
+)
+@click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
+def import_(document: str, folder: Path | None, overwrite: bool) -> None:
+    """Write a preset for each benchmark in DOC. Nothing in it is run.
+
+    DOC is as for `check`. Without -o the presets become your own, which the lab lists beside its own.
+    """
+    report = read_document(document)
+    target = folder or own_folder()
+    if not report.presets:
+        raise InputError("DOC", document, "a document with a benchmark that a workload can measure")
+    kept = [preset.name for preset in report.presets if not _put(preset, target, overwrite)]
+    _say_gaps(report)
+    if kept:
+        raise InputError("-o", str(target), f"--overwrite, or a folder without {', '.join(kept)}")
+
+
+def _put(preset: Preset, folder: Path, overwrite: bool) -> bool:
+    """Write one preset and say so; False where another file has its name."""
+    target = folder / f"{preset.name}.toml"
+    try:
+        if target.exists() and not overwrite and target.read_text(encoding="utf-8") != dumps(preset):
+            return False
+        click.echo(str(write(preset, folder)))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("-o", str(folder), f"a folder that can be written ({error})") from None
+    return True
+
+
+def _say_gaps(report: DocumentReport) -> None:
+    for example in report.examples:
+        for part in example.unresolved:
+            click.echo(f"tuilab: line {part.line}: {part.reason}", err=True)

@@ -1,0 +1,104 @@
+"""The `tuilab` command. Each subcommand's module is loaded when it is called."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+import tuilab
+from tuilab.cli.exits import BAD_INPUT, INTERRUPTED, WORKER_FAILED
+from tuilab.model.errors import InputError, WorkerError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("tuilab.cli.run:run", "Measure a preset, or your own function, and print the answer."),
+    "sweep": ("tuilab.cli.sweep:sweep", "Measure over a range of sizes, and find the crossover."),
+    "resume": ("tuilab.cli.resume:resume", "Go on with a run that was broken off."),
+    "verdicts": ("tuilab.cli.verdicts:verdicts", "Measure every preset and say what became of each claim."),
+    "new": ("tuilab.cli.new:new", "Write a file to measure your own code with."),
+    "presets": ("tuilab.cli.presets:presets", "List the presets."),
+    "history": ("tuilab.cli.history:history", "List, compare, tag and prune earlier runs."),
+    "hosts": ("tuilab.cli.hosts:hosts", "Compare machines, preset by preset, from the history."),
+    "export": ("tuilab.cli.export:export", "Write a run as Markdown, HTML, CSV or JSON."),
+    "explain": ("tuilab.cli.explain:explain", "Say where an op, or a preset's ops, would run, and why."),
+    "profile": ("tuilab.cli.profile:profile", "Say where the time of a preset's call goes, op by op."),
+    "selftest": ("tuilab.cli.selftest:selftest", "Test the instrument itself, in under two minutes."),
+    "doctor": ("tuilab.cli.doctor:doctor", "Say why TensorFlow sees no GPU here, and what mends it."),
+    "check": (
+        "tuilab.cli.check:check",
+        "Find the mistakes in an article's benchmarks, and what would measure them.",
+    ),
+    "import": ("tuilab.cli.import_:import_", "Write presets of an article's examples."),
+    "serve": ("tuilab.cli.serve:serve", "Serve the lab to a browser on this machine."),
+    "worker": ("tuilab.cli.worker:worker", "Be a worker on standard input and output (what ssh starts)."),
+}
+
+
+class Lazy(click.Group):
+    """A group that imports a command when it is called, so that help and the app start at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=Lazy, invoke_without_command=True)
+@click.version_option(tuilab.__version__, prog_name="tuilab")
+@click.option("--preset", default="", help="Open the lab with this preset, or path/to/file.py:name.")
+@click.option("--demo", is_flag=True, help="Open with the demo: guess first, then see it measured.")
+@click.option(
+    "--replay", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Show a recorded run."
+)
+@click.option("--theme", type=click.Choice(["dark", "light"]), default=None, help="Colours of the lab.")
+@click.option(
+    "--hangup",
+    type=click.Choice(["finish", "end"]),
+    default="finish",
+    show_default=True,
+    help="What becomes of a run when the line drops.",
+)
+@click.pass_context
+def cli(ctx: click.Context, /, **options: Any) -> None:
+    """Why isn't this using my GPU, and would it be faster if it did?
+
+    Without a command, opens the lab.
+    """
+    if ctx.invoked_subcommand is None:
+        from tuilab.tui.start import open_lab
+
+        ctx.exit(open_lab(options))
+
+
+def main() -> None:
+    """Run the command line; exit codes as the README's table states."""
+    try:
+        sys.exit(cli.main(standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(BAD_INPUT)
+    except InputError as error:
+        _fail(error, BAD_INPUT)
+    except WorkerError as error:
+        _fail(error, WORKER_FAILED)
+    except (KeyboardInterrupt, click.Abort):
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _fail(error: Exception, code: int) -> None:
+    click.echo(f"tuilab: {error}", err=True)
+    sys.exit(code)

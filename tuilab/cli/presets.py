@@ -1,0 +1,50 @@
+"""`tuilab presets`: what there is to run."""
+
+import click
+import msgspec
+
+from tuilab import catalogue
+
+
+class PresetLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One preset as scripts read it. `error` is set, and most else empty, where its file is wrong."""
+
+    name: str
+    title: str = ""
+    workload: str = ""
+    document: str = ""
+    example: int = 0
+    claims: tuple[str, ...] = ()
+    error: str = ""
+
+
+def lines(found: catalogue.Catalogue) -> list[PresetLine]:
+    """A line for each preset and for each file that is wrong."""
+    good = [
+        PresetLine(
+            name=p.name,
+            title=p.title,
+            workload=p.workload,
+            document=p.source.document if p.source else "",
+            example=p.source.example if p.source else 0,
+            claims=tuple(c.text for c in p.claims),
+        )
+        for p in found.presets
+    ]
+    return good + [PresetLine(name=problem.name, error=str(problem)) for problem in found.problems]
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def presets(as_json: bool) -> None:
+    """List the presets, and the preset files that are wrong."""
+    rows = lines(catalogue.load())
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        return
+    width = max((len(row.name) for row in rows), default=0)
+    for row in rows:
+        source = f"{row.document} {row.example or 'prose'}" if row.document else "own"
+        click.echo(
+            f"{row.name:<{width}}  {source:<9}  {'not loaded: ' + row.error if row.error else row.title}"
+        )

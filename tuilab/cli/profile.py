@@ -1,0 +1,101 @@
+"""`tuilab profile`: where the time of a preset's call goes, op by op."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import click
+import msgspec
+
+from tuilab.cli.choose import Choice, arm_options, choose
+from tuilab.cli.narrate import Narrator
+from tuilab.cli.session import Session
+from tuilab.model.arms import Arm, family
+from tuilab.model.errors import InputError
+from tuilab.model.expand import expand
+from tuilab.model.machine import Machine
+from tuilab.model.profile import Profile, ProfileArm, ProfileFile
+from tuilab.report.profiled import profile_text
+from tuilab.report.trace import trace_json
+
+TRACE = "trace.json"
+
+
+@click.command()
+@click.argument("preset")
+@arm_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder for the profile: TensorBoard opens it, Perfetto opens its trace.json.",
+)
+@click.option("--seconds", type=click.FloatRange(0.05, 60), default=0.5, show_default=True)
+def profile(preset: str, output: Path | None, seconds: float, as_json: bool, **words: Any) -> None:
+    """Profile one arm of PRESET in a pass of its own: per-op times, phases, a timeline.
+
+    Without --device, --mode and the like: the GPU's graph with its input resident, or the CPU's.
+    """
+    for unused in ("budget", "cold"):
+        words.pop(unused)
+    choice = choose(preset, **words)
+    answer, files = asyncio.run(ask(choice, seconds, raw=output is not None))
+    if output is not None:
+        for path in save(output, answer, files):
+            click.echo(f"wrote {path}", err=True)
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(answer), indent=2) + b"\n")
+    else:
+        click.echo(profile_text(answer))
+
+
+async def ask(choice: Choice, seconds: float, raw: bool) -> tuple[Profile, list[ProfileFile]]:
+    """Ask a worker for the profile of the chosen arm, and for the profiler's own file where `raw`."""
+    async with Session(Narrator()) as session:
+        arm = pick(choice, await session.machine())
+        question = ProfileArm(scenario=choice.scenario, arm=arm, seconds=seconds, raw=raw)
+        profiles: list[Profile] = []
+        files: list[ProfileFile] = []
+        async for answer in session.ask("profile", question):
+            if answer.kind == "ProfileFile":
+                files.append(msgspec.json.decode(answer.body, type=ProfileFile))
+            else:
+                profiles.append(msgspec.json.decode(answer.body, type=Profile))
+        return profiles[0], files
+
+
+def pick(choice: Choice, machine: Machine) -> Arm:
+    """The arm to profile: on a GPU that is here rather than the CPU, a graph, its input resident."""
+    devices = [d.name for d in machine.devices]
+    arms = expand(choice.preset.arms, choice.declaration, choice.scenario.parameters, devices)
+    present = [arm for arm in arms if arm.device in devices] or list(arms)
+    if not present:
+        raise InputError("arms", choice.preset.name, "at least one arm")
+    return min(present, key=lambda a: (family(a.device) != "GPU", a.mode != "graph", a.input != "resident"))
+
+
+def save(folder: Path, answer: Profile, files: Sequence[ProfileFile]) -> list[Path]:
+    """Write the trace and the profiler's files into `folder`; returns what was written.
+
+    Raises InputError where the folder cannot be written.
+    """
+    targets = [(folder / TRACE, trace_json(answer))]
+    targets += [(folder / inside(file.path), file.data) for file in files]
+    for path, data in targets:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        except OSError as error:
+            raise InputError(
+                "--output", os.fspath(path), f"a folder that can be written: {error.strerror}"
+            ) from None
+    return [path for path, _ in targets]
+
+
+def inside(path: str) -> PurePosixPath:
+    """A relative path that a worker named, kept inside the folder: its parts without any that lead out."""
+    parts = [part for part in PurePosixPath(path).parts if part not in ("..", "/", ".")]
+    return PurePosixPath(*parts)

@@ -1,0 +1,71 @@
+"""`tuilab selftest`: the instrument tested before your eyes."""
+
+import asyncio
+import sys
+
+import click
+import msgspec
+
+from tuilab.cli.exits import DONE, NOT_CONFIRMED
+from tuilab.cli.narrate import Narrator
+from tuilab.cli.session import Session
+from tuilab.model.errors import WorkerError
+from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What `--json` prints."""
+
+    checks: tuple[Check, ...]
+    passed: bool
+    idle: bool
+    seconds: float
+    message: str
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--long", is_flag=True, help="Five times the repetitions, for figures to be published.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the simulated trials.")
+@click.pass_context
+def selftest(ctx: click.Context, /, as_json: bool, long: bool, seed: int) -> None:
+    """Test the instrument: spins of known length, equal things, known differences, a hog beside it.
+
+    Leave the machine alone meanwhile (under two minutes): on a machine that is not idle the test does not
+    pass. Exit code 4 where a check failed.
+    """
+    report = asyncio.run(ask(Selftest(long=long, seed=seed), quiet=as_json))
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    else:
+        click.echo(report.message)
+    ctx.exit(DONE if report.passed else NOT_CONFIRMED)
+
+
+async def ask(question: Selftest, quiet: bool = False) -> Report:
+    """Have a worker test itself; unless `quiet`, each check is printed as it ends."""
+    checks: list[Check] = []
+    async with Session(Narrator()) as session:
+        await session.machine()
+        async for answer in session.ask("selftest", question):
+            if answer.kind == "SelftestSummary":
+                end = msgspec.json.decode(answer.body, type=SelftestSummary)
+                return Report(
+                    checks=tuple(checks),
+                    passed=end.passed,
+                    idle=end.idle,
+                    seconds=end.seconds,
+                    message=end.message,
+                )
+            checks.append(msgspec.json.decode(answer.body, type=Check))
+            if not quiet:
+                click.echo(line(checks[-1]))
+    raise WorkerError("the self-test ended without its summary")
+
+
+def line(check: Check) -> str:
+    """One check in two lines: whether it passed, its figure and its limit; and what that means."""
+    width = max(len(name) for name in NAMES)
+    figure = "–" if check.figure is None else f"{check.figure:.4g}"
+    word = "ok    " if check.passed else "FAILED"
+    return f"{word}  {check.name:<{width}}  {figure:>9}  ({check.limit})\n        {check.message}"

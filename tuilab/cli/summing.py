@@ -1,0 +1,41 @@
+"""What each machine stands at, worked out for runs that are new in the history."""
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+
+from tuilab import catalogue
+from tuilab.analysis.standings import standings
+from tuilab.history.standings import keep, unsummed
+from tuilab.history.store import Store
+from tuilab.model.claims import Claim
+
+Say = Callable[[int, int], None]
+
+
+def sum_up(store: Store, say: Say = lambda done, total: None) -> str:
+    """Work out the standings of every run that lacks them. say: how many are done, of how many.
+
+    Returns why not all could be kept, "" where they were.
+    """
+    try:
+        runs = unsummed(store)
+        claims = _claims() if runs else {}
+        for done, run in enumerate(runs):
+            say(done, len(runs))
+            _sum_up(store, run, claims)
+    except sqlite3.Error as error:
+        return f"the history cannot be written now ({error}); runs that are new in it are left out"
+    return ""
+
+
+def _sum_up(store: Store, run: str, claims: Mapping[str, Sequence[Claim]]) -> None:
+    state = store.state(run)
+    try:
+        found = standings(state, claims.get(state.preset, ())) if state.run else ()
+    except (ValueError, ArithmeticError):
+        found = ()  # a run that cannot be summed up is in the history all the same
+    keep(store, run, found)
+
+
+def _claims() -> dict[str, Sequence[Claim]]:
+    return {preset.name: preset.claims for preset in catalogue.load().presets}

@@ -1,0 +1,158 @@
+"""`tuilab verdicts`: every preset measured, and what became of each claim."""
+
+import asyncio
+import itertools
+import shutil
+import textwrap
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from tuilab import catalogue
+from tuilab.analysis.summary import summarise
+from tuilab.cli.choose import Choice, choose
+from tuilab.cli.exits import DONE, INTERRUPTED, WORKER_FAILED
+from tuilab.cli.fleet import Fleet, fleet_options, on_fleet
+from tuilab.cli.narrate import Narrator
+from tuilab.cli.session import Session
+from tuilab.model.claims import Verdict
+from tuilab.model.errors import WorkerError
+from tuilab.model.preset import Preset
+from tuilab.model.result import RunResult
+from tuilab.model.scenario import BUDGETS, BudgetName
+
+INDENT, PRESET_AT, NARROWEST = 14, 11, 60
+PROSE = "prose"
+
+
+class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One claim of one preset, as scripts read it. example: 0 for a statement made in prose."""
+
+    document: str
+    example: int
+    preset: str
+    claim: str
+    verdict: str
+    evidence: str
+
+
+@click.command()
+@click.argument("presets", nargs=-1)
+@click.option("--budget", type=click.Choice(BUDGETS), default="quick", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@fleet_options
+@click.pass_context
+def verdicts(
+    ctx: click.Context,
+    /,
+    presets: Sequence[str],
+    budget: BudgetName,
+    as_json: bool,
+    on: str | None,
+    jobs: int,
+) -> None:
+    """Measure every preset that makes a claim, or the PRESETS named, and print the verdicts."""
+    found = catalogue.load()
+    names = presets or [p.name for p in found.presets if p.claims]
+    choices = [choose(name) for name in names]
+    for problem in found.problems:
+        click.echo(f"tuilab: not loaded: {problem}", err=True)
+    said: list[VerdictLine] = []
+    if on is not None:
+        code = on_fleet(on, jobs, lambda fleet: judge_on(fleet, choices, budget, said))
+    else:
+        code = asyncio.run(_judge(choices, budget, said))
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(said), indent=2).decode())
+    else:
+        click.echo(table(said, shutil.get_terminal_size().columns))
+    ctx.exit(code)
+
+
+async def _judge(choices: Sequence[Choice], budget: BudgetName, said: list[VerdictLine]) -> int:
+    """Measure one preset after another in one worker, adding to `said`. Returns the exit code.
+
+    A preset whose worker ends is undecided, and the next one gets a fresh worker.
+    """
+    code = DONE
+    waiting = list(choices)
+    while waiting:
+        async with Session(Narrator()) as session:
+            devices = [d.name for d in (await session.machine()).devices]
+            while waiting:
+                choice = waiting.pop(0)
+                preset = choice.preset
+                click.echo(f"{preset.name} ({len(choices) - len(waiting)} of {len(choices)})", err=True)
+                try:
+                    outcome = await session.run(choice.measure(devices, budget, preset.sweep))
+                except WorkerError as error:
+                    said += [line(preset, _undecided(c.text, str(error))) for c in preset.claims]
+                    code = WORKER_FAILED
+                    break
+                result = summarise(outcome.state, preset.claims)
+                session.conclude(outcome.state, result.answer)
+                said += [line(preset, verdict) for verdict in result.claims]
+                if outcome.interrupted:
+                    return INTERRUPTED
+    return code
+
+
+async def judge_on(
+    fleet: Fleet, choices: Sequence[Choice], budget: BudgetName, said: list[VerdictLine]
+) -> int:
+    """Measure each preset on a node of a fleet, adding to `said` in the presets' order. The exit code."""
+    found: dict[str, list[VerdictLine]] = {}
+
+    def told(choice: Choice, result: RunResult) -> None:
+        found[choice.preset.name] = [line(choice.preset, verdict) for verdict in result.claims]
+
+    failed: dict[int, str] = {}
+    code = DONE
+    try:
+        failed = await fleet.runs(choices, budget, told)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    for key, why in failed.items():
+        preset, code = choices[key].preset, WORKER_FAILED
+        found[preset.name] = [line(preset, _undecided(claim.text, why)) for claim in preset.claims]
+    for choice in choices:
+        said += found.get(choice.preset.name, [])
+    return code
+
+
+def _undecided(text: str, why: str) -> Verdict:
+    return Verdict(text, "undecided", f"The run did not end: {why}")
+
+
+def line(preset: Preset, verdict: Verdict) -> VerdictLine:
+    """A claim's verdict with its source."""
+    source = preset.source
+    return VerdictLine(
+        document=source.document if source else "",
+        example=source.example if source else 0,
+        preset=preset.name,
+        claim=verdict.text,
+        verdict=verdict.verdict,
+        evidence=verdict.evidence,
+    )
+
+
+def table(said: Sequence[VerdictLine], width: int) -> str:
+    """Under each preset its claims: the verdict, the claim, and the evidence."""
+    width = max(NARROWEST, width) - INDENT
+    out: list[str] = []
+    for (document, example, preset), group in itertools.groupby(
+        said, lambda each: (each.document, each.example, each.preset)
+    ):
+        where = f"{document} {example or PROSE}" if document else "own"
+        out.append(f"{where:<{PRESET_AT}}{preset}")
+        for each in group:
+            first, *rest = [*textwrap.wrap(each.claim, width), *textwrap.wrap(each.evidence, width)]
+            out.append(f"  {each.verdict:<{INDENT - 2}}{first}")
+            out += [" " * INDENT + text for text in rest]
+    counted = ", ".join(
+        f"{sum(each.verdict == word for each in said)} {word}"
+        for word in ("confirmed", "refuted", "undecided", "untestable")
+    )
+    return "\n".join([*out, "", f"{len(said)} claims: {counted}."])
