@@ -1,0 +1,227 @@
+"""Does the screen disturb what it shows? The same run with and without it, in turn, in one worker.
+
+    python -m tests.benchmarks.disturbance [pairs] [--write]
+
+One worker process measures everything, so that what differs between processes is no part of the answer. With
+the screen: the real app in a pseudo-terminal of 120 × 40, its key `r` pressed. Without: the very request that
+the app had sent, unpaced, nothing of it shown, while the app is still. The ratio of the medians is 1 within 1 %
+if the screen does not disturb. `--write` puts the result into `disturbance.md`.
+
+The arms are a small STFT's eager and XLA ones, whose medians differ by 1 % from run to run on a still machine.
+Those of its graph differ by 10 %, screen or no screen: its few ops find their threads in one of two ways, which
+no number of pairs in reach would average out.
+"""
+
+import contextlib
+import math
+import os
+import random
+import socket
+import statistics
+import sys
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from tests.benchmarks import still
+from tests.benchmarks.budget import quantile
+from tests.benchmarks.terminal import Terminal, program
+from tests.conftest import Worker
+from tuilab.analysis.location import locate
+from tuilab.analysis.ratio import from_location
+from tuilab.model import events, requests
+from tuilab.model.run import RunState
+
+PAIRS = 40
+NAMES = ("median", "95 % quantile")
+Figures = dict[str, tuple[float, float]]
+PRESET = """\
+title = "A small STFT"
+workload = "stft"
+
+[parameters]
+samples = 256
+frame_length = 256
+frame_step = 128
+fft_length = 256
+
+[arms]
+modes = ["eager", "xla"]
+inputs = ["resident"]
+variants = ["whole"]
+"""
+QUICK = "bb"
+"""Keys: from the standard budget over `publish` to `quick`."""
+RUN_S = 120.0
+
+APP = """
+import sys
+from pathlib import Path
+from tuilab.runner.supervisor import Supervisor
+from tuilab.tui.app import LabApp
+from tuilab.tui.options import Options
+bridge = [sys.executable, sys.argv[1], sys.argv[2]]
+runner = lambda told: Supervisor(told, bridge)
+presets = (Path(sys.argv[3]),)
+LabApp(Options(presets=presets, preset="small", rerun=False, newcomer=False, runner=runner)).run()
+"""
+
+
+class Shared:
+    """A worker that serves an app through a socket, and this program in between."""
+
+    def __init__(self, folder: str) -> None:
+        self.worker = Worker(cpus=1)
+        self.path = os.path.join(folder, "worker")
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.bind(self.path)
+        self._server.listen(1)
+        self.seen: list[events.Event] = []
+        self.asked: list[requests.Measure] = []
+        self.finished = threading.Event()
+        self._watched = True
+
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[None]:
+        """For the length of an app: pass its requests on, and the worker's events back, keeping both."""
+        over = threading.Event()
+        thread = threading.Thread(target=self._serve, args=(over,))
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join(10)
+
+    def _serve(self, over: threading.Event) -> None:
+        line, _ = self._server.accept()
+        with line:
+            hello = events.Hello(protocol=events.PROTOCOL, tuilab=self.worker.machine.tuilab, pid=0)
+            ready = events.Ready(machine=self.worker.machine, import_s=0.0, start_s=0.0)
+            line.sendall(events.encode(hello) + events.encode(ready))
+            threading.Thread(target=self._listen, args=(line,), daemon=True).start()
+            while not over.is_set():
+                try:
+                    event = self.worker.next(0.2, patient=True)
+                except TimeoutError:
+                    continue
+                self.seen.append(event)
+                if self._watched:
+                    with contextlib.suppress(OSError):
+                        line.sendall(events.encode(event))
+                if isinstance(event, events.Finished):
+                    self.finished.set()
+
+    def _listen(self, line: socket.socket) -> None:
+        with contextlib.suppress(OSError), line.makefile("rb") as stream:
+            for text in stream:
+                request = requests.decode(text)
+                if isinstance(request, requests.Shutdown):
+                    return
+                if isinstance(request, requests.Measure):
+                    request = msgspec.structs.replace(request, spool="")
+                    self.asked.append(request)
+                self.worker.send(request)
+
+    def with_screen(self, terminal: Terminal) -> Figures:
+        """The figures of a run that the app begins and shows."""
+        self._begin(watched=True)
+        terminal.press("r")
+        return self._end(terminal)
+
+    def without_screen(self, terminal: Terminal) -> Figures:
+        """The figures of the app's last request, made once more with nobody watching."""
+        self._begin(watched=False)
+        self.worker.send(msgspec.structs.replace(self.asked[-1], id=uuid.uuid4().hex, pace=False))
+        return self._end(terminal)
+
+    def _begin(self, *, watched: bool) -> None:
+        self.seen, self._watched = [], watched
+        self.finished.clear()
+
+    def _end(self, terminal: Terminal) -> Figures:
+        if not self.finished.wait(RUN_S):
+            raise RuntimeError("the run did not end")
+        terminal.settle(0.3)
+        return figures(self.seen)
+
+    def close(self) -> None:
+        self._server.close()
+        self.worker.close()
+
+
+@contextlib.contextmanager
+def app(path: str) -> Iterator[Terminal]:
+    """The app in a terminal that answers as terminals do, its worker behind the socket."""
+    bridge = str(Path(__file__).with_name("bridge.py"))
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "small.toml").write_text(PRESET)
+        with program((sys.executable, "-c", APP, bridge, path, folder)) as terminal:
+            yield terminal
+
+
+def figures(seen: list[events.Event]) -> Figures:
+    """The median and the 95 % quantile of each arm that has any, in seconds per call."""
+    state = RunState()
+    for event in seen:
+        state.apply(event)
+    cells = {name: arm.cells[0].samples for name, arm in state.arms.items() if arm.cells}
+    return {name: (statistics.median(s), quantile(s, 0.95)) for name, s in cells.items() if len(s)}
+
+
+def pairs(shared: Shared, count: int) -> dict[str, list[tuple[float, float]]]:
+    """log(with / without) of each pair's two figures, by arm; chance says which run of a pair comes first."""
+    out: dict[str, list[tuple[float, float]]] = {}
+    rng = random.Random(1)
+    with shared.serving(), app(shared.path) as terminal:
+        terminal.see("ready, r measures")
+        terminal.settle()
+        terminal.press(QUICK)
+        shared.with_screen(terminal)  # loads what the others find loaded
+        for number in range(count):
+            first = shared.without_screen(terminal) if rng.random() < 0.5 else None
+            watched = shared.with_screen(terminal)
+            alone = first or shared.without_screen(terminal)
+            for arm in watched.keys() & alone.keys():
+                middle, high = (math.log(a / b) for a, b in zip(watched[arm], alone[arm], strict=True))
+                out.setdefault(arm, []).append((middle, high))
+            print(f"pair {number + 1} of {count}", file=sys.stderr)
+    return out
+
+
+def middle_of(logs: list[float]) -> tuple[float, float, float]:
+    """The ratio that log ratios stand for, with its 95 % interval."""
+    middle = locate(logs)
+    assert middle is not None
+    ratio = from_location(middle)
+    return ratio.ratio, *(ratio.interval or (float("nan"), float("nan")))
+
+
+def main() -> None:
+    count = next((int(word) for word in sys.argv[1:] if word.isdigit()), PAIRS)
+    with tempfile.TemporaryDirectory() as folder:
+        still.wait()
+        watch = still.Watch()
+        shared = Shared(folder)
+        try:
+            found = pairs(shared, count)
+        finally:
+            shared.close()
+    rows = ["| arm | figure | with the screen / without | 95 % interval | pairs |", "|---|---|---|---|---|"]
+    for arm, logs in sorted(found.items()):
+        for index, name in enumerate(NAMES):
+            ratio, low, high = middle_of([pair[index] for pair in logs])
+            rows.append(f"| {arm} | {name} | {ratio:.4f} | {low:.4f} to {high:.4f} | {len(logs)} |")
+    shown = "\n".join(rows) + f"\n\n{watch.said()}\n"
+    print(shown)
+    if "--write" in sys.argv:
+        text = "# The screen does not disturb\n\n" + (__doc__ or "").split("\n\n", 1)[1] + "\n" + shown
+        Path(__file__).with_suffix(".md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

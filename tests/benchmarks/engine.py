@@ -1,0 +1,75 @@
+"""How quick the quick budget is, and how much of the rounds' time lies inside timed blocks.
+
+    python -m tests.benchmarks.engine [--write]
+
+On a warm worker: `stft-small`'s CPU arms under each budget's rules. Aims: quick answers in under 5 s; at
+standard 85 % of the rounds' time is timed.
+"""
+
+import sys
+import time
+import uuid
+from pathlib import Path
+
+from tests.benchmarks import still
+from tests.conftest import Worker
+from tuilab.analysis.summary import summarise
+from tuilab.catalogue import load
+from tuilab.catalogue.plan import scenario
+from tuilab.model.arms import ArmSelection
+from tuilab.model.expand import expand
+from tuilab.model.requests import Measure
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, BudgetName
+from tuilab.workloads import find
+
+HEAD = ("budget", "wall", "rounds", "repeated", "timed share", "reached", "flags")
+
+
+def row(worker: Worker, name: str, budget: BudgetName) -> list[str]:
+    """One run of a preset's CPU arms."""
+    preset = load().find(name)
+    chosen = scenario(preset)
+    arms = expand(ArmSelection(devices=("CPU:0",)), find(preset.workload).declaration, chosen.parameters)
+    begun = time.perf_counter()
+    asked = Measure(id=uuid.uuid4().hex, scenario=chosen, arms=arms, budget=BUDGET[budget], preset=name)
+    state = RunState()
+    for event in worker.measure(asked):
+        state.apply(event)
+    wall = time.perf_counter() - begun
+    summarise(state, preset.claims)
+    flags = sorted(
+        {flag.code for arm in state.arms.values() for flag in arm.flags} | {f.code for f in state.flags}
+    )
+    share = state.timed_s / state.elapsed_s
+    reached = "–" if state.reached is None else f"± {state.reached:.1%}"
+    return [
+        budget,
+        f"{wall:.2f} s",
+        str(state.rounds),
+        str(state.repeated),
+        f"{share:.0%}",
+        reached,
+        " ".join(flags),
+    ]
+
+
+def main() -> None:
+    still.wait()
+    watch = still.Watch()
+    worker = Worker(cpus=1)
+    try:
+        budgets: list[BudgetName] = ["quick", "quick", "standard", "standard"]
+        rows = [row(worker, "stft-small", budget) for budget in budgets]
+    finally:
+        worker.close()
+    lines = ["| " + " | ".join(cells) + " |" for cells in (HEAD, ["---"] * len(HEAD), *rows)]
+    shown = "\n".join(lines) + f"\n\n{watch.said()}\n"
+    print(shown)
+    if "--write" in sys.argv:
+        text = "# The engine\n\n" + (__doc__ or "").split("\n\n", 1)[1] + "\n" + shown
+        Path(__file__).with_suffix(".md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Whether the machine was still enough for a figure: benchmarks wait for that, and say what they saw."""
+
+import os
+import sys
+import time
+
+from tuilab.worker.measure import pressure
+
+STILL = 0.05
+LOOK_S = 2.0
+
+
+def wait(limit_s: float = 900.0) -> None:
+    """Wait until others use less than 5 % of the processors for two seconds, but not for ever."""
+    begun = time.monotonic()
+    while time.monotonic() - begun < limit_s:
+        before = pressure.read()
+        time.sleep(LOOK_S)
+        seen = pressure.since(before)
+        share = (seen.others_s or 0.0) / (seen.wall_s * seen.cores) if seen else 0.0
+        if share < STILL:
+            return
+        print(f"others use {share:.0%} of the processors; waiting", file=sys.stderr)
+
+
+class Watch:
+    """What others used while a benchmark ran. Children count as the benchmark's own once they have ended."""
+
+    def __init__(self) -> None:
+        self._before, self._own = pressure.read(), _own()
+
+    def said(self) -> str:
+        """A sentence for the table; call it when every child has ended."""
+        now, cores = pressure.read(), os.cpu_count() or 1
+        if now.busy_s is None or self._before.busy_s is None:
+            return "The system does not tell what others used meanwhile."
+        others = now.busy_s - self._before.busy_s - (_own() - self._own)
+        share = max(0.0, others) / ((now.at - self._before.at) * cores)
+        word = "" if share < STILL else "NOT STILL: "
+        return f"{word}Others used {share:.1%} of {cores} processors meanwhile."
+
+
+def _own() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system

@@ -1,0 +1,119 @@
+"""Bytes: a still screen, a live run in either colours, a slider's step; and a line of 2 kB/s."""
+
+import itertools
+import statistics
+import time
+
+from tests.benchmarks.budget import Row, below, quantile
+from tests.benchmarks.keys import DOWN, UP, answer
+from tests.benchmarks.terminal import Terminal, lab
+
+PRESET = "stft-medium"
+STILL_S, LIVE_S = 10.0, 25.0
+LIMIT_LIVE = {"truecolor": 6_000, "256": 3_000}
+LIMIT_STEP = 2_000
+RATE, ANSWER_S, NEVER_S, KEYS = 2_000.0, 0.5, 10.0, 40
+
+
+def rounds(terminal: Terminal) -> bool:
+    """The first line says that the run is in its rounds."""
+    first = terminal.text.splitlines()[0]
+    return "round " in first or "measuring," in first
+
+
+def opened(terminal: Terminal) -> None:
+    """Wait for the worker and a still screen."""
+    terminal.see("ready, r measures")
+    terminal.settle(1.0)
+
+
+def longer(terminal: Terminal) -> None:
+    """Let the next run be one of half a minute."""
+    terminal.press("b")
+    terminal.see("publish")
+    terminal.settle(0.5)
+
+
+def live(terminal: Terminal) -> float:
+    """Bytes per second from the key to the run's end, or for `LIVE_S` from its first round on."""
+    before, begun = terminal.sent, terminal.press("r")
+    terminal.until(lambda: rounds(terminal), what="rounds")
+    try:
+        end = terminal.see("done,", seconds=LIVE_S)
+    except TimeoutError:
+        end = time.monotonic()
+    return (terminal.sent - before) / (end - begun)
+
+
+def drag(terminal: Terminal) -> list[int]:
+    """Bytes of each step of a drag along the first slider."""
+    lines = terminal.text.splitlines()
+    y = next(i for i, line in enumerate(lines) if "┣" in line)
+    left, right = lines[y].index("┣") + 2, lines[y].index("┫")
+    terminal.press(f"\x1b[<0;{left + 4};{y + 1}M")
+    terminal.settle(0.3)
+    took = []
+    for x in range(left + 5, min(left + 25, right)):
+        before = terminal.sent
+        terminal.press(f"\x1b[<32;{x};{y + 1}M")
+        time.sleep(0.2)
+        took.append(terminal.sent - before)
+    terminal.press(f"\x1b[<0;{right - 2};{y + 1}m")
+    return took
+
+
+def thin(mute: bool) -> tuple[list[float], bool, float]:
+    """Keys' seconds on a line of 2 kB/s during a run, whether the first line tells, and bytes per second."""
+    took: list[float] = []
+    told, word = False, "mute terminal" if mute else "slow line"
+    with lab("--preset", PRESET, mute=mute) as terminal:
+        opened(terminal)
+        longer(terminal)
+        terminal.rate = RATE
+        terminal.press("r")
+        terminal.until(lambda: rounds(terminal), what="rounds")
+        begun, before = time.monotonic(), terminal.sent
+        for key in itertools.islice(itertools.cycle((DOWN, UP)), KEYS):
+            try:
+                took.append(answer(terminal, key, NEVER_S))
+            except TimeoutError:
+                took.append(NEVER_S)
+            told = told or word in terminal.text.splitlines()[0]
+            time.sleep(0.3)
+        return took, told, (terminal.sent - before) / (time.monotonic() - begun)
+
+
+def measure() -> list[Row]:
+    """All of them."""
+    rows = []
+    for colors, limit in LIMIT_LIVE.items():
+        with lab("--preset", PRESET, colors=colors) as terminal:
+            opened(terminal)
+            idle = terminal.bytes_in(STILL_S) / STILL_S
+            longer(terminal)
+            rate = live(terminal)
+            terminal.press("x")
+            terminal.settle(1.0)
+            steps = drag(terminal)
+        how = "bytes at the terminal (120 × 40) from the key that begins a run at `publish` rules, over its first 25 s"
+        rows.append(below(f"bytes, live run, {colors}", rate / 1e3, limit / 1e3, " kB/s", how))
+        if colors == "truecolor":
+            rows += [
+                below("bytes, idle", idle, 0.0, " B/s", f"bytes in {STILL_S:.0f} s of a still screen", 0),
+                below(
+                    "bytes, slider step", quantile(steps, 0.95) / 1e3, LIMIT_STEP / 1e3, " kB",
+                    "a drag by the mouse, bytes until the screen is still, 95 % of the steps",
+                    median=statistics.median(steps), most=max(steps),
+                ),
+            ]  # fmt: skip
+    for mute in (False, True):
+        took, told, rate = thin(mute)
+        who = "a terminal that answers nothing" if mute else "a terminal"
+        how = f"{who} that reads {RATE / 1e3:.0f} kB/s, during a run: {KEYS} arrow keys, 95 % of them"
+        row = below(
+            f"key on a 2 kB/s line{', mute terminal' if mute else ''}", 1e3 * quantile(took, 0.95),
+            1e3 * ANSWER_S, " ms", how, 0, median=statistics.median(took), most=max(took), rate=rate,
+        )  # fmt: skip
+        what = "the terminal is mute" if mute else "the line is slow"
+        rows += [row, Row(f"the first line says that {what}", "yes", "yes" if told else "no", told, how)]
+    return rows

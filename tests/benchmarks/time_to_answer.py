@@ -1,0 +1,198 @@
+"""From the command to a result within 2 %: tuilab against pyperf and torch, one STFT, one run.
+
+    python -m tests.benchmarks.time_to_answer [--write]
+
+Each measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the CPU.
+pyperf and torch count where they are installed. `--write` puts the table into `time_to_answer.md`.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+
+from tests.benchmarks import still
+from tests.conftest import Worker
+from tuilab.analysis.location import locate
+from tuilab.analysis.median import estimate
+from tuilab.model.arms import Arm
+from tuilab.model.quantity import interval, seconds
+from tuilab.model.requests import Measure
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, Scenario
+
+VALUES = {"samples": 10_240, "frame_length": 512, "frame_step": 256, "fft_length": 512, "pinned": False}
+"""Not pinned, since the others call the function without a device scope, which costs 0.5 µs."""
+SETUP = """
+import os; os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
+import numpy as np, tensorflow as tf
+signal = tf.constant(np.random.default_rng(0).standard_normal((1, 10240)).astype('float32'))
+hann = tf.signal.hann_window
+stft = tf.function(lambda s: tf.signal.stft(s, 512, 256, 512, window_fn=hann), autograph=False)
+stft(signal)
+"""
+STATEMENT = "stft(signal)"
+WARM = 3
+"""Answers of a warm worker each time."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Who answered after how long, and what. runs: what each of several fresh processes found."""
+
+    who: str
+    wall_s: float
+    median: float
+    low: float
+    high: float
+    n: int
+    runs: tuple[float, ...] = ()
+
+    @property
+    def half(self) -> float:
+        """Half the interval's width over the median."""
+        return (self.high - self.low) / 2 / self.median
+
+
+def answer(who: str, wall_s: float, samples: list[float]) -> Answer:
+    """An answer with our interval of the samples' median."""
+    found = estimate(samples)
+    assert found is not None
+    nothing = float("nan")
+    low, high = found.interval or (nothing, nothing)
+    return Answer(who, wall_s, found.median, low, high, found.n)
+
+
+def cold() -> Answer:
+    """The command, in a fresh process, up to its end."""
+    settings = [word for name, value in VALUES.items() for word in ("--set", f"{name}={value}")]
+    words = ["run", "stft-medium", *settings, "--device", "CPU", "--mode", "graph", "--json"]
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "TUILAB_DATA": folder, "TF_CPP_MIN_LOG_LEVEL": "3"}
+        begun = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-m", "tuilab", *words], capture_output=True, env=environment, check=True
+        )
+        wall = time.perf_counter() - begun
+    (arm,) = [a for a in json.loads(done.stdout)["arms"] if a["status"] == "ok"]
+    low, high = arm["ci95_s"]
+    return Answer("tuilab, cold process", wall, arm["median_s"], low, high, arm["n"])
+
+
+def warm(worker: Worker) -> Answer:
+    """The same request to a worker that is up, as the screen sends it."""
+    arm = Arm("CPU:0", "graph", "resident", "float32", "whole")
+    begun = time.perf_counter()
+    request = Measure(
+        id=f"warm-{begun}", scenario=Scenario("stft", dict(VALUES)), arms=(arm,), budget=BUDGET["standard"]
+    )
+    state = RunState()
+    for event in worker.measure(request):
+        state.apply(event)
+    wall = time.perf_counter() - begun
+    return answer("tuilab, warm worker", wall, state.arms[arm.id].cells[0].samples)
+
+
+def pyperf() -> Answer:
+    """`pyperf timeit --fast`: fresh processes, each with its own import of TensorFlow."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "out.json"
+        words = ["timeit", "--fast", "-q", "-o", str(path), "-s", SETUP, STATEMENT]
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "pyperf", *words], capture_output=True, check=True)
+        wall = time.perf_counter() - begun
+        import pyperf as module
+
+        runs = module.BenchmarkSuite.load(str(path)).get_benchmarks()[0].get_runs()
+    # The values of one process resemble each other; the processes are independent.
+    means = tuple(fmean(run.values) for run in runs if run.values)
+    return replace(answer("pyperf timeit --fast", wall, list(means)), runs=means)
+
+
+def torch() -> Answer:
+    """`torch.utils.benchmark`, `adaptive_autorange` to 2 %, in a fresh process."""
+    code = (
+        "import json\nfrom torch.utils.benchmark import Timer\n"
+        f"m = Timer({STATEMENT!r}, setup={SETUP!r}).adaptive_autorange(threshold=0.02)\n"
+        "print(json.dumps(m.times))"
+    )
+    begun = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    wall = time.perf_counter() - begun
+    return answer("torch.utils.benchmark", wall, json.loads(done.stdout.splitlines()[-1]))
+
+
+def everyone(worker: Worker) -> Iterator[Answer]:
+    """All that are installed, one after another; tuilab first, last and in between, so that it sees the same drift."""
+    others: list[tuple[str, Callable[[], Answer]]] = [("pyperf", pyperf), ("torch", torch)]
+    yield cold()
+    yield from (warm(worker) for _ in range(WARM))
+    for name, measure in others:
+        if importlib.util.find_spec(name) is None:
+            print(f"{name} is not installed", file=sys.stderr)
+            continue
+        yield measure()
+        yield from (warm(worker) for _ in range(WARM))
+    yield cold()
+
+
+def table(answers: list[Answer], note: str) -> str:
+    """The table in Markdown."""
+    against = next((a for a in answers if a.who.startswith("pyperf")), None)
+    head = ["who", "time to the answer", "median", "95 % interval", "±", "n", "against pyperf"]
+    rows = [head, ["---"] * len(head)]
+    for one in answers:
+        times = f"{against.wall_s / one.wall_s:.1f} × faster" if against and one is not against else ""
+        shown = interval(one.low, one.high, one.median)
+        cells = [one.who, f"{one.wall_s:.1f} s", seconds(one.median, one.half * one.median), shown]
+        rows.append([*cells, f"{one.half:.1%}", str(one.n), times])
+    lines = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return "\n\n".join([lines, *([agreement(answers, against)] if against else []), note]) + "\n"
+
+
+def agreement(answers: list[Answer], against: Answer) -> str:
+    """Whether tuilab's answers and the peer's processes agree, each by how its own runs differ.
+
+    An interval within one process says nothing of the next one: the graph of this STFT takes its steps in one
+    of several ways, 87 to 105 µs, and stays with it.
+    """
+    ours = middle([a.median for a in answers if a.who.startswith("tuilab")])
+    theirs = middle(list(against.runs))
+    words = "agree" if ours[1] <= theirs[2] and theirs[1] <= ours[2] else "DO NOT AGREE"
+    shown = [f"{seconds(m, (high - low) / 2)} {interval(low, high, m)}" for m, low, high in (ours, theirs)]
+    return f"From run to run (95 %): tuilab {shown[0]}, {against.who} {shown[1]}: they {words}."
+
+
+def middle(runs: list[float]) -> tuple[float, float, float]:
+    """The trimmed mean of runs with its 95 % interval."""
+    found = locate(runs, 0.0)
+    assert found is not None
+    half = found.half_width()
+    assert half is not None
+    return found.mean, found.mean - half, found.mean + half
+
+
+def main() -> None:
+    still.wait()
+    watch = still.Watch()
+    worker = Worker(cpus=1)
+    try:
+        answers = list(everyone(worker))
+    finally:
+        worker.close()
+    shown = table(answers, watch.said())
+    print(shown)
+    if "--write" in sys.argv:
+        text = "# Time to the answer\n\n" + (__doc__ or "").split("\n\n", 1)[1] + "\n" + shown
+        Path(__file__).with_suffix(".md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,633 @@
+"""The faults, each injected into the real program at a random point, with what must be seen of it."""
+
+import contextlib
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.faults.trial import REACTS_S, START_S, Trial
+from tests.terminal.terminal import Terminal
+from tuilab.history.store import FILE
+
+Fault = Callable[[Trial, random.Random], None]
+ROUNDS = 14
+EVERY_S = 0.06
+"""A run is longer than the last point at which something goes wrong in it."""
+FAULTS: dict[str, Fault] = {}
+
+
+def fault(run: Fault) -> Fault:
+    """Register a fault under its function's name."""
+    FAULTS[run.__name__.replace("_", "-")] = run
+    return run
+
+
+# Steps
+
+
+def opened(trial: Trial, worker: dict[str, object] | None = None, **given: object) -> Terminal:
+    """The lab, its worker ready."""
+    terminal = trial.open({"rounds": ROUNDS, "every_s": EVERY_S, **(worker or {})}, **given)  # type: ignore[arg-type]
+    terminal.see("ready, r measures", seconds=START_S)
+    return terminal
+
+
+def amid(terminal: Terminal, rng: random.Random) -> None:
+    """Begin a run, and wait for a random point of it."""
+    terminal.press("r")
+    terminal.see("· no GPU ·", "round", seconds=REACTS_S)
+    time.sleep(rng.uniform(0.0, 0.4))
+
+
+def reacts(terminal: Terminal) -> None:
+    """A key is answered."""
+    terminal.press("?")
+    terminal.see("─ Help ─", seconds=REACTS_S)
+    terminal.press("\x1b")
+    terminal.until(lambda: "─ Help ─" not in terminal.text, REACTS_S, "the help page closed")
+
+
+def works(terminal: Terminal) -> None:
+    """Another run goes through to its end."""
+    reacts(terminal)
+    # A worker that is being replaced takes its time; that is said on the screen meanwhile.
+    terminal.press("r")
+    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+
+
+def leaves(terminal: Terminal, code: int = 0) -> None:
+    """It ends when it is asked to."""
+    terminal.press("q")
+    assert terminal.ended(REACTS_S) == code
+
+
+def found_again(trial: Trial, *words: str, seconds: float = START_S) -> Terminal:
+    """The next start finds what there is to find, and says it."""
+    terminal = trial.open({"rounds": ROUNDS})
+    terminal.see(*words, seconds=seconds)
+    return terminal
+
+
+# The worker
+
+
+def _worker_dies(how: str, *words: str) -> None:
+    def run(trial: Trial, rng: random.Random) -> None:
+        at = rng.randint(1, ROUNDS)
+        terminal = opened(trial, {"faults": {str(at): how}, "once": str(trial.folder / "once")})
+        terminal.press("r")
+        terminal.see("the run failed", *words, seconds=START_S)
+        works(terminal)
+        leaves(terminal)
+
+    run.__name__ = f"worker_{how}".replace("-", "_")
+    fault(run)
+
+
+_worker_dies("segv", "SIGSEGV")
+_worker_dies("kill", "SIGKILL", "out of memory")
+_worker_dies("abort", "SIGABRT")
+_worker_dies("exit", "code 7")
+_worker_dies("memory-error", "MemoryError")
+_worker_dies("allocate", "MemoryError")
+
+
+@fault
+def device_out_of_memory(trial: Trial, rng: random.Random) -> None:
+    """An arm fails, the others go on."""
+    at = rng.randint(1, ROUNDS - 1)
+    terminal = opened(trial, {"faults": {str(at): "device-memory"}})
+    terminal.press("r")
+    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    terminal.press("c")
+    terminal.see("ResourceExhausted", seconds=REACTS_S)
+    leaves(terminal)
+
+
+def _worker_hangs(how: str) -> None:
+    def run(trial: Trial, rng: random.Random) -> None:
+        at = rng.randint(1, ROUNDS)
+        terminal = opened(trial, {"faults": {str(at): how}, "once": str(trial.folder / "once")})
+        terminal.press("r")
+        terminal.see(f"round {at}", seconds=START_S)
+        reacts(terminal)
+        terminal.press("x")
+        terminal.see(f"stopped after {at} round", seconds=REACTS_S)
+        works(terminal)
+        leaves(terminal)
+
+    run.__name__ = f"worker_{how}s".replace("-", "_")
+    fault(run)
+
+
+_worker_hangs("hang")
+_worker_hangs("hang-hard")
+
+
+@fault
+def worker_hangs_and_the_lab_is_left(trial: Trial, rng: random.Random) -> None:
+    """A hung call does not keep the lab from ending."""
+    at = rng.randint(1, ROUNDS)
+    terminal = opened(trial, {"faults": {str(at): rng.choice(["hang", "hang-hard"])}})
+    terminal.press("r")
+    terminal.see(f"round {at}", seconds=START_S)
+    leaves(terminal)
+
+
+@fault
+def worker_talks_nonsense(trial: Trial, rng: random.Random) -> None:
+    """Broken lines become log lines."""
+    terminal = opened(trial, {"faults": {str(rng.randint(1, ROUNDS)): "noise"}})
+    terminal.press("r")
+    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    terminal.press("9")
+    terminal.see("not an event", seconds=REACTS_S)
+    leaves(terminal)
+
+
+@fault
+def worker_killed_at_any_time(trial: Trial, rng: random.Random) -> None:
+    """From outside, between any two instructions."""
+    terminal = opened(trial)
+    amid(terminal, rng)
+    for pid in workers(trial):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    terminal.until(lambda: terminal.shows("SIGKILL") or terminal.shows("done,"), REACTS_S, "the end is said")
+    works(terminal)
+    leaves(terminal)
+
+
+@fault
+def worker_cannot_start(trial: Trial, rng: random.Random) -> None:
+    """Said, and tried again when asked."""
+    terminal = trial.open({"stillborn": str(trial.folder / "born"), "rounds": ROUNDS})
+    terminal.see("cannot start", seconds=START_S)
+    reacts(terminal)
+    (trial.folder / "born").touch()
+    terminal.press("r")
+    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    leaves(terminal)
+
+
+def workers(trial: Trial) -> list[int]:
+    """The workers of a trial."""
+    return [pid for pid, command in trial.processes().items() if "tuilab.worker" in command]
+
+
+# The lab
+
+
+@fault
+def lab_killed(trial: Trial, rng: random.Random) -> None:
+    """`kill -9` of the lab during a run: the worker finishes it, the next start takes it in."""
+    terminal = opened(trial)
+    amid(terminal, rng)
+    terminal.signal(signal.SIGKILL)
+    terminal.ended()
+    gone_alone(trial)
+    again = found_again(trial, "in the history")
+    works(again)
+    leaves(again)
+
+
+@fault
+def lab_killed_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
+    """`kill -9` of a lab whose runs are to end with it: they do, and every round is there."""
+    terminal = opened(trial, hangup="end")
+    amid(terminal, rng)
+    terminal.signal(signal.SIGKILL)
+    terminal.ended()
+    assert not trial.alone(), "a worker outlived its lab"
+    again = found_again(trial, "in the history")
+    leaves(again)
+
+
+@fault
+def lab_and_worker_killed(trial: Trial, rng: random.Random) -> None:
+    """As a machine that runs out of memory does it."""
+    terminal = opened(trial)
+    amid(terminal, rng)
+    for pid in trial.processes():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    terminal.ended()
+    again = found_again(trial, "in the history")
+    leaves(again)
+
+
+@fault
+def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
+    """The worker is known at the next start and can be ended by a command."""
+    at = rng.randint(1, ROUNDS)
+    terminal = opened(trial, {"faults": {str(at): rng.choice(["hang", "hang-hard"])}})
+    terminal.press("r")
+    terminal.see(f"round {at}", seconds=START_S)
+    terminal.signal(signal.SIGKILL)
+    terminal.ended()
+    again = found_again(trial, "still goes on without a screen")
+    leaves(again)
+    command(trial, "history", "unattended", "--stop")
+    assert not trial.alone(), "the hung worker was not ended"
+
+
+@fault
+def lab_killed_while_warming(trial: Trial, rng: random.Random) -> None:
+    """Nothing was measured, so nothing stays."""
+    terminal = trial.open({"warm_s": 30})
+    terminal.see("importing TensorFlow", seconds=START_S)
+    time.sleep(rng.uniform(0.0, 0.3))
+    terminal.signal(signal.SIGKILL)
+    terminal.ended()
+
+
+@fault
+def lab_terminated(trial: Trial, rng: random.Random) -> None:
+    """TERM ends it in order."""
+    terminal = opened(trial)
+    amid(terminal, rng)
+    terminal.signal(signal.SIGTERM)
+    assert terminal.ended(REACTS_S) == 128 + signal.SIGTERM
+    assert not trial.alone()
+
+
+@fault
+def lab_left_during_a_run(trial: Trial, rng: random.Random) -> None:
+    """The key that leaves, in the middle."""
+    terminal = opened(trial)
+    amid(terminal, rng)
+    leaves(terminal)
+
+
+@fault
+def second_start_while_warming(trial: Trial, rng: random.Random) -> None:
+    """Two labs on one store, the second begun while the first one's worker still starts."""
+    first = trial.open({"rounds": ROUNDS, "warm_s": 1.5})
+    first.see("importing TensorFlow", seconds=START_S)
+    time.sleep(rng.uniform(0.0, 0.5))
+    second = trial.open({"rounds": ROUNDS})
+    second.see("ready, r measures", seconds=START_S)
+    for terminal in (first, second):
+        terminal.press("r")
+    for terminal in (first, second):
+        terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    command(trial, "history", "--json")
+    leaves(first)
+    leaves(second)
+    assert len(trial.reported) == 2
+
+
+# The terminal
+
+
+@fault
+def line_drops(trial: Trial, rng: random.Random) -> None:
+    """HUP: the run is finished without a screen and found at the next start."""
+    terminal = opened(trial)
+    amid(terminal, rng)
+    terminal.hang_up()
+    terminal.ended(REACTS_S)
+    gone_alone(trial)
+    again = found_again(trial, "in the history")
+    leaves(again)
+
+
+@fault
+def line_drops_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
+    """HUP: the run ends with the lab."""
+    terminal = opened(trial, hangup="end")
+    amid(terminal, rng)
+    terminal.hang_up()
+    terminal.ended(REACTS_S)
+    assert not trial.alone()
+
+
+@fault
+def line_drops_at_rest(trial: Trial, rng: random.Random) -> None:
+    """HUP while nothing is measured: all ends."""
+    terminal = opened(trial)
+    time.sleep(rng.uniform(0.0, 0.3))
+    terminal.hang_up()
+    terminal.ended(REACTS_S)
+    assert not trial.alone()
+
+
+@fault
+def terminal_gone_without_a_signal(trial: Trial, rng: random.Random) -> None:
+    """A terminal that is not the session's own sends no HUP: standard input and output are just closed."""
+    how = rng.choice(["finish", "end"])
+    terminal = opened(trial, controlling=False, hangup=how)
+    amid(terminal, rng)
+    terminal.hang_up()
+    terminal.ended(REACTS_S)
+    if how == "finish":
+        gone_alone(trial)
+
+
+@fault
+def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
+    """A storm of sizes during a run, some of them absurd; afterwards the screen is right."""
+    terminal = opened(trial)
+    terminal.press("r")
+    for _ in range(60):
+        terminal.resize(rng.choice([1, 2, 20, 59, 80, 120, 200, 500]), rng.choice([1, 3, 12, 24, 40, 90]))
+        if rng.random() < 0.3:
+            terminal.signal(signal.SIGWINCH)
+        time.sleep(rng.uniform(0.0, 0.02))
+    terminal.resize(120, 40)
+    terminal.see("Presets", "Controls", "Placement", "commands", seconds=REACTS_S)
+    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    works(terminal)
+    leaves(terminal)
+
+
+@fault
+def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
+    """Every key of the lab but those that leave, faster than it paints."""
+    terminal = opened(trial)
+    keys = [*"rxslbuU0123456789[]acdgkfpty?", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\t", "\x1b", "\r", " "]
+    for _ in range(120):
+        terminal.press(rng.choice(keys))
+        time.sleep(rng.uniform(0.0, 0.01))
+    terminal.press("\x1b")
+    time.sleep(0.1)
+    terminal.press("\x1b\x1b")
+    for _ in range(8):
+        with contextlib.suppress(TimeoutError):
+            terminal.see("r run", "commands", seconds=0.5)
+            break
+        terminal.press("\x1b")
+    # An escape and a key right after it are another key, and a busy machine may read them together.
+    for _ in range(3):
+        time.sleep(0.3)
+        terminal.press("\x11")
+        with contextlib.suppress(TimeoutError):
+            terminal.ended(1.0)
+            break
+    assert terminal.ended(REACTS_S) == 0, terminal.text
+
+
+# The store
+
+
+@contextlib.contextmanager
+def locked(trial: Trial) -> Iterator[None]:
+    """Another program holds the store for itself."""
+    other = sqlite3.connect(trial.data / FILE, isolation_level=None, timeout=5, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    try:
+        yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
+@fault
+def store_locked(trial: Trial, rng: random.Random) -> None:
+    """For a while: said, and everything is written afterwards."""
+    terminal = opened(trial)
+    with locked(trial):
+        amid(terminal, rng)
+        terminal.see("cannot be written now", seconds=REACTS_S)
+        reacts(terminal)
+    terminal.see("written again", seconds=REACTS_S)
+    works(terminal)
+    leaves(terminal)
+
+
+@fault
+def store_locked_to_the_end(trial: Trial, rng: random.Random) -> None:
+    """Where it stays locked, what waits goes into a file that can be imported."""
+    terminal = opened(trial)
+    with locked(trial):
+        amid(terminal, rng)
+        leaves(terminal)
+    import_named_file(trial, terminal)
+
+
+@fault
+def store_locked_and_the_lab_killed(trial: Trial, rng: random.Random) -> None:
+    """Nothing of the run is in the store, and all of it is there at the next start."""
+    terminal = opened(trial, hangup=rng.choice(["finish", "end"]))
+    with locked(trial):
+        amid(terminal, rng)
+        terminal.signal(signal.SIGKILL)
+        terminal.ended()
+    gone_alone(trial)
+    again = found_again(trial, "in the history")
+    leaves(again)
+
+
+@fault
+def disk_full(trial: Trial, rng: random.Random) -> None:
+    """No file of the lab can grow for a while."""
+    terminal = opened(trial, {"rounds": ROUNDS})
+    soft, hard = resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE)
+    amid(terminal, rng)
+    resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE, (1_000, hard))
+    terminal.press("r")
+    terminal.see("cannot be written now", seconds=REACTS_S)
+    reacts(terminal)
+    resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE, (soft, hard))
+    terminal.see("written again", seconds=REACTS_S)
+    works(terminal)
+    leaves(terminal)
+
+
+@fault
+def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
+    """A file system without room, from the first round to the end: said, and what waits is saved elsewhere."""
+    small = trial.folder / "small"
+    with tmpfs(small, "400k") as mounted:
+        if not mounted:
+            return
+        terminal = opened(trial, env={"TUILAB_DATA": str(small / "data")})
+        (small / "filler").write_bytes(b"")
+        with contextlib.suppress(OSError), (small / "filler").open("wb") as stream:
+            while True:
+                stream.write(b"\0" * 4096)
+                stream.flush()
+        amid(terminal, rng)
+        terminal.press("r")
+        terminal.see("cannot be written now", seconds=REACTS_S)
+        terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+        leaves(terminal)
+        import_named_file(trial, terminal)
+
+
+@fault
+def store_damaged(trial: Trial, rng: random.Random) -> None:
+    """Its pages are overwritten while a lab is open: set aside, begun anew, no round of the run lost."""
+    terminal = opened(trial)
+    amid(terminal, rng)
+    with (trial.data / FILE).open("r+b") as stream:
+        stream.write(rng.randbytes(stream.seek(0, os.SEEK_END) if rng.random() < 0.5 else 4096))
+    with contextlib.suppress(OSError), (trial.data / f"{FILE}-wal").open("r+b") as stream:
+        stream.write(rng.randbytes(64))
+    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    works(terminal)
+    leaves(terminal)
+    again = found_again(trial, "ready, r measures")
+    leaves(again)
+
+
+@fault
+def store_is_no_database(trial: Trial, rng: random.Random) -> None:
+    """From the start: set aside under another name, nothing deleted."""
+    trial.data.mkdir(exist_ok=True)
+    rubbish = rng.randbytes(rng.randint(100, 10_000))
+    (trial.data / FILE).write_bytes(rubbish)
+    terminal = trial.open({"rounds": ROUNDS})
+    terminal.see("set aside", seconds=START_S)
+    terminal.see("ready, r measures", seconds=START_S)
+    amid(terminal, rng)
+    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    leaves(terminal)
+    assert any(file.read_bytes() == rubbish for file in trial.data.glob("history-damaged-*"))
+
+
+# The home
+
+
+@fault
+def no_home(trial: Trial, rng: random.Random) -> None:
+    """A data folder that cannot be made: runs go among the temporary files, and back when there is a home."""
+    (trial.folder / "in-the-way").write_text("")
+    bad = str(trial.folder / "in-the-way" / "data")
+    home = {"TUILAB_DATA": bad, "HOME": str(trial.folder / "in-the-way"), "TMPDIR": str(trial.temporary)}
+    terminal = trial.open({"rounds": ROUNDS}, env=home)
+    terminal.see("for now", seconds=START_S)
+    terminal.see("ready, r measures", seconds=START_S)
+    amid(terminal, rng)
+    if rng.random() < 0.5:
+        terminal.signal(signal.SIGKILL)
+        terminal.ended()
+        gone_alone(trial)
+    else:
+        leaves(terminal)
+    (trial.folder / "in-the-way").unlink()
+    again = trial.open({"rounds": ROUNDS}, env=home)
+    again.see("ready, r measures", seconds=START_S)
+    leaves(again)
+    trial.moved_to(Path(bad))
+
+
+@fault
+def read_only_home(trial: Trial, rng: random.Random) -> None:
+    """A home that was good once, on a file system that takes nothing any more."""
+    home = trial.folder / "small"
+    with tmpfs(home, "4m") as mounted:
+        if not mounted:
+            return
+        env = {"TUILAB_DATA": str(home / "data"), "HOME": str(home), "TMPDIR": str(trial.temporary)}
+        terminal = opened(trial, env=env)
+        leaves(terminal)
+        subprocess.run(["mount", "-o", "remount,ro", str(home)], check=True)
+        terminal = trial.open({"rounds": ROUNDS}, env=env)
+        terminal.see("for now", seconds=START_S)
+        terminal.see("ready, r measures", seconds=START_S)
+        amid(terminal, rng)
+        terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+        works(terminal)
+        leaves(terminal)
+        subprocess.run(["mount", "-o", "remount,rw", str(home)], check=True)
+        again = trial.open({"rounds": ROUNDS}, env=env)
+        again.see("ready, r measures", seconds=START_S)
+        leaves(again)
+        assert not trial.lost(home / "data")
+
+
+@fault
+def home_that_is_not_yours(trial: Trial, rng: random.Random) -> None:
+    """Somebody else's, without a right to write or look there."""
+    if os.getuid() == 0:
+        # root may do everything everywhere, so it gives that up.
+        before = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+        if not shutil.which(before[0]):
+            return
+        os.chown(trial.folder / "home", 65_534, 65_534)
+    else:
+        before = ()
+    (trial.folder / "home").chmod(0o000)
+    home = trial.folder / "home"
+    env = {"HOME": str(home), "TUILAB_DATA": str(home / "data")}
+    terminal = trial.open({"rounds": ROUNDS}, env=env, before=before)
+    terminal.see("for now", seconds=START_S)
+    terminal.see("ready, r measures", seconds=START_S)
+    amid(terminal, rng)
+    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    leaves(terminal)
+    (home).chmod(0o700)
+    os.chown(home, os.getuid(), os.getgid())
+    again = trial.open({"rounds": ROUNDS}, env=env)
+    again.see("ready, r measures", seconds=START_S)
+    leaves(again)
+    trial.moved_to(home / "data")
+
+
+# The clock
+
+
+@fault
+def clock_steps(trial: Trial, rng: random.Random) -> None:
+    """The lab's wall clock is set an hour back, or a day forward, in the middle of a run."""
+    terminal = opened(trial, clock_step_s=rng.choice([-3_600, 86_400, -86_400 * 400]))
+    amid(terminal, rng)
+    (trial.folder / "step").touch()
+    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    works(terminal)
+    leaves(terminal)
+
+
+# Helpers
+
+
+def gone_alone(trial: Trial) -> None:
+    """What is left behind ends by itself, when its run has."""
+    assert not trial.alone(START_S), "an orphan"
+
+
+def command(trial: Trial, *words: str) -> str:
+    """A command of the real program on the trial's store."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tuilab", *words],
+        env=trial.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def import_named_file(trial: Trial, terminal: Terminal) -> None:
+    """Do what the last words say."""
+    found = re.search(r"is kept in (\S+): tuilab history import", terminal.last_words)
+    assert found, terminal.last_words
+    name = found[1]
+    command(trial, "history", "import", name)
+    os.unlink(name)
+
+
+@contextlib.contextmanager
+def tmpfs(folder: Path, size: str) -> Iterator[bool]:
+    """A file system of that size, where this user may mount one."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(folder)]
+    if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False)

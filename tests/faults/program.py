@@ -1,0 +1,42 @@
+"""The lab as the command opens it, but for its worker: `python -m tests.faults.program '{"hangup": "end"}'`."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from tuilab.runner.supervisor import Supervisor
+from tuilab.tui.app import run
+from tuilab.tui.options import Options
+
+WORKER = str(Path(__file__).with_name("worker.py"))
+PRESETS = Path(__file__).resolve().parents[1] / "tui" / "presets"
+
+
+def step_clock(by: float, when: str) -> None:
+    """From the moment at which the file exists, the wall clock of this process is another."""
+    real = time.time
+    time.time = lambda: real() + (by if os.path.exists(when) else 0.0)  # type: ignore[assignment]
+
+
+def main(given: dict[str, object]) -> int:
+    """worker: what the worker is told to do. hangup, preset: as the command's options."""
+    if "clock_step_s" in given:
+        step_clock(float(str(given["clock_step_s"])), str(given["step"]))
+    told = json.dumps(given.get("worker", {}))
+    command = [sys.executable, "-P", WORKER, "tuilab.worker", told]
+    return run(
+        Options(
+            presets=(PRESETS,),
+            preset=str(given.get("preset", "stft-small")),
+            hangup=str(given.get("hangup", "finish")),
+            newcomer=False,
+            rerun=False,
+            runner=lambda on_event: Supervisor(on_event, command),
+        )
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(json.loads(sys.argv[1])))

@@ -1,0 +1,110 @@
+"""Each fault ends in a stated message, a kept history and a working lab: the real program, a real terminal.
+
+In CI each fault once; `--long` each of them often, at other points of a run.
+"""
+
+import concurrent.futures
+import os
+import random
+import re
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.faults.faults import FAULTS
+from tests.faults.trial import trial
+
+pytestmark = pytest.mark.terminal
+AT_ONCE = max(2, min(6, (os.cpu_count() or 2) + 1))
+"""Trials wait more than they compute, so that one more of them than there are processors goes on at a time."""
+LONG = 6
+"""How often each fault is tried in the long mode."""
+
+
+@dataclass
+class Outcome:
+    """What came of a trial. fault: what went wrong, "" for nothing. left: processes. lost: rounds."""
+
+    fault: str = ""
+    left: int = 0
+    lost: int = 0
+    late: bool = False
+    traceback: str = ""
+    rounds: int = 0
+    seconds: float = 0.0
+
+    @property
+    def fine(self) -> bool:
+        """Whether every promise was kept."""
+        return not (self.fault or self.left or self.lost or self.late or self.traceback)
+
+    @property
+    def report(self) -> str:
+        """What went wrong, to be read."""
+        shown = re.sub(r"\x1b\[[0-?]*[a-zA-Z]", " ", self.traceback)
+        counts = f"{self.left} processes left, {self.lost} rounds lost, too late: {self.late}"
+        return f"{counts}\n{self.fault}\n{shown}"
+
+
+def attempt(name: str, seed: int, folder: Path) -> Outcome:
+    """One trial of a fault."""
+    out, begun = Outcome(), time.monotonic()
+    with trial(folder / f"{name}-{seed}") as made:
+        try:
+            FAULTS[name](made, random.Random(f"{name}{seed}"))
+        except TimeoutError as late:
+            out.late, out.fault = True, str(late)
+        except Exception:
+            out.fault = traceback.format_exc()
+        out.left = len(made.alone())
+        out.lost = sum(map(len, made.lost().values()))
+        out.traceback = made.traceback()
+        out.rounds = sum(map(len, made.reported.values()))
+    out.seconds = time.monotonic() - begun
+    return out
+
+
+def attempts(plan: list[tuple[str, int]], folder: Path) -> dict[tuple[str, int], Outcome]:
+    """Several trials, a few at a time."""
+    folder.chmod(0o755)
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        futures = {pool.submit(attempt, name, seed, folder): (name, seed) for name, seed in plan}
+        return {futures[done]: done.result() for done in concurrent.futures.as_completed(futures)}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, int], Outcome]]:
+    """Every fault, once."""
+    yield attempts([(name, 1) for name in FAULTS], tmp_path_factory.mktemp("trials"))
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_said_the_history_kept_and_the_lab_works(name, outcomes):
+    outcome = outcomes[name, 1]
+    assert outcome.fine, outcome.report
+
+
+def test_there_are_as_many_faults_as_were_promised():
+    assert len(FAULTS) >= 30
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3_600)
+def test_at_random_points_again_and_again(tmp_path_factory):
+    plan = [(name, seed) for seed in range(2, 2 + LONG) for name in FAULTS]
+    random.Random(0).shuffle(plan)
+    found = attempts(plan, tmp_path_factory.mktemp("trials"))
+    figures = (
+        f"{len(found)} trials of {len(FAULTS)} faults: {sum(o.rounds for o in found.values())} rounds reported, "
+        f"{sum(o.lost for o in found.values())} lost, {sum(o.left for o in found.values())} orphans, "
+        f"{sum(o.late for o in found.values())} waits beyond the limit, "
+        f"{sum(bool(o.traceback) for o in found.values())} tracebacks"
+    )
+    print(figures)
+    assert len(found) >= 200
+    bad = {trial: outcome for trial, outcome in found.items() if not outcome.fine}
+    assert not bad, "\n".join([figures, *(f"{trial}: {outcome.report}" for trial, outcome in bad.items())])

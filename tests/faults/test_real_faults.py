@@ -1,0 +1,78 @@
+"""The same promises with the real worker: a person's own functions that fail, hang and die in TensorFlow."""
+
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.faults.faults import found_again, gone_alone, reacts
+from tests.faults.trial import REACTS_S, Trial, trial
+from tests.terminal.terminal import Terminal
+
+pytestmark = [pytest.mark.terminal, pytest.mark.real_worker]
+OWN = Path(__file__).with_name("own_faults.py")
+MEASURED_S = 60.0
+"""For TensorFlow to start again and a function to be measured; no promise."""
+
+
+def opens(terminal: Terminal, name: str) -> None:
+    """Open and measure one of the functions."""
+    terminal.press("o")
+    terminal.see("─ Open ─", seconds=REACTS_S)
+    terminal.press(f"{OWN}:{name}")
+    terminal.press("\r")
+
+
+def ends(made: Trial, terminal: Terminal) -> None:
+    terminal.press("q")
+    assert terminal.ended(REACTS_S) == 0
+    assert not made.alone()
+    assert not made.traceback()
+
+
+def test_what_fails_in_tensorflow_is_said_and_the_lab_goes_on(tmp_path):
+    with trial(tmp_path / "t") as made:
+        terminal = made.program([sys.executable, "-m", "tuilab", "--preset", f"{OWN}:no_memory"])
+        terminal.see("MemoryError: Unable to allocate 8.00 EiB", seconds=MEASURED_S)
+        opens(terminal, "no_device_memory")
+        terminal.see("ResourceExhaustedError", seconds=MEASURED_S)
+        opens(terminal, "segfault")
+        terminal.see("the worker died of SIGSEGV", seconds=MEASURED_S)
+        reacts(terminal)
+        opens(terminal, "sound")
+        terminal.see("done,", "CPU eager", "first call", seconds=MEASURED_S)
+        ends(made, terminal)
+        assert len(made.kept()) >= 4
+
+
+@pytest.mark.parametrize("how", ["hang", "hang_hard"])
+def test_a_call_that_does_not_return_is_stopped(tmp_path, how):
+    with trial(tmp_path / "t") as made:
+        terminal = made.program([sys.executable, "-m", "tuilab", "--preset", f"{OWN}:{how}"])
+        terminal.see("x stops", "Placement", seconds=MEASURED_S)
+        terminal.see("warming up", seconds=MEASURED_S)
+        time.sleep(1.0)
+        reacts(terminal)
+        terminal.press("x")
+        terminal.see("stopped", seconds=REACTS_S)
+        opens(terminal, "sound")
+        terminal.see("done,", "CPU eager", "first call", seconds=MEASURED_S)
+        ends(made, terminal)
+
+
+def test_kill_9_of_the_lab_loses_no_round(tmp_path):
+    with trial(tmp_path / "t") as made:
+        terminal = made.program([sys.executable, "-m", "tuilab", "--preset", f"{OWN}:restless"])
+        terminal.see("round", "x stops", seconds=MEASURED_S)
+        terminal.see("median", seconds=MEASURED_S)
+        terminal.signal(signal.SIGKILL)
+        terminal.ended()
+        spool = made.data / "spool"
+        reported = [file.read_bytes().count(b'"type":"round"') for file in spool.glob("*.*t")]
+        gone_alone(made)
+        again = found_again(made, "in the history")
+        (rounds,) = made.kept().values()
+        assert len(rounds) >= max(reported, default=1)
+        ends(made, again)

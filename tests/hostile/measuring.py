@@ -1,0 +1,55 @@
+"""What the hostile worker does when it is asked."""
+
+import msgspec
+
+from tests.hostile import scene
+from tests.hostile.payloads import HUGE, KINDS, Supply
+from tuilab.model import events, requests
+from tuilab.worker.context import Context
+
+SUPPLY = Supply(first=50_000)
+MANY = {"nodes": 60, "logs": 60}
+HANDLERS: dict[type[requests.Request], str] = {
+    requests.Measure: "tests.hostile.measuring:measure",
+    requests.Declare: "tests.hostile.measuring:declare",
+    requests.Ask: "tests.hostile.measuring:ask",
+}
+NOISE = (
+    "\n".join(SUPPLY.text() for _ in range(2 * len(KINDS))).encode("utf-8", "surrogatepass")
+    + b"\xff\xfe\x9b\n"
+)
+"""On standard error, as libraries write there."""
+
+
+def start(context: Context) -> None:
+    """Be ready, with much to say."""
+    context.send(events.Warming(stage=SUPPLY.text(), elapsed_s=0.0))
+    context.machine = scene.machine(SUPPLY)
+    context.send(events.Ready(machine=context.machine, import_s=0.1, start_s=0.1))
+    for text in HUGE.values():
+        context.send(events.Log(text=f"{SUPPLY.next().token} {text}"))
+
+
+def measure(context: Context, request: requests.Request) -> None:
+    """Play a run."""
+    assert isinstance(request, requests.Measure)
+    for batch in scene.batches(request, context.machine, SUPPLY, **MANY):
+        context.send(*batch)
+
+
+def declare(context: Context, request: requests.Request) -> None:
+    """Declare a person's own code, or refuse to."""
+    assert isinstance(request, requests.Declare)
+    name = request.file.rpartition(":")[2]
+    if name == "refused":
+        raise RuntimeError(SUPPLY.text())
+    declared = scene.declaration(SUPPLY, name)
+    context.send(events.Declared(request=request.id, file=request.file, declaration=declared))
+
+
+def ask(context: Context, request: requests.Request) -> None:
+    """Answer a question."""
+    assert isinstance(request, requests.Ask)
+    answer = scene.profile(SUPPLY) if request.kind == "profile" else scene.forecast(SUPPLY)
+    body = msgspec.Raw(msgspec.json.encode(answer))
+    context.send(events.Answer(request=request.id, kind=request.kind, body=body))

@@ -1,0 +1,27 @@
+"""The lab as the command opens it, but for its worker: `python -m tests.hostile.program FOLDER '{"nodes": 9}'`."""
+
+import sys
+from pathlib import Path
+
+from tuilab.runner.supervisor import Supervisor
+from tuilab.tui.app import run
+from tuilab.tui.options import Options
+
+WORKER = str(Path(__file__).with_name("worker.py"))
+
+
+def main(folder: str, told: str) -> int:
+    """folder: of the presets. told: what the worker is told."""
+    command = [sys.executable, "-P", WORKER, "tuilab.worker", told]
+    return run(
+        Options(
+            presets=(Path(folder),),
+            newcomer=False,
+            rerun=False,
+            runner=lambda on_event: Supervisor(on_event, command),
+        )
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

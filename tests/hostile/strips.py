@@ -1,0 +1,48 @@
+"""What a screen is about to send, piece by piece: nothing in it may be more than text and colours."""
+
+import re
+import unicodedata
+
+from rich.segment import Segment
+from textual.app import App
+
+FORBIDDEN = {"Cc", "Cs", "Zl", "Zp"}
+OWN = re.compile(r"screen\.view\('[a-z]+'\)|grab|release|scroll_(?:up|down)")
+"""What a click on a tab of the lab does, and on a scroll bar."""
+BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def is_forbidden(character: str) -> bool:
+    """Whether a terminal would act on the character, or change the order of what stands beside it."""
+    return character in BIDI or unicodedata.category(character) in FORBIDDEN
+
+
+def faults_of(text: str) -> str:
+    """What is wrong with text that a terminal is to show; "" for nothing."""
+    if not text.isprintable() and any(map(is_forbidden, text)):
+        return f"control characters: {text!r}"
+    return ""
+
+
+def segment_faults(segment: Segment) -> str:
+    """What is wrong with a piece of a line: a control, a link, an action, a character."""
+    text, style, control = segment
+    if control:
+        return f"a control segment: {segment!r}"
+    if style is not None and style.link:
+        return f"a link to {style.link!r}"
+    for name, action in (style.meta if style is not None else {}).items():
+        if name.startswith("@") and not OWN.fullmatch(str(action)):
+            return f"an action in text: {name} {action!r}"
+    return faults_of(text)
+
+
+def shown(app: App[object]) -> tuple[str, list[str]]:
+    """The screen's text, a line each, and what is wrong with it."""
+    lines, faults = [], []
+    for strip in app.screen._compositor.render_strips():
+        lines.append(strip.text)
+        faults += [fault for segment in strip if (fault := segment_faults(segment))]
+        if strip.cell_length != app.size.width:
+            faults.append(f"{strip.cell_length} cells, not {app.size.width}: {strip.text!r}")
+    return "\n".join(lines), faults

@@ -1,0 +1,155 @@
+"""Reports and commands: what is written to a file or a terminal is text there too."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests.hostile import scene
+from tests.hostile.payloads import HUGE, KINDS, SURROGATES, Supply, tokens_in
+from tests.hostile.runner import through_the_door
+from tests.hostile.stream import faults
+from tests.hostile.strips import faults_of
+from tests.terminal.lab import environment
+from tests.terminal.terminal import Terminal
+from tuilab import catalogue
+from tuilab.analysis.summary import summarise
+from tuilab.history import recording
+from tuilab.model.errors import InputError
+from tuilab.model.requests import Measure
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET
+from tuilab.model.text import clean, clean_block
+from tuilab.report import html, markdown, text
+from tuilab.tui.settings import Settings
+from tuilab.workloads import find
+
+
+def measured(folder: Path, supply: Supply) -> tuple[list[object], RunState, object]:
+    """A run of a hostile preset on a hostile machine: its events, its state, its preset."""
+    scene.presets(folder / "presets", 1, supply)
+    preset = catalogue.load(folder / "presets").presets[0]
+    settings = Settings.of(preset, find(preset.workload).declaration)
+    here = scene.machine(supply)
+    request = Measure(
+        id="run1", scenario=settings.scenario, arms=settings.arms_on(here), budget=BUDGET["quick"], preset=preset.name
+    )  # fmt: skip
+    told = [
+        through_the_door(event)
+        for batch in scene.batches(request, here, supply, nodes=400, logs=5)
+        for event in batch
+    ]
+    state = RunState()
+    for event in told:
+        state.apply(event)
+    return told, state, preset
+
+
+class Tags(HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_reports_hold_text_alone(tmp_path):
+    supply = Supply()
+    _, state, preset = measured(tmp_path, supply)
+    result = summarise(state, preset.claims)
+    page, document, plain = html.page(result, state), markdown.document(result), text.table(result)
+    for report in (page, document, plain):
+        assert not [fault for line in report.split("\n") if (fault := faults_of(line))]
+        assert tokens_in(report)
+    tags = Tags()
+    tags.feed(page)
+    assert not tags.found & {"script", "img", "a", "iframe", "object", "link", "form", "input"}
+    assert not {name for name in tags.attributes if name.startswith("on") or name in ("href", "src")}
+    assert len(tokens_in(page)) > 1_000
+    for line in document.split("\n"):
+        # A line begins as the report begins it, whatever the texts hold.
+        assert not line or re.match(r"[|#\-]|\S", line), line
+        assert not re.search(r"(?<!\\)<|(?<!\\)\[", line.replace("---|", "")), line
+
+
+def test_a_cell_of_a_report_is_one_line(tmp_path):
+    assert "\n" not in markdown.escape("x\n# y\r\n| z |")
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_ten_million_characters_cost_no_more_than_a_few(name):
+    assert len(clean(HUGE[name])) <= 2_001 and not faults_of(clean(HUGE[name]))
+    assert len(clean_block(HUGE[name], 5_000)) <= 20_001
+
+
+@pytest.mark.parametrize("name", SURROGATES)
+def test_what_no_encoding_holds_is_left_out(name):
+    for function in (clean, clean_block):
+        function(SURROGATES[name]).encode("utf-8")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_message_is_clean_wherever_its_parts_came_from(kind):
+    supply = Supply({kind: KINDS[kind]})
+    message = str(InputError(supply.text(), supply.text(), supply.text()))
+    assert not faults_of(message.replace("\n", "")), message
+
+
+@pytest.mark.terminal
+def test_commands_print_text_alone(tmp_path):
+    """Every command that shows what is kept, in a real terminal."""
+    supply = Supply()
+    told, _, _ = measured(tmp_path, supply)
+    recording.write(tmp_path / "run.jsonl", told)
+    scene.presets(tmp_path / "presets", 3, supply)
+    scene.document(tmp_path / "000_article.md", supply, pages=3)
+    scene.document(tmp_path / "001_\x1b]0;x\x07\u202e[bold].md", supply, pages=1)
+    env = {**environment(tmp_path), "TUILAB_DATA": str(tmp_path / "data"), "HOME": str(tmp_path)}
+    config = tmp_path / "tuilab" / "presets"
+    config.mkdir(parents=True)
+    for file in (tmp_path / "presets").glob("*.toml"):
+        (config / file.name).write_bytes(file.read_bytes())
+    names = sorted(os.listdir(tmp_path))
+    commands = [
+        ["history", "import", "run.jsonl"], ["history"], ["history", "--json"], ["presets"],
+        ["presets", "--json"], ["export", "run1"], ["export", "run1", "--format", "json"], ["hosts"],
+        *(["check", name] for name in names if name.endswith(".md")), ["check", supply.text().replace("\0", "")],
+        ["run", supply.text().replace("\0", "")], ["history", "compare", "run1", "run1"],
+    ]  # fmt: skip
+    line = " ; ".join(f"{sys.executable} -P -m tuilab " + " ".join(map(_quoted, words)) for words in commands)
+    terminal = Terminal(["sh", "-c", line], env, (120, 40), cwd=str(tmp_path))
+    try:
+        terminal.ended(90)
+        time.sleep(0.2)
+        sent = bytes(terminal.sent)
+    finally:
+        terminal.close()
+    found = faults(sent, (120, 40))
+    assert not found, found[:5]
+    assert len(tokens_in(sent.decode())) > 100
+    assert b"Traceback" not in sent and b"Usage:" not in sent
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
+def test_the_words_of_a_command_that_fails_are_clean(tmp_path):
+    """Not a terminal: what goes to a log is clean too."""
+    env = {**environment(tmp_path), "HOME": str(tmp_path)}
+    word = "\x1b]0;x\x07\u202e\x9b31m.md"
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "tuilab", "check", word], env=env, cwd=tmp_path, capture_output=True, timeout=60
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert not faults_of(done.stderr.decode().rstrip("\n"))

@@ -1,0 +1,130 @@
+"""The real program in a real terminal, with thousands of texts that mean harm: its bytes are text, colours, moves.
+
+Presets by the hundred, a worker of which every word is hostile, a document, the history of all that.
+"""
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.hostile import scene
+from tests.hostile.payloads import CLIPBOARD, HIDDEN, Supply, tokens_in
+from tests.hostile.stream import faults, kinds
+from tests.terminal.lab import environment
+from tests.terminal.terminal import Terminal
+
+pytestmark = pytest.mark.terminal
+SIZE = (160, 300)
+"""So tall that thousands of lines are shown in a few paints."""
+NODES, LOGS, PRESETS = 2_000, 2_000, 250
+PAGES = 1 + max(NODES, LOGS) // 100
+LEAST = 5_000
+
+
+class Sight:
+    """The terminal, and the tokens that it has shown."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self.tokens: set[str] = set()
+
+    @property
+    def text(self) -> str:
+        """The screen as text. The emulator's own reading fails on a wide character of which half is overdrawn."""
+        terminal = self.terminal
+        with terminal._lock:
+            new = bytes(terminal.sent[terminal._fed :])
+            terminal._fed = len(terminal.sent)
+        terminal._stream.feed(new)
+        buffer, (columns, lines) = terminal._screen.buffer, SIZE
+        return "\n".join("".join(buffer[y][x].data for x in range(columns)).rstrip() for y in range(lines))
+
+    def see(self, words: str) -> None:
+        """Wait until the words are on the screen."""
+        self.terminal.until(lambda: words in self.text, 60, words)
+
+    def press(self, keys: str, patience_s: float = 10.0) -> str:
+        """Press keys, wait until no more is sent, and take note of what shows."""
+        before = len(self.terminal.sent)
+        self.terminal.press(keys)
+        end, seen, quiet = time.monotonic() + patience_s, before, 0
+        while time.monotonic() < end and quiet < 6:
+            time.sleep(0.03)
+            now = len(self.terminal.sent)
+            quiet = quiet + 1 if now == seen else 0
+            seen = now
+        assert self.terminal.process.poll() is None, self.terminal.last_words
+        text = self.text
+        self.tokens |= tokens_in(text)
+        return text
+
+    def page(self, key: str = "\x1b[6~") -> None:
+        """Leaf through a table to its end."""
+        shown = ""
+        for _ in range(PAGES):
+            text = self.press(key)
+            if text == shown:
+                return
+            shown = text
+
+
+@contextlib.contextmanager
+def opened(home: Path, size: tuple[int, int] = SIZE, **told: int) -> Iterator[Terminal]:
+    """The lab with hostile presets and a hostile worker."""
+    command = [sys.executable, "-P", "-m", "tests.hostile.program", str(home / "presets"), json.dumps(told)]
+    env = {**environment(home), "HOME": str(home), "COLORTERM": "truecolor"}
+    terminal = Terminal(command, env, size, cwd=str(home))
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def test_no_escape_reaches_the_terminal(tmp_path):
+    supply = Supply()
+    scene.presets(tmp_path / "presets", PRESETS, supply)
+    scene.document(tmp_path / "000_article.md", supply, pages=40)
+    with opened(tmp_path, nodes=NODES, logs=LOGS) as terminal:
+        sight = Sight(terminal)
+        sight.see("r measures")
+        sight.press("p")
+        for _ in range(2 * PRESETS // 180 + 2):
+            sight.press("\x1b[6~" * 24)
+        sight.press("9")
+        sight.press("r")
+        sight.see("done, ")
+        for view in "169d":
+            sight.press(f"p{view}")
+            if view == "9":
+                sight.press("\x1b[6~")
+                # From the presets by way of the filter to the table, which is where a page brings much.
+                for _ in range(6):
+                    before = len(sight.tokens)
+                    sight.press("\t\x1b[H")
+                    sight.press("\x1b[6~")
+                    if len(sight.tokens) > before + 100:
+                        break
+                sight.page()
+        for page in "aRmHh":
+            sight.press(page)
+            sight.press("\x1b")
+        sight.press("o")
+        sight.press("000_article.md\r")
+        sight.page()
+        sight.press("\x1b")
+        sight.press("y")
+        terminal.press("q")
+        assert terminal.ended(20) == 0
+        sent = bytes(terminal.sent)
+    found = faults(sent, SIZE, clipboard=True)
+    assert not found, found[:5]
+    assert HIDDEN.encode() not in sent.split(b"\x1b[?1049l")[-1]
+    assert CLIPBOARD.encode() not in b"".join(part[:200] for part in sent.split(b"\x1b]52;")[1:])
+    assert set(kinds(sent)) <= {"m", "H", "n", "?h", "?l", "?$p", ">u", "<u"}
+    print(len(sight.tokens), "payloads shown,", len(sent), "bytes,", dict(kinds(sent)))
+    assert len(sight.tokens) >= LEAST, len(sight.tokens)

@@ -1,0 +1,95 @@
+"""A real sshd on the loopback, with a host key and a user key that live no longer than the tests."""
+
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SSHD = "/usr/sbin/sshd"
+REPOSITORY = Path(__file__).resolve().parents[2]
+FAKE = REPOSITORY / "tests" / "runner" / "fake_worker.py"
+HERE = f"env PYTHONPATH={REPOSITORY} {sys.executable} -m tuilab"
+
+
+class Sshd:
+    """The server and the client's configuration. Hosts: gpu-07 (good), and one for each way to fail."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        for name in ("hostkey", "otherkey", "userkey", "strangerkey"):
+            words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
+            subprocess.run(words, check=True, timeout=30)
+        shutil.copy(folder / "userkey.pub", folder / "authorized")
+        self._write_configurations()
+        if os.geteuid() == 0:
+            Path("/run/sshd").mkdir(exist_ok=True)  # where sshd drops its rights
+        self.process = subprocess.Popen(
+            [SSHD, "-D", "-f", str(folder / "sshd_config"), "-E", str(folder / "log")],
+            stdin=subprocess.DEVNULL,
+        )
+        self._wait()
+
+    def _write_configurations(self) -> None:
+        folder = self.folder
+        (folder / "sshd_config").write_text(
+            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {folder}/hostkey\n"
+            f"AuthorizedKeysFile {folder}/authorized\nPidFile none\nStrictModes no\nUsePAM no\n"
+            "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n"
+        )
+        key = " ".join((folder / "hostkey.pub").read_text().split()[:2])
+        other = " ".join((folder / "otherkey.pub").read_text().split()[:2])
+        (folder / "known").write_text(f"gpu-07 {key}\nstranger {key}\nchanged {other}\n")
+        hosts = {
+            "gpu-07": "",
+            "unknown": "",
+            "changed": "",
+            "stranger": f"IdentityFile {folder}/strangerkey\n",
+            "closed": f"Port {free_port()}\n",
+            "nowhere": "HostName nowhere.invalid\n",
+        }
+        text = "".join(f"Host {host}\n  HostKeyAlias {host}\n  {own}" for host, own in hosts.items())
+        text += f"Host * !stranger\n  IdentityFile {folder}/userkey\n"
+        (folder / "config").write_text(
+            f"{text}\nHost *\n  HostName 127.0.0.1\n  Port {self.port}\n  User {getpass.getuser()}\n"
+            f"  IdentitiesOnly yes\n  IdentityAgent none\n"
+            f"  UserKnownHostsFile {folder}/known\n  GlobalKnownHostsFile /dev/null\n"
+        )
+
+    def _wait(self) -> None:
+        for _ in range(100):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        pytest.fail(f"sshd did not start: {(self.folder / 'log').read_text()[-2_000:]}")
+
+    def environment(self, data: Path, remote: str = HERE) -> dict[str, str]:
+        """For a tuilab that is to use this server; remote: how tuilab is called at the far end."""
+        return {
+            **os.environ,
+            "TUILAB_SSH": f"ssh -F {self.folder}/config",
+            "TUILAB_REMOTE": remote,
+            "TUILAB_DATA": str(data),
+            "XDG_CONFIG_HOME": str(data),
+        }
+
+    def close(self) -> None:
+        """End the server."""
+        self.process.terminate()
+        self.process.wait(10)
+
+
+def free_port() -> int:
+    """A port that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

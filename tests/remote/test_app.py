@@ -1,0 +1,80 @@
+"""Another host in the lab, through a real ssh and a real sshd: a run, a sweep, a cut line, and on it goes."""
+
+import asyncio
+import signal
+
+import psutil
+import pytest
+
+from tests.remote.server import Sshd
+from tuilab.history.store import Store
+from tuilab.model.run import RunState
+from tuilab.model.scenario import Axis, Sweep
+from tuilab.tui.app import LabApp
+from tuilab.tui.options import Options
+from tuilab.tui.screens.lab import LabScreen
+
+
+async def until(true, seconds: float = 60) -> None:
+    async with asyncio.timeout(seconds):
+        while not true():
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.real_worker
+async def test_a_host_is_added_measured_swept_lost_and_found_again(sshd: Sshd, tmp_path, monkeypatch):
+    for name, value in sshd.environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    app = LabApp(Options(rerun=False, newcomer=False, store=lambda: Store.open(tmp_path / "history")))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: isinstance(app.screen, LabScreen) and app.screen.lab is not None)
+        session, control = app.screen.lab.session, app.control
+        session.budget = "quick"
+        await until(lambda: session.machine is not None)
+        await pilot.press("H")
+        await until(lambda: not isinstance(app.screen, LabScreen))
+        await pilot.press(*"gpu", "minus", *"07", "enter")
+        await until(lambda: "gpu-07" in session.hosts.machines)
+        control.changed(session.settings.with_arms(modes=("graph",), devices=("CPU",)))
+        await pilot.press("r")
+        await until(lambda: session.shown.status is not None)
+        assert session.shown.status == "ok"
+        assert {arm.arm.host for arm in session.shown.arms.values()} == {"", "gpu-07"}
+        assert measured(session.shown)
+        assert set(session.shown.machines) == {"", "gpu-07"}
+
+        first = session.shown.run
+        sizes = (512, 1_024, 2_048, 4_096, 8_192, 16_384)
+        control.run("quick", Sweep(axes=(Axis("samples", sizes),), refine=False))
+        await until(lambda: session.shown.run != first and measured(session.shown))
+        cut(app)
+        await until(lambda: session.shown.status is not None)
+        lost = [arm for arm in session.shown.arms.values() if arm.arm.host == "gpu-07"]
+        assert session.shown.status == "ok"
+        assert all(any(flag.code == "host-lost" for flag in arm.flags) for arm in lost)
+        assert measured(session.shown)
+        (here,) = [arm for arm in session.shown.arms.values() if not arm.arm.host]
+        assert len(here.cells) == len(sizes)
+
+        swept = session.shown.run
+        control.run("quick")
+        await until(lambda: session.shown.run != swept and session.shown.status is not None)
+        assert session.shown.status == "ok"
+        assert {arm.arm.host for arm in session.shown.arms.values()} == {"", "gpu-07"}
+        assert measured(session.shown)
+        await app.leave()
+
+
+def measured(state: RunState) -> bool:
+    """Whether every arm has a sample somewhere."""
+    return bool(state.arms) and all(
+        any(cell.samples for cell in arm.cells.values()) for arm in state.arms.values()
+    )
+
+
+def cut(app: LabApp) -> None:
+    """End the ssh process, as a line that drops does."""
+    found = [child for child in psutil.Process().children() if child.name() == "ssh"]
+    assert found
+    for child in found:
+        child.send_signal(signal.SIGKILL)

@@ -1,0 +1,109 @@
+"""The lab as a person starts it, `python -m tuilab`, in a terminal of its own: keys, mouse, what is left behind."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from tests.terminal.terminal import Terminal
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-m", "tuilab")
+READY_S = 90.0
+
+# How TensorFlow, XLA and their libraries begin a line of their logs.
+LIBRARY_LOG = re.compile(
+    rb"[0-9]: [IWEF] (tensorflow|external)/|[IWEF][0-9]{4} [0-9:]{8}|cpu_feature_guard|WARNING:tensorflow|"
+    rb"oneDNN custom operations|All log messages before absl"
+)
+COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
+
+
+def environment(home: Path, term: str = "xterm-256color", **more: str) -> dict[str, str]:
+    """That of a fresh account at a UTF-8 terminal of that kind. It holds no COLORTERM but one given."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("COLORTERM", "NO_COLOR", "TUILAB_ASCII", "TMUX")}
+    own = {"TUILAB_DATA": str(home), "XDG_CONFIG_HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": term}
+    return {**kept, "PYTHONPATH": str(REPOSITORY), **own, **more}
+
+
+@contextmanager
+def opened(
+    home: Path,
+    size: tuple[int, int],
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    command: tuple[str, ...] = COMMAND,
+) -> Iterator[Terminal]:
+    """A lab in a terminal, taken away at the end whatever became of it."""
+    terminal = Terminal([*command, *words], env or environment(home), size, cwd=str(home))
+    try:
+        yield terminal
+    finally:
+        workers = family(terminal.process.pid)
+        terminal.close()
+        for process in workers:
+            if process.is_running():
+                process.kill()
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """Every process that descends from this one, at this moment."""
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def left_of(groups: set[int]) -> list[str]:
+    """What still lives of these process groups."""
+    found = []
+    for process in psutil.process_iter(["pid", "cmdline", "status"]):
+        try:
+            if os.getpgid(process.pid) in groups and process.info["status"] != psutil.STATUS_ZOMBIE:
+                found.append(f"{process.pid} {process.info['cmdline']}")
+        except ProcessLookupError:
+            continue
+    return found
+
+
+def leave(terminal: Terminal, key: str = "q") -> None:
+    """Leave the lab by its key; it must end well and leave no worker behind."""
+    groups = {os.getpgid(p.pid) for p in family(terminal.process.pid)}
+    assert groups, "there is no worker"
+    terminal.press(key)
+    assert terminal.ended(15) == 0
+    terminal.until(lambda: not left_of(groups), 5, f"no process left of the groups {groups}")
+
+
+def find(terminal: Terminal, words: str, *, below: str = "") -> tuple[int, int]:
+    """The cell, from (0, 0), at which these words begin on the screen, under the line that holds `below`."""
+    lines = terminal.text.split("\n")
+    first = next((y for y, line in enumerate(lines) if below in line), 0)
+    for y, line in enumerate(lines[first:], first):
+        if words in line:
+            return line.index(words), y
+    raise AssertionError(f"{words!r} is not on the screen:\n{terminal.text}")
+
+
+def click(terminal: Terminal, x: int, y: int) -> None:
+    """Press and release the left button over a cell."""
+    mouse(terminal, 0, x, y)
+    mouse(terminal, 0, x, y, released=True)
+
+
+def drag(terminal: Terminal, x: int, y: int, to: int) -> None:
+    """Press the left button over a cell, move along the line cell by cell, release it."""
+    mouse(terminal, 0, x, y)
+    for at in range(x, to, 1 if to > x else -1):
+        mouse(terminal, 32, at, y)
+    mouse(terminal, 32, to, y)
+    mouse(terminal, 0, to, y, released=True)
+
+
+def mouse(terminal: Terminal, button: int, x: int, y: int, *, released: bool = False) -> None:
+    """One report of a mouse, as xterm writes it under mode 1006."""
+    terminal.press(f"\x1b[<{button};{x + 1};{y + 1}{'m' if released else 'M'}")

@@ -1,0 +1,172 @@
+"""The real program in a pseudo-terminal: what it draws, what bytes it sends, what becomes of it."""
+
+import contextlib
+import fcntl
+import os
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import pyte
+
+PATIENCE_S = 60.0
+CHUNK = 65_536
+WHERE, HERE = re.compile(rb"\x1b\[(\d+);(\d+)H\x1b\[6n"), "\x1b[{};{}R"
+"""A program asks where it has put the cursor, and a terminal answers."""
+LONGEST_WHERE = 16
+
+
+class Terminal:
+    """A terminal with a program in it. What the program sends is read all the time and kept.
+
+    controlling: the program's session has this terminal, so that closing it sends HUP. answers: as a real
+    terminal does, when it is asked where the cursor is.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        size: tuple[int, int] = (120, 40),
+        *,
+        cwd: str | None = None,
+        controlling: bool = True,
+        answers: bool = True,
+    ) -> None:
+        self.answers = answers
+        self._master, slave = os.openpty()
+        self._lock = threading.Lock()
+        self._size = size
+        self.sent = bytearray()
+        self._fed = 0
+        self._text = ""
+        self._screen = pyte.Screen(*size)
+        self._stream = pyte.ByteStream(self._screen)
+        self.resize(*size)
+        self.process = subprocess.Popen(
+            list(command),
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+            preexec_fn=_take if controlling else None,
+        )
+        os.close(slave)
+        self._gone = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while not self._gone.is_set():
+            try:
+                if not select.select([self._master], [], [], 0.1)[0]:
+                    continue
+                data = os.read(self._master, CHUNK)
+            except OSError:
+                return
+            if not data:
+                return
+            with self._lock:
+                # A question may come in two pieces.
+                before = len(self.sent)
+                self.sent += data
+                asked = [
+                    m for m in WHERE.finditer(self.sent, max(0, before - LONGEST_WHERE)) if m.end() > before
+                ]
+            if self.answers:
+                self.press("".join(HERE.format(*map(int, m.groups())) for m in asked))
+
+    # What it shows
+
+    @property
+    def text(self) -> str:
+        """The screen as text, trailing blanks left out."""
+        with self._lock:
+            new = bytes(self.sent[self._fed :])
+            self._fed = len(self.sent)
+        if self._screen.columns != self._size[0] or self._screen.lines != self._size[1]:
+            self._screen.resize(self._size[1], self._size[0])
+            self._text = ""
+        if new:
+            self._stream.feed(new)
+        if new or not self._text:
+            self._text = "\n".join(line.rstrip() for line in self._screen.display)
+        return self._text
+
+    @property
+    def last_words(self) -> str:
+        """What was written after the screen had been given back."""
+        after = bytes(self.sent).rpartition(b"\x1b[?1049l")[2].decode(errors="replace")
+        return re.sub(r"\x1b\[[0-?]*[a-zA-Z]", "", after)
+
+    def shows(self, *words: str) -> bool:
+        """Whether each of the words is on the screen, or in a message over it."""
+        text = self.text
+        # A message lies at the right, behind a bar, and its sentences are broken into lines.
+        parts = [line.rpartition("▌")[2].strip(" │─╯╮") for line in text.splitlines() if "▌" in line]
+        message = " ".join(parts)
+        return all(word in text or word in message for word in words)
+
+    def until(self, true: Callable[[], object], seconds: float = PATIENCE_S, what: str = "") -> float:
+        """Wait until something holds; how long it took. Raises TimeoutError with the screen."""
+        begun = time.monotonic()
+        while not true():
+            if time.monotonic() - begun > seconds:
+                raise TimeoutError(f"not within {seconds:g} s: {what or true}\n{self.text}")
+            time.sleep(0.02)
+        return time.monotonic() - begun
+
+    def see(self, *words: str, seconds: float = PATIENCE_S) -> float:
+        """Wait until the words are on the screen; how long it took."""
+        return self.until(lambda: self.shows(*words), seconds, f"{words} on the screen")
+
+    # What is done to it
+
+    def press(self, keys: str) -> None:
+        """Type."""
+        with contextlib.suppress(OSError):
+            os.write(self._master, keys.encode())
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Give the terminal another size; the kernel sends WINCH."""
+        self._size = (columns, lines)
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def hang_up(self) -> None:
+        """The line drops: the terminal is gone."""
+        if not self._gone.is_set():
+            self._gone.set()
+            self._reader.join(5)
+            os.close(self._master)
+
+    def signal(self, number: int) -> None:
+        """Send the program a signal."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process.pid, number)
+
+    def ended(self, seconds: float = PATIENCE_S) -> int:
+        """Wait for the program's end; its exit code, negative for a signal. Raises TimeoutError."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"it has not ended within {seconds:g} s\n{self.text}") from None
+
+    def close(self) -> None:
+        """Take program and terminal away."""
+        if self.process.poll() is None:
+            self.signal(signal.SIGKILL)
+            self.process.wait(10)
+        self.hang_up()
+
+
+def _take() -> None:
+    """In the child: make its standard input the session's terminal."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
