@@ -62,9 +62,9 @@ def test_the_brief_is_what_the_summary_says():
     )
     ratio = next(r for r in result.ratios if (r.a, r.b) == (ranked[1].id, ranked[0].id))
     assert (found.ratio, (found.low, found.high)) == (ratio.ratio, ratio.ci95)
-    assert found.rounds == 60 and found.differs
+    assert found.rounds == 60 and found.leads
 
 
 @pytest.mark.parametrize("state", [RunState(), run_state(0)])
 def test_a_run_without_rounds_has_an_empty_brief(state):
-    assert brief(state).fastest == "" and brief(state).ratio is None and not brief(state).differs
+    assert brief(state).fastest == "" and brief(state).ratio is None and not brief(state).leads

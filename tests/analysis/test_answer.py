@@ -21,6 +21,7 @@ from made_runs import (
 )
 
 from tuilab.analysis.answer import answer
+from tuilab.analysis.brief import brief
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.run import RunState
@@ -44,6 +45,22 @@ def test_the_fastest_and_the_other_device_with_its_copying() -> None:
         r"GPU graph copied 6\d\d(\.\d)? µs \[[\d.]+ [\d.]+\], 1\.2\d × slower; 71 % of it is copying\.",
         text,
     )
+
+
+@pytest.mark.parametrize("other", [XLA, EAGER])
+def test_no_arm_is_called_faster_where_the_rounds_contradict_the_medians(other) -> None:
+    # Most rounds of the graph take 1 ms and some 2 ms: its median is the lesser, its rounds are slower.
+    state = begun([GRAPH, other])
+    for index in range(60):
+        blocks = (e.Block(GRAPH.id, 0, 1, 2e-3 if index % 5 < 2 else 1e-3, 0), e.Block(other.id, 0, 1, 1.05e-3, 0))
+        state.apply(e.Round(run="r", index=index, blocks=blocks, elapsed_s=0.1 * (index + 1)))
+    for arm in (GRAPH, other):
+        state.apply(e.ArmStatus(run="r", arm=arm.id, status="ok", device=arm.device))
+    finish(state)
+    found = brief(state)
+    assert (found.fastest, found.leads) == ("CPU graph", False) and found.high < 1
+    text = answer(state)
+    assert "cannot be told apart" in text and "faster" not in text and "fastest" not in text
 
 
 def test_without_a_gpu_it_says_so_and_what_can_still_be_learnt() -> None:

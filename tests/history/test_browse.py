@@ -42,7 +42,7 @@ def test_a_page_says_what_was_measured_and_who_was_fastest(store):
     store.answer("r1", "words", Brief(3, "CPU graph", 1e-3, "GPU graph", 1.4, 1.3, 1.5))
     (entry,) = browse.page(store)
     assert entry.parameters == {"samples": 256} and entry.name == "stft-small"
-    assert entry.brief.fastest == "CPU graph" and entry.brief.differs
+    assert entry.brief.fastest == "CPU graph" and entry.brief.leads
 
 
 def test_a_brief_of_fewer_rounds_is_none(store):

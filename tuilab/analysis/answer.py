@@ -84,7 +84,7 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
     place = _place(state, point)
     if not has_gpu(state) and not place and (sentence := _graph_against_eager(state, arms, point)):
         return [sentence]
-    tied = [arms[0], *(arm for arm in arms[1:] if not _differs(arm, arms[0], point))]
+    tied = [arms[0], *(arm for arm in arms[1:] if not _slower(arm, arms[0], point))]
     lead = _lead(state, arms, tied, point)
     lead = place + lead if place else lead
     return [lead, *([_next(arms, tied, point)] if len(tied) < len(arms) else [])]
@@ -115,9 +115,10 @@ def _span(state: RunState) -> str:
     return ""
 
 
-def _differs(arm: ArmState, other: ArmState, point: int) -> bool:
-    found = compare(arm, other, point)
-    return found is not None and found.differs
+def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
+    """Whether an arm of greater median is slower round by round too; where the two disagree, nothing is said."""
+    found = compare(arm, first, point)
+    return found is not None and found.differs and found.ratio > 1
 
 
 def _lead(state: RunState, arms: list[ArmState], tied: list[ArmState], point: int) -> str:
@@ -192,7 +193,8 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
     what = "one graph" if graph.arm.mode == "graph" else "one graph compiled by XLA"
     figures = f"{timing(graph, point)} against {timing(eager, point)}"
     so_far = "So far on the CPU" if state.running else "On the CPU"
-    if not found.differs:
+    contradicted = (found.ratio < 1) != (arms.index(eager) < arms.index(graph))
+    if not found.differs or contradicted:
         verb = "are equal" if within(found.interval, ALIKE) else "cannot be told apart"
         return f"{so_far} {what} and eager {verb} within the noise: {figures}."
     if found.ratio < 1:

@@ -7,7 +7,8 @@ class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """rounds: how many the run had when this was worked out, so that one that has gained some is seen.
 
     fastest, next: labels of arms, "" where nothing, or only one, was measured. median_s: of the fastest, in
-    seconds per call. ratio, low, high: how many times as long the next one takes, with its 95 % interval.
+    seconds per call. ratio, low, high: how many times as long the next one takes, round by round, with its 95 %
+    interval; below 1 where the rounds contradict the medians.
     """
 
     rounds: int
@@ -19,6 +20,6 @@ class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
     high: float | None = None
 
     @property
-    def differs(self) -> bool:
-        """Whether the interval of the ratio leaves out 1."""
-        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+    def leads(self) -> bool:
+        """Whether the fastest is faster than the next one beyond the noise."""
+        return self.low is not None and self.low > 1

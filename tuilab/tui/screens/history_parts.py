@@ -95,8 +95,9 @@ def sentence(entry: Entry) -> str:
         return "No arm could be measured."
     if found.ratio is None or found.low is None or found.high is None:
         return f"{fastest(entry)} per call."
-    if not found.differs:
-        return f"{fastest(entry)} per call; {found.next} takes as long within {percent(found.high - 1)}."
+    if not found.leads:
+        apart = max(found.high - 1, 1 - found.low)
+        return f"{fastest(entry)} per call; {found.next} takes as long within {percent(apart)}."
     interval = f"[{times(found.low)[:-2]} {times(found.high)[:-2]}]"
     ratio = f"{found.next} takes {times(found.ratio)} {interval} as long."
     return f"{found.fastest} is fastest: {seconds(found.median_s)}. {ratio}"

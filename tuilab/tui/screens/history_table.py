@@ -247,14 +247,14 @@ def lead(entry: Entry) -> str:
     found = entry.brief
     if found is None or found.ratio is None:
         return ""
-    if not found.differs:
+    if not found.leads:
         return "≈ 1 ×"
     assert found.low is not None and found.high is not None
     return times(found.ratio, (found.high - found.low) / 2)
 
 
 def _lead_ink(entry: Entry) -> Ink | None:
-    return None if entry.brief is not None and entry.brief.differs else MUTED
+    return None if entry.brief is not None and entry.brief.leads else MUTED
 
 
 def status(entry: Entry) -> str:
