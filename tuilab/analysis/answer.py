@@ -116,7 +116,7 @@ def _span(state: RunState) -> str:
 
 
 def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
-    """Whether an arm of greater median is slower round by round too; where the two disagree, nothing is said."""
+    """Whether an arm of greater median is slower round by round too; else nothing can be said."""
     found = compare(arm, first, point)
     return found is not None and found.differs and found.ratio > 1
 
