@@ -52,7 +52,10 @@ def test_no_arm_is_called_faster_where_the_rounds_contradict_the_medians(other) 
     # Most rounds of the graph take 1 ms and some 2 ms: its median is the lesser, its rounds are slower.
     state = begun([GRAPH, other])
     for index in range(60):
-        blocks = (e.Block(GRAPH.id, 0, 1, 2e-3 if index % 5 < 2 else 1e-3, 0), e.Block(other.id, 0, 1, 1.05e-3, 0))
+        blocks = (
+            e.Block(GRAPH.id, 0, 1, 2e-3 if index % 5 < 2 else 1e-3, 0),
+            e.Block(other.id, 0, 1, 1.05e-3, 0),
+        )
         state.apply(e.Round(run="r", index=index, blocks=blocks, elapsed_s=0.1 * (index + 1)))
     for arm in (GRAPH, other):
         state.apply(e.ArmStatus(run="r", arm=arm.id, status="ok", device=arm.device))

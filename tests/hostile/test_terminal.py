@@ -46,7 +46,9 @@ class Sight:
             self._read = len(terminal.sent)
         terminal._stream.feed(new)
         buffer, (columns, lines) = terminal._screen.buffer, SIZE
-        self._text = "\n".join("".join(buffer[y][x].data for x in range(columns)).rstrip() for y in range(lines))
+        self._text = "\n".join(
+            "".join(buffer[y][x].data for x in range(columns)).rstrip() for y in range(lines)
+        )
         return self._text
 
     def see(self, words: str) -> None:
