@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from tuilab.analysis.contention import Pressure, contention
 from tuilab.analysis.doubt import Doubt
 from tuilab.analysis.drift import drift
+from tuilab.analysis.levels import levels
 from tuilab.analysis.median import MIN_SAMPLES, estimate
 from tuilab.analysis.outliers import outliers
 from tuilab.analysis.words import percent, plural
@@ -19,8 +20,10 @@ CLOCK_STEP_S = 1.0
 
 
 def of_cell(run: str, cell: Cell, budget: Budget, point: int | None) -> list[Flag]:
-    """The doubts about one cell's figures: outliers, drift, not warm, budget reached before precision."""
-    found = [outliers(cell.samples), drift(cell.samples), _not_warm(cell), _precision(cell, budget)]
+    """The doubts about one cell's figures: outliers, two levels, drift, not warm, budget before precision."""
+    samples = cell.samples
+    of_samples = [outliers(samples), levels(samples), drift(samples)]
+    found = [*of_samples, _not_warm(cell), _precision(cell, budget)]
     return [Flag(run=run, code=d.code, message=d.message, arm=cell.arm.id, point=point) for d in found if d]
 
 
