@@ -1,9 +1,8 @@
 """Several runs side by side, and the line of a run in a list."""
 
-import dataclasses
-
 import msgspec
 import pytest
+from made_runs import GRAPH, XLA, begun, finish, measure
 
 from tests.tui.data import ARMS, MACHINE, run_state
 from tuilab.analysis.across import across
@@ -11,7 +10,6 @@ from tuilab.analysis.brief import brief
 from tuilab.analysis.compare import compare
 from tuilab.analysis.summary import summarise
 from tuilab.model.run import RunState
-from tuilab.model.scenario import Axis, Sweep
 
 
 def test_each_run_is_held_against_the_base_as_two_runs_are():
@@ -37,14 +35,63 @@ def test_equal_runs_do_not_differ_and_one_without_gpu_has_no_figure_there():
     assert figures[ARMS[3].id][0] is not None and figures[ARMS[3].id][1] is None
 
 
-def test_unlike_machines_and_sweeps_are_said():
+def test_unlike_machines_are_said():
     here, there = run_state(20, run="a"), run_state(20, run="b")
     there.machine = msgspec.structs.replace(MACHINE, host="laptop", tensorflow="2.20.0")
-    there.sweep = Sweep(axes=(Axis("samples", (256, 1024)),))
-    there.points = [dataclasses.replace(p) if dataclasses.is_dataclass(p) else p for p in there.points]
     said = " | ".join(across([here, there]).warnings[1])
     assert "host is gpu-07 against laptop" in said and "tensorflow is 2.21.0 against 2.20.0" in said
-    assert "a sweep: compared at its first size, samples =" in said
+
+
+def swept(*sizes: int, scale: float = 1.0, seed: int = 1) -> RunState:
+    """Two arms over some sizes, twice as slow at twice the size."""
+    state = begun([GRAPH, XLA], sizes=sizes)
+    return finish(measure(state, {GRAPH: lambda n: 1e-7 * n * scale, XLA: lambda n: 1e-8 * n}, seed=seed))
+
+
+def test_sweeps_are_compared_at_each_size_that_both_measured():
+    here, there = swept(1024, 256, 4096), swept(4096, 256, 512, scale=1.5, seed=2)
+    found = compare(here, there)
+    assert [(c.arm, c.at, c.differs) for c in found.arms] == [
+        (GRAPH.id, {"samples": 256}, True),
+        (GRAPH.id, {"samples": 4096}, True),
+        (XLA.id, {"samples": 256}, False),
+        (XLA.id, {"samples": 4096}, False),
+    ]
+    assert all(c.ratio == pytest.approx(1.5, rel=0.03) for c in found.arms[:2])
+    assert found.arms[1].sentence.startswith("CPU graph at 4,096 samples: ")
+    rows = [(row.label, row.at, [bool(f) for f in row.figures]) for row in across([here, there]).arms]
+    assert rows[:4] == [
+        ("CPU graph", "256 samples", [True, True]),
+        ("CPU graph", "512 samples", [False, True]),
+        ("CPU graph", "1,024 samples", [True, False]),
+        ("CPU graph", "4,096 samples", [True, True]),
+    ]
+
+
+def test_a_run_without_a_sweep_is_held_against_the_sweep_at_its_own_size():
+    alone = finish(measure(begun([GRAPH], samples=1024), {GRAPH: 1e-7 * 1024}))
+    [found] = compare(swept(256, 1024), alone).arms
+    assert found.at == {"samples": 1024} and found.ratio == pytest.approx(1, rel=0.03)
+    assert not compare(swept(256, 1024), alone).warnings, "what is swept is no unlike parameter"
+    third = swept(1024, scale=2.0, seed=3)
+    figures = {(row.label, row.at): row.figures for row in across([alone, swept(256), third]).arms}
+    assert figures["CPU graph", "1,024 samples"][2].ratio == pytest.approx(2, rel=0.03)
+
+
+def test_sweeps_without_a_size_in_common_say_so():
+    found = compare(swept(256, 512), swept(1024, 2048))
+    assert found.arms == () and "not measured at the same samples" in found.warnings[0]
+
+
+def test_a_difference_between_single_processes_is_said_to_be_so():
+    one, other, same = (
+        measure(begun([GRAPH]), {GRAPH: c}, seed=i) for i, c in enumerate((1e-3, 1.1e-3, 1e-3))
+    )
+    assert "one process each" in compare(one, other).note
+    assert compare(one, same).note == "", "nothing differs"
+    one.workers = other.workers = 3
+    assert compare(one, other).note == ""
+    assert across([one, other]).note == "" and "one process" in across([same, other]).note
 
 
 def test_runs_without_anything_have_nothing_to_compare():

@@ -6,6 +6,8 @@ import unicodedata
 from rich.segment import Segment
 from textual.app import App
 
+from tests.tui.picture import lines
+
 FORBIDDEN = {"Cc", "Cs", "Zl", "Zp"}
 OWN = re.compile(r"screen\.view\('[a-z]+'\)|grab|release|scroll_(?:up|down)")
 """What a click on a tab of the lab does, and on a scroll bar."""
@@ -39,10 +41,11 @@ def segment_faults(segment: Segment) -> str:
 
 def shown(app: App[object]) -> tuple[str, list[str]]:
     """The screen's text, a line each, and what is wrong with it."""
-    lines, faults = [], []
-    for strip in app.screen._compositor.render_strips():
-        lines.append(strip.text)
-        faults += [fault for segment in strip if (fault := segment_faults(segment))]
-        if strip.cell_length != app.size.width:
-            faults.append(f"{strip.cell_length} cells, not {app.size.width}: {strip.text!r}")
-    return "\n".join(lines), faults
+    texts, faults = [], []
+    for segments in lines(app):
+        texts.append("".join(segment.text for segment in segments))
+        faults += [fault for segment in segments if (fault := segment_faults(segment))]
+        length = sum(segment.cell_length for segment in segments)
+        if length != app.size.width:
+            faults.append(f"{length} cells, not {app.size.width}: {texts[-1]!r}")
+    return "\n".join(texts), faults

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from tests.tui.picture import lines
 from tests.tui.scripted import GPU_MACHINE, ScriptedRunner
 from tuilab.history.store import Store
 from tuilab.model.events import Event
@@ -105,7 +106,8 @@ def still(app: TestLab) -> bool:
         return False
     if screen._dirty_widgets or screen._layout_required or screen._callbacks or app._batch_count:
         return False
-    return all(node.message_queue_size == 0 for node in (app, *app.screen_stack, *screen.walk_children()))
+    nodes = (node for shown in (screen, *app._background_screens) for node in shown.walk_children())
+    return all(node.message_queue_size == 0 for node in (app, *app.screen_stack, *nodes))
 
 
 async def press(pilot: Pilot[int], app: TestLab, keys: Iterable[str]) -> None:
@@ -117,4 +119,4 @@ async def press(pilot: Pilot[int], app: TestLab, keys: Iterable[str]) -> None:
 
 def text(app: LabApp) -> str:
     """What the screen shows, as text."""
-    return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
+    return "\n".join("".join(segment.text for segment in line).rstrip() for line in lines(app))

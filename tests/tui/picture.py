@@ -4,11 +4,14 @@ from collections.abc import Iterable
 
 from rich.segment import Segment
 from rich.style import Style
+from textual._context import visible_screen_stack
 from textual.app import App
 
 
 def lines(app: App[object]) -> list[list[Segment]]:
     """What the terminal shows, line by line."""
+    # As Textual does before it draws: what lies under a translucent page may have to be drawn anew.
+    visible_screen_stack.set(app._background_screens)
     return [list(strip) for strip in app.screen._compositor.render_strips()]
 
 

@@ -70,7 +70,7 @@ def pin(run: str, as_: str) -> None:
 @click.argument("b")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare_(a: str, b: str, as_json: bool) -> None:
-    """Compare run A with run B, arm by arm."""
+    """Compare run A with run B, arm by arm, and at each place that both measured if they are sweeps."""
     with store() as kept:
         first, second = (kept.state(find(kept, run).run) for run in (a, b))
     comparison = compare(first, second)
@@ -81,6 +81,8 @@ def compare_(a: str, b: str, as_json: bool) -> None:
         click.echo(f"! {warning}")
     for arm in comparison.arms:
         click.echo(arm.sentence)
+    if comparison.note:
+        click.echo(comparison.note)
 
 
 @history.command()

@@ -22,4 +22,4 @@ class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def leads(self) -> bool:
         """Whether the fastest is faster than the next one beyond the noise."""
-        return self.low is not None and self.low > 1
+        return self.low is not None and self.high is not None and self.low > 1

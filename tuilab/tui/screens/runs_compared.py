@@ -29,10 +29,11 @@ class RunsCompared(Page[None]):
     HELP = """\
 ## Runs compared
 
-Each arm's median time per call in each run, with its 95 % interval, and how it stands against the first run,
-or the one that is pinned as baseline. Runs are not interleaved, so a difference counts only where the two
-intervals are apart: else it says *no difference*. Machines, software, work and parameters in which the runs
-are unlike are named above the table: they may be what makes the difference.
+Each arm's median time per call in each run, with its 95 % interval, and how it stands against the first
+run, or the one that is pinned as baseline; of sweeps, at each place that was measured. Runs are not
+interleaved, so a difference counts only where the two intervals are apart: else it says *no
+difference*. Machines, software, work and parameters in which the runs are unlike are named above the
+table: they may be what makes the difference.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,c", "close", "close", show=False, id="compared.close"),
@@ -61,7 +62,7 @@ are unlike are named above the table: they may be what makes the difference.
 
     def on_mount(self) -> None:
         super().on_mount()
-        around = 7 + len(self._entries) + sum(map(len, self._found.warnings))
+        around = 7 + len(self._entries) + sum(map(len, self._found.warnings)) + 2 * bool(self._found.note)
         room = max(6, self.app.size.height - around)
         self.table.styles.height = min(room, len(self._found.arms) + 3)
         self.table.set_rows(self._found.arms)
@@ -84,6 +85,7 @@ def legend(entries: Sequence[Entry], found: Across, sign: str = "≠") -> Conten
             )
         )
         lines += [Content.styled(f"  {sign} {warning}", "$warning") for warning in warnings]
+    lines += [Content.styled(found.note, "$text-muted")] if found.note else []
     return Content("\n").join(lines)
 
 
@@ -93,6 +95,8 @@ def arms_table(found: Across) -> Table[ArmAcross]:
     Where there is no room, the figures of the others go before their ratios do.
     """
     columns: list[Column[ArmAcross]] = [Column("arm", lambda row: row.label, most=30, flex=True)]
+    if any(row.at for row in found.arms):
+        columns.append(Column("at", lambda row: row.at, most=30))
     runs = len(found.warnings)
     for index in range(runs):
         columns.append(
