@@ -147,6 +147,10 @@ def test_what_a_refused_allocation_raises_is_told_as_it_is(tf):
     assert memory.attempt(tf, lambda: None)["bases"] == []
 
 
-def test_memory_info_is_asked(make):
+def test_memory_info_is_asked(make, tf):
+    try:
+        keys = ", ".join(sorted(tf.config.experimental.get_memory_info("CPU:0")))
+    except ValueError:
+        keys = ""  # some processors' allocators keep no figures
     facts = make("memory", "free", "eager", provoke=False).facts
-    assert facts == {"memory-info:keys": "current, peak", "memory-info:takes-device-object": False}
+    assert facts == {"memory-info:keys": keys, "memory-info:takes-device-object": False}
