@@ -108,7 +108,7 @@ def test_a_figure_is_worked_out_once_and_anew_when_a_sample_comes() -> None:
         return median._estimate(samples)
 
     a: ArmState = state.arms[A.id]
-    with patch("tuilab.analysis.reading.estimate", counted):
+    with patch("tuilab.analysis.processes.estimate", counted):
         first = [estimate_at(a, 0) for _ in range(3)]
         state.apply(Round(run="r", index=20, blocks=(Block(A.id, 0, 1, 5e-3),), elapsed_s=1.0))
         second = [estimate_at(a, 0) for _ in range(3)]

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 
-from tuilab.analysis.location import locate
-from tuilab.analysis.median import Estimate, estimate, median
+from tuilab.analysis.median import Estimate, median
 from tuilab.analysis.memory import once
-from tuilab.analysis.ratio import RatioEstimate, aligned_log_ratios, from_location, unpaired
+from tuilab.analysis.processes import estimate_of, log_ratio
+from tuilab.analysis.ratio import RatioEstimate, from_location, unpaired
 from tuilab.model.arms import family
 from tuilab.model.events import Node, Point, Status
 from tuilab.model.machine import Machine
@@ -79,7 +79,7 @@ def estimate_at(arm: ArmState, point: int) -> Estimate | None:
     cell = arm.cells.get(point)
     if cell is None or not cell.samples:
         return None
-    return once(cell, "estimate", lambda: estimate(cell.samples))
+    return once(cell, "estimate", lambda: estimate_of(cell))
 
 
 def latency_at(arm: ArmState, point: int) -> float | None:
@@ -105,7 +105,7 @@ def compare(a: ArmState, b: ArmState, point: int) -> RatioEstimate | None:
 
 
 def _ratio(one: Cell, other: Cell) -> RatioEstimate | None:
-    middle = locate(aligned_log_ratios(one.rounds, one.samples, other.rounds, other.samples))
+    middle = log_ratio(one, other)
     return unpaired(one.samples, other.samples) if middle is None else from_location(middle)
 
 

@@ -1,4 +1,4 @@
-"""Quantiles of Student's t, without SciPy."""
+"""Student's t and χ², without SciPy."""
 
 import math
 from functools import lru_cache
@@ -50,3 +50,19 @@ def t_quantile(p: float, df: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if cdf(middle, df) < p else (low, middle)
     return (low + high) / 2
+
+
+def chi_squared_tail(x: float, df: int) -> float:
+    """P(X > x) for X of χ² with `df` degrees of freedom (a whole number, at least 1). Unitless.
+
+    Source: Abramowitz & Stegun 26.4.4 (odd) and 26.4.5 (even), finite sums.
+    """
+    half = max(0.0, x) / 2
+    if df % 2:
+        tail, term, first = math.erfc(math.sqrt(half)), 2 * math.sqrt(half / math.pi) * math.exp(-half), 1.5
+    else:
+        tail, term, first = math.exp(-half), half * math.exp(-half), 2.0
+    for k in range((df - 1) // 2):
+        tail += term
+        term *= half / (first + k)
+    return min(1.0, tail)

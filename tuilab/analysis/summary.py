@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tuilab.analysis.answer import answer
 from tuilab.analysis.diagnosis import diagnose
 from tuilab.analysis.hosts import by_host, verdicts
+from tuilab.analysis.processes import doubt
 from tuilab.analysis.reading import (
     axes,
     compare,
@@ -120,6 +121,9 @@ def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
 
 def _flags(state: RunState, arm: ArmState, point: int) -> tuple[FlagLine, ...]:
     lines = [FlagLine(flag.code, _located(state, flag, point)) for flag in arm.flags]
+    cell = arm.cells.get(point)
+    if cell is not None and (found := doubt(cell)) is not None:
+        lines.insert(0, FlagLine(found.code, found.message))
     if elsewhere(arm, point):
         message = f"asked for {arm.arm.device}, computed on {device_of(arm, point)}"
         lines.insert(0, FlagLine("other-device", message))

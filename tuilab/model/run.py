@@ -35,6 +35,7 @@ from tuilab.model.scenario import Budget, Scenario, Sweep
 @dataclass
 class Cell:
     """One arm at one point. samples: seconds per call, one a round; rounds: the round of each sample.
+    begun: the round with which each further process began; empty where one process measured all.
     warming: seconds per call before that, the second call first; these are not counted.
 
     Arrays, since a list takes four times the memory for a long run. fastest, slowest: the samples' extremes.
@@ -43,6 +44,7 @@ class Cell:
 
     samples: "array[float]" = field(default_factory=lambda: array("d"))
     rounds: "array[int]" = field(default_factory=lambda: array("i"))
+    begun: "array[int]" = field(default_factory=lambda: array("i"))
     calls: "array[int]" = field(default_factory=lambda: array("q"))
     latencies: "array[float]" = field(default_factory=lambda: array("d"))
     fastest: float = inf
@@ -138,6 +140,7 @@ class RunState:
     def _start(self, event: RunStarted) -> None:
         if event.worker > 0 and event.run == self.run:
             self.workers = event.worker + 1
+            self._begin()
             return
         self.__init__()  # type: ignore[misc]
         self.run, self.scenario, self.preset = event.run, event.scenario, event.preset
@@ -148,6 +151,13 @@ class RunState:
         self.machines = {hosts.pop(): event.machine} if len(hosts) == 1 else {}
         for arm, label in zip(event.arms, labels(event.arms), strict=True):
             self.arms[arm.id] = ArmState(arm, label)
+
+    def _begin(self) -> None:
+        """Note in each cell that another process measures from here on."""
+        for arm in self.arms.values():
+            for cell in arm.cells.values():
+                if cell.samples and (not cell.begun or cell.begun[-1] != self.rounds):
+                    cell.begun.append(self.rounds)
 
     def _fold(self, event: Event) -> None:
         match event:

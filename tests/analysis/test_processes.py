@@ -1,0 +1,104 @@
+"""Several processes are several observations: an interval holds the next one."""
+
+import math
+import random
+from array import array
+
+import pytest
+from made_runs import GRAPH, XLA, begun, finish, measure
+
+from tuilab.analysis.median import estimate
+from tuilab.analysis.processes import doubt, estimate_of, log_ratio
+from tuilab.analysis.reading import compare, estimate_at
+from tuilab.analysis.student import chi_squared_tail
+from tuilab.analysis.summary import summarise
+from tuilab.model import events as e
+from tuilab.model.run import Cell, RunState
+
+ROUNDS = 40
+
+
+def cell(*paces: float, noise: float = 0.01, seed: int = 1, rounds: int = ROUNDS) -> Cell:
+    """A process for each pace (seconds per call), with noise about it."""
+    draw = random.Random(seed)
+    samples = [pace * math.exp(draw.gauss(0, noise)) for pace in paces for _ in range(rounds)]
+    starts = [rounds * i for i in range(1, len(paces))]
+    return Cell(array("d", samples), array("i", range(len(samples))), array("i", starts))
+
+
+def test_one_process_is_estimated_as_before() -> None:
+    one = cell(1e-3)
+    assert estimate_of(one) == estimate(one.samples) and doubt(one) is None
+    assert log_ratio(one, cell(2e-3, seed=2)).mean == pytest.approx(-math.log(2), rel=0.01)
+
+
+@pytest.mark.parametrize("between", [0.0, 0.005, 0.02, 0.1])
+def test_the_interval_of_three_holds_the_pace_of_processes(between: float) -> None:
+    draw = random.Random(5)
+    hits = ratios = 0
+    still = cell(*[1.0] * 3, noise=0.0)
+    for seed in range(250):
+        found = cell(*(math.exp(draw.gauss(0, between)) for _ in range(3)), seed=seed)
+        known = estimate_of(found)
+        hits += known.low <= 1 <= known.high
+        ratio = log_ratio(found, still)
+        ratios += abs(ratio.mean) <= ratio.half_width()
+    assert min(hits, ratios) >= 0.92 * 250
+
+
+def test_two_that_are_unlike_are_spanned_and_promise_no_third() -> None:
+    found = cell(1e-3, 1.1e-3)
+    known = estimate_of(found)
+    assert known.low < 1e-3 and known.high > 1.1e-3
+    said = doubt(found)
+    assert said.code == "processes-differ"
+    assert said.message.startswith("2 processes settled at ") and "no third" in said.message
+    ratio = log_ratio(found, cell(1e-3, 1e-3, seed=3))
+    assert ratio.mean - ratio.half_width() < 0.005 and ratio.mean + ratio.half_width() > 0.09
+    alike = cell(1e-3, 1.0005e-3)
+    assert estimate_of(alike) == estimate(alike.samples) and doubt(alike) is None
+
+
+def test_three_that_are_unlike_are_named() -> None:
+    said = doubt(cell(87e-6, 99e-6, 104e-6, noise=0.002))
+    assert said.message.startswith("3 processes settled at 87") and said.message.endswith("% apart")
+
+
+def test_a_process_of_few_rounds_says_nothing_yet() -> None:
+    found = cell(1e-3)
+    found.samples.extend([2e-3] * 3)
+    found.rounds.extend(range(ROUNDS, ROUNDS + 3))
+    found.begun.append(ROUNDS)
+    assert estimate_of(found) == estimate(found.samples) and doubt(found) is None
+
+
+def published(*scales: float) -> RunState:
+    """A run of as many processes, the graph's pace its own in each."""
+    state = begun([GRAPH, XLA])
+    for worker, scale in enumerate(scales):
+        if worker:
+            state.apply(e.RunStarted(run="r", scenario=state.scenario, arms=(GRAPH, XLA), points=(e.Point(0),),
+                                     budget=state.budget, machine=state.machine, at=state.at, worker=worker))  # fmt: skip
+        measure(state, {GRAPH: 1e-3 * scale, XLA: 1.02e-3}, rounds=ROUNDS, seed=worker)
+    return finish(state)
+
+
+def test_a_run_knows_its_processes_and_claims_no_more_than_they_show() -> None:
+    state = published(1.0, 1.05, 0.95)
+    assert [list(arm.cells[0].begun) for arm in state.arms.values()] == [[ROUNDS, 2 * ROUNDS]] * 2
+    graph = state.arms[GRAPH.id]
+    assert estimate_at(graph, 0).relative_half_width > 0.05
+    assert not compare(state.arms[XLA.id], graph, 0).differs
+    flags = {arm.id: [flag.code for flag in arm.flags] for arm in summarise(state).arms}
+    assert flags == {GRAPH.id: ["processes-differ"], XLA.id: []}
+    alone = published(1.0)
+    assert compare(alone.arms[XLA.id], alone.arms[GRAPH.id], 0).differs
+
+
+@pytest.mark.parametrize(
+    ("x", "df", "tail"),
+    [(3.841459, 1, 0.05), (5.991465, 2, 0.05), (7.814728, 3, 0.05), (9.210340, 2, 0.01), (15.08627, 5, 0.01)],
+)
+def test_chi_squared_matches_the_table(x: float, df: int, tail: float) -> None:
+    assert chi_squared_tail(x, df) == pytest.approx(tail, rel=1e-5)
+    assert chi_squared_tail(0.0, df) == pytest.approx(1) and chi_squared_tail(1e6, df) == 0

@@ -1,0 +1,134 @@
+"""What the samples of several processes say of the next one.
+
+A process can settle at a pace of its own, by where its memory lies or how its code was laid out, and keep it
+to its end; no interval within one process holds that. A run of several (`--budget publish`, or one that was
+resumed) shows it, and each process is then one observation (Kalibera & Jones 2013).
+"""
+
+import math
+import statistics
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from tuilab.analysis.doubt import Doubt
+from tuilab.analysis.location import Location, locate
+from tuilab.analysis.median import Estimate, estimate
+from tuilab.analysis.ratio import aligned_log_ratios
+from tuilab.analysis.student import chi_squared_tail
+from tuilab.analysis.words import listed, percent
+from tuilab.model.quantity import seconds
+from tuilab.model.run import Cell
+
+ALIKE = 0.01
+NORMAL = statistics.NormalDist().inv_cdf(0.975)
+ENOUGH = 3
+
+
+def estimate_of(cell: Cell) -> Estimate | None:
+    """The median of a cell's samples (seconds per call); its 95 % interval is one for the next process too.
+
+    With three processes or more it holds that of all samples (`median.estimate`) and a t interval on the
+    processes' log medians. Two that are unlike it spans, and promises nothing of a third.
+    """
+    whole, parts = estimate(cell.samples), _estimates(cell)
+    if whole is None or len(parts) < 2:
+        return whole
+    middles = [_middle(part) for part in parts]
+    spans = [whole.interval]
+    if len(parts) >= ENOUGH:
+        between = _between(middles)
+        half = between.half_width() or 0.0
+        spans.append((math.exp(between.mean - half), math.exp(between.mean + half)))
+    elif unlike(middles):
+        spans += [part.interval for part in parts]
+    known = [span for span in spans if span is not None]
+    if not known:
+        return whole
+    return replace(whole, low=min(low for low, _ in known), high=max(high for _, high in known))
+
+
+def log_ratio(one: Cell, other: Cell) -> Location | None:
+    """The mean of one's log ratios to the other, paired by round; null without a common round.
+
+    Of several processes, with the error that they show among themselves where that is the greater, as in
+    `estimate_of`.
+    """
+    whole = locate(aligned_log_ratios(one.rounds, one.samples, other.rounds, other.samples))
+    if whole is None or not one.begun:
+        return whole
+    found = (locate(_aligned(one, other, low, high)) for low, high in _spans(one))
+    middles = [part for part in found if part is not None and part.error is not None]
+    if len(middles) >= ENOUGH:
+        between = _between(middles)
+        return max((whole, between), key=lambda found: found.half_width() or 0.0)
+    if not unlike(middles):
+        return whole
+    # Half their distance, so that the interval spans both.
+    error = max(whole.error or 0.0, statistics.pstdev([m.mean for m in middles]))
+    return replace(whole, error=error)
+
+
+def doubt(cell: Cell) -> Doubt | None:
+    """What the processes were, where they are unlike."""
+    parts = _estimates(cell)
+    if not unlike([_middle(part) for part in parts]):
+        return None
+    medians = [part.median for part in parts]
+    apart = percent(max(medians) / min(medians) - 1)
+    message = f"{len(parts)} processes settled at {listed([seconds(m) for m in medians])}, {apart} apart"
+    rest = "" if len(parts) >= ENOUGH else "; the interval spans both and promises no third"
+    return Doubt("processes-differ", message + rest)
+
+
+def unlike(middles: Sequence[Location]) -> bool:
+    """Whether means with known standard errors differ by more than those errors explain.
+
+    Cochran's Q = Σ (yᵢ − ȳ)² / sᵢ² (1954), ȳ weighted, against χ² with one degree of freedom less than there
+    are means, at 1 %.
+    """
+    known = [m for m in middles if m.error]
+    if len(known) < 2:
+        return False
+    weights = [1 / m.error**2 for m in known if m.error]
+    mean = sum(w * m.mean for w, m in zip(weights, known, strict=True)) / sum(weights)
+    q = sum(w * (m.mean - mean) ** 2 for w, m in zip(weights, known, strict=True))
+    return chi_squared_tail(q, len(known) - 1) < ALIKE
+
+
+def _spans(cell: Cell) -> list[tuple[int, int]]:
+    """The rounds of each process, first and the one behind the last."""
+    ends = [0, *cell.begun, (cell.rounds[-1] if cell.rounds else 0) + 1]
+    return [(low, high) for low, high in pairwise(ends) if low < high]
+
+
+def _cut(cell: Cell, low: int, high: int) -> slice:
+    return slice(bisect_left(cell.rounds, low), bisect_left(cell.rounds, high))
+
+
+def _estimates(cell: Cell) -> list[Estimate]:
+    """Of each process that has samples enough for an interval."""
+    if not cell.begun:
+        return []
+    found = (estimate(cell.samples[_cut(cell, low, high)]) for low, high in _spans(cell))
+    return [e for e in found if e is not None and e.low is not None and e.low > 0]
+
+
+def _middle(found: Estimate) -> Location:
+    """An estimate as a log mean with its standard error."""
+    assert found.low is not None and found.high is not None
+    error = math.log(found.high / found.low) / (2 * NORMAL)
+    return Location(math.log(found.median), error, found.n - 1, found.n)
+
+
+def _aligned(one: Cell, other: Cell, low: int, high: int) -> Sequence[float]:
+    here, there = _cut(one, low, high), _cut(other, low, high)
+    return aligned_log_ratios(one.rounds[here], one.samples[here], other.rounds[there], other.samples[there])
+
+
+def _between(middles: Sequence[Location]) -> Location:
+    """The mean of the processes' means, each of them one observation."""
+    means = [m.mean for m in middles]
+    n = len(means)
+    return Location(statistics.fmean(means), statistics.stdev(means) / math.sqrt(n), n - 1, n)
