@@ -7,6 +7,7 @@ from array import array
 import pytest
 from made_runs import GRAPH, XLA, begun, finish, measure
 
+from tuilab.analysis.crossover import Pair, crossover
 from tuilab.analysis.median import estimate
 from tuilab.analysis.processes import doubt, estimate_of, log_ratio
 from tuilab.analysis.reading import compare, estimate_at
@@ -93,6 +94,25 @@ def test_a_run_knows_its_processes_and_claims_no_more_than_they_show() -> None:
     assert flags == {GRAPH.id: ["processes-differ"], XLA.id: []}
     alone = published(1.0)
     assert compare(alone.arms[XLA.id], alone.arms[GRAPH.id], 0).differs
+
+
+def test_a_crossover_holds_that_of_the_next_process() -> None:
+    draw = random.Random(11)
+    sizes, hits, blind, trials = (4_096, 16_384, 65_536), 0, 0, 120
+    for _ in range(trials):
+        paces = [math.exp(draw.gauss(0, 0.03)) for _ in range(3)]
+        a: dict[int, dict[int, float]] = {size: {} for size in sizes}
+        b: dict[int, dict[int, float]] = {size: {} for size in sizes}
+        for at in range(3 * ROUNDS):
+            for size in sizes:
+                # Power laws, between whose sizes interpolation does not err: they cross at 16,000.
+                a[size][at] = paces[at // ROUNDS] * size / 16_000 * math.exp(draw.gauss(0, 0.01))
+                b[size][at] = math.exp(draw.gauss(0, 0.01))
+        known = crossover(a, b, Pair("a", "b"), (ROUNDS, 2 * ROUNDS))
+        pooled = crossover(a, b, Pair("a", "b"))
+        hits += known.ci95[0] <= 16_000 <= known.ci95[1]
+        blind += pooled.ci95[0] <= 16_000 <= pooled.ci95[1]
+    assert hits >= 0.9 * trials > blind, "of one process's interval that is too much to ask"
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def _crosses(when: Crosses, state: RunState, series: Series) -> Finding:
     if absent := _absent(state, (when.a, sides[0]), (when.b, sides[1])):
         return absent
     a, b = (series.best(arms) or arms[0] for arms in sides)
-    at = places(series.timings(a), series.timings(b))
+    at = places(series.timings(a), series.timings(b), series.begun)
     found = crossings(at)
     evidence = series.crossover(a, b).sentence
     claimed = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")

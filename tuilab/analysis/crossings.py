@@ -8,6 +8,7 @@ from itertools import pairwise
 from tuilab.analysis.autocorrelation import MIN_SAMPLES, rank_autocorrelation
 from tuilab.analysis.location import Location, locate
 from tuilab.analysis.memory import remembered
+from tuilab.analysis.processes import combined
 from tuilab.analysis.ratio import log_ratios
 from tuilab.analysis.student import t_quantile
 
@@ -62,17 +63,29 @@ class Crossing:
         return max(math.log(self.high / self.at), math.log(self.at / self.low))
 
 
-def places(a: Timings, b: Timings) -> list[Place]:
+def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[Place]:
     """The sizes (positive, ascending) at which both arms have rounds in common.
 
-    The autocorrelation of the log ratios is that of one process, so its estimates at all sizes are averaged.
+    begun: the round with which each further process began (`processes.combined`). The autocorrelation of the
+    log ratios is that of one process, so its estimates at all sizes are averaged.
     """
     sizes = [size for size in sorted(a.keys() & b.keys()) if size > 0]
     logs = {size: _paired(tuple(a[size].items()), tuple(b[size].items())) for size in sizes}
     rhos = [rho for samples, rho in logs.values() if len(samples) >= MIN_SAMPLES]
     rho = sum(rhos) / len(rhos) if rhos else 0.0
-    found = ((size, _located(samples, rho)) for size, (samples, _) in logs.items())
-    return [Place(size, ratio) for size, ratio in found if ratio is not None]
+    found = {size: _located(samples, rho) for size, (samples, _) in logs.items()}
+    if begun:
+        found = {s: combined(whole, _by_process(a[s], b[s], begun, rho)) for s, whole in found.items()}
+    return [Place(size, ratio) for size, ratio in found.items() if ratio is not None]
+
+
+def _by_process(
+    a: Mapping[int, float], b: Mapping[int, float], begun: Sequence[int], rho: float
+) -> list[Location | None]:
+    """The mean log ratio within each process."""
+    ends = [0, *begun, max(a) + 1]
+    parts = [{at: a[at] for at in a if low <= at < high} for low, high in pairwise(ends)]
+    return [_located(tuple(log_ratios(part, b)), rho) for part in parts]
 
 
 @remembered

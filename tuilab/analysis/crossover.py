@@ -38,14 +38,14 @@ class Step:
     more_rounds: bool = False
 
 
-def crossover(a: Timings, b: Timings, pair: Pair) -> Crossover:
-    """The crossover of two arms, from seconds per call by size and round.
+def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> Crossover:
+    """The crossover of two arms, from seconds per call by size and round. begun: as for `crossings.places`.
 
     found: one change of sign. several: more, `at` being the first. none: one arm is significantly faster
     wherever they differ. beyond: so too, but at the largest sizes the gap closes. unknown: no size
     tells the arms apart. In the result `a` is the arm that overtakes (or would), which may be `pair.b`.
     """
-    at = places(a, b)
+    at = places(a, b, begun)
     found = crossings(at)
     if found:
         return _found(found, pair)

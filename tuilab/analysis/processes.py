@@ -14,12 +14,12 @@ from itertools import pairwise
 
 from tuilab.analysis.doubt import Doubt
 from tuilab.analysis.location import Location, locate
-from tuilab.analysis.median import Estimate, estimate
+from tuilab.analysis.median import MIN_SAMPLES, Estimate, estimate
 from tuilab.analysis.ratio import aligned_log_ratios
 from tuilab.analysis.student import chi_squared_tail
 from tuilab.analysis.words import listed, percent
 from tuilab.model.quantity import seconds
-from tuilab.model.run import Cell
+from tuilab.model.run import Cell, RunState
 
 ALIKE = 0.01
 NORMAL = statistics.NormalDist().inv_cdf(0.975)
@@ -50,16 +50,21 @@ def estimate_of(cell: Cell) -> Estimate | None:
 
 
 def log_ratio(one: Cell, other: Cell) -> Location | None:
-    """The mean of one's log ratios to the other, paired by round; null without a common round.
-
-    Of several processes, with the error that they show among themselves where that is the greater, as in
-    `estimate_of`.
-    """
+    """The mean of one's log ratios to the other, paired by round; null without a common round."""
     whole = locate(aligned_log_ratios(one.rounds, one.samples, other.rounds, other.samples))
-    if whole is None or not one.begun:
+    if not one.begun:
         return whole
-    found = (locate(_aligned(one, other, low, high)) for low, high in _spans(one))
-    middles = [part for part in found if part is not None and part.error is not None]
+    return combined(whole, [locate(_aligned(one, other, low, high)) for low, high in _spans(one)])
+
+
+def combined(whole: Location | None, parts: Sequence[Location | None]) -> Location | None:
+    """The mean of all samples, with the error that the processes show among themselves where that is greater.
+
+    parts: the mean within each process; as in `estimate_of`, those of few samples do not count.
+    """
+    middles = [part for part in parts if part is not None and part.n >= MIN_SAMPLES]
+    if whole is None or len(middles) < 2:
+        return whole
     if len(middles) >= ENOUGH:
         between = _between(middles)
         return max((whole, between), key=lambda found: found.half_width() or 0.0)
@@ -80,6 +85,13 @@ def doubt(cell: Cell) -> Doubt | None:
     message = f"{len(parts)} processes settled at {listed([seconds(m) for m in medians])}, {apart} apart"
     rest = "" if len(parts) >= ENOUGH else "; the interval spans both and promises no third"
     return Doubt("processes-differ", message + rest)
+
+
+def begun(state: RunState) -> tuple[int, ...]:
+    """The round with which each further process of the run began."""
+    return tuple(
+        sorted({at for arm in state.arms.values() for cell in arm.cells.values() for at in cell.begun})
+    )
 
 
 def unlike(middles: Sequence[Location]) -> bool:

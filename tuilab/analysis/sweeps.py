@@ -9,6 +9,7 @@ import msgspec
 
 from tuilab.analysis.crossings import Timings
 from tuilab.analysis.crossover import Pair, crossover
+from tuilab.analysis.processes import begun
 from tuilab.analysis.reading import axes, by_round, estimate_at, family_of, measured, value_at
 from tuilab.analysis.words import listed, on_axis
 from tuilab.model.parameters import Value
@@ -21,12 +22,14 @@ class Series:
     """The points along the first axis: size → index of the point, ascending; and who was measured there.
 
     fixed: the other axis's value, empty with one axis. arms: size → arms measured there, fastest first.
+    begun: the round with which each further process began.
     """
 
     axis: str
     fixed: dict[str, Value]
     points: dict[int, int]
     arms: dict[int, list[ArmState]]
+    begun: tuple[int, ...] = ()
     _timings: dict[str, Timings] = field(default_factory=dict)
 
     def timings(self, arm: ArmState) -> Timings:
@@ -61,7 +64,7 @@ class Series:
     def crossover(self, a: ArmState, b: ArmState) -> Crossover:
         """Where one of two arms overtakes the other."""
         pair = Pair(a.arm.id, b.arm.id, a.label, b.label, self.axis)
-        found = crossover(self.timings(a), self.timings(b), pair)
+        found = crossover(self.timings(a), self.timings(b), pair, self.begun)
         if not self.fixed:
             return found
         where = listed([on_axis(name, str(value)) for name, value in self.fixed.items()])
@@ -77,7 +80,7 @@ def _median(arm: ArmState, point: int) -> float:
 
 def series_of(state: RunState) -> list[Series]:
     """One series for each value of the second axis; one with a single axis, none without a sweep."""
-    names = axes(state)
+    names, processes = axes(state), begun(state)
     rows: dict[tuple[Value, ...], dict[int, int]] = {}
     for point in state.points if names else ():
         size = value_at(state, point, names[0])
@@ -87,7 +90,7 @@ def series_of(state: RunState) -> list[Series]:
     for key, row in rows.items():
         points = dict(sorted(row.items()))
         arms = {size: measured(state, point) for size, point in points.items()}
-        out.append(Series(names[0], dict(zip(names[1:], key, strict=True)), points, arms))
+        out.append(Series(names[0], dict(zip(names[1:], key, strict=True)), points, arms, processes))
     return out
 
 
