@@ -18,6 +18,7 @@ from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Machine
+from tuilab.model.profile import Lane, Profile, Span
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Scenario
 
@@ -81,6 +82,43 @@ def test_each_round_is_there_as_soon_as_it_was_recorded(store, tmp_path):
         assert other.state("r1").rounds == index + 1
     assert other.runs()[0].status is None
     other.close()
+
+
+def profiled(run: str, step_s: float = 1e-3) -> e.Profiled:
+    found = Profile(
+        workload="stft", arm=ARM.id, device="CPU:0", calls=3, step_s=step_s, measured_s=9e-4, ops_s=5e-4, rest="",
+        phases=(), devices=(), ops=(), lanes=(Lane("thread", "CPU"),), spans=(Span(0, 0.0, 1e-4, "RFFT"),),
+    )  # fmt: skip
+    return e.Profiled(run=run, arm=ARM.id, profile=found)
+
+
+def test_a_profile_that_comes_after_the_end_is_kept_with_its_run(store, tmp_path):
+    recorder = keep(store)
+    for step_s in (1e-3, 2e-3):
+        recorder.record(profiled("r1", step_s))
+    recorder.record(profiled("unknown"))
+    assert recorder.written("r1") and not recorder.waiting and not recorder.problem
+    (line,) = store.runs()
+    assert (line.status, line.rounds) == ("ok", 3)
+    state = store.state("r1")
+    assert state.status == "ok" and state.arms[ARM.id].profile == profiled("r1", 2e-3).profile
+    write(tmp_path / "run.jsonl", store.events("r1"))
+    replayed = RunState()
+    for event in read(tmp_path / "run.jsonl"):
+        replayed.apply(event)
+    assert replayed.arms[ARM.id].profile == state.arms[ARM.id].profile
+
+
+def test_a_profile_waits_for_a_store_that_is_locked(store, tmp_path):
+    recorder = keep(store)
+    store.connection.execute("PRAGMA busy_timeout = 20")
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    recorder.record(profiled("r1"))
+    assert recorder.waiting == 1 and recorder.problem
+    other.execute("ROLLBACK")
+    other.close()
+    assert recorder.flush() and store.state("r1").arms[ARM.id].profile is not None
 
 
 def test_kill_9_loses_no_round_that_was_recorded(tmp_path):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import msgspec
 import pytest
 from textual.command import CommandPalette
 
@@ -10,6 +11,8 @@ from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE
 from tuilab.history import recording
 from tuilab.model.doctor import Diagnosis, DoctorReport, Probe
+from tuilab.model.events import Profiled
+from tuilab.model.profile import ProfileArm
 from tuilab.tui.actions import ACTIONS
 from tuilab.tui.panels.controls import Controls
 from tuilab.tui.panels.views import VIEWS, Views
@@ -135,6 +138,43 @@ def lines_of(widget):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_profile_stays_with_its_run_and_is_replayed(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        await press(pilot, app, ["enter", "5"])
+        lab_ = app.screen.lab
+        state = lab_.session.shown
+        [profiled] = [arm for arm, known in state.arms.items() if known.profile is not None]
+        shown = lines_of(app.screen.query_one(Timeline))
+        kept = list(lab_.store.events(state.run))
+        assert [event.arm for event in kept if isinstance(event, Profiled)] == [profiled]
+        assert isinstance(kept[-1], Profiled), "it comes after the run's end, and is kept all the same"
+        lab_.session.put_away()
+        await press(pilot, app, ["R", "enter"])
+        await until(pilot, lambda: lab_.session.replay and lab_.session.shown.arms[profiled].profile)
+        await rest(pilot, app)
+        assert lines_of(app.screen.query_one(Timeline)) == shown
+        assert len([asked for asked in app.runner.sent if getattr(asked, "kind", "") == "profile"]) == 1
+        app.screen.query_one(TimelineView).take_focus()
+        await press(pilot, app, ["v"])
+        assert "was not profiled when the run was recorded" in lines_of(app.screen.query_one(Timeline))
+
+
+async def test_an_arm_is_profiled_again_when_asked(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["enter", "5"])
+        view, state = app.screen.query_one(TimelineView), app.screen.lab.session.shown
+        view.take_focus()
+        await press(pilot, app, ["V", "v"])
+        asked = [ask.body for ask in app.runner.sent if getattr(ask, "kind", "") == "profile"]
+        arms = [msgspec.json.decode(body, type=ProfileArm).arm.id for body in asked]
+        assert len(arms) == 3 and arms[0] == arms[1] != arms[2]
+        kept = [event for event in app.screen.lab.store.events(state.run) if isinstance(event, Profiled)]
+        assert [event.arm for event in kept] == arms
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
@@ -145,7 +185,7 @@ async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_
         await until(pilot, lambda: session.shown.status == "ok" and session.replay)
         await press(pilot, app, ["5"])
         said = lines_of(app.screen.query_one(Timeline))
-        assert "a profile is not kept with a run" in said
+        assert "was not profiled when the run was recorded" in said
         assert "the machine of the recording (gpu-07)" in said
         assert said.endswith("r measures its settings here; then this view profiles that run.")
         session.change(session.settings.with_value("samples", 512))

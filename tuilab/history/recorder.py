@@ -22,10 +22,14 @@ PATIENCE = 10.0
 
 @dataclass
 class _Run:
-    """A run being kept: what waits to be written, and the number of the next event."""
+    """A run being kept: what waits to be written, and the number of the next event.
+
+    over: the store has its end already, and something is added.
+    """
 
     started: e.RunStarted | None
     begun: bool = False
+    over: bool = False
     next: int = 0
     waiting: deque[bytes] = field(default_factory=deque)
     ended: str = ""
@@ -55,13 +59,25 @@ class Recorder:
         if isinstance(event, e.RunStarted) and run not in self._runs:
             self._runs[run] = _Run(event)
         kept = self._runs.get(run)
+        if kept is None and isinstance(event, e.Profiled):
+            kept = self._again(run)
         if kept is None:
             return
         kept.waiting.append(e.encode(event).rstrip())
         if isinstance(event, e.Finished):
             kept.ended = event.status
-        if isinstance(event, e.Finished) or self._clock() >= self._again_at:
+        if isinstance(event, e.Finished) or kept.over or self._clock() >= self._again_at:
             self.flush()
+
+    def _again(self, run: str) -> _Run | None:
+        """A run that the store has, to add something to it; None where it has not, or cannot be asked."""
+        try:
+            number = self.store.next_number(run)
+        except sqlite3.Error:
+            return None
+        if not number:
+            return None
+        return self._runs.setdefault(run, _Run(None, begun=True, over=True, next=number))
 
     def go_on(self, run: str) -> None:
         """The run is in the store already, and further events of it follow. Raises sqlite3.Error."""
@@ -103,7 +119,7 @@ class Recorder:
         for name in list(self._runs):
             run = self._runs[name]
             self._write(name, run)
-            if run.ended:
+            if run.ended or run.over:
                 del self._runs[name]
         for name in list(self._answers):
             self.store.answer(name, *self._answers[name])

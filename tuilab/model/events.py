@@ -11,6 +11,7 @@ import msgspec
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
+from tuilab.model.profile import Profile
 from tuilab.model.scenario import Budget, Scenario, Sweep
 from tuilab.model.workload import Declaration
 
@@ -284,6 +285,13 @@ class Flag(_RunEvent, frozen=True, kw_only=True, tag="flag"):
     point: int | None = None
 
 
+class Profiled(_RunEvent, frozen=True, kw_only=True, tag="profiled"):
+    """An arm of the run was profiled in a pass of its own, mostly after the run; the last one counts."""
+
+    arm: str
+    profile: Profile
+
+
 class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
     """The run is over; what was measured before stays valid whatever `status` says.
 
@@ -342,25 +350,10 @@ Event = (
     | Placement
     | Fact
     | Flag
+    | Profiled
     | Finished
     | Answer
     | Refused
-)
-
-RunEvent = (
-    RunStarted
-    | PointAdded
-    | Progress
-    | ArmStatus
-    | FirstCalls
-    | WarmUp
-    | WarmedUp
-    | Round
-    | Phases
-    | Placement
-    | Fact
-    | Flag
-    | Finished
 )
 
 _encoder = msgspec.json.Encoder()

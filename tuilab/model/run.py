@@ -21,6 +21,7 @@ from tuilab.model.events import (
     Placement,
     Point,
     PointAdded,
+    Profiled,
     Progress,
     Round,
     RunStarted,
@@ -29,6 +30,7 @@ from tuilab.model.events import (
     WarmUp,
 )
 from tuilab.model.machine import Machine
+from tuilab.model.profile import Profile
 from tuilab.model.scenario import Budget, Scenario, Sweep
 
 
@@ -80,6 +82,7 @@ class ArmState:
     placement: dict[int, list[Node]] = field(default_factory=dict)
     flags: list[Flag] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
+    profile: Profile | None = None
 
     def cell(self, point: int = 0) -> Cell:
         """The cell at that point, made if it is new."""
@@ -230,6 +233,8 @@ class RunState:
                 state.flags.append(event)
             case Fact():
                 state.facts.append(event)
+            case Profiled():
+                state.profile = event.profile
 
 
 def _shared(node: Node) -> Node:

@@ -63,7 +63,7 @@ async def begin(screen: "LabScreen") -> None:
     from tuilab.tui.keeper import Keeper
     from tuilab.tui.widgets.plot import figure
 
-    questions = Questions(control.runner)
+    questions = Questions(control.runner, control.receive)
     drawing = Drawing(screen, session, questions)
     session.load(catalogue.load(*options.presets))
     drawing.show_presets()

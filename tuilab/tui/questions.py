@@ -2,11 +2,13 @@
 
 import asyncio
 import uuid
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 
-from tuilab.model.events import Answer, Declared, Event, Refused
+from tuilab.model.events import Answer, Declared, Event, Profiled, Refused
+from tuilab.model.profile import Profile, ProfileArm
 from tuilab.model.requests import Ask, Declare
 from tuilab.model.workload import Declaration
 from tuilab.tui.options import Runner
@@ -23,10 +25,10 @@ class Unanswered(Exception):
 
 
 class Questions:
-    """Asks one worker. `receive` wants every event."""
+    """Asks one worker. `receive` wants every event; `tell` takes what becomes part of a run."""
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
+    def __init__(self, runner: Runner, tell: Callable[[Event], None]) -> None:
+        self._runner, self._tell = runner, tell
         self._open: dict[str, asyncio.Future[Any]] = {}
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body]) -> Body:
@@ -41,6 +43,11 @@ class Questions:
             raise Unanswered(f"the answer was not understood: {error}") from error
         finally:
             self._open.pop(identity, None)
+
+    async def profile(self, run: str, question: ProfileArm) -> None:
+        """Have an arm of a run profiled; the profile stays with the run. Raises Unanswered."""
+        found = await self.ask("profile", question, Profile)
+        self._tell(Profiled(run=run, arm=question.arm.id, profile=found))
 
     async def declare(self, file: str) -> Declaration:
         """What `path/to/file.py:name` declares. Raises Unanswered, the traceback as its detail."""

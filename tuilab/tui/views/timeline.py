@@ -21,6 +21,8 @@ from tuilab.tui.widgets.tabular import Column
 from tuilab.tui.widgets.timeline import Timeline
 
 TIMELINE_ROWS = 10
+MOST_SPANS = 4_000
+"""Of a few calls; they are kept with the run."""
 HUES = {
     "compute": "h2",
     "copy": "h1",
@@ -40,7 +42,7 @@ class TimelineView(View):
 
 A few calls of one arm under TensorFlow's profiler, in a pass of their own: the profiler slows calls down, so
 no figure of the other views comes from here. **v** profiles the next arm, **V** the same again. Under it the
-ops by the time they take in one call. A replay has none: **r** measures its settings here, and that run has.
+ops by the time they take in one call. It stays with the run: a replay has the arms that were profiled then.
 """
     DEFAULT_CSS = "TimelineView Table { height: 0; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,7 +53,7 @@ ops by the time they take in one call. A replay has none: **r** measures its set
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._arm = ""
-        self._profiles: dict[tuple[str, str], Profile] = {}
+        self._picked = False
         self._doing = ""
         self._failed = ""
 
@@ -66,12 +68,14 @@ ops by the time they take in one call. A replay has none: **r** measures its set
     def draw(self, session: Session) -> None:
         state = session.shown
         arms = profilable(state)
-        if self._arm not in arms:
-            self._arm = fastest(session, arms)
-            self._failed = ""
-        known = self._profiles.get((state.run, self._arm))
+        if not self._picked or self._arm not in arms:
+            kept = [arm for arm in arms if state.arms[arm].profile is not None]
+            arm = fastest(session, kept or arms)
+            if arm != self._arm:
+                self._arm, self._failed = arm, ""
+        known = state.arms[self._arm].profile if self._arm else None
         if known is None and self._arm and not session.running and not self._doing and not self._failed:
-            self.run_worker(self._profile(session, self._arm), exclusive=True, exit_on_error=False)
+            self._begin(session)
         self._show(state, known, session)
 
     def _show(self, state: RunState, known: Profile | None, session: Session) -> None:
@@ -108,8 +112,8 @@ ops by the time they take in one call. A replay has none: **r** measures its set
             return
         self._doing, self._failed = arm, ""
         try:
-            question = ProfileArm(scenario=state.scenario, arm=state.arms[arm].arm)
-            self._profiles[state.run, arm] = await self.questions.ask("profile", question, Profile)
+            question = ProfileArm(scenario=state.scenario, arm=state.arms[arm].arm, spans=MOST_SPANS)
+            await self.questions.profile(state.run, question)
         except Unanswered as error:
             self._failed = str(error)
         finally:
@@ -124,11 +128,13 @@ ops by the time they take in one call. A replay has none: **r** measures its set
         arms = profilable(session.shown)
         if arms:
             at = arms.index(self._arm) if self._arm in arms else -1
-            self._arm = arms[(at + by) % len(arms)]
-            if not by:
-                self._profiles.pop((session.shown.run, self._arm), None)
-            self._failed = ""
+            self._arm, self._failed, self._picked = arms[(at + by) % len(arms)], "", True
+            if not by and not session.running:
+                self._begin(session)
             self.draw(session)
+
+    def _begin(self, session: Session) -> None:
+        self.run_worker(self._profile(session, self._arm), exclusive=True, exit_on_error=False)
 
     def on_resize(self) -> None:
         self.redraw()
@@ -139,8 +145,8 @@ def _replayed(session: Session) -> str:
     machine = session.shown.machine
     where = f" ({machine.host})" if machine else ""
     told = (
-        "A replay has no timeline: a profile is not kept with a run, and to take one needs the worker and "
-        f"the machine of the recording{where}."
+        "This arm was not profiled when the run was recorded, and to do so now needs the worker and the "
+        f"machine of the recording{where}."
     )
     # Where its preset is not here, the settings beside it are not its own.
     own = session.settings is not None and not session.stale
