@@ -33,10 +33,13 @@ class Stopped(Exception):
 
 
 class Going:
-    """Whether a long act is to go on, and how far it is. Shared by the page and the act's thread."""
+    """Whether a long act is to go on, and how far it is. Shared by the page and the act's thread.
+
+    note: what is said behind how far it is.
+    """
 
     def __init__(self, what: str) -> None:
-        self.what, self.done, self.total = what, 0, 0
+        self.what, self.done, self.total, self.note = what, 0, 0, ""
         self._stop = threading.Event()
 
     def stop(self) -> None:
@@ -57,7 +60,7 @@ class Going:
     def words(self) -> str:
         """`Importing runs.jsonl, 3 of 20; x stops`."""
         how = f", {self.done:,} of {self.total:,}" if self.total else f", {self.done:,}" if self.done else ""
-        return f"{self.what}{how}… {'stopping' if self.stopping else 'x stops'}"
+        return f"{self.what}{how}… {'stopping' if self.stopping else 'x stops'}{self.note}"
 
 
 class Ledger:

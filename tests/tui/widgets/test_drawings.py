@@ -231,6 +231,12 @@ def test_pieces_cover_what_lies_in_the_window(spans, begin, length, columns):
         assert [span for span in wide if span not in [piece.span for piece in drawn]] == []
 
 
+def test_a_long_span_behind_a_short_one_in_its_column_is_drawn():
+    short, long = Span("a", "op", 0.0, 0.125), Span("a", "op", 0.125, 1.0)
+    [track] = tracks([short, long])
+    assert [(p.first, p.end, p.span) for p in pieces(track, 0.0, 1.0, 4)] == [(0, 1, short), (1, 4, long)]
+
+
 def test_a_window_of_many_events_costs_its_columns_not_its_events():
     track = tracks(many_spans(20_000))[1]
 

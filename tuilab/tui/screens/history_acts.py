@@ -41,7 +41,8 @@ class HistoryActs:
         """Do it beside the screen. going: of a long one, of which there is one at a time."""
         screen = self._screen
         if going is not None and self.going is not None:
-            screen.say(f"{self.going.words()}. One at a time.", "warn")
+            self.going.note = ". One at a time."  # stays, or the next report would take its place at once
+            screen.say(self.going.words(), "warn")
             return
         screen.run_worker(self._done(what, going), exit_on_error=False)
 

@@ -92,6 +92,8 @@ def pieces(track: Track, begin: float, finish: float, columns: int) -> list[Piec
         if out and first < out[-1].end:
             # Rounded into a column that is taken: leave it to what is there.
             first = out[-1].end
+        if following - index > 1 and round((track.spans[following - 1].end - begin) / per_column) > first + 1:
+            following -= 1  # the last that begins in this column reaches beyond it and is drawn by itself
         if following - index > 1 and end - first <= 1:
             if first < columns:
                 out.append(Piece(first, first + 1, None, index))
