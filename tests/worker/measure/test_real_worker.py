@@ -222,6 +222,18 @@ def test_a_stop_while_warming_up_is_obeyed(worker: Worker) -> None:
     assert ended - asked_at < 2.0
 
 
+def test_doubts_of_several_processes_say_in_which_they_arose(worker: Worker) -> None:
+    budget = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=1e-9, rounds=6, limit_s=0.3)
+
+    def doubts(**more: object) -> list[str]:
+        state = fold(worker.measure(request("probe", probe("level"), budget=budget, **more)))
+        [arm] = state.arms.values()
+        return [flag.message for flag in arm.flags if flag.code == "precision"]
+
+    [alone], [second] = doubts(), doubts(worker=1)
+    assert alone.startswith("budget reached") and second.startswith("process 2: budget reached")
+
+
 def test_a_stop_before_the_run_begins_is_obeyed(worker: Worker) -> None:
     asked = request("probe", probe("slow"), budget=ENDLESS)
     worker.send(requests.Cancel(id=asked.id))

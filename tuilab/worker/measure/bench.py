@@ -4,6 +4,8 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from tuilab.analysis.contention import Pressure
 from tuilab.model.events import Flag, Progress
 from tuilab.model.parameters import Values
@@ -66,6 +68,9 @@ class Bench:
         self.reporter.say(Progress(run=self.run, stage=stage, done=done, total=total, unit=unit, arm=arm))
 
     def flag(self, flags: Iterable[Flag]) -> None:
-        """Say doubts."""
+        """Say doubts; of a run of several processes, in which of them they arose."""
+        request = self.request
+        several = request.worker > 0 or request.budget.workers > 1
         for flag in flags:
-            self.reporter.say(flag)
+            words = f"process {request.worker + 1}: {flag.message}"
+            self.reporter.say(msgspec.structs.replace(flag, message=words) if several else flag)
