@@ -89,7 +89,7 @@ def test_augmentation_changes_images_within_its_bounds(make, variant):
 @pytest.mark.parametrize("cost_us", [200, 1_000, 5_000])
 def test_the_host_cost_is_near_what_was_asked_and_changes_no_image(tf, cost_us):
     burn = _burn.burn(tf, cost_us)
-    assert burn.cost_s == pytest.approx(cost_us * 1e-6, rel=0.5)
+    assert cost_us * 1e-6 / 3 < burn.cost_s < cost_us * 1e-6 * 3  # a busy machine burns at another pace
     image = tf.random.uniform((4, 4, 3))
     np.testing.assert_array_equal(tf.function(lambda x: burn.apply(tf, x))(image).numpy(), image.numpy())
     assert _burn.burn(tf, 0) is None

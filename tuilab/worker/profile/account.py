@@ -21,7 +21,8 @@ class Account:
     """Sums over all calls, in picoseconds. phases: add up to the calls' length. ops: each op's share of it.
 
     busy: each op's own durations. devices: how long each device had a kernel running. beside: durations of
-    the input pipeline's ops, which run beside the call.
+    the input pipeline's ops, which run beside the call. computed, copies: the ops that did so at any time;
+    the others were waited for.
     """
 
     windows: list[Window]
@@ -32,6 +33,7 @@ class Account:
     beside: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
     counts: dict[Key, int] = field(default_factory=lambda: defaultdict(int))
     copies: set[Key] = field(default_factory=set)
+    computed: set[Key] = field(default_factory=set)
 
 
 def windows(events: Iterable[Seen]) -> list[Window]:
@@ -87,10 +89,12 @@ def _share(out: Account, window: Window, segments: Sequence[Segment], main: int 
     for segment in segments:
         marks += [(segment.start, 1, segment), (segment.end, -1, segment)]
         key = segment.meaning.key
-        if key is not None and segment.meaning.phase in ("compute", "copy"):
+        if key is not None and segment.meaning.phase in ("compute", "copy", "input"):
             out.busy[key] += segment.end - segment.start
             if segment.meaning.phase == "copy":
                 out.copies.add(key)
+            elif segment.meaning.phase == "compute":
+                out.computed.add(key)
     marks.sort(key=lambda mark: (mark[0], mark[1]))
     running = _Running(out, main)
     now = window[0]

@@ -37,8 +37,7 @@ def ops(account: Account) -> list[OpTime]:
         )
 
     rows = [
-        row(key, _phase(key, account), account.ops.get(key, 0.0), account.busy.get(key, account.ops[key]))
-        for key in {**account.ops, **account.busy}
+        row(key, _phase(key, account), account.ops.get(key, 0.0), busy) for key, busy in account.busy.items()
     ]
     rows += [row(key, "input", 0.0, busy) for key, busy in account.beside.items()]
     return sorted(rows, key=lambda r: (-r.seconds, -r.busy_s, r.op, r.name))
@@ -47,7 +46,7 @@ def ops(account: Account) -> list[OpTime]:
 def _phase(key: Key, account: Account) -> Phase:
     if key in account.copies:
         return "copy"
-    return "compute" if key in account.busy else "input"
+    return "compute" if key in account.computed else "input"
 
 
 def phases(account: Account) -> tuple[PhaseTime, ...]:
