@@ -9,6 +9,7 @@ from tuilab.analysis.across import across
 from tuilab.analysis.brief import brief
 from tuilab.analysis.compare import compare
 from tuilab.analysis.summary import summarise
+from tuilab.model import events as e
 from tuilab.model.run import RunState
 
 
@@ -92,6 +93,19 @@ def test_a_difference_between_single_processes_is_said_to_be_so():
     one.workers = other.workers = 3
     assert compare(one, other).note == ""
     assert across([one, other]).note == "" and "one process" in across([same, other]).note
+
+
+def test_a_run_that_was_disturbed_is_no_fair_comparison():
+    base, other, third = (measure(begun([GRAPH]), {GRAPH: 1e-3}, seed=i) for i in range(3))
+    for text in ("the processor was shared: a", "the processor was shared: b"):
+        other.apply(e.Flag(run="r", code="cpu-contention", message=text))
+    other.apply(e.Flag(run="r", code="clock-stepped", message="the clock"))
+    assert compare(base, other).warnings == ("the second run was disturbed: the processor was shared: a",)
+    assert across([base, third, other], base=2).warnings == (
+        (),
+        (),
+        ("disturbed: the processor was shared: a",),
+    )
 
 
 def test_runs_without_anything_have_nothing_to_compare():

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tuilab.analysis.compare import ArmComparison, Comparison, compare
+from tuilab.analysis.compare import ArmComparison, Comparison, compare, disturbed, unlike
 from tuilab.analysis.places import ordered, places, swept, words
 from tuilab.analysis.reading import estimate_at
 from tuilab.model.run import RunState
@@ -39,7 +39,7 @@ class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Across(msgspec.Struct, frozen=True, kw_only=True):
-    """warnings: for each run in what it is unlike the one it is held against (none for that one itself).
+    """warnings: for each run in what it is unlike the one it is held against, and what disturbed it.
 
     note: what the intervals do not hold, "" where there is nothing to say.
     """
@@ -73,10 +73,16 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
                 arms.append(ArmAcross(arm=arm, label=labels[arm], at=words(place), figures=figures))
     return Across(
         base=base,
-        warnings=tuple(comparison.warnings for comparison in compared),
+        warnings=tuple(_warnings(states[base], state, names) for state in states),
         arms=tuple(arms),
         note=next((comparison.note for comparison in compared if comparison.note), ""),
     )
+
+
+def _warnings(base: RunState, state: RunState, names: Sequence[str]) -> tuple[str, ...]:
+    """In what a run is unlike the base, and what disturbed it."""
+    differing = [] if state is base else unlike(base, state, names)
+    return (*differing, *(f"disturbed: {words}" for words in disturbed(state)))
 
 
 def _figure(state: RunState, arm: str, point: int | None, own: ArmComparison | None) -> Figure | None:

@@ -16,6 +16,9 @@ ONE_PROCESS = (
     "which these intervals do not hold; --budget publish measures in three."
 )
 
+DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
+"""Flags of a run that tell of the machine, not of what was measured."""
+
 
 class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One arm in both runs, at one place.
@@ -65,6 +68,8 @@ def compare(first: RunState, second: RunState, names: Sequence[str] = ()) -> Com
         and (found := _at(place, arm, here[place], other, there[place])) is not None
     ]
     warnings = unlike(first, second, names)
+    for which, state in (("first", first), ("second", second)):
+        warnings += [f"the {which} run was disturbed: {words}" for words in disturbed(state)]
     if names and not common:
         warnings.append(f"nothing to compare: the runs were not measured at the same {listed(names)}")
     alone = min(first.workers, second.workers) < 2 and any(arm.differs for arm in arms)
@@ -114,3 +119,9 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
             if value != there and name not in swept:
                 out.append(f"unlike parameters: {name} is {value} against {there}")
     return out
+
+
+def disturbed(state: RunState) -> list[str]:
+    """What else went on while a run was measured, so that a difference may be of that; one of a kind."""
+    found = {flag.code: flag.message for flag in reversed(state.flags) if flag.code in DISTURBED}
+    return [found[code] for code in DISTURBED if code in found]
