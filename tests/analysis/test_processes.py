@@ -1,4 +1,4 @@
-"""Several processes are several observations: an interval holds the next one."""
+"""Several processes are several observations: an interval holds the pace about which they lie."""
 
 import math
 import random
@@ -96,7 +96,7 @@ def test_a_run_knows_its_processes_and_claims_no_more_than_they_show() -> None:
     assert compare(alone.arms[XLA.id], alone.arms[GRAPH.id], 0).differs
 
 
-def test_a_crossover_holds_that_of_the_next_process() -> None:
+def test_a_crossover_is_that_of_processes_in_general() -> None:
     draw = random.Random(11)
     sizes, hits, blind, trials = (4_096, 16_384, 65_536), 0, 0, 120
     for _ in range(trials):

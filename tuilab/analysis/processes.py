@@ -1,8 +1,9 @@
-"""What the samples of several processes say of the next one.
+"""What the samples of several processes say of processes in general.
 
 A process can settle at a pace of its own, by where its memory lies or how its code was laid out, and keep it
 to its end; no interval within one process holds that. A run of several (`--budget publish`, or one that was
-resumed) shows it, and each process is then one observation (Kalibera & Jones 2013).
+resumed) shows it, and each process is then one observation (Kalibera & Jones 2013). The intervals are those
+of the pace about which processes lie; a single further one can lie outside.
 """
 
 import math
@@ -27,7 +28,7 @@ ENOUGH = 3
 
 
 def estimate_of(cell: Cell) -> Estimate | None:
-    """The median of a cell's samples (seconds per call); its 95 % interval is one for the next process too.
+    """The median of a cell's samples (seconds per call), its 95 % interval being for processes in general.
 
     With three processes or more it holds that of all samples (`median.estimate`) and a t interval on the
     processes' log medians. Two that are unlike it spans, and promises nothing of a third.
