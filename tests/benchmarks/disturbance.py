@@ -27,7 +27,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.benchmarks import still
+from tests.benchmarks import still, written
 from tests.benchmarks.budget import quantile
 from tests.benchmarks.terminal import Terminal, program
 from tests.conftest import Worker
@@ -217,10 +217,7 @@ def main() -> None:
             ratio, low, high = middle_of([pair[index] for pair in logs])
             rows.append(f"| {arm} | {name} | {ratio:.4f} | {low:.4f} to {high:.4f} | {len(logs)} |")
     shown = "\n".join(rows) + f"\n\n{watch.said()}\n"
-    print(shown)
-    if "--write" in sys.argv:
-        text = "# The screen does not disturb\n\n" + (__doc__ or "").split("\n\n", 1)[1] + "\n" + shown
-        Path(__file__).with_suffix(".md").write_text(text)
+    written.show(shown, "The screen does not disturb", __file__, __doc__)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,10 @@ On a warm worker: `stft-small`'s CPU arms under each budget's rules. Aims: quick
 standard 85 % of the rounds' time is timed.
 """
 
-import sys
 import time
 import uuid
-from pathlib import Path
 
-from tests.benchmarks import still
+from tests.benchmarks import still, written
 from tests.conftest import Worker
 from tuilab.analysis.summary import summarise
 from tuilab.catalogue import load
@@ -65,10 +63,7 @@ def main() -> None:
         worker.close()
     lines = ["| " + " | ".join(cells) + " |" for cells in (HEAD, ["---"] * len(HEAD), *rows)]
     shown = "\n".join(lines) + f"\n\n{watch.said()}\n"
-    print(shown)
-    if "--write" in sys.argv:
-        text = "# The engine\n\n" + (__doc__ or "").split("\n\n", 1)[1] + "\n" + shown
-        Path(__file__).with_suffix(".md").write_text(text)
+    written.show(shown, "The engine", __file__, __doc__)
 
 
 if __name__ == "__main__":

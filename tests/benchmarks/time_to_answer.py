@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-from tests.benchmarks import still
+from tests.benchmarks import still, written
 from tests.conftest import Worker
 from tuilab.analysis.location import locate
 from tuilab.analysis.median import estimate
@@ -188,10 +188,7 @@ def main() -> None:
     finally:
         worker.close()
     shown = table(answers, watch.said())
-    print(shown)
-    if "--write" in sys.argv:
-        text = "# Time to the answer\n\n" + (__doc__ or "").split("\n\n", 1)[1] + "\n" + shown
-        Path(__file__).with_suffix(".md").write_text(text)
+    written.show(shown, "Time to the answer", __file__, __doc__)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tuilab.analysis.compare import ArmComparison, Comparison, compare, disturbed, unlike
+from tuilab.analysis.compare import ArmComparison, compare_arms, disturbed, note, unlike
 from tuilab.analysis.places import ordered, places, swept, words
 from tuilab.analysis.reading import estimate_at
 from tuilab.model.run import RunState
@@ -58,13 +58,14 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
     """
     names = swept(states)
     indices = [places(state, names) for state in states]
-    nothing = Comparison(warnings=(), arms=())
-    compared = [nothing if s is states[base] else compare(states[base], s, names) for s in states]
-    found = [{(c.arm, tuple(c.at.items())): c for c in comparison.arms} for comparison in compared]
+    against = states[base]
+    compared = [() if state is against else compare_arms(against, state, names) for state in states]
+    found = [{(c.arm, tuple(c.at.items())): c for c in own} for own in compared]
+    every = ordered([place for known in indices for place in known])
     labels = {arm: known.label for state in reversed(states) for arm, known in state.arms.items()}
     arms = []
     for arm in dict.fromkeys(arm for state in states for arm in state.arms):
-        for place in ordered([place for known in indices for place in known]):
+        for place in every:
             figures = tuple(
                 _figure(state, arm, index.get(place), own.get((arm, place)))
                 for state, index, own in zip(states, indices, found, strict=True)
@@ -73,9 +74,11 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
                 arms.append(ArmAcross(arm=arm, label=labels[arm], at=words(place), figures=figures))
     return Across(
         base=base,
-        warnings=tuple(_warnings(states[base], state, names) for state in states),
+        warnings=tuple(_warnings(against, state, names) for state in states),
         arms=tuple(arms),
-        note=next((comparison.note for comparison in compared if comparison.note), ""),
+        note=next(
+            (said for s, own in zip(states, compared, strict=True) if (said := note(against, s, own))), ""
+        ),
     )
 
 

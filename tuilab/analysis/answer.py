@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from tuilab.analysis.places import place_of, words
 from tuilab.analysis.ratio import RatioEstimate
 from tuilab.analysis.reading import (
     axes,
@@ -15,7 +16,6 @@ from tuilab.analysis.reading import (
     no_gpu_sentence,
     op_counts,
     standing,
-    value_at,
 )
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
@@ -95,11 +95,7 @@ def _place(state: RunState, point: int) -> str:
     found = next((p for p in state.points if p.index == point), None)
     if found is None or not axes(state):
         return ""
-    words = []
-    for name in axes(state):
-        value = value_at(state, found, name)
-        words.append(on_axis(name, size(value) if type(value) is int else str(value)))
-    return f"At {listed(words)} "
+    return f"At {words(place_of(state, found, axes(state)))} "
 
 
 def _span(state: RunState) -> str:
@@ -118,7 +114,7 @@ def _span(state: RunState) -> str:
 def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
     """Whether an arm of greater median is slower round by round too; else nothing can be said."""
     found = compare(arm, first, point)
-    return found is not None and found.differs and found.ratio > 1
+    return found is not None and found.is_slower
 
 
 def _lead(state: RunState, arms: list[ArmState], tied: list[ArmState], point: int) -> str:

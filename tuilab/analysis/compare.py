@@ -49,31 +49,39 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-def compare(first: RunState, second: RunState, names: Sequence[str] = ()) -> Comparison:
+def compare(first: RunState, second: RunState) -> Comparison:
     """Compare the arms that both runs measured, at each place where both did.
-
-    names: of the parameters that tell places apart, if they are more than these two runs sweep.
 
     The runs were not interleaved, so nothing pairs their rounds: the ratio's bounds are those of the two
     95 % intervals, low2/high1 … high2/low1, which are wider than a 95 % interval of the ratio.
     """
-    names = names or swept((first, second))
+    names = swept((first, second))
+    arms = compare_arms(first, second, names)
+    warnings = unlike(first, second, names)
+    for which, state in (("first", first), ("second", second)):
+        warnings += [f"the {which} run was disturbed: {words}" for words in disturbed(state)]
+    if names and not places(first, names).keys() & places(second, names).keys():
+        warnings.append(f"nothing to compare: the runs were not measured at the same {listed(names)}")
+    return Comparison(warnings=tuple(warnings), arms=arms, note=note(first, second, arms))
+
+
+def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
+    """The arms that both runs measured, at each place where both did; names: what tells places apart."""
     here, there = places(first, names), places(second, names)
     common = ordered([place for place in here if place in there])
-    arms = [
+    return tuple(
         found
         for identity, arm in first.arms.items()
         for place in common
         if (other := second.arms.get(identity)) is not None
         and (found := _at(place, arm, here[place], other, there[place])) is not None
-    ]
-    warnings = unlike(first, second, names)
-    for which, state in (("first", first), ("second", second)):
-        warnings += [f"the {which} run was disturbed: {words}" for words in disturbed(state)]
-    if names and not common:
-        warnings.append(f"nothing to compare: the runs were not measured at the same {listed(names)}")
+    )
+
+
+def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> str:
+    """What the intervals of differing arms do not hold; "" where they hold it, or nothing differs."""
     alone = min(first.workers, second.workers) < 2 and any(arm.differs for arm in arms)
-    return Comparison(warnings=tuple(warnings), arms=tuple(arms), note=ONE_PROCESS if alone else "")
+    return ONE_PROCESS if alone else ""
 
 
 def _at(place: Place, arm: ArmState, here: int, other: ArmState, there: int) -> ArmComparison | None:

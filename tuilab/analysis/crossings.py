@@ -8,7 +8,7 @@ from itertools import pairwise
 from tuilab.analysis.autocorrelation import MIN_SAMPLES, rank_autocorrelation
 from tuilab.analysis.location import Location, locate
 from tuilab.analysis.memory import remembered
-from tuilab.analysis.processes import combined
+from tuilab.analysis.processes import combined, spans
 from tuilab.analysis.ratio import log_ratios
 from tuilab.analysis.student import t_quantile
 
@@ -83,8 +83,7 @@ def _by_process(
     a: Mapping[int, float], b: Mapping[int, float], begun: Sequence[int], rho: float
 ) -> list[Location | None]:
     """The mean log ratio within each process."""
-    ends = [0, *begun, max(a) + 1]
-    parts = [{at: a[at] for at in a if low <= at < high} for low, high in pairwise(ends)]
+    parts = [{at: a[at] for at in a if low <= at < high} for low, high in spans(begun, max(a, default=0))]
     return [_located(tuple(log_ratios(part, b)), rho) for part in parts]
 
 

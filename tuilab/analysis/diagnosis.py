@@ -72,7 +72,7 @@ def _dispatch(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) ->
     if graph is not None:
         left = sum(op_counts(graph, point).values())
         text += f"; in one graph {left} remain{'s' if left == 1 else ''}" if 0 < left < ops else ""
-        if found is not None and found.differs and found.ratio > 1:
+        if found is not None and found.is_slower:
             text += f", and {graph.label} is {_figure(found)} faster"
     yield Diagnosis(
         "dispatch-bound", severity, f"{text}.", "Put the whole step into one tf.function.", arm.arm.id, share
@@ -125,7 +125,7 @@ def _copies(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> I
         text += f"; the copy {way} costs {times(cost / compute)} the compute"
     resident = next((a for a in arms if a.arm.input == "resident" and _beside(a, arm, "input")), None)
     found = compare(arm, resident, point) if resident is not None else None
-    if resident is not None and found is not None and found.differs and found.ratio > 1:
+    if resident is not None and found is not None and found.is_slower:
         text += f"; with its input on the device it is {_figure(found)} faster"
     what = "input" if way == "in" else "result"
     remedy = f"Keep the {what} on the device, or do more work there for each copy."

@@ -19,8 +19,12 @@ def swept(states: Sequence[RunState]) -> tuple[str, ...]:
 
 def places(state: RunState, names: Sequence[str]) -> dict[Place, int]:
     """The index of each of a run's points, by its place; a run without a sweep has one, at its own values."""
-    points = state.points or (Point(0),)
-    return {tuple((name, value_at(state, p, name)) for name in names): p.index for p in points}
+    return {place_of(state, point, names): point.index for point in state.points or (Point(0),)}
+
+
+def place_of(state: RunState, point: Point, names: Sequence[str]) -> Place:
+    """A point's values of the named parameters."""
+    return tuple((name, value_at(state, point, name)) for name in names)
 
 
 def ordered(found: Sequence[Place]) -> list[Place]:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from tuilab.analysis.doubt import Doubt
 from tuilab.analysis.location import Location, locate
 from tuilab.analysis.median import MIN_SAMPLES, Estimate, estimate
+from tuilab.analysis.memory import once
 from tuilab.analysis.ratio import aligned_log_ratios
 from tuilab.analysis.student import chi_squared_tail
 from tuilab.analysis.words import listed, percent
@@ -37,14 +38,14 @@ def estimate_of(cell: Cell) -> Estimate | None:
     if whole is None or len(parts) < 2:
         return whole
     middles = [_middle(part) for part in parts]
-    spans = [whole.interval]
+    intervals = [whole.interval]
     if len(parts) >= ENOUGH:
         between = _between(middles)
         half = between.half_width() or 0.0
-        spans.append((math.exp(between.mean - half), math.exp(between.mean + half)))
+        intervals.append((math.exp(between.mean - half), math.exp(between.mean + half)))
     elif unlike(middles):
-        spans += [part.interval for part in parts]
-    known = [span for span in spans if span is not None]
+        intervals += [part.interval for part in parts]
+    known = [span for span in intervals if span is not None]
     if not known:
         return whole
     return replace(whole, low=min(low for low, _ in known), high=max(high for _, high in known))
@@ -110,10 +111,13 @@ def unlike(middles: Sequence[Location]) -> bool:
     return chi_squared_tail(q, len(known) - 1) < ALIKE
 
 
+def spans(begun: Sequence[int], last: int) -> list[tuple[int, int]]:
+    """The rounds of each process up to round `last`: the first, and the one behind the last."""
+    return [(low, high) for low, high in pairwise([0, *begun, last + 1]) if low < high]
+
+
 def _spans(cell: Cell) -> list[tuple[int, int]]:
-    """The rounds of each process, first and the one behind the last."""
-    ends = [0, *cell.begun, (cell.rounds[-1] if cell.rounds else 0) + 1]
-    return [(low, high) for low, high in pairwise(ends) if low < high]
+    return spans(cell.begun, cell.rounds[-1] if cell.rounds else 0)
 
 
 def _cut(cell: Cell, low: int, high: int) -> slice:
@@ -124,8 +128,12 @@ def _estimates(cell: Cell) -> list[Estimate]:
     """Of each process that has samples enough for an interval."""
     if not cell.begun:
         return []
-    found = (estimate(cell.samples[_cut(cell, low, high)]) for low, high in _spans(cell))
-    return [e for e in found if e is not None and e.low is not None and e.low > 0]
+
+    def found() -> list[Estimate]:
+        every = (estimate(cell.samples[_cut(cell, low, high)]) for low, high in _spans(cell))
+        return [e for e in every if e is not None and e.low is not None and e.low > 0]
+
+    return once(cell, "processes", found)
 
 
 def _middle(found: Estimate) -> Location:

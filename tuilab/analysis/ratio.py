@@ -35,6 +35,11 @@ class RatioEstimate:
         """Whether the interval leaves out 1, so that one of the two is faster."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
+    @property
+    def is_slower(self) -> bool:
+        """Whether a is the slower, beyond the noise."""
+        return self.differs and self.ratio > 1
+
 
 def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> RatioEstimate | None:
     """a against b (seconds per call by round), paired by round; null where no round has both.

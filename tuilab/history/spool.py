@@ -16,10 +16,10 @@ from tuilab.history.paths import PRIVATE_FILE, data_folder, fallback_folder, pri
 from tuilab.history.store import Store
 from tuilab.model import events as e
 from tuilab.model.errors import InputError
+from tuilab.model.spool import DONE, GOING_ON, KEPT
 from tuilab.processes import since
 
 FOLDER = "spool"
-KEPT, GOING_ON, DONE = ".kept", ".part", ".jsonl"
 LOCK = "lock"
 ELSEWHERE_S = 6 * 3600.0
 """For so long after its last event a run on another host that shares this folder is taken to go on."""

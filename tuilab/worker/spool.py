@@ -7,9 +7,9 @@ from pathlib import Path
 
 import tuilab
 from tuilab.model.events import PROTOCOL, Hello, encode
+from tuilab.model.spool import DONE, GOING_ON, KEPT
 from tuilab.processes import since
 
-KEPT, GOING_ON, DONE = ".kept", ".part", ".jsonl"
 MOST_BYTES = 256 * 2**20
 
 

@@ -59,7 +59,7 @@ def slowdown(context: Context, *, long: bool) -> Check:
     found = [
         _compare(own, cell("b", slower, calls, call_s), cell("a", call, calls, call_s)) for _ in range(runs)
     ]
-    hits = sum(estimate.differs and estimate.ratio > 1 for estimate in found)
+    hits = sum(estimate.is_slower for estimate in found)
     middle = statistics.median(estimate.ratio for estimate in found)
     return Check(
         name="slowdown",
