@@ -5,7 +5,7 @@ import random
 from array import array
 
 import pytest
-from made_runs import GRAPH, XLA, begun, finish, measure
+from made_runs import GRAPH, XLA, begun, finish, measure, placed
 
 from tuilab.analysis.crossover import Pair, crossover
 from tuilab.analysis.median import estimate
@@ -73,13 +73,20 @@ def test_a_process_of_few_rounds_says_nothing_yet() -> None:
     assert estimate_of(found) == estimate(found.samples) and doubt(found) is None
 
 
+def again(state: RunState, worker: int) -> e.RunStarted:
+    """A further process of the run begins."""
+    return e.RunStarted(
+        run="r", scenario=state.scenario, arms=tuple(arm.arm for arm in state.arms.values()), points=(e.Point(0),),
+        budget=state.budget, machine=state.machine, at=state.at, worker=worker,
+    )  # fmt: skip
+
+
 def published(*scales: float) -> RunState:
     """A run of as many processes, the graph's pace its own in each."""
     state = begun([GRAPH, XLA])
     for worker, scale in enumerate(scales):
         if worker:
-            state.apply(e.RunStarted(run="r", scenario=state.scenario, arms=(GRAPH, XLA), points=(e.Point(0),),
-                                     budget=state.budget, machine=state.machine, at=state.at, worker=worker))  # fmt: skip
+            state.apply(again(state, worker))
         measure(state, {GRAPH: 1e-3 * scale, XLA: 1.02e-3}, rounds=ROUNDS, seed=worker)
     return finish(state)
 
@@ -94,6 +101,17 @@ def test_a_run_knows_its_processes_and_claims_no_more_than_they_show() -> None:
     assert flags == {GRAPH.id: ["processes-differ"], XLA.id: []}
     alone = published(1.0)
     assert compare(alone.arms[XLA.id], alone.arms[GRAPH.id], 0).differs
+
+
+def test_the_ops_of_a_graph_are_counted_once_however_many_processes_tell_them() -> None:
+    state = begun([GRAPH])
+    for worker in range(3):
+        if worker:
+            state.apply(again(state, worker))
+        for op in ("RFFT", "Mul"):
+            placed(state, GRAPH, e.Node(op, op, "CPU:0"))
+        measure(state, {GRAPH: 1e-3})
+    assert [node.op for node in state.arms[GRAPH.id].placement[0]] == ["RFFT", "Mul"]
 
 
 def test_a_crossover_is_that_of_processes_in_general() -> None:

@@ -69,7 +69,10 @@ class Cell:
 
 @dataclass
 class ArmState:
-    """One arm over all points. status: null until something is known of it."""
+    """One arm over all points. status: null until something is known of it.
+
+    placement: by point, as the process of that number in `placed_in` told it, the first being 1.
+    """
 
     arm: Arm
     label: str
@@ -80,6 +83,7 @@ class ArmState:
     error: tuple[str, ...] = ()
     cells: dict[int, Cell] = field(default_factory=dict)
     placement: dict[int, list[Node]] = field(default_factory=dict)
+    placed_in: dict[int, int] = field(default_factory=dict)
     flags: list[Flag] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     profile: Profile | None = None
@@ -228,7 +232,10 @@ class RunState:
             case Phases():
                 state.cell(event.point).phases = event
             case Placement():
-                state.placement.setdefault(event.point, []).extend(map(_shared, event.nodes))
+                if state.placed_in.get(event.point) != self.workers:
+                    # A further process tells the same ops again: they are not more for that.
+                    state.placement[event.point], state.placed_in[event.point] = [], self.workers
+                state.placement[event.point].extend(map(_shared, event.nodes))
             case Flag():
                 state.flags.append(event)
             case Fact():
