@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tuilab.model.sanitize import sanitize_line
 from tuilab.model.telemetry import GpuFacts, GpuProcess, GpuSample, Link
-from tuilab.model.text import clean
 
 MEGA = 1e6
 
@@ -59,14 +59,14 @@ class Nvml:
         try:
             self._lib.nvmlInit()
         except self._lib.NVMLError as error:
-            raise NvmlUnavailable(f"no GPU figures: NVML says “{clean(str(error), 200)}”") from None
+            raise NvmlUnavailable(f"no GPU figures: NVML says “{sanitize_line(str(error), 200)}”") from None
         self._counters: dict[int, tuple[float, int, int]] = {}
         try:
             self.count = int(self._lib.nvmlDeviceGetCount())
             self._handles = [self._lib.nvmlDeviceGetHandleByIndex(i) for i in range(self.count)]
         except self._lib.NVMLError as error:
             self.close()
-            raise NvmlUnavailable(f"no GPU figures: NVML says “{clean(str(error), 200)}”") from None
+            raise NvmlUnavailable(f"no GPU figures: NVML says “{sanitize_line(str(error), 200)}”") from None
 
     def close(self) -> None:
         """End the session."""
@@ -165,7 +165,7 @@ class _Reader:
         try:
             return function(self._handle, *arguments)
         except self._lib.NVMLError as error:
-            self.unread[what] = clean(str(error), 200)
+            self.unread[what] = sanitize_line(str(error), 200)
             return None
 
 
@@ -177,7 +177,9 @@ def _throttle_call(lib: Any) -> str:
 
 def _text(value: Any) -> str:
     """Older nvidia-ml-py gives bytes, newer text."""
-    return clean(value.decode(errors="replace") if isinstance(value, bytes) else str(value or ""), 200)
+    return sanitize_line(
+        value.decode(errors="replace") if isinstance(value, bytes) else str(value or ""), 200
+    )
 
 
 def _scaled(value: Any, scale: float) -> float | None:

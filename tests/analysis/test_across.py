@@ -98,8 +98,8 @@ def test_a_difference_between_single_processes_is_said_to_be_so():
 def test_a_run_that_was_disturbed_is_no_fair_comparison():
     base, other, third = (measure(begun([GRAPH]), {GRAPH: 1e-3}, seed=i) for i in range(3))
     for text in ("the processor was shared: a", "the processor was shared: b"):
-        other.apply(e.Flag(run="r", code="cpu-contention", message=text))
-    other.apply(e.Flag(run="r", code="clock-stepped", message="the clock"))
+        other.apply(e.Caveat(run="r", code="cpu-contention", message=text))
+    other.apply(e.Caveat(run="r", code="clock-stepped", message="the clock"))
     assert compare(base, other).warnings == ("the second run was disturbed: the processor was shared: a",)
     assert across([base, third, other], base=2).warnings == (
         (),

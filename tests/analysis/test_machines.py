@@ -3,18 +3,18 @@
 import msgspec
 from made_runs import GPU_GRAPH, GRAPH, SIZES, begun, finish, machine, measure
 
+from tuilab.analysis.machine_summaries import machine_summaries
 from tuilab.analysis.machines import compared, search, text_of
-from tuilab.analysis.standings import standings
 from tuilab.model import events as e
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Faster
-from tuilab.model.standing import Best, Crossed, Standing
+from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 
 CLAIM = Claim(text="fast", when=Faster(a=ArmPattern(device="GPU"), b=ArmPattern(device="CPU")))
 
 
-def stands(name: str, cpu: float = 1e-3, gpu: float | None = None, **about: object) -> Standing:
-    made = Standing(
+def stands(name: str, cpu: float = 1e-3, gpu: float | None = None, **about: object) -> MachineSummary:
+    made = MachineSummary(
         run=f"run-{name}",
         at="2026-11-21T00:00:00Z",
         preset="stft-small",
@@ -35,7 +35,7 @@ def stands(name: str, cpu: float = 1e-3, gpu: float | None = None, **about: obje
 
 def test_a_run_becomes_one_line_for_its_machine():
     state = finish(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 2e-3, GPU_GRAPH: 1e-3}))
-    (found,) = standings(state, [CLAIM])
+    (found,) = machine_summaries(state, [CLAIM])
     assert (found.machine, found.preset, found.kind, found.verdicts) == (
         "h",
         "stft-small",
@@ -48,7 +48,7 @@ def test_a_run_becomes_one_line_for_its_machine():
 
 
 def test_a_run_without_a_figure_stands_for_nothing():
-    assert standings(finish(begun([GRAPH]))) == ()
+    assert machine_summaries(finish(begun([GRAPH]))) == ()
 
 
 def test_a_run_of_two_hosts_becomes_a_line_for_each_under_its_own_machine():
@@ -59,7 +59,7 @@ def test_a_run_of_two_hosts_becomes_a_line_for_each_under_its_own_machine():
         state.apply(e.MachineJoined(run="r", host=host, machine=own))
     measure(state, {GRAPH: 1e-3})
     measure(state, {there: 2e-3})
-    found = {s.machine: s for s in standings(finish(state))}
+    found = {s.machine: s for s in machine_summaries(finish(state))}
     assert set(found) == {"laptop", "gpu-07"}
     assert found["gpu-07"].origin == "gpu-07"
     assert found["gpu-07"].on_cpu is not None
@@ -69,7 +69,7 @@ def test_a_run_of_two_hosts_becomes_a_line_for_each_under_its_own_machine():
 def test_a_sweeps_crossover_is_kept():
     state = begun([GRAPH, GPU_GRAPH], sizes=SIZES)
     measure(state, {GRAPH: lambda n: n * 1e-7, GPU_GRAPH: lambda n: 1e-4 + n * 1e-9})
-    (found,) = standings(finish(state))
+    (found,) = machine_summaries(finish(state))
     assert found.crossed is not None
     assert (found.crossed.status, found.crossed.a) == ("found", "GPU graph")
     assert found.crossed.low is not None and found.crossed.low < 1_010 < (found.crossed.high or 0)
@@ -82,7 +82,7 @@ def test_of_a_fleets_sweep_no_node_gets_a_crossover_that_several_measured():
         own = msgspec.structs.replace(machine(), host=node)
         state.apply(e.MachineJoined(run="r", host=node, machine=own, points=(point,)))
     measure(state, {GRAPH: lambda n: n * 1e-7, GPU_GRAPH: lambda n: 1e-4 + n * 1e-9})
-    (found,) = standings(finish(state), [CLAIM])
+    (found,) = machine_summaries(finish(state), [CLAIM])
     assert (found.machine, found.crossed, found.verdicts) == ("node-0", None, ())
 
 
@@ -91,7 +91,7 @@ def test_machines_that_disagree_are_named():
     b = stands("b", 2e-3, 1e-3, claims="x", verdicts=("confirmed", "confirmed"))
     c = stands("c", 2e-3, 1e-3, claims="x", verdicts=("confirmed", "untestable"))
     (found,) = compared([b, c, a])
-    assert [row.standing.machine for row in found.rows] == ["a", "b", "c"]
+    assert [row.summary.machine for row in found.rows] == ["a", "b", "c"]
     assert found.disagreements == (
         "the faster device: GPU on b and c; CPU on a",
         "claim 1: confirmed on b and c; refuted on a",
@@ -112,7 +112,7 @@ def test_other_claims_and_other_parameters_are_not_held_against_each_other():
 
 
 def test_crossovers_apart_and_missing_ones_are_named():
-    def crossed(name: str, at: float | None, low: float = 0, high: float = 0) -> Standing:
+    def crossed(name: str, at: float | None, low: float = 0, high: float = 0) -> MachineSummary:
         status = "found" if at is not None else "none"
         return stands(name, crossed=Crossed("samples", "GPU", "CPU", status, at, low, high))
 

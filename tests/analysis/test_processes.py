@@ -14,17 +14,17 @@ from tuilab.analysis.reading import compare, estimate_at
 from tuilab.analysis.student import chi_squared_tail
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
-from tuilab.model.run import Cell, RunState
+from tuilab.model.run import ArmSamples, RunState
 
 ROUNDS = 40
 
 
-def cell(*paces: float, noise: float = 0.01, seed: int = 1, rounds: int = ROUNDS) -> Cell:
+def cell(*paces: float, noise: float = 0.01, seed: int = 1, rounds: int = ROUNDS) -> ArmSamples:
     """A process for each pace (seconds per call), with noise about it."""
     draw = random.Random(seed)
     samples = [pace * math.exp(draw.gauss(0, noise)) for pace in paces for _ in range(rounds)]
     starts = [rounds * i for i in range(1, len(paces))]
-    return Cell(array("d", samples), array("i", range(len(samples))), array("i", starts))
+    return ArmSamples(array("d", samples), array("i", range(len(samples))), array("i", starts))
 
 
 def test_one_process_is_estimated_as_before() -> None:

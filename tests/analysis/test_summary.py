@@ -43,8 +43,8 @@ def test_a_run_that_has_not_begun_has_no_result() -> None:
 def test_the_fields_that_scripts_rely_on() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 2e-3})
     state.apply(e.FirstCalls(run="r", arm=GRAPH.id, point=0, first_s=0.5, second_s=0.001))
-    state.apply(e.Flag(run="r", code="drift", message="it drifts", arm=GRAPH.id))
-    state.apply(e.Flag(run="r", code="canary", message="it moved"))
+    state.apply(e.Caveat(run="r", code="drift", message="it drifts", arm=GRAPH.id))
+    state.apply(e.Caveat(run="r", code="canary", message="it moved"))
     phases(state, GRAPH, residual=1e-4, compute=7e-4, dispatch=2e-4)
     placed(state, GRAPH, e.Node("a", "RFFT", "CPU:0"))
     fact(fact(state, "frames", 1), "traces", 2, arm=GPU_GRAPH)
@@ -118,7 +118,7 @@ def test_a_sweep() -> None:
     costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, GPU_COPIED: lambda x: 3e-4 + 1e-9 * x}
     state = measure(begun([GRAPH, GPU_COPIED], sizes=SIZES, samples=1_000), costs)
     failed(state, GPU_COPIED, "out of memory", point=4)
-    state.apply(e.Flag(run="r", code="outliers", message="2 of 20", arm=GRAPH.id, point=3))
+    state.apply(e.Caveat(run="r", code="outliers", message="2 of 20", arm=GRAPH.id, point=3))
     result = summarise(finish(state))
     assert result.axis == ("samples",)
     assert [p.values["samples"] for p in result.points] == list(SIZES)

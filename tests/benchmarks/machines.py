@@ -10,9 +10,9 @@ import msgspec
 from tests.benchmarks.budget import Row, below, spread
 from tuilab.analysis.machines import compared, search, text_of
 from tuilab.cli.summing import sum_up
-from tuilab.history.standings import keep, latest
+from tuilab.history.machine_summaries import keep, latest
 from tuilab.history.store import Store
-from tuilab.model.standing import Best, Crossed, Standing
+from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 
 MACHINES, PRESETS, TIMES = 1_000, 20, 5
 OPEN_MS, FILTER_MS = 300.0, 100.0
@@ -24,9 +24,9 @@ def measure() -> list[Row]:
         store = Store.open(Path(folder))
         _fill(store)
         opened = _timed(lambda: _open(store))
-        standings = latest(store)
-        texts = [text_of(standing) for standing in standings]
-        filtered = _timed(lambda: compared(search(standings, texts, "node-09 refuted")))
+        machine_summaries = latest(store)
+        texts = [text_of(standing) for standing in machine_summaries]
+        filtered = _timed(lambda: compared(search(machine_summaries, texts, "node-09 refuted")))
         store.close()
     what = f"{MACHINES:,} machines × {PRESETS} presets"
     return [
@@ -45,10 +45,10 @@ def measure() -> list[Row]:
 
 def _open(store: Store) -> None:
     sum_up(store)
-    standings = latest(store)
-    assert len(standings) == MACHINES * PRESETS
-    compared(standings)
-    for standing in standings:
+    machine_summaries = latest(store)
+    assert len(machine_summaries) == MACHINES * PRESETS
+    compared(machine_summaries)
+    for standing in machine_summaries:
         text_of(standing)
 
 
@@ -75,10 +75,10 @@ def _fill(store: Store) -> None:
             keep(store, standing.run, [standing])
 
 
-def _standing(preset: str, machine: int) -> Standing:
+def _standing(preset: str, machine: int) -> MachineSummary:
     cpu_s, gpu_s = 1e-3 * (1 + machine % 7), 2e-3 * (1 + machine % 5)
     parameters = {"samples": 256, "batch": 1, "frame_length": 512, "frame_step": 256, "dtype": "float32"}
-    return Standing(
+    return MachineSummary(
         run=f"{preset}-{machine:04}-5d1c2b7e9f3a4c6d8e0f",
         at=f"2026-11-{1 + machine % 28:02}T00:00:00Z",
         preset=preset,

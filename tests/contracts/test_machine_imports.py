@@ -5,7 +5,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ELSEWHERE = ("tuilab.runner.ssh", "tuilab.runner.together", "tuilab.fleet", "dask", "distributed", "tornado")
+ELSEWHERE = (
+    "tuilab.runner.ssh",
+    "tuilab.runner.concurrent_devices",
+    "tuilab.fleet",
+    "dask",
+    "distributed",
+    "tornado",
+)
 
 
 def loaded_after(statement: str) -> set[str]:
@@ -18,12 +25,12 @@ def loaded_after(statement: str) -> set[str]:
 
 
 def test_the_plain_app_loads_neither_ssh_nor_dask():
-    loaded = loaded_after("import tuilab.tui.app, tuilab.tui.begin, tuilab.runner.party")
+    loaded = loaded_after("import tuilab.tui.app, tuilab.tui.begin, tuilab.runner.multi_host")
     assert "tuilab.runner.supervisor" in loaded
     assert not loaded & set(ELSEWHERE)
 
 
 def test_a_command_loads_dask_only_where_a_fleet_is_named():
     loaded = loaded_after("import tuilab.cli.run, tuilab.cli.sweep, tuilab.cli.verdicts, tuilab.cli.fleet")
-    assert "tuilab.fleet.spread" in loaded
+    assert "tuilab.fleet.scheduler" in loaded
     assert not loaded & {"dask", "distributed", "tornado", "tuilab.runner.ssh", "tuilab.fleet.dask_grid"}

@@ -18,7 +18,7 @@ from tests.fleet.nodes import FakeWorkers
 from tuilab.fleet.dask_grid import DaskGrid
 from tuilab.fleet.messages import RESOURCE
 from tuilab.fleet.runs import FleetSweep
-from tuilab.fleet.spread import News
+from tuilab.fleet.scheduler import Progress
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
 from tuilab.model import events as e
@@ -49,7 +49,7 @@ class Rig:
 
     def __init__(self, folder, refine: bool = False) -> None:
         self.recorder = Recorder(Store.open(folder))
-        self.news: list[News] = []
+        self.news: list[Progress] = []
         self.refine = refine
 
     def plan(self, devices) -> Measure:
@@ -125,10 +125,10 @@ def alone(visits: list[e.MachineJoined]) -> None:
 
 def test_the_nodes_get_what_the_sweep_asks_for(cluster, tmp_path):
     """Each cell is one size of the axis, all else as in the scenario."""
-    from tuilab.fleet.cells import cell_of
+    from tuilab.fleet.jobs import job_of
 
     request = Rig(tmp_path).plan([])
-    own = cell_of(request, e.Point(3, {"samples": 1_024})).make(None)
+    own = job_of(request, e.Point(3, {"samples": 1_024})).make(None)
     assert own.scenario.parameters == {"hop": 7, "samples": 1_024}
     assert (own.sweep, own.arms, own.budget) == (None, request.arms, request.budget)
 

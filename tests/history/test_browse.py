@@ -135,20 +135,20 @@ def test_what_a_prune_would_delete_is_known_before(store):
     store.pin("r1", "baseline")
     Recorder(store).record(started("running", at=day(1)))
     sizes = {line.run: line.size for line in store.runs()}
-    old = pruning.doomed(store, days=30)
+    old = pruning.prune_candidates(store, days=30)
     assert set(old.runs) == {"r2", "r3", "r4"} and old.size == sum(sizes[run] for run in old.runs)
-    newest = pruning.doomed(store, size=sizes["r4"] + sizes["r3"])
+    newest = pruning.prune_candidates(store, size=sizes["r4"] + sizes["r3"])
     assert set(newest.runs) == {"r2"}
-    assert pruning.doomed(store) == pruning.Doomed()
+    assert pruning.prune_candidates(store) == pruning.PruneCandidates()
     assert store.prune(size=sizes["r4"] + sizes["r3"]) == 1
 
 
 def test_a_prune_is_undone_as_a_whole_but_spares_what_was_pinned_meanwhile(store):
     for number in range(1, 5):
         keep(store, f"r{number}", at=day(number))
-    found = pruning.doomed(store, days=1)
+    found = pruning.prune_candidates(store, days=1)
     store.pin("r2", "ghost")
-    hidden = pruning.hide(store, found.runs)
+    hidden = pruning.soft_delete(store, found.runs)
     assert set(hidden) == {"r1", "r3", "r4"} and runs(store) == ["r2"]
     assert set(pruning.bring_back(store)) == set(hidden) and browse.extent(store).runs == 4
     assert pruning.bring_back(store) == []
@@ -158,7 +158,7 @@ def test_the_last_deletion_is_undone_first_also_by_another_program(store, tmp_pa
     for number in range(1, 5):
         keep(store, f"r{number}", at=day(number))
     store.pin("r1", "ghost")
-    assert pruning.hide(store, ["r1", "r2", "gone"], asked=True) == ["r1", "r2"]
+    assert pruning.soft_delete(store, ["r1", "r2", "gone"], asked=True) == ["r1", "r2"]
     store.delete("r3")
     other = Store.open(tmp_path)
     assert pruning.bring_back(other) == ["r3"]

@@ -11,12 +11,12 @@ from tests.tui.scripted import ScriptedRunner
 from tuilab.model import events
 from tuilab.model.events import Answer, Declared, Event, Log, Ready, Refused, Warming, WorkerExited
 from tuilab.model.requests import Ask, Declare, Measure
-from tuilab.model.wash import washed
+from tuilab.model.sanitize import sanitize
 
 
 def through_the_door(event: Event) -> Event:
     """The event as it arrives from another process."""
-    return washed(events.decode(events.encode(event)))
+    return sanitize(events.decode(events.encode(event)))
 
 
 class HostileRunner(ScriptedRunner):

@@ -9,11 +9,11 @@ import msgspec
 from tests.hostile.payloads import Supply, toml
 from tests.tui.scripted import CPU_MACHINE, FORECAST, PROFILE, Script
 from tuilab.model.doctor import Diagnosis, DoctorReport, Probe
-from tuilab.model.events import ArmStatus, Event, Fact, Finished, Flag, Log, Node, Placement, Progress
+from tuilab.model.events import ArmStatus, Caveat, Event, Fact, Finished, Log, Node, Placement, Progress
 from tuilab.model.explain import ScenarioExplanation
 from tuilab.model.machine import Device, Machine
+from tuilab.model.parameters import Boolean as Switch
 from tuilab.model.parameters import Choice, Integer
-from tuilab.model.parameters import Flag as Switch
 from tuilab.model.profile import Profile
 from tuilab.model.requests import Measure
 from tuilab.model.workload import Declaration, Variant
@@ -89,8 +89,8 @@ def _more(run: str, arm: str, supply: Supply, nodes: int, logs: int) -> Iterator
         return
     yield ArmStatus(run=run, arm=arm, status="ok", device=supply.text())
     yield Placement(run=run, arm=arm, nodes=tuple(node(supply) for _ in range(nodes)))
-    yield Flag(run=run, code=supply.text(), message=supply.text(), arm=arm)
-    yield Flag(run=run, code=supply.text(), message=supply.text())
+    yield Caveat(run=run, code=supply.text(), message=supply.text(), arm=arm)
+    yield Caveat(run=run, code=supply.text(), message=supply.text())
     yield Fact(run=run, arm=arm, name=supply.text(), value=supply.text(), text=supply.text())
 
 

@@ -23,8 +23,8 @@ from tuilab.history import recording
 from tuilab.model.errors import InputError
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
+from tuilab.model.sanitize import sanitize_block, sanitize_line
 from tuilab.model.scenario import BUDGET
-from tuilab.model.text import clean, clean_block
 from tuilab.report import html, markdown, text
 from tuilab.tui.settings import Settings
 from tuilab.workloads import find
@@ -88,13 +88,13 @@ def test_a_cell_of_a_report_is_one_line(tmp_path):
 
 @pytest.mark.parametrize("name", HUGE)
 def test_ten_million_characters_cost_no_more_than_a_few(name):
-    assert len(clean(HUGE[name])) <= 2_001 and not faults_of(clean(HUGE[name]))
-    assert len(clean_block(HUGE[name], 5_000)) <= 20_001
+    assert len(sanitize_line(HUGE[name])) <= 2_001 and not faults_of(sanitize_line(HUGE[name]))
+    assert len(sanitize_block(HUGE[name], 5_000)) <= 20_001
 
 
 @pytest.mark.parametrize("name", SURROGATES)
 def test_what_no_encoding_holds_is_left_out(name):
-    for function in (clean, clean_block):
+    for function in (sanitize_line, sanitize_block):
         function(SURROGATES[name]).encode("utf-8")
 
 

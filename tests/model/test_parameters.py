@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import (
     AtMost,
+    Boolean,
     Choice,
-    Flag,
     Integer,
     LogInteger,
     MultipleOf,
@@ -22,7 +22,7 @@ SAMPLES = LogInteger(name="samples", label="samples", help="", default=1024, low
 FRAME = LogInteger(name="frame", label="frame", help="", default=256, low=16, high=65_536, unit="samples")
 STEP = Integer(name="step", label="step", help="", default=8, low=8, high=64, step=8)
 DTYPE = Choice(name="dtype", label="dtype", help="", default="float32", options=("float32", "float64"))
-PAD = Flag(name="pad", label="pad", help="", default=False)
+PAD = Boolean(name="pad", label="pad", help="", default=False)
 ALL = (SAMPLES, FRAME, STEP, DTYPE, PAD)
 SHORT = AtMost("frame", "samples", "a frame is no longer than the signal")
 

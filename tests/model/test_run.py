@@ -31,8 +31,8 @@ def story() -> list[e.Event]:
         ),
         e.Round(run="r", index=1, blocks=(e.Block(CPU.id, 0, 20, 0.03),), elapsed_s=0.2, repeated=True),
         e.Fact(run="r", name="frames", value=1, text="1 frame", arm=CPU.id),
-        e.Flag(run="r", code="drift", message="it drifts", arm=CPU.id),
-        e.Flag(run="r", code="contention", message="another process"),
+        e.Caveat(run="r", code="drift", message="it drifts", arm=CPU.id),
+        e.Caveat(run="r", code="contention", message="another process"),
         e.Log(text="hello", run="r"),
         e.Finished(run="r", status="ok", elapsed_s=0.2, reached=0.03),
     ]

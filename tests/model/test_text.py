@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.model.text import clean, clean_block
+from tuilab.model.sanitize import sanitize_block, sanitize_line
 
 
 @given(st.text(st.characters(), max_size=300))
 def test_no_control_character_survives(text):
-    cleaned = clean(text)
+    cleaned = sanitize_line(text)
     assert not [c for c in cleaned if unicodedata.category(c) in ("Cc", "Cs")]
-    assert clean(cleaned) == cleaned
+    assert sanitize_line(cleaned) == cleaned
 
 
 @pytest.mark.parametrize(
@@ -30,16 +30,16 @@ def test_no_control_character_survives(text):
     ],
 )
 def test_escape_sequences_go_with_their_arguments(hostile):
-    assert clean(hostile) == "red"
+    assert sanitize_line(hostile) == "red"
 
 
 def test_brackets_stay_because_they_are_only_text():
-    assert clean("[/x] [@click=app.quit]") == "[/x] [@click=app.quit]"
+    assert sanitize_line("[/x] [@click=app.quit]") == "[/x] [@click=app.quit]"
 
 
 def test_a_long_line_is_cut_with_an_ellipsis():
-    assert clean("a" * 10_000_000, 10) == "a" * 10 + "…"
+    assert sanitize_line("a" * 10_000_000, 10) == "a" * 10 + "…"
 
 
 def test_a_block_keeps_its_lines():
-    assert clean_block("a\r\nb\tc\rd") == "a\nb    c\nd"
+    assert sanitize_block("a\r\nb\tc\rd") == "a\nb    c\nd"

@@ -53,7 +53,7 @@ def run(preset: str = "stft-small", sizes: tuple[int, ...] = ()) -> RunState:
             blocks.append(e.Block(EAGER.id, point.index, 10, 0.02 * noise * (point.index + 1)))
             blocks.append(e.Block(GRAPH.id, point.index, 10, 0.005 * noise * (point.index + 1)))
         state.apply(e.Round(run="abc", index=index, blocks=tuple(blocks), elapsed_s=index / 10))
-    state.apply(e.Flag(run="abc", code="drift", message=preset, arm=EAGER.id))
+    state.apply(e.Caveat(run="abc", code="drift", message=preset, arm=EAGER.id))
     state.apply(e.Finished(run="abc", status="ok"))
     return state
 

@@ -11,8 +11,8 @@ from tuilab.model.machine import Device, Machine
 from tuilab.model.parameters import defaults
 from tuilab.model.result import (
     ArmResult,
+    CaveatLine,
     Crossover,
-    FlagLine,
     MachineLine,
     PlacementRow,
     PointArm,
@@ -88,7 +88,7 @@ def arm_results(*, gpu: bool = True) -> tuple[ArmResult, ...]:
     for i, (arm, label) in enumerate(zip(ARMS, labels(ARMS), strict=True)):
         there = gpu or arm.device == "CPU:0"
         median = MEDIANS[i]
-        flags = (FlagLine("outliers", "2 of 60 blocks lie beyond three quartile ranges"),) if i == 3 else ()
+        flags = (CaveatLine("outliers", "2 of 60 blocks lie beyond three quartile ranges"),) if i == 3 else ()
         out.append(
             ArmResult(
                 id=arm.id,

@@ -12,11 +12,11 @@ from tuilab.model.events import (
     Answer,
     ArmStatus,
     Block,
+    Caveat,
     Declared,
     Event,
     Finished,
     FirstCalls,
-    Flag,
     Hello,
     Log,
     Node,
@@ -168,7 +168,7 @@ class Script:
             )
         if self._live:
             message = "2 of 24 blocks lie beyond three quartile ranges"
-            yield Flag(run=run, arm=self._live[0].id, code="outliers", message=message)
+            yield Caveat(run=run, arm=self._live[0].id, code="outliers", message=message)
 
 
 def phases(arm: Arm, total: float) -> dict[str, float]:

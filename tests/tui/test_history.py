@@ -13,7 +13,7 @@ from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.history import browse, pruning
 from tuilab.history.store import FILE, Store
 from tuilab.model.brief import Brief
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 from tuilab.tui import ledger
 from tuilab.tui.screens.help import HelpScreen
 from tuilab.tui.screens.history import HistoryScreen
@@ -527,7 +527,7 @@ def test_any_line_of_tags_gives_clean_ones(line):
     assert len(tags) == len(set(tags)) <= 30
     for tag in tags:
         assert tag == tag.strip() and 0 < len(tag) <= 65 and "," not in tag and not tag.startswith("#")
-        assert clean(tag, 64) == tag or len(tag) > 64
+        assert sanitize_line(tag, 64) == tag or len(tag) > 64
     assert tags_of(", ".join(tags)) == tags
 
 
@@ -536,7 +536,7 @@ def test_an_amount_is_a_number_that_counts_or_is_refused(line):
     try:
         found = amount(line)
     except ValueError as error:
-        assert "is no number" in str(error) and clean(str(error)) == str(error)
+        assert "is no number" in str(error) and sanitize_line(str(error)) == str(error)
     else:
         assert found is None or 0 <= found <= 1e6
 
@@ -571,7 +571,7 @@ async def test_a_prune_or_an_export_that_is_stopped_says_what_it_did(tmp_path, m
         screen, going = app.screen, ledger.Going("Pruning")
         store_of(app).connection.execute("UPDATE runs SET deleted_at = 1 WHERE run = ?", ("07" * 16,))
         going.stop()
-        await screen._prune(pruning.Doomed((SLOWER,), 10), going)
+        await screen._prune(pruning.PruneCandidates((SLOWER,), 10), going)
         assert "1 run deleted" in said(app) and "was stopped" in said(app)
         entry = browse.entry(store_of(app), FIRST)
         await screen._export("recording", [entry, entry], going)

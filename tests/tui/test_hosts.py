@@ -10,8 +10,8 @@ from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
 from tests.tui.test_session import SMALL, session
 from tuilab.model.errors import InputError
-from tuilab.model.events import Flag, Ready, Warming, WorkerExited
-from tuilab.runner.party import Party
+from tuilab.model.events import Caveat, Ready, Warming, WorkerExited
+from tuilab.runner.multi_host import MultiHostRunner
 from tuilab.runner.supervisor import Supervisor
 from tuilab.tui import settings as s
 from tuilab.tui.command_line import run_line
@@ -90,13 +90,13 @@ def test_a_name_that_ssh_could_misread_is_refused():
     assert hosts.add("gpu-07") and not hosts.add("gpu-07")
 
 
-def party(on_event) -> Party:
+def party(on_event) -> MultiHostRunner:
     """The first worker is this machine's; the host's name says how its worker behaves."""
 
     def member(host: str, listen) -> Supervisor:
         return Supervisor(listen, [sys.executable, FAKE, host or "good"], name=host)
 
-    return Party(on_event, ("",), member)
+    return MultiHostRunner(on_event, ("",), member)
 
 
 async def test_a_host_is_added_measured_on_and_lost_and_the_lab_goes_on(tmp_path):
@@ -116,7 +116,7 @@ async def test_a_host_is_added_measured_on_and_lost_and_the_lab_goes_on(tmp_path
         lost = [arm for arm in session.shown.arms.values() if arm.arm.host == "drops"]
         assert session.shown.status == "ok" and lost
         assert any(
-            isinstance(flag, Flag) and flag.code == "host-lost" for arm in lost for flag in arm.flags
+            isinstance(flag, Caveat) and flag.code == "host-lost" for arm in lost for flag in arm.flags
         ) or all(arm.status == "failed" for arm in lost)
         first = session.shown.run
         await pilot.press("r")
@@ -132,13 +132,13 @@ async def test_the_machines_of_the_history_are_compared_and_filtered(tmp_path):
         await pilot.press("m")
         await until(pilot, lambda: isinstance(app.screen, MachinesScreen) and app.screen.table.rows)
         page = app.screen
-        assert {line.row.standing.machine for line in page.table.rows} == {"gpu-07"}
+        assert {line.row.summary.machine for line in page.table.rows} == {"gpu-07"}
         line: Line = page.table.rows[0]
         others = [
             Line(
                 line.preset,
                 msgspec.structs.replace(
-                    line.row, standing=msgspec.structs.replace(line.row.standing, machine=f"node-{n}")
+                    line.row, standing=msgspec.structs.replace(line.row.summary, machine=f"node-{n}")
                 ),
                 ("the faster device: CPU on a; GPU on b",),
                 f"stft-small node-{n}",

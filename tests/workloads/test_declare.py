@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tuilab
 from tuilab.model.errors import InputError
-from tuilab.model.parameters import Choice, Flag, Integer, LogInteger, defaults
+from tuilab.model.parameters import Boolean, Choice, Integer, LogInteger, defaults
 from tuilab.workloads.declare import declaration
 
 
@@ -34,7 +34,7 @@ def test_annotations_and_defaults_become_parameters():
     assert kind == Choice(
         name="kind", label="kind", help="The activation.", default="tanh", options=("relu", "tanh")
     )
-    assert deep == Flag(name="deep", label="deep", help="", default=False)
+    assert deep == Boolean(name="deep", label="deep", help="", default=False)
     assert isinstance(size, LogInteger) and size.low == 1 and size.default == 100 < size.high
     assert (found.title, found.summary, found.unit, found.axis) == ("forward", "One line.", "call", "batch")
 

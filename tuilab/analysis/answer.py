@@ -5,24 +5,24 @@ from collections.abc import Collection, Sequence
 from tuilab.analysis.places import place_of, words
 from tuilab.analysis.ratio import RatioEstimate
 from tuilab.analysis.reading import (
+    arm_status,
     axes,
     compare,
     estimate_at,
     family_of,
     has_gpu,
-    headline,
     measured,
     name_of,
     no_gpu_sentence,
     op_counts,
-    standing,
+    summary_point,
 )
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
 from tuilab.model.quantity import interval, seconds
 from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 ALIKE = 1.1
 COPYING = 0.2
@@ -34,7 +34,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None) -> str:
     """What a run has shown so far, in plain text. crossed: its crossovers, where they are known already."""
     if state.scenario is None:
         return ""
-    point = headline(state)
+    point = summary_point(state)
     arms = measured(state, point)
     crossed = crossovers(state) if crossed is None else crossed
     parts = [_ending(state), "" if has_gpu(state) or state.machine is None else no_gpu_sentence(state)]
@@ -66,7 +66,7 @@ def slower(found: RatioEstimate) -> str:
 
 def short(text: str) -> str:
     """A reason from outside as part of a sentence: one line, cut, without its full stop."""
-    return clean(text, REASON_LENGTH).strip().rstrip(".")
+    return sanitize_line(text, REASON_LENGTH).strip().rstrip(".")
 
 
 def _ending(state: RunState) -> str:
@@ -224,7 +224,7 @@ def _failures(state: RunState, point: int) -> str:
     """The arms that raised, or that could not run though a GPU is there."""
     failed = []
     for arm in state.arms.values():
-        status, reason = standing(state, arm, point)
+        status, reason = arm_status(state, arm, point)
         if status == "failed" or (
             status == "unavailable" and (has_gpu(state) or arm.arm.device[:3] == "CPU")
         ):
@@ -252,7 +252,7 @@ def _nothing(state: RunState, point: int) -> list[str]:
         return [f"Nothing was timed; observed: {'; '.join(texts[:MOST_NAMED])}.", failures]
     if failures:
         return ["No arm was measured.", failures]
-    reasons = {standing(state, arm, point) for arm in state.arms.values()}
+    reasons = {arm_status(state, arm, point) for arm in state.arms.values()}
     if len(reasons) == 1:
         status, reason = reasons.pop()
         if status == "unavailable" and state.machine is not None and not has_gpu(state):

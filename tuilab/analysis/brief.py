@@ -1,13 +1,13 @@
 """From a run to its line in a list."""
 
-from tuilab.analysis.reading import compare, estimate_at, headline, measured, name_of
+from tuilab.analysis.reading import compare, estimate_at, measured, name_of, summary_point
 from tuilab.model.brief import Brief
 from tuilab.model.run import RunState
 
 
 def brief(state: RunState) -> Brief:
     """The fastest arm and how many times as long the next one takes; a sweep counts at its headline point."""
-    point = headline(state)
+    point = summary_point(state)
     arms = measured(state, point)
     if not arms:
         return Brief(state.rounds)

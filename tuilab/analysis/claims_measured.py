@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tuilab.analysis.crossings import Crossing, Place, crossings, places, signs
 from tuilab.analysis.matching import Finding, missing, timed
 from tuilab.analysis.ratio import RatioEstimate
-from tuilab.analysis.reading import axes, compare, estimate_at, headline
+from tuilab.analysis.reading import axes, compare, estimate_at, summary_point
 from tuilab.analysis.sweeps import Series, series_of
 from tuilab.analysis.words import listed, on_axis, percent, size, times
 from tuilab.model.arms import ArmPattern
@@ -25,7 +25,7 @@ PHASE_WORDS = {
 
 def faster(when: Faster, state: RunState) -> Finding:
     """The fastest arm of `a` against that of `b`, by the interval of their paired ratio."""
-    point = headline(state)
+    point = summary_point(state)
     ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
     shared = {arm.arm.id for arm in ours} & {arm.arm.id for arm in theirs}
     if shared and len(theirs) >= len(ours):  # the wider pattern leaves the common arms to the other
@@ -78,7 +78,7 @@ def phase_share(state: RunState, pattern: ArmPattern, phases: Sequence[str], sha
     A phase has no interval of its own; what the phases leave unexplained (the residual) may belong to any of
     them, so a share is known to within the residual's.
     """
-    point = headline(state)
+    point = summary_point(state)
     arms = [(arm, arm.cells[point].phases) for arm in timed(state, pattern, point)]
     known = [(arm, p) for arm, p in arms if p is not None and p.total_s > 0]
     what = listed([PHASE_WORDS.get(phase, phase) for phase in phases])

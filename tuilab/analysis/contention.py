@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tuilab.analysis.doubt import Doubt
+from tuilab.analysis.caveat import Caveat
 from tuilab.analysis.words import listed, percent, plural
 
 SWITCHES_PER_S = 50.0
@@ -34,7 +34,7 @@ class Pressure:
     load: float | None = None
 
 
-def contention(seen: Pressure) -> Doubt | None:
+def contention(seen: Pressure) -> Caveat | None:
     """A doubt where anything took the processor away from the measurement.
 
     Limits: 50 involuntary switches a second (one competitor on the same core caused 125 a second on Linux
@@ -59,10 +59,10 @@ def contention(seen: Pressure) -> Doubt | None:
         reasons.append(f"the load average was {seen.load:.1f} on {plural(seen.cores, 'logical CPU')}")
     if not reasons:
         return None
-    return Doubt("cpu-contention", f"the processor was shared: {listed(reasons)}")
+    return Caveat("cpu-contention", f"the processor was shared: {listed(reasons)}")
 
 
-def canary_moved(usual_s: float, now_s: float) -> Doubt | None:
+def canary_moved(usual_s: float, now_s: float) -> Caveat | None:
     """A doubt where the canary, a fixed tiny workload, takes over 5 % more or less time than it usually does.
 
     usual_s: its median over the rounds before, in seconds.
@@ -73,4 +73,4 @@ def canary_moved(usual_s: float, now_s: float) -> Doubt | None:
     if abs(moved) <= CANARY:
         return None
     word = "slower" if moved > 0 else "faster"
-    return Doubt("canary", f"the machine itself became {percent(abs(moved))} {word} during a round")
+    return Caveat("canary", f"the machine itself became {percent(abs(moved))} {word} during a round")

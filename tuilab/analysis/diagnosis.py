@@ -9,11 +9,11 @@ from tuilab.analysis.reading import (
     compare,
     estimate_at,
     family_of,
-    headline,
     measured,
     name_of,
     nodes_at,
     op_counts,
+    summary_point,
 )
 from tuilab.analysis.sweeps import crossovers
 from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
@@ -37,7 +37,7 @@ NOTEWORTHY = 1.2
 
 def diagnose(state: RunState) -> list[Diagnosis]:
     """Everything found at the point that the run's figures are given for, the gravest first."""
-    point = headline(state)
+    point = summary_point(state)
     arms = measured(state, point)
     found: list[Diagnosis] = []
     for arm in arms:

@@ -6,7 +6,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from tuilab.analysis.autocorrelation import rank_autocorrelation, widening
-from tuilab.analysis.doubt import Doubt
+from tuilab.analysis.caveat import Caveat
 from tuilab.analysis.words import percent
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ MIN_SAMPLES = 10
 MOST_POINTS = 500
 
 
-def drift(samples: Sequence[float]) -> Doubt | None:
+def drift(samples: Sequence[float]) -> Caveat | None:
     """A doubt where `samples` moved by more than 2 % over the run; seconds per call, in order, evenly spaced.
 
     The movement is the Theil–Sen slope (median of the slopes of all pairs; Sen 1968) times the run's length,
@@ -44,7 +44,7 @@ def drift(samples: Sequence[float]) -> Doubt | None:
         return None
     word = "slower" if moved > 0 else "faster"
     certain = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    return Doubt("drift", f"became {percent(abs(moved))} {word} while it was measured ({certain})")
+    return Caveat("drift", f"became {percent(abs(moved))} {word} while it was measured ({certain})")
 
 
 def _grouped(values: "NDArray[Any]") -> "NDArray[Any]":

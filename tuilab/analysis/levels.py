@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tuilab.analysis.doubt import Doubt
+from tuilab.analysis.caveat import Caveat
 from tuilab.analysis.words import percent
 from tuilab.model.quantity import seconds
 
@@ -27,7 +27,7 @@ class Levels(NamedTuple):
     high_share: float
 
 
-def levels(samples: Sequence[float]) -> Doubt | None:
+def levels(samples: Sequence[float]) -> Caveat | None:
     """A doubt that names the two paces of `samples` (seconds per call), where there are two."""
     found = two_levels(samples)
     if found is None:
@@ -36,7 +36,7 @@ def levels(samples: Sequence[float]) -> Doubt | None:
         f"two paces with little between: {percent(1 - found.high_share)} of the samples at "
         f"{seconds(found.low_s)}, {percent(found.high_share)} at {seconds(found.high_s)}"
     )
-    return Doubt("two-levels", f"{words}; which of them the median shows may change from run to run")
+    return Caveat("two-levels", f"{words}; which of them the median shows may change from run to run")
 
 
 def two_levels(samples: Sequence[float]) -> Levels | None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tuilab.analysis.words import listed, size
+from tuilab.model.machine_summary import MachineSummary
 from tuilab.model.parameters import Value
-from tuilab.model.standing import Standing
 
 MOST_NAMED = 4
 DECIDED = ("confirmed", "refuted")
@@ -18,7 +18,7 @@ Groups = dict[str, list[str]]
 class Row(msgspec.Struct, frozen=True, gc=False):
     """One machine's line under a preset. unlike: the versions in which it differs from most others there."""
 
-    standing: Standing
+    summary: MachineSummary
     unlike: tuple[str, ...] = ()
 
 
@@ -34,11 +34,11 @@ class PresetRows(msgspec.Struct, frozen=True, kw_only=True):
     disagreements: tuple[str, ...]
 
 
-def compared(standings: Iterable[Standing]) -> list[PresetRows]:
+def compared(machine_summaries: Iterable[MachineSummary]) -> list[PresetRows]:
     """Every preset by name, its machines by name; like is held against like only."""
-    groups: dict[str, dict[str, list[Standing]]] = {}
-    for standing in standings:
-        groups.setdefault(standing.preset, {}).setdefault(standing.parameters, []).append(standing)
+    groups: dict[str, dict[str, list[MachineSummary]]] = {}
+    for summary in machine_summaries:
+        groups.setdefault(summary.preset, {}).setdefault(summary.parameters, []).append(summary)
     out = []
     for preset, by_parameters in sorted(groups.items()):
         values = {text: msgspec.json.decode(text, type=dict[str, Value]) for text in by_parameters}
@@ -50,26 +50,29 @@ def compared(standings: Iterable[Standing]) -> list[PresetRows]:
     return out
 
 
-def _machine(standing: Standing) -> str:
-    return standing.machine
+def _machine(summary: MachineSummary) -> str:
+    return summary.machine
 
 
 def _differing(parameters: dict[str, Value], every: Sequence[dict[str, Value]]) -> dict[str, Value]:
     return {n: value for n, value in parameters.items() if any(other.get(n) != value for other in every)}
 
 
-def _rows(standings: Sequence[Standing]) -> tuple[Row, ...]:
-    tensorflow, python = _most(s.tensorflow for s in standings), _most(s.python for s in standings)
+def _rows(machine_summaries: Sequence[MachineSummary]) -> tuple[Row, ...]:
+    tensorflow, python = (
+        _most(s.tensorflow for s in machine_summaries),
+        _most(s.python for s in machine_summaries),
+    )
     return tuple(
         Row(s, ())
         if s.tensorflow == tensorflow and s.python == python
         else Row(s, _unlike(s, tensorflow, python))
-        for s in standings
+        for s in machine_summaries
     )
 
 
-def _unlike(standing: Standing, tensorflow: str, python: str) -> tuple[str, ...]:
-    pairs = (("TensorFlow", standing.tensorflow, tensorflow), ("Python", standing.python, python))
+def _unlike(summary: MachineSummary, tensorflow: str, python: str) -> tuple[str, ...]:
+    pairs = (("TensorFlow", summary.tensorflow, tensorflow), ("Python", summary.python, python))
     return tuple(f"{word} {own}" for word, own, usual in pairs if own != usual)
 
 
@@ -79,25 +82,25 @@ def _most(values: Iterable[str]) -> str:
     return max(counted, key=lambda value: (counted[value], value))
 
 
-def disagreements(standings: Sequence[Standing]) -> list[str]:
+def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
     """On what machines that measured the same disagree: the faster device, a verdict, a crossover."""
     out = []
-    kinds = _groups((s.kind, s.machine) for s in standings if s.on_cpu and s.on_gpu)
+    kinds = _groups((s.kind, s.machine) for s in machine_summaries if s.on_cpu and s.on_gpu)
     if len(kinds) > 1:
         out.append("the faster device: " + _named(kinds))
-    for claims in sorted({s.claims for s in standings if s.claims}):
-        own = [s for s in standings if s.claims == claims]
+    for claims in sorted({s.claims for s in machine_summaries if s.claims}):
+        own = [s for s in machine_summaries if s.claims == claims]
         for index in range(max(len(s.verdicts) for s in own)):
             given = [(s.verdicts[index], s.machine) for s in own if index < len(s.verdicts)]
             words = _groups((word, machine) for word, machine in given if word in DECIDED)
             if len(words) > 1:
                 out.append(f"claim {index + 1}: " + _named(words))
-    return out + _crossings(standings)
+    return out + _crossings(machine_summaries)
 
 
-def _crossings(standings: Sequence[Standing]) -> list[str]:
+def _crossings(machine_summaries: Sequence[MachineSummary]) -> list[str]:
     """Crossovers whose intervals have no size in common, and those that only some machines have."""
-    known = [(s.crossed, s.machine) for s in standings if s.crossed and s.crossed.status != "unknown"]
+    known = [(s.crossed, s.machine) for s in machine_summaries if s.crossed and s.crossed.status != "unknown"]
     found = [(c, machine) for c, machine in known if c.at is not None]
     if not found:
         return []
@@ -128,15 +131,19 @@ def _named(groups: Groups) -> str:
     return "; ".join(parts)
 
 
-def text_of(standing: Standing) -> str:
+def text_of(summary: MachineSummary) -> str:
     """Everything in it that a person may search for, in lower case."""
-    words = [standing.preset, standing.machine, standing.origin, standing.cpu, *standing.gpus]
-    words += [standing.tensorflow, standing.python, standing.driver, standing.kind, *standing.verdicts]
-    best = standing.best
+    words = [summary.preset, summary.machine, summary.origin, summary.cpu, *summary.gpus]
+    words += [summary.tensorflow, summary.python, summary.driver, summary.kind, *summary.verdicts]
+    best = summary.best
     return " ".join([*words, best.label if best else ""]).lower()
 
 
-def search(standings: Sequence[Standing], texts: Sequence[str], words: str) -> list[Standing]:
+def search(
+    machine_summaries: Sequence[MachineSummary], texts: Sequence[str], words: str
+) -> list[MachineSummary]:
     """Those in whose text (as from `text_of`, in the same order) each of the words occurs."""
     wanted = words.lower().split()
-    return [s for s, text in zip(standings, texts, strict=True) if all(word in text for word in wanted)]
+    return [
+        s for s, text in zip(machine_summaries, texts, strict=True) if all(word in text for word in wanted)
+    ]

@@ -1,19 +1,19 @@
 """Which arms of a run a claim speaks of, and why there may be none."""
 
 from tuilab.analysis.reading import (
+    arm_status,
     device_of,
     elsewhere,
     has_gpu,
-    headline,
     measured,
     no_gpu_sentence,
-    standing,
+    summary_point,
 )
 from tuilab.analysis.words import listed
 from tuilab.model.arms import ArmPattern, family
 from tuilab.model.claims import VerdictWord
 from tuilab.model.run import ArmState, RunState
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 Finding = tuple[VerdictWord, str]
 """A verdict and its evidence."""
@@ -32,12 +32,12 @@ def timed(state: RunState, pattern: ArmPattern, point: int) -> list[ArmState]:
 
 def reason(text: str) -> str:
     """A reason from outside as part of a sentence."""
-    return clean(text, 160).strip().rstrip(".")
+    return sanitize_line(text, 160).strip().rstrip(".")
 
 
 def missing(state: RunState, pattern: ArmPattern) -> Finding:
     """Why none of the pattern's arms gave a figure: cannot here (untestable), or did not (undecided)."""
-    arms, point = matching(state, pattern), headline(state)
+    arms, point = matching(state, pattern), summary_point(state)
     wants_gpu = family(pattern.device) == "GPU" or (bool(arms) and all(_gpu(arm) for arm in arms))
     if wants_gpu and not has_gpu(state):
         return "untestable", no_gpu_sentence(state)
@@ -49,7 +49,7 @@ def missing(state: RunState, pattern: ArmPattern) -> Finding:
             "untestable",
             f"{moved[0].label} computed on {device_of(moved[0], point)}, not on {pattern.device}.",
         )
-    stopped = [(arm, *standing(state, arm, point)) for arm in arms]
+    stopped = [(arm, *arm_status(state, arm, point)) for arm in arms]
     words = {"failed": "failed", "unavailable": "cannot run here"}
     told = [(arm.label, words[status], why) for arm, status, why in stopped if status in words]
     if len(told) < len(arms):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import ParamSpec, TypeVar, cast
 
-from tuilab.model.run import Cell
+from tuilab.model.run import ArmSamples
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -13,7 +13,7 @@ LONGEST = 500
 """Samples. Longer tuples are computed anew: keeping them would cost more memory than they take time."""
 
 
-def once(cell: Cell, what: object, call: Callable[[], T], *others: Cell) -> T:
+def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:
     """What `call` works out of the cells' samples, kept with the first of them until a sample comes.
 
     One summary asks for the same figure in several places. what: its name among the figures of `cell`.

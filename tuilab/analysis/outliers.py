@@ -4,7 +4,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from tuilab.analysis.doubt import Doubt
+from tuilab.analysis.caveat import Caveat
 from tuilab.analysis.words import times
 
 FENCE = 3.0
@@ -24,7 +24,7 @@ def count(samples: Sequence[float]) -> int:
     return sum(not first - reach <= s <= third + reach for s in samples)
 
 
-def outliers(samples: Sequence[float]) -> Doubt | None:
+def outliers(samples: Sequence[float]) -> Caveat | None:
     """A doubt that names how many of `samples` (seconds per call) are outliers, and the worst of them."""
     finite = [s for s in samples if math.isfinite(s)]
     found = count(finite)
@@ -35,4 +35,4 @@ def outliers(samples: Sequence[float]) -> Doubt | None:
     middle = statistics.median(finite)
     if middle > 0:
         message += f"; the slowest took {times(max(finite) / middle)} the median"
-    return Doubt("outliers", message)
+    return Caveat("outliers", message)

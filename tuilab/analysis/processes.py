@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tuilab.analysis.doubt import Doubt
+from tuilab.analysis.caveat import Caveat
 from tuilab.analysis.location import Location, locate
 from tuilab.analysis.median import MIN_SAMPLES, Estimate, estimate
 from tuilab.analysis.memory import once
@@ -21,14 +21,14 @@ from tuilab.analysis.ratio import aligned_log_ratios
 from tuilab.analysis.student import chi_squared_tail
 from tuilab.analysis.words import listed, percent
 from tuilab.model.quantity import seconds
-from tuilab.model.run import Cell, RunState
+from tuilab.model.run import ArmSamples, RunState
 
 ALIKE = 0.01
 NORMAL = statistics.NormalDist().inv_cdf(0.975)
 ENOUGH = 3
 
 
-def estimate_of(cell: Cell) -> Estimate | None:
+def estimate_of(cell: ArmSamples) -> Estimate | None:
     """The median of a cell's samples (seconds per call), its 95 % interval being for processes in general.
 
     With three processes or more it holds that of all samples (`median.estimate`) and a t interval on the
@@ -51,7 +51,7 @@ def estimate_of(cell: Cell) -> Estimate | None:
     return replace(whole, low=min(low for low, _ in known), high=max(high for _, high in known))
 
 
-def log_ratio(one: Cell, other: Cell) -> Location | None:
+def log_ratio(one: ArmSamples, other: ArmSamples) -> Location | None:
     """The mean of one's log ratios to the other, paired by round; null without a common round."""
     whole = locate(aligned_log_ratios(one.rounds, one.samples, other.rounds, other.samples))
     if not one.begun:
@@ -77,7 +77,7 @@ def combined(whole: Location | None, parts: Sequence[Location | None]) -> Locati
     return replace(whole, error=error)
 
 
-def doubt(cell: Cell) -> Doubt | None:
+def doubt(cell: ArmSamples) -> Caveat | None:
     """What the processes were, where they are unlike."""
     parts = _estimates(cell)
     if not unlike([_middle(part) for part in parts]):
@@ -86,7 +86,7 @@ def doubt(cell: Cell) -> Doubt | None:
     apart = percent(max(medians) / min(medians) - 1)
     message = f"{len(parts)} processes settled at {listed([seconds(m) for m in medians])}, {apart} apart"
     rest = "" if len(parts) >= ENOUGH else "; the interval spans both and promises no third"
-    return Doubt("processes-differ", message + rest)
+    return Caveat("processes-differ", message + rest)
 
 
 def begun(state: RunState) -> tuple[int, ...]:
@@ -116,15 +116,15 @@ def spans(begun: Sequence[int], last: int) -> list[tuple[int, int]]:
     return [(low, high) for low, high in pairwise([0, *begun, last + 1]) if low < high]
 
 
-def _spans(cell: Cell) -> list[tuple[int, int]]:
+def _spans(cell: ArmSamples) -> list[tuple[int, int]]:
     return spans(cell.begun, cell.rounds[-1] if cell.rounds else 0)
 
 
-def _cut(cell: Cell, low: int, high: int) -> slice:
+def _cut(cell: ArmSamples, low: int, high: int) -> slice:
     return slice(bisect_left(cell.rounds, low), bisect_left(cell.rounds, high))
 
 
-def _estimates(cell: Cell) -> list[Estimate]:
+def _estimates(cell: ArmSamples) -> list[Estimate]:
     """Of each process that has samples enough for an interval."""
     if not cell.begun:
         return []
@@ -143,7 +143,7 @@ def _middle(found: Estimate) -> Location:
     return Location(math.log(found.median), error, found.n - 1, found.n)
 
 
-def _aligned(one: Cell, other: Cell, low: int, high: int) -> Sequence[float]:
+def _aligned(one: ArmSamples, other: ArmSamples, low: int, high: int) -> Sequence[float]:
     here, there = _cut(one, low, high), _cut(other, low, high)
     return aligned_log_ratios(one.rounds[here], one.samples[here], other.rounds[there], other.samples[there])
 

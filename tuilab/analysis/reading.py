@@ -1,4 +1,4 @@
-"""What a run's state says of an arm at a point: its standing, its device, its figures."""
+"""What a run's state says of an arm at a point: its status, its device, its figures."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from tuilab.model.arms import family
 from tuilab.model.events import Node, Point, Status
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
-from tuilab.model.run import ArmState, Cell, RunState
+from tuilab.model.run import ArmSamples, ArmState, RunState
 
 NOT_YET = "not measured yet"
 TOO_LATE = "the run ended before it was measured"
@@ -29,7 +29,7 @@ def value_at(state: RunState, point: Point, parameter: str) -> Value:
     return state.scenario.parameters.get(parameter, 0) if state.scenario else 0
 
 
-def headline(state: RunState) -> int:
+def summary_point(state: RunState) -> int:
     """The index of the point that a sweep's arms are summed up at: nearest to the scenario's own values.
 
     Nearest in ratio, among the points where something was measured if there are any. 0 without a sweep.
@@ -53,7 +53,7 @@ def _distance(state: RunState, point: Point) -> float:
     return total
 
 
-def standing(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]:
+def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]:
     """An arm's status at a point, with the reason.
 
     An arm that has samples and did not fail is `ok`: what was measured stays valid however the run ended.
@@ -104,7 +104,7 @@ def compare(a: ArmState, b: ArmState, point: int) -> RatioEstimate | None:
     return once(one, ("ratio", b.arm.id), lambda: _ratio(one, other), other)
 
 
-def _ratio(one: Cell, other: Cell) -> RatioEstimate | None:
+def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
     middle = log_ratio(one, other)
     return unpaired(one.samples, other.samples) if middle is None else from_location(middle)
 
@@ -135,7 +135,7 @@ def measured(state: RunState, point: int) -> list[ArmState]:
     timed: list[tuple[float, int, ArmState]] = []
     for arm in state.arms.values():
         found = estimate_at(arm, point)
-        if found is not None and found.median > 0 and standing(state, arm, point)[0] == "ok":
+        if found is not None and found.median > 0 and arm_status(state, arm, point)[0] == "ok":
             timed.append((found.median, len(timed), arm))
     return [arm for _, _, arm in sorted(timed, key=lambda row: row[:2])]
 

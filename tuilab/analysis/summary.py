@@ -7,30 +7,30 @@ from tuilab.analysis.diagnosis import diagnose
 from tuilab.analysis.hosts import by_host, verdicts
 from tuilab.analysis.processes import doubt
 from tuilab.analysis.reading import (
+    arm_status,
     axes,
     compare,
     device_of,
     elsewhere,
     estimate_at,
     family_of,
-    headline,
     latency_at,
     measured,
     nodes_at,
-    standing,
+    summary_point,
     value_at,
 )
 from tuilab.analysis.sweeps import alike, crossovers
 from tuilab.analysis.together import contention
 from tuilab.analysis.words import listed
 from tuilab.model.claims import Claim
-from tuilab.model.events import Fact, Flag, Point
+from tuilab.model.events import Caveat, Fact, Point
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
 from tuilab.model.result import (
     SCHEMA,
     ArmResult,
-    FlagLine,
+    CaveatLine,
     MachineLine,
     PlacementRow,
     PointArm,
@@ -51,7 +51,7 @@ def summarise(state: RunState, claims: Sequence[Claim] = (), *, placement: bool 
     """
     if state.scenario is None or state.machine is None:
         raise ValueError("no run has begun, so there is nothing to sum up")
-    point = headline(state)
+    point = summary_point(state)
     crossed = tuple(found for part in by_host(state).values() for found in crossovers(part))
     return RunResult(
         schema=SCHEMA,
@@ -70,7 +70,7 @@ def summarise(state: RunState, claims: Sequence[Claim] = (), *, placement: bool 
         at=state.at,
         elapsed_s=state.elapsed_s,
         rounds=state.rounds,
-        flags=tuple(dict.fromkeys(FlagLine(flag.code, flag.message) for flag in state.flags)),
+        flags=tuple(dict.fromkeys(CaveatLine(flag.code, flag.message) for flag in state.flags)),
         facts=_facts(state),
         diagnosis=tuple(found for part in by_host(state).values() for found in diagnose(part)),
         axis=axes(state),
@@ -91,7 +91,7 @@ def machine_line(machine: Machine) -> MachineLine:
 
 
 def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
-    status, reason = standing(state, arm, point)
+    status, reason = arm_status(state, arm, point)
     found, cell = estimate_at(arm, point), arm.cells.get(point)
     phases = cell.phases if cell is not None else None
     return ArmResult(
@@ -119,18 +119,18 @@ def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
     )
 
 
-def _flags(state: RunState, arm: ArmState, point: int) -> tuple[FlagLine, ...]:
-    lines = [FlagLine(flag.code, _located(state, flag, point)) for flag in arm.flags]
+def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]:
+    lines = [CaveatLine(flag.code, _located(state, flag, point)) for flag in arm.flags]
     cell = arm.cells.get(point)
     if cell is not None and (found := doubt(cell)) is not None:
-        lines.insert(0, FlagLine(found.code, found.message))
+        lines.insert(0, CaveatLine(found.code, found.message))
     if elsewhere(arm, point):
         message = f"asked for {arm.arm.device}, computed on {device_of(arm, point)}"
-        lines.insert(0, FlagLine("other-device", message))
+        lines.insert(0, CaveatLine("other-device", message))
     return tuple(dict.fromkeys(lines))
 
 
-def _located(state: RunState, flag: Flag, point: int) -> str:
+def _located(state: RunState, flag: Caveat, point: int) -> str:
     """A flag's message, with the place of the sweep where that is not the point of the arm's figures."""
     place = next((p for p in state.points if p.index == flag.point), None)
     if place is None or flag.point == point or not axes(state):
@@ -175,7 +175,7 @@ def _points(state: RunState) -> tuple[PointResult, ...]:
     for point in state.points:
         arms = []
         for arm in state.arms.values():
-            status, reason = standing(state, arm, point.index)
+            status, reason = arm_status(state, arm, point.index)
             found = estimate_at(arm, point.index)
             arms.append(
                 PointArm(

@@ -8,7 +8,7 @@ import msgspec
 from tuilab.catalogue.validate import validate
 from tuilab.model.errors import InputError
 from tuilab.model.preset import Preset
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 LARGEST_FILE = 1_000_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -45,7 +45,9 @@ class Catalogue(msgspec.Struct, frozen=True):
         for problem in self.problems:
             if problem.name == name:
                 raise InputError(f"preset file {problem.file}", problem.key, problem.message)
-        raise InputError("preset", clean(name, 100), "one of " + ", ".join(p.name for p in self.presets))
+        raise InputError(
+            "preset", sanitize_line(name, 100), "one of " + ", ".join(p.name for p in self.presets)
+        )
 
 
 def shipped_folder() -> Path:
@@ -92,7 +94,7 @@ def _order(preset: Preset) -> tuple[str, int, str]:
 
 def read_file(file: Path) -> Preset | Problem:
     """One preset, or what is wrong with its file."""
-    shown = clean(str(file), 300)
+    shown = sanitize_line(str(file), 300)
     if not _NAME.fullmatch(file.stem):
         return Problem(shown, "", "expected a file name of lower-case letters, digits, - and _")
     try:
@@ -116,10 +118,12 @@ def read_bytes(data: bytes, file: str, name: str) -> Preset | Problem:
     except msgspec.ValidationError as error:
         match = _AT.match(str(error))
         assert match is not None
-        return Problem(file, clean(match["key"] or "", 200), clean(match["message"], 500))
+        return Problem(file, sanitize_line(match["key"] or "", 200), sanitize_line(match["message"], 500))
     except InputError as error:
         return Problem(
-            file, clean(error.where, 200), clean(f"got {error.value!r}; expected {error.expected}", 500)
+            file,
+            sanitize_line(error.where, 200),
+            sanitize_line(f"got {error.value!r}; expected {error.expected}", 500),
         )
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return Problem(file, "", clean(f"is not valid TOML: {error}", 500))
+        return Problem(file, "", sanitize_line(f"is not valid TOML: {error}", 500))

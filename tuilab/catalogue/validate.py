@@ -9,8 +9,8 @@ from tuilab.model.claims import Crosses, SamePlacement
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Choice, Parameter, check_value, check_values, is_numeric
 from tuilab.model.preset import Preset
+from tuilab.model.sanitize import sanitize_block, sanitize_line
 from tuilab.model.scenario import Sweep
-from tuilab.model.text import clean, clean_block
 from tuilab.model.workload import Declaration
 from tuilab.workloads import find
 
@@ -92,18 +92,25 @@ def check_sweep(sweep: Sweep, declaration: Declaration) -> None:
 def _cleaned(preset: Preset) -> Preset:
     replace = msgspec.structs.replace
     source = preset.source and replace(
-        preset.source, document=clean(preset.source.document, 64), title=clean(preset.source.title, 200)
+        preset.source,
+        document=sanitize_line(preset.source.document, 64),
+        title=sanitize_line(preset.source.title, 200),
     )
     claims = tuple(
-        replace(c, text=clean(c.text, 500), quoted=clean(c.quoted, 500), advice=clean(c.advice, 1_000))
+        replace(
+            c,
+            text=sanitize_line(c.text, 500),
+            quoted=sanitize_line(c.quoted, 500),
+            advice=sanitize_line(c.advice, 1_000),
+        )
         for c in preset.claims
     )
     return replace(
         preset,
-        title=clean(preset.title, 120),
-        summary=clean_block(preset.summary, 2_000),
-        wrong=clean_block(preset.wrong, 4_000),
-        advice=clean_block(preset.advice, 4_000),
+        title=sanitize_line(preset.title, 120),
+        summary=sanitize_block(preset.summary, 2_000),
+        wrong=sanitize_block(preset.wrong, 4_000),
+        advice=sanitize_block(preset.advice, 4_000),
         source=source,
         claims=claims,
     )

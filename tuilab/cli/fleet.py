@@ -17,7 +17,7 @@ from tuilab.cli.choose import Choice
 from tuilab.cli.session import Outcome
 from tuilab.fleet.grid import Grid
 from tuilab.fleet.runs import FleetRuns, FleetSweep
-from tuilab.fleet.spread import News
+from tuilab.fleet.scheduler import Progress
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
 from tuilab.model.arms import family
@@ -180,7 +180,7 @@ class FleetNarrator:
         self._terminal = sys.stderr.isatty()
         self._doing: dict[str, str] = {}
 
-    def __call__(self, news: News) -> None:
+    def __call__(self, news: Progress) -> None:
         count = f"[{news.done} of {news.total}] " if news.total else ""
         if news.grave or not self._terminal:
             self.end()

@@ -8,7 +8,7 @@ import msgspec
 from tuilab.analysis.machines import PresetRows, Row, compared, search, text_of
 from tuilab.cli.kept import store
 from tuilab.cli.summing import sum_up
-from tuilab.history.standings import latest
+from tuilab.history.machine_summaries import latest
 from tuilab.model.parameters import Value
 from tuilab.model.result import CrossoverStatus
 from tuilab.report.machines import machines_text
@@ -75,12 +75,12 @@ def hosts(words: str, as_json: bool) -> None:
     """
     with store() as kept:
         problem = sum_up(kept, _say)
-        standings = latest(kept)
+        machine_summaries = latest(kept)
     if problem:
         click.echo(f"tuilab: {problem}", err=True)
     if words:
-        standings = search(standings, [text_of(s) for s in standings], words)
-    found = compared(standings)
+        machine_summaries = search(machine_summaries, [text_of(s) for s in machine_summaries], words)
+    found = compared(machine_summaries)
     if as_json:
         answer = Hosts(schema=SCHEMA, presets=tuple(map(line, found)))
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(answer), indent=2) + b"\n")
@@ -106,7 +106,7 @@ def line(found: PresetRows) -> PresetLine:
 
 
 def _row(row: Row) -> MachineRow:
-    s, best = row.standing, row.standing.best
+    s, best = row.summary, row.summary.best
     return MachineRow(
         machine=s.machine,
         origin=s.origin,
@@ -128,7 +128,7 @@ def _row(row: Row) -> MachineRow:
 
 
 def _crossover(row: Row) -> CrossoverLine | None:
-    c = row.standing.crossed
+    c = row.summary.crossed
     if c is None:
         return None
     ci95 = (c.low, c.high) if c.low is not None and c.high is not None else None

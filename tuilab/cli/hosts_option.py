@@ -7,7 +7,7 @@ import click
 
 from tuilab.model.errors import InputError
 from tuilab.model.scenario import Scenario
-from tuilab.runner.member import HERE
+from tuilab.runner.host_runner import HERE
 
 LOCAL = "local"
 

@@ -4,9 +4,9 @@ import sys
 
 from tuilab.model.events import (
     ArmStatus,
+    Caveat,
     Event,
     Finished,
-    Flag,
     Progress,
     Ready,
     Round,
@@ -36,7 +36,7 @@ class Narrator:
                 self._line(f"{_of(event.origin)}ready after {event.import_s + event.start_s:.1f} s")
             case WorkerExited() if not event.expected:
                 self._line(event.message)
-            case Flag() if event.code in SAID_AT_ONCE:
+            case Caveat() if event.code in SAID_AT_ONCE:
                 self._line(event.message)
             case Progress():
                 self._say(event.stage + (f" {event.arm}" if event.arm else ""), _share(event))

@@ -20,7 +20,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.model.scenario import BudgetName, Scenario, Sweep
 from tuilab.report.text import table
-from tuilab.runner.member import HERE
+from tuilab.runner.host_runner import HERE
 
 
 @click.command()

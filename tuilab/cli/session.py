@@ -18,8 +18,8 @@ from tuilab.model.machine import Machine
 from tuilab.model.requests import Ask, Declare, Measure
 from tuilab.model.run import RunState
 from tuilab.model.workload import Declaration
-from tuilab.runner.member import HERE, Member, supervise
-from tuilab.runner.party import Party
+from tuilab.runner.host_runner import HERE, HostRunner, supervise
+from tuilab.runner.multi_host import MultiHostRunner
 
 Listener = Callable[[Event], None]
 
@@ -53,12 +53,12 @@ class Session:
         self,
         listener: Listener,
         hosts: Sequence[str] = (HERE,),
-        member: Callable[[str, Listener], Member] = supervise,
+        member: Callable[[str, Listener], HostRunner] = supervise,
     ) -> None:
         self._listener = listener
         self._recorder = Recorder(Store.open())
         self._news: asyncio.Queue[Event] = asyncio.Queue()
-        self.supervisor = Party(self._receive, hosts, member)
+        self.supervisor = MultiHostRunner(self._receive, hosts, member)
         self._failed: dict[str, str] = {}
         self._interrupted = asyncio.Event()
         self._stopping: asyncio.Task[None] | None = None

@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 
 from tuilab import catalogue
-from tuilab.analysis.standings import standings
-from tuilab.history.standings import keep, unsummed
+from tuilab.analysis.machine_summaries import machine_summaries
+from tuilab.history.machine_summaries import keep, unsummed
 from tuilab.history.store import Store
 from tuilab.model.claims import Claim
 
@@ -31,7 +31,7 @@ def sum_up(store: Store, say: Say = lambda done, total: None) -> str:
 def _sum_up(store: Store, run: str, claims: Mapping[str, Sequence[Claim]]) -> None:
     state = store.state(run)
     try:
-        found = standings(state, claims.get(state.preset, ())) if state.run else ()
+        found = machine_summaries(state, claims.get(state.preset, ())) if state.run else ()
     except (ValueError, ArithmeticError):
         found = ()  # a run that cannot be summed up is in the history all the same
     keep(store, run, found)

@@ -12,8 +12,8 @@ from tuilab.model.errors import InputError
 from tuilab.model.requests import Measure
 from tuilab.model.result import RunResult
 from tuilab.model.scenario import BudgetName
-from tuilab.runner.member import Listener
-from tuilab.runner.together import Together, twins
+from tuilab.runner.concurrent_devices import ConcurrentDeviceRunner, twins
+from tuilab.runner.host_runner import Listener
 
 
 async def measure_together(
@@ -36,8 +36,8 @@ async def measure_together(
             "--together", ", ".join(device for own in wanted.values() for device in own), expected
         )
 
-    def member(host: str, on_event: Listener) -> Together:
-        return Together(wanted[host], host, on_event)
+    def member(host: str, on_event: Listener) -> ConcurrentDeviceRunner:
+        return ConcurrentDeviceRunner(wanted[host], host, on_event)
 
     async with Session(Narrator(), hosts, member) as session:
         await session.machines()

@@ -11,8 +11,8 @@ from tuilab.doctor import children, lines
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import GpuDevice, Probe
 from tuilab.model.quantity import size
+from tuilab.model.sanitize import sanitize_line
 from tuilab.model.telemetry import GpuFacts, GpuProcess, GpuSample, Link
-from tuilab.model.text import clean
 
 MIB, MEGA = 2**20, 1e6
 
@@ -43,7 +43,7 @@ def look(place: Place, until: float) -> Devices:
         return Devices(hung=str(facts.get("at", "NVML")))
     if "devices" in facts:
         return Devices(msgspec.convert(facts["devices"], tuple[GpuDevice, ...]), "NVML")
-    error = clean(str(facts.get("error") or f"the NVML child {ran.ending}"), 300)
+    error = sanitize_line(str(facts.get("error") or f"the NVML child {ran.ending}"), 300)
     return _smi(place, until, error)
 
 
@@ -58,7 +58,7 @@ def _smi(place: Place, until: float, error: str) -> Devices:
         return Devices(hung="nvidia-smi")
     if ran.code:
         said = (ran.out + ran.err).decode(errors="replace").strip()
-        return Devices(error=f"nvidia-smi {ran.ending}: {clean(said, 200)}")
+        return Devices(error=f"nvidia-smi {ran.ending}: {sanitize_line(said, 200)}")
     apps = children.run(
         [
             program,
@@ -78,7 +78,7 @@ def read_smi(gpus: str, apps: str) -> tuple[GpuDevice, ...]:
     users: dict[str, list[GpuProcess]] = {}
     for row in _rows(apps, 4):
         if row[1].isdigit():
-            name = clean(row[2].rpartition("/")[2], 100)
+            name = sanitize_line(row[2].rpartition("/")[2], 100)
             memory = _number(row[3], MIB)
             users.setdefault(row[0], []).append(
                 GpuProcess(int(row[1]), name, None if memory is None else int(memory))
@@ -98,14 +98,14 @@ def _device(cell: dict[str, str], users: tuple[GpuProcess, ...]) -> GpuDevice:
         value = _number(cell[name], scale)
         return None if value is None else int(value)
 
-    index, name = whole("index") or 0, clean(cell["name"], 100)
+    index, name = whole("index") or 0, sanitize_line(cell["name"], 100)
     facts = GpuFacts(
         index=index,
         name=name,
-        uuid=clean(cell["uuid"], 100),
-        compute_capability=clean(cell["compute_cap"], 10),
+        uuid=sanitize_line(cell["uuid"], 100),
+        compute_capability=sanitize_line(cell["compute_cap"], 10),
         memory=whole("memory.total", MIB),
-        driver=clean(cell["driver_version"], 50),
+        driver=sanitize_line(cell["driver_version"], 50),
         sm_clock_max_hz=number("clocks.max.sm", MEGA),
         memory_clock_max_hz=number("clocks.max.mem", MEGA),
         power_limit_w=number("power.limit"),

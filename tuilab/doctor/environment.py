@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import Probe
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 _WATCHED = re.compile(
     r"^(CUDA_.*|NVIDIA_.*|XLA_FLAGS|LD_LIBRARY_PATH|LD_PRELOAD|SLURM_JOB_ID|SLURM_JOB_GPUS|SLURM_STEP_GPUS"
@@ -68,7 +68,7 @@ def look(place: Place) -> Environment:
 
 def pick(environ: Mapping[str, str]) -> dict[str, str]:
     """The watched variables, by name."""
-    return {name: clean(environ[name], 500) for name in sorted(environ) if _WATCHED.match(name)}
+    return {name: sanitize_line(environ[name], 500) for name in sorted(environ) if _WATCHED.match(name)}
 
 
 def probe(found: Environment) -> Probe:

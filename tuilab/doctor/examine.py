@@ -23,7 +23,7 @@ from tuilab.doctor import (
 from tuilab.doctor.findings import Findings
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import DoctorReport, Probe
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 LIMIT_S = 26.0
 """The whole examination, whatever hangs. Starting Python and printing come on top, within 30 s."""
@@ -94,7 +94,7 @@ def examine(place: Place | None = None, limit_s: float = LIMIT_S) -> DoctorRepor
     return DoctorReport(
         gpu_visible=bool(findings.gpus),
         code=first.code,
-        cause=clean(first.cause, 1_000),
+        cause=sanitize_line(first.cause, 1_000),
         mend=first.mend,
         further=tuple(further),
         probes=_probes(findings, answered, silent),
@@ -141,7 +141,7 @@ def _run(task: Task, place: Place, until: float, answers: "queue.SimpleQueue[tup
             answers.put(answer)
         answers.put(("", ""))
     except Exception as error:  # one probe's fault must not take the others' findings along
-        answers.put(("", clean(f"the probe itself failed: {type(error).__name__}: {error}", 300)))
+        answers.put(("", sanitize_line(f"the probe itself failed: {type(error).__name__}: {error}", 300)))
 
 
 def _probes(findings: Findings, answered: dict[str, Any], silent: dict[str, Unanswered]) -> tuple[Probe, ...]:

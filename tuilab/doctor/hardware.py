@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import Probe
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 NVIDIA, AMD = "0x10de", "0x1002"
 DISPLAY_CLASS = "0x03"
@@ -77,7 +77,7 @@ def _pci(folder: Path) -> tuple[PciGpu, ...] | None:
 
 def _word(path: Path) -> str:
     try:
-        return clean(path.read_text().strip(), 20)
+        return sanitize_line(path.read_text().strip(), 20)
     except (OSError, UnicodeDecodeError):
         return ""
 

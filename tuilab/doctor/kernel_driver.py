@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import Probe
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 VERSION_FILE = "/proc/driver/nvidia/version"
 _VERSION = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+(?:\.\d+)+)")
@@ -38,7 +38,7 @@ class KernelDriver:
 def parse_version(text: str) -> str:
     """`NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  …` → `570.86.15`; other text as it is."""
     found = _VERSION.search(text)
-    return found[1] if found else clean(text.strip(), 100)
+    return found[1] if found else sanitize_line(text.strip(), 100)
 
 
 def look(place: Place) -> KernelDriver:

@@ -8,7 +8,7 @@ from tuilab.doctor import children, cuda_errors, lines
 from tuilab.doctor.environment import VISIBLE
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import Probe
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 NAME = "libcuda.so.1"
 UNHIDDEN = "libcuda unhidden"
@@ -81,14 +81,18 @@ def read(facts: dict[str, Any], ran: children.Ran) -> Libcuda:
     at = str(facts.get("at", "starting"))
     init = facts.get("init")
     return Libcuda(
-        path=clean(str(facts.get("path", "")), 300),
-        error=clean(str(facts.get("error", "")), 300),
+        path=sanitize_line(str(facts.get("path", "")), 300),
+        error=sanitize_line(str(facts.get("error", "")), 300),
         init=init,
-        init_text=clean(str(facts.get("init_name") or (cuda_errors.name(init) if init else "")), 100),
+        init_text=sanitize_line(str(facts.get("init_name") or (cuda_errors.name(init) if init else "")), 100),
         count=facts.get("count"),
         cuda=facts.get("cuda"),
         devices=tuple(
-            CudaDevice(clean(str(d["name"]), 100), clean(str(d["compute_capability"]), 10), int(d["memory"]))
+            CudaDevice(
+                sanitize_line(str(d["name"]), 100),
+                sanitize_line(str(d["compute_capability"]), 10),
+                int(d["memory"]),
+            )
             for d in facts.get("devices", ())
         ),
         hung=at if ran.code is None else "",

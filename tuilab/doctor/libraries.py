@@ -12,7 +12,7 @@ from tuilab.doctor.environment import Environment
 from tuilab.doctor.packages import Packages
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import Probe
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 Need = Literal["driver", "device", "extra"]
 
@@ -96,7 +96,10 @@ def read(facts: dict[str, Any], ran: children.Ran, home: Path | None) -> Librari
         said = facts.get(wanted.soname)
         if said is None:
             continue
-        path, error = clean(str(said.get("path", "")), 300), clean(str(said.get("error", "")), 300)
+        path, error = (
+            sanitize_line(str(said.get("path", "")), 300),
+            sanitize_line(str(said.get("error", "")), 300),
+        )
         found.append(Library(wanted, path, error, "" if path else _elsewhere(wanted, home)))
     at = str(facts.get("at", "the first library"))
     return Libraries(

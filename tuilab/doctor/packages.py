@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import Probe
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 NVIDIA = re.compile(r"^nvidia-.+-cu\d+$")
 CPU_ONLY = ("tensorflow-cpu", "tensorflow-cpu-aws", "tensorflow-intel", "intel-tensorflow", "tf-nightly-cpu")
@@ -55,7 +55,7 @@ def look(place: Place) -> Packages:
     pip = False
     for found in importlib.metadata.distributions(path=path):
         name = re.sub(r"[-_.]+", "-", found.metadata["Name"] or "").lower()
-        version = clean(found.version or "", 50)
+        version = sanitize_line(found.version or "", 50)
         pip = pip or name == "pip"
         if NVIDIA.match(name):
             wheels.setdefault(name, version)
@@ -73,7 +73,7 @@ def _home(path: list[str]) -> Path | None:
 
 def _and_cuda(requires: list[str]) -> dict[str, str]:
     lines = [line for line in requires if re.search(r"""extra\s*==\s*["']and-cuda["']""", line)]
-    asked = [clean(line.partition(";")[0].strip(), 200) for line in lines]
+    asked = [sanitize_line(line.partition(";")[0].strip(), 200) for line in lines]
     return {match[0].lower(): line for line in asked if (match := re.match(r"[A-Za-z0-9._-]+", line))}
 
 

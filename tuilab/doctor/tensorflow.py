@@ -8,7 +8,7 @@ from tuilab.doctor import children
 from tuilab.doctor.place import Place
 from tuilab.doctor.tensorflow_log import TensorFlowLog
 from tuilab.model.doctor import Began, Built, Imported, Listed, ListedGpu, Probe, Tried, decode
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 VMODULE = "cuda_diagnostics=1,dso_loader=1"
 """Source files whose silent lines tell most: driver versions, and each library that was or was not opened."""
@@ -73,7 +73,7 @@ def read(ran: children.Ran) -> TensorFlow:
         listed=next((s for s in stages if isinstance(s, Listed)), None),
         tried=tuple(s for s in stages if isinstance(s, Tried)),
         hung=begun if ran.code is None else "",
-        crashed=f"{ran.ending} in {begun}: {clean(last, 200)}" if ran.code else "",
+        crashed=f"{ran.ending} in {begun}: {sanitize_line(last, 200)}" if ran.code else "",
         log=TensorFlowLog(err),
     )
 
@@ -101,10 +101,10 @@ def _import(found: TensorFlow) -> Probe:
     if imported is None:
         return _silent(found, name)
     if imported.error:
-        return Probe(name, "fail", clean(imported.error, 300))
+        return Probe(name, "fail", sanitize_line(imported.error, 300))
     said = "; ".join(found.log.lines[:3])
     detail = f"{imported.version} in {imported.seconds:.1f} s" + (f"; it says: {said}" if said else "")
-    return Probe(name, "warn" if said else "ok", clean(detail, 500))
+    return Probe(name, "warn" if said else "ok", sanitize_line(detail, 500))
 
 
 def _build(found: TensorFlow) -> Probe:
@@ -126,11 +126,11 @@ def _list(found: TensorFlow) -> Probe:
             else Probe(name, "skip", "not reached")
         )
     if listed.error:
-        return Probe(name, "fail", clean(listed.error, 300))
+        return Probe(name, "fail", sanitize_line(listed.error, 300))
     if not listed.gpus:
         return Probe(name, "fail", "TensorFlow lists no GPU")
     names = ", ".join(f"{g.name} {g.description} ({g.compute_capability})" for g in listed.gpus)
-    return Probe(name, "ok", clean(names, 500))
+    return Probe(name, "ok", sanitize_line(names, 500))
 
 
 def _work(found: TensorFlow, what: str) -> Probe:
@@ -141,5 +141,5 @@ def _work(found: TensorFlow, what: str) -> Probe:
             return Probe(name, "fail", "did not answer in time")
         return Probe(name, "skip", "not reached" if found.gpus else "no GPU to run it on")
     if tried.error:
-        return Probe(name, "fail", clean(tried.error, 300))
+        return Probe(name, "fail", sanitize_line(tried.error, 300))
     return Probe(name, "ok", f"{tried.seconds:.2f} s for the first call, on {tried.device}")

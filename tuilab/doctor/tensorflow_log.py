@@ -2,7 +2,7 @@
 
 import re
 
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 LINES = {
     "no-cudart": r"Could not find cuda drivers on your machine",
@@ -35,7 +35,7 @@ class TensorFlowLog:
         self._found: dict[str, list[re.Match[str]]] = {}
         self.lines: list[str] = []
         for line in text.splitlines():
-            self._take(clean(line, 1_000))
+            self._take(sanitize_line(line, 1_000))
 
     def _take(self, line: str) -> None:
         told = False

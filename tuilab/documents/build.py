@@ -10,7 +10,7 @@ from tuilab.documents.recognise import Found
 from tuilab.documents.rules import Finding
 from tuilab.model.arms import INPUTS, MODES, ArmSelection
 from tuilab.model.preset import Preset, Source
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 TITLES = {
     "stft": "STFT",
@@ -57,7 +57,7 @@ def _preset(
     span = f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]} to {lines[1]}"
     wrong = "\n".join(f"Line {f.line}: {f.message}." for f in findings)
     return Preset(
-        title=clean(f"{TITLES[found.workload]}: {heading}", 110),
+        title=sanitize_line(f"{TITLES[found.workload]}: {heading}", 110),
         workload=found.workload,
         name=name,
         summary=f"Read by machine from {span} of the document; its code was not run.",
@@ -71,7 +71,7 @@ def _preset(
             lines=lines,
         ),
         claims=claims(example, found.workload),
-        wrong=clean(wrong, 3_900) if "\n" not in wrong else wrong[:3_900],
+        wrong=sanitize_line(wrong, 3_900) if "\n" not in wrong else wrong[:3_900],
     )
 
 

@@ -7,7 +7,7 @@ from tuilab.documents.example import Example
 from tuilab.documents.rules.placement import sentences
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Condition, Faster, PhaseShare, WaitsForInput
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 MARK = "Read by machine: "
 MOST_CLAIMS = 3
@@ -50,7 +50,7 @@ def claims(example: Example, workload: str) -> tuple[Claim, ...]:
     found: dict[str, Claim] = {}
     for sentence in _near(example):
         for text, condition in _read(sentence, workload):
-            quoted = clean(sentence, 400)
+            quoted = sanitize_line(sentence, 400)
             found.setdefault(text, Claim(text=MARK + text, when=condition, quoted=quoted))
     return tuple(found.values())[:MOST_CLAIMS]
 

@@ -19,7 +19,7 @@ from tuilab.documents.source import open_document
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError
 from tuilab.model.preset import Preset
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 Validate = Callable[[Preset], Preset]
 MOST_UNRESOLVED = 40
@@ -118,7 +118,7 @@ def _unresolved(example: Example, parsed: Parsed, gaps: list[Gap]) -> tuple[Unre
         version = installed_version() or "this TensorFlow"
         why = f"names and arguments are not checked: no table of the API of {version} is known yet"
         found.append((example.block.line, why))
-    unique = dict.fromkeys(sorted((line, clean(reason, 300)) for line, reason in found))
+    unique = dict.fromkeys(sorted((line, sanitize_line(reason, 300)) for line, reason in found))
     return tuple(Unresolved(line, reason) for line, reason in unique)[:MOST_UNRESOLVED]
 
 

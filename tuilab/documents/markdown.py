@@ -12,7 +12,7 @@ from tuilab.documents.fences import Piece, pieces
 from tuilab.documents.frontmatter import front_matter
 from tuilab.documents.parse import is_python
 from tuilab.documents.prose import heading_of, split_between
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 PYTHON = (
     "python",
@@ -50,10 +50,10 @@ def read_markdown(text: str) -> Document:
         blocks.append(_block(piece, index + 1, heading, leading, commenting))
         leading, heading = following, next_heading
     return Document(
-        title=clean(title, 200),
-        date=clean(values.get("date", ""), 40),
-        id=clean(values.get("id", ""), 120),
-        lines=tuple(clean(line) for line in lines),
+        title=sanitize_line(title, 200),
+        date=sanitize_line(values.get("date", ""), 40),
+        id=sanitize_line(values.get("id", ""), 120),
+        lines=tuple(sanitize_line(line) for line in lines),
         blocks=tuple(blocks),
     )
 
@@ -99,7 +99,7 @@ def _block(
 ) -> Block:
     return Block(
         number=number,
-        heading=clean(heading, 200),
+        heading=sanitize_line(heading, 200),
         line=piece.first + 1,
         code=_code(piece),
         before=tuple(before),

@@ -4,7 +4,7 @@ import msgspec
 
 from tuilab.documents.document import Block, Document, Passage
 from tuilab.documents.prose import heading_of
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 
 class _Cell(msgspec.Struct):
@@ -51,7 +51,7 @@ def _document(cells: list[_Cell], title: str) -> Document:
         source = cell.source if isinstance(cell.source, str) else "".join(cell.source)
         source = source.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd").rstrip("\n")
         code = cell.cell_type == "code"
-        lines.append(f"# %% cell {number}" + ("" if code else f" [{clean(cell.cell_type, 20)}]"))
+        lines.append(f"# %% cell {number}" + ("" if code else f" [{sanitize_line(cell.cell_type, 20)}]"))
         first = len(lines) + 1
         lines += source.split("\n")
         if not code:
@@ -63,7 +63,7 @@ def _document(cells: list[_Cell], title: str) -> Document:
             blocks.append(
                 Block(
                     number=len(blocks) + 1,
-                    heading=clean(f"{heading} (cell {number})" if heading else f"cell {number}", 200),
+                    heading=sanitize_line(f"{heading} (cell {number})" if heading else f"cell {number}", 200),
                     line=first,
                     code=source,
                     before=tuple(before),
@@ -71,4 +71,6 @@ def _document(cells: list[_Cell], title: str) -> Document:
                 )
             )
             before = []
-    return Document(title=clean(title, 200), lines=tuple(clean(x) for x in lines), blocks=tuple(blocks))
+    return Document(
+        title=sanitize_line(title, 200), lines=tuple(sanitize_line(x) for x in lines), blocks=tuple(blocks)
+    )

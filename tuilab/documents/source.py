@@ -12,7 +12,7 @@ from tuilab.documents.markdown import read_markdown
 from tuilab.documents.notebook import read_notebook
 from tuilab.documents.parse import is_python
 from tuilab.model.errors import InputError
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 _NUMBER = re.compile(r"^(\d{3})[_-]")
 _IMPORT = re.compile(r"^(?:import|from)\s+[A-Za-z_]", re.MULTILINE)
@@ -30,14 +30,14 @@ def open_document(source: Path | str | bytes, name: str = "") -> Document:
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise InputError("document", clean(str(path), 300), f"a file to read ({why})") from None
+        raise InputError("document", sanitize_line(str(path), 300), f"a file to read ({why})") from None
     return from_bytes(data, path.name)
 
 
 def from_bytes(data: bytes, name: str = "") -> Document:
     """A document from its bytes; `name` is the file's, "" for standard input."""
     document = _bounded(_by_kind(decode(data), Path(name).suffix.lower()))
-    stem = clean(Path(name).stem, 120)
+    stem = sanitize_line(Path(name).stem, 120)
     number = _NUMBER.match(stem)
     notes = document.notes
     if len(data) > LARGEST:
@@ -86,7 +86,7 @@ def _by_kind(text: str, suffix: str) -> Document:
             return notebook
         if suffix == ".ipynb":
             return Document(
-                lines=tuple(clean(line) for line in text.split("\n")),
+                lines=tuple(sanitize_line(line) for line in text.split("\n")),
                 notes=(Passage(1, "this file's name says notebook, but it is not one that can be read"),),
             )
     if suffix in (".py", ".pyw"):
@@ -103,7 +103,7 @@ def read_script(text: str) -> Document:
     notebook = bool(plain(text[:20_000]).magics)
     block = Block(number=1, heading="", line=1, code=text, notebook=notebook)
     return Document(
-        title=clean(doc[1], 200) if doc else "",
-        lines=tuple(clean(line) for line in lines),
+        title=sanitize_line(doc[1], 200) if doc else "",
+        lines=tuple(sanitize_line(line) for line in lines),
         blocks=(block,) if text.strip() else (),
     )

@@ -14,10 +14,9 @@ from distributed.scheduler import KilledWorker
 
 from tuilab.fleet import node as far
 from tuilab.fleet.grid import Address, NodeLost, NodeUnfit
-from tuilab.fleet.messages import RESOURCE, Greeting, Task, Visit
+from tuilab.fleet.messages import RESOURCE, Greeting, JobResult, Task
 from tuilab.model.errors import InputError, WorkerError
-from tuilab.model.text import clean
-from tuilab.model.wash import washed
+from tuilab.model.sanitize import sanitize, sanitize_line
 
 CONNECT_S = 15.0
 SLURM = "slurm"
@@ -62,7 +61,7 @@ class DaskGrid:
         except (OSError, CommClosedError) as error:
             raise WorkerError(f"the Dask scheduler does not answer any more: {error}") from None
         return {
-            place: Address(place=place, name=clean(str(about.get("name", "")), 100))
+            place: Address(place=place, name=sanitize_line(str(about.get("name", "")), 100))
             for place, about in identity["workers"].items()
             if about["resources"].get(RESOURCE, 0) >= 1 and about["status"] == "running"
         }
@@ -70,11 +69,13 @@ class DaskGrid:
     async def greet(self, node: Address) -> Greeting:
         """Start the node's worker and hear what it is. Raises NodeLost or NodeUnfit."""
         answer = await self._call(node, far.greet)
-        return washed(msgspec.json.decode(answer, type=Greeting))
+        return sanitize(msgspec.json.decode(answer, type=Greeting))
 
-    async def measure(self, node: Address, task: Task) -> Visit:
+    async def measure(self, node: Address, task: Task) -> JobResult:
         """Measure there; returns at the end. Raises NodeLost or NodeUnfit."""
-        return msgspec.json.decode(await self._call(node, far.measure, msgspec.json.encode(task)), type=Visit)
+        return msgspec.json.decode(
+            await self._call(node, far.measure, msgspec.json.encode(task)), type=JobResult
+        )
 
     async def stop(self) -> None:
         """Have every node stop what it measures."""

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from tuilab.fleet.messages import Greeting, Task, Visit
+from tuilab.fleet.messages import Greeting, JobResult, Task
 
 
 class NodeLost(Exception):
@@ -32,7 +32,7 @@ class Grid(Protocol):
     async def greet(self, node: Address) -> Greeting:
         """Start the node's worker and hear what it is. Raises NodeLost or NodeUnfit."""
 
-    async def measure(self, node: Address, task: Task) -> Visit:
+    async def measure(self, node: Address, task: Task) -> JobResult:
         """Measure there; returns at the end. Raises NodeLost or NodeUnfit."""
 
     async def stop(self) -> None:

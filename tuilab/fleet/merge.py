@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from tuilab.fleet.messages import Visit
+from tuilab.fleet.messages import JobResult
 from tuilab.model import events as e
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
-from tuilab.model.wash import washed
+from tuilab.model.sanitize import sanitize
 
 Listener = Callable[[e.Event], None]
 replace = msgspec.structs.replace
@@ -50,7 +50,7 @@ class SweepRun:
         """A point that the sweep had not announced."""
         self._on_event(e.PointAdded(run=self._request.id, point=point))
 
-    def take(self, point: int, node: str, machine: Machine, visit: Visit) -> None:
+    def take(self, point: int, node: str, machine: Machine, visit: JobResult) -> None:
         """A cell that a node has measured."""
         run = self._request.id
         joined = e.MachineJoined(
@@ -62,7 +62,7 @@ class SweepRun:
             self._say_if_unlike(node, machine)
         elapsed = 0.0
         for raw in visit.events:
-            event = washed(e.decode(bytes(raw)))
+            event = sanitize(e.decode(bytes(raw)))
             if isinstance(event, e.Round):
                 elapsed = event.elapsed_s
             self._say(event, point, node)
@@ -101,10 +101,16 @@ class SweepRun:
             case e.ArmStatus():
                 self._status(event, point)
                 return
-            case e.Flag(arm=""):
+            case e.Caveat(arm=""):
                 event = replace(event, run=run, message=f"{node}: {event.message}")
             case (
-                e.FirstCalls() | e.WarmUp() | e.WarmedUp() | e.Phases() | e.Placement() | e.Fact() | e.Flag()
+                e.FirstCalls()
+                | e.WarmUp()
+                | e.WarmedUp()
+                | e.Phases()
+                | e.Placement()
+                | e.Fact()
+                | e.Caveat()
             ):
                 event = replace(event, run=run, point=point)
             case e.Log():
@@ -138,4 +144,4 @@ class SweepRun:
         words = [f"{there or 'none'} against {here or 'none'}" for here, there in differ if here != there]
         if words:
             message = f"{node} is not like {first} ({'; '.join(words)}): a crossover compares them too"
-            self._on_event(e.Flag(run=self._request.id, code="unlike-machines", message=message))
+            self._on_event(e.Caveat(run=self._request.id, code="unlike-machines", message=message))

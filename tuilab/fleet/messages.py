@@ -18,7 +18,7 @@ class Greeting(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-class Visit(msgspec.Struct, frozen=True, kw_only=True):
+class JobResult(msgspec.Struct, frozen=True, kw_only=True):
     """One cell's measurement. events: JSON lines as the node's worker said them.
 
     began, ended: seconds of the node's own clock; no other clock is assumed to agree with it.

@@ -9,7 +9,7 @@ from functools import cache
 import msgspec
 
 import tuilab
-from tuilab.fleet.messages import Greeting, Task, Visit
+from tuilab.fleet.messages import Greeting, JobResult, Task
 from tuilab.model import events as e
 from tuilab.model.machine import Machine
 from tuilab.runner.process import local_command
@@ -38,7 +38,7 @@ class Node:
         """Start the worker; returns its machine. Raises RuntimeError with the reason where that fails."""
         return asyncio.run_coroutine_threadsafe(self._greet(), self._loop).result()
 
-    def measure(self, task: Task, say: Say) -> Visit:
+    def measure(self, task: Task, say: Say) -> JobResult:
         """Measure; returns at the run's end, however that came."""
         return asyncio.run_coroutine_threadsafe(self._measure(task, say), self._loop).result()
 
@@ -64,7 +64,7 @@ class Node:
                 raise RuntimeError(event.message)
         return supervisor.machine
 
-    async def _measure(self, task: Task, say: Say) -> Visit:
+    async def _measure(self, task: Task, say: Say) -> JobResult:
         await self._greet()
         assert self._supervisor is not None
         self._run = task.request.id
@@ -86,7 +86,7 @@ class Node:
                     said = now
         self._run, self._used = "", time.monotonic()
         self._loop.call_later(IDLE_S, self._close_if_idle)
-        return Visit(began=began, ended=time.time(), events=tuple(kept))
+        return JobResult(began=began, ended=time.time(), events=tuple(kept))
 
     def _close_if_idle(self) -> None:
         if not self._run and time.monotonic() - self._used >= IDLE_S:

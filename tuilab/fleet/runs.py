@@ -3,19 +3,19 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tuilab.fleet.cells import Cell, cell_of, common_devices, lacks
 from tuilab.fleet.grid import Grid
+from tuilab.fleet.jobs import Job, common_devices, job_of, lacks
 from tuilab.fleet.merge import SweepRun
-from tuilab.fleet.messages import RESOURCE, Visit
+from tuilab.fleet.messages import RESOURCE, JobResult
 from tuilab.fleet.refine import MOST_ADDED, next_value
-from tuilab.fleet.spread import Hand, News, Spread
+from tuilab.fleet.scheduler import NodeSlot, Progress, Scheduler
 from tuilab.model import events as e
 from tuilab.model.errors import WorkerError
 from tuilab.model.machine import Machine
 from tuilab.model.points import grid as points_of
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
-from tuilab.model.wash import washed
+from tuilab.model.sanitize import sanitize
 
 Listener = Callable[[e.Event], None]
 NOBODY = (
@@ -36,12 +36,12 @@ class FleetSweep:
     families: Sequence[str]
     nearest: Callable[[float], int]
     on_event: Listener
-    say: Callable[[News], None]
+    say: Callable[[Progress], None]
     patience_s: float = 60.0
 
     def __post_init__(self) -> None:
         self.state = RunState()
-        self._spread = Spread(self.grid, self.families, self._taken, self.say, patience_s=self.patience_s)
+        self._spread = Scheduler(self.grid, self.families, self._taken, self.say, patience_s=self.patience_s)
         self._record: SweepRun | None = None
 
     async def run(self) -> None:
@@ -57,7 +57,7 @@ class FleetSweep:
         self._record.begin(fit[0], points)
         problem = ""
         try:
-            await self._spread.run([cell_of(request, point) for point in points])
+            await self._spread.run([job_of(request, point) for point in points])
             if request.sweep is not None and request.sweep.refine:
                 await self._refine(request, len(points))
         except WorkerError as error:
@@ -78,7 +78,7 @@ class FleetSweep:
                 return
             point = e.Point(index, {axis: size})
             self._record.add(point)
-            await self._spread.run([cell_of(request, point)])
+            await self._spread.run([job_of(request, point)])
 
     def _end(self, problem: str) -> None:
         assert self._record is not None
@@ -94,7 +94,7 @@ class FleetSweep:
                 "ok", f"{lost} of {self._spread.total} cells were not measured" if lost else ""
             )
 
-    def _taken(self, cell: Cell, hand: Hand, visit: Visit) -> None:
+    def _taken(self, cell: Job, hand: NodeSlot, visit: JobResult) -> None:
         assert self._record is not None and hand.machine is not None
         self._record.take(cell.key, hand.label, hand.machine, visit)
 
@@ -112,11 +112,11 @@ class FleetRuns:
     families: Sequence[str]
     on_event: Listener
     measured: Callable[[int, RunState], None]
-    say: Callable[[News], None]
+    say: Callable[[Progress], None]
     patience_s: float = 60.0
 
     def __post_init__(self) -> None:
-        self._spread = Spread(self.grid, self.families, self._taken, self.say, patience_s=self.patience_s)
+        self._spread = Scheduler(self.grid, self.families, self._taken, self.say, patience_s=self.patience_s)
 
     @property
     def failed(self) -> dict[int, str]:
@@ -130,7 +130,7 @@ class FleetRuns:
             raise WorkerError("stopped before it began" if self._spread.stopping else NOBODY)
         try:
             await self._spread.run(
-                [Cell(name=name, make=make, key=key) for key, (name, make) in enumerate(self.plans)]
+                [Job(name=name, make=make, key=key) for key, (name, make) in enumerate(self.plans)]
             )
         finally:
             await self._spread.close()
@@ -139,10 +139,10 @@ class FleetRuns:
         """Stop every node; what was measured is kept."""
         await self._spread.stop()
 
-    def _taken(self, cell: Cell, hand: Hand, visit: Visit) -> None:
+    def _taken(self, cell: Job, hand: NodeSlot, visit: JobResult) -> None:
         state = RunState()
         for raw in visit.events:
-            event = washed(e.decode(bytes(raw)))
+            event = sanitize(e.decode(bytes(raw)))
             state.apply(event)
             self.on_event(event)
         self.measured(cell.key, state)

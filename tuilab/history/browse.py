@@ -9,8 +9,8 @@ from tuilab.history.search import condition
 from tuilab.history.store import Store
 from tuilab.model.brief import Brief
 from tuilab.model.parameters import Value
+from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Scenario
-from tuilab.model.text import clean
 
 _scenario = msgspec.json.Decoder(Scenario)
 _brief = msgspec.json.Decoder(Brief)
@@ -114,7 +114,7 @@ def _parameters(scenario: object) -> dict[str, Value]:
     except (msgspec.MsgspecError, TypeError, UnicodeDecodeError):
         return {}
     return {
-        clean(name, 64): clean(value, 200) if isinstance(value, str) else value
+        sanitize_line(name, 64): sanitize_line(value, 200) if isinstance(value, str) else value
         for name, value in known.items()
     }
 
@@ -129,4 +129,6 @@ def _known(brief: object, rounds: int) -> Brief | None:
         return None
     if found.rounds != rounds:
         return None
-    return msgspec.structs.replace(found, fastest=clean(found.fastest, 100), next=clean(found.next, 100))
+    return msgspec.structs.replace(
+        found, fastest=sanitize_line(found.fastest, 100), next=sanitize_line(found.next, 100)
+    )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tuilab.model.text import clean, clean_block
+from tuilab.model.sanitize import sanitize_block, sanitize_line
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
     except TypeError:
         fine = False
     if not fine:
-        known, tags = _mended(known), tuple(clean(str(tag), 64) for tag in tags)
+        known, tags = _mended(known), tuple(sanitize_line(str(tag), 64) for tag in tags)
     return RunLine(**known, tags=tags)  # type: ignore[arg-type]
 
 
@@ -51,5 +51,5 @@ def _mended(known: Mapping[str, object]) -> dict[str, object]:
         if name in _NUMBERS:
             out[name] = value if isinstance(value, int) else 0
         elif value is not None or name != "status":
-            out[name] = (clean_block if name == "note" else clean)(str(value or ""), 10_000)
+            out[name] = (sanitize_block if name == "note" else sanitize_line)(str(value or ""), 10_000)
     return out

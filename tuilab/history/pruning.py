@@ -11,14 +11,14 @@ _DAY_S = 86_400.0
 _FREE = "deleted_at IS NULL AND pinned = '' AND status IS NOT NULL"
 
 
-class Doomed(msgspec.Struct, frozen=True):
+class PruneCandidates(msgspec.Struct, frozen=True):
     """Runs that a prune would delete, and the bytes that their events take."""
 
     runs: tuple[str, ...] = ()
     size: int = 0
 
 
-def doomed(store: Store, days: float | None = None, size: int | None = None) -> Doomed:
+def prune_candidates(store: Store, days: float | None = None, size: int | None = None) -> PruneCandidates:
     """Runs older than `days`, then the oldest until at most `size` bytes are left.
 
     Pinned runs and those that go on are left alone, but count for what is left.
@@ -33,10 +33,10 @@ def doomed(store: Store, days: float | None = None, size: int | None = None) -> 
         kept = f"SELECT * FROM runs WHERE deleted_at IS NULL AND NOT ({_FREE} AND at < ?)"
         sums = f"SELECT *, SUM(size) OVER (ORDER BY at DESC, run) AS total FROM ({kept})"
         found.update(c.execute(f"SELECT run, size FROM ({sums}) WHERE total > ? AND {_FREE}", (limit, size)))
-    return Doomed(tuple(found), sum(found.values()))
+    return PruneCandidates(tuple(found), sum(found.values()))
 
 
-def hide(store: Store, runs: Iterable[str], *, asked: bool = False) -> list[str]:
+def soft_delete(store: Store, runs: Iterable[str], *, asked: bool = False) -> list[str]:
     """Delete these runs at once, until `bring_back`; returns those that were there.
 
     asked: somebody named these very runs, so that pinned ones, too, and those without an end are deleted.

@@ -103,7 +103,7 @@ class Recorder:
         try:
             self._write_all()
         except sqlite3.Error as error:
-            return (is_damage(error) and self.begin_anew()) or self._failed(error, begun)
+            return (is_damage(error) and self.recreate()) or self._failed(error, begun)
         self.problem = ""
         self._again_at = float("-inf")
         return True
@@ -134,7 +134,7 @@ class Recorder:
         if run.ended:
             self.store.end(name, run.ended)
 
-    def begin_anew(self) -> bool:
+    def recreate(self) -> bool:
         """The store is damaged: with a new one, and what of the present runs the old one still gives."""
         if self.store.file is None:
             return False

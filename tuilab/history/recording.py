@@ -8,7 +8,7 @@ import msgspec
 from tuilab.history.paths import private_file
 from tuilab.model import events as e
 from tuilab.model.errors import InputError
-from tuilab.model.wash import washed
+from tuilab.model.sanitize import sanitize
 
 LONGEST_LINE = 64 * 2**20
 LARGEST_FILE = 512 * 2**20
@@ -56,4 +56,4 @@ def _event(file: Path, number: int, line: bytes) -> e.Event:
         raise InputError(f"{file}, line {number}", str(error), "an event as tuilab records them") from None
     if number == 1 and (not isinstance(event, e.Hello) or event.protocol != e.PROTOCOL):
         raise InputError(f"{file}, line 1", type(event).__name__, f"a recording of protocol {e.PROTOCOL}")
-    return washed(event)
+    return sanitize(event)

@@ -16,9 +16,8 @@ from tuilab.model import events as e
 from tuilab.model.brief import Brief
 from tuilab.model.machine import Machine
 from tuilab.model.run import RunState
+from tuilab.model.sanitize import sanitize, sanitize_block, sanitize_line
 from tuilab.model.scenario import Scenario
-from tuilab.model.text import clean, clean_block
-from tuilab.model.wash import washed
 
 FILE = "history.db"
 BUSY_S = 0.05
@@ -180,7 +179,7 @@ class Store:
     def conclude(self, run: str, status: str, answer: str) -> None:
         """Note how a run ended and what it answered."""
         self.connection.execute(
-            "UPDATE runs SET status = ?, answer = ? WHERE run = ?", (status, clean(answer), run)
+            "UPDATE runs SET status = ?, answer = ? WHERE run = ?", (status, sanitize_line(answer), run)
         )
 
     def end(self, run: str, status: str) -> None:
@@ -189,7 +188,7 @@ class Store:
 
     def answer(self, run: str, answer: str, brief: Brief | None = None) -> None:
         """Note what a run answered, and its line in a list where that is known."""
-        self.connection.execute("UPDATE runs SET answer = ? WHERE run = ?", (clean(answer), run))
+        self.connection.execute("UPDATE runs SET answer = ? WHERE run = ?", (sanitize_line(answer), run))
         if brief is not None:
             self.keep_brief(run, brief)
 
@@ -245,11 +244,11 @@ class Store:
             try:
                 event = e.decode(line)
             except msgspec.MsgspecError as error:
-                text = clean(f"stored event {number} cannot be read: {error}")
+                text = sanitize_line(f"stored event {number} cannot be read: {error}")
                 yield e.Log(text=text, level="error", source="tuilab", run=run)
             else:
                 # The file is a person's, but who wrote into it is not known.
-                yield event if isinstance(event, e.Round) else washed(event)
+                yield event if isinstance(event, e.Round) else sanitize(event)
 
     def state(self, run: str) -> RunState:
         """The fold over a run's events."""
@@ -265,7 +264,7 @@ class Store:
 
     def came_from(self, run: str, source: str) -> None:
         """Note the file from which a run was imported."""
-        self.connection.execute("UPDATE runs SET source = ? WHERE run = ?", (clean(source, 300), run))
+        self.connection.execute("UPDATE runs SET source = ? WHERE run = ?", (sanitize_line(source, 300), run))
 
     def scenario(self, run: str) -> tuple[Scenario, Machine]:
         """What a run measured and where. Raises KeyError."""
@@ -277,13 +276,15 @@ class Store:
     def tag(self, run: str, tag: str, on: bool = True) -> None:
         """Put a tag on a run, or take it off."""
         if on:
-            self.connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (run, clean(tag, 64)))
+            self.connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (run, sanitize_line(tag, 64)))
         else:
-            self.connection.execute("DELETE FROM tags WHERE run = ? AND tag = ?", (run, clean(tag, 64)))
+            self.connection.execute(
+                "DELETE FROM tags WHERE run = ? AND tag = ?", (run, sanitize_line(tag, 64))
+            )
 
     def note(self, run: str, text: str) -> None:
         """Replace a run's note."""
-        self.connection.execute("UPDATE runs SET note = ? WHERE run = ?", (clean_block(text, 10_000), run))
+        self.connection.execute("UPDATE runs SET note = ? WHERE run = ?", (sanitize_block(text, 10_000), run))
 
     def pin(self, run: str, as_: str) -> None:
         """Pin a run as "ghost" or "baseline"; "" unpins it. Pinned runs are never pruned."""
@@ -304,7 +305,7 @@ class Store:
         """
         from tuilab.history import pruning
 
-        return len(pruning.hide(self, pruning.doomed(self, days, size).runs))
+        return len(pruning.soft_delete(self, pruning.prune_candidates(self, days, size).runs))
 
     def purge(self, days: float = UNDO_DAYS) -> int:
         """Remove for good what was deleted more than `days` ago; returns how many runs."""

@@ -1,6 +1,6 @@
 """Errors that a person caused and can mend: each names the place, the value and what would be right."""
 
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 LONGEST = 20_000
 
@@ -13,7 +13,7 @@ class InputError(ValueError):
         self.value = value
         self.expected = expected
         # A place may be a file's name or a key in it, which somebody else chose.
-        super().__init__(clean(f"{where}: got {value!r}; expected {expected}", LONGEST))
+        super().__init__(sanitize_line(f"{where}: got {value!r}; expected {expected}", LONGEST))
 
 
 class WorkerError(RuntimeError):

@@ -276,7 +276,7 @@ class Fact(_RunEvent, frozen=True, kw_only=True, tag="fact"):
     point: int = 0
 
 
-class Flag(_RunEvent, frozen=True, kw_only=True, tag="flag"):
+class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
     """A doubt about a figure, in words. `arm` empty: about the whole run."""
 
     code: str
@@ -349,7 +349,7 @@ Event = (
     | Phases
     | Placement
     | Fact
-    | Flag
+    | Caveat
     | Profiled
     | Finished
     | Answer

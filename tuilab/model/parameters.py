@@ -46,13 +46,13 @@ class Choice(_Base, frozen=True, kw_only=True, tag="choice"):
     options: tuple[str, ...]
 
 
-class Flag(_Base, frozen=True, kw_only=True, tag="flag"):
+class Boolean(_Base, frozen=True, kw_only=True, tag="flag"):
     """On or off."""
 
     default: bool
 
 
-Parameter = Integer | LogInteger | Choice | Flag
+Parameter = Integer | LogInteger | Choice | Boolean
 
 
 class AtMost(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="at-most"):
@@ -86,7 +86,7 @@ def expectation(parameter: Parameter) -> str:
     match parameter:
         case Choice():
             return "one of " + ", ".join(parameter.options)
-        case Flag():
+        case Boolean():
             return "true or false"
         case Integer() if parameter.step != 1:
             return f"a whole number {parameter.low:,} to {parameter.high:,}, in steps of {parameter.step:,}"
@@ -100,7 +100,7 @@ def check_value(parameter: Parameter, value: object) -> Value:
     match parameter:
         case Choice():
             ok = isinstance(value, str) and value in parameter.options
-        case Flag():
+        case Boolean():
             ok = isinstance(value, bool)
         case Integer() | LogInteger():
             ok = isinstance(value, int) and not isinstance(value, bool)
@@ -116,7 +116,7 @@ def parse_value(parameter: Parameter, text: str) -> Value:
     """A value as typed by a person, checked."""
     value: Value = text.strip()
     match parameter:
-        case Flag():
+        case Boolean():
             words = {"true": True, "on": True, "yes": True, "1": True}
             words |= {"false": False, "off": False, "no": False, "0": False}
             value = words.get(text.strip().lower(), text)

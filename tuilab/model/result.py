@@ -26,7 +26,7 @@ class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
     python: str
 
 
-class FlagLine(msgspec.Struct, frozen=True):
+class CaveatLine(msgspec.Struct, frozen=True):
     """A doubt about a figure: a stable code and a sentence."""
 
     code: str
@@ -59,7 +59,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     phases_s: dict[str, float]
     total_s: float | None
     residual_s: float | None
-    flags: tuple[FlagLine, ...]
+    flags: tuple[CaveatLine, ...]
 
 
 class Ratio(msgspec.Struct, frozen=True):
@@ -189,7 +189,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     at: str
     elapsed_s: float
     rounds: int
-    flags: tuple[FlagLine, ...]
+    flags: tuple[CaveatLine, ...]
     facts: dict[str, Value | float]
     diagnosis: tuple[Diagnosis, ...] = ()
     axis: tuple[str, ...] = ()

@@ -8,12 +8,12 @@ from sys import intern
 from tuilab.model.arms import Arm, labels
 from tuilab.model.events import (
     ArmStatus,
+    Caveat,
     Ending,
     Event,
     Fact,
     Finished,
     FirstCalls,
-    Flag,
     Log,
     MachineJoined,
     Node,
@@ -35,7 +35,7 @@ from tuilab.model.scenario import Budget, Scenario, Sweep
 
 
 @dataclass
-class Cell:
+class ArmSamples:
     """One arm at one point. samples: seconds per call, one a round; rounds: the round of each sample.
     begun: the round with which each further process began; empty where one process measured all.
     warming: seconds per call before that, the second call first; these are not counted.
@@ -62,7 +62,7 @@ class Cell:
     detail: str = ""
     error: tuple[str, ...] = ()
     device: str | None = None
-    known: dict[object, tuple[list[tuple[int, int]], "tuple[Cell, ...]", object]] = field(
+    known: dict[object, tuple[list[tuple[int, int]], "tuple[ArmSamples, ...]", object]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -81,16 +81,16 @@ class ArmState:
     reason: str = ""
     detail: str = ""
     error: tuple[str, ...] = ()
-    cells: dict[int, Cell] = field(default_factory=dict)
+    cells: dict[int, ArmSamples] = field(default_factory=dict)
     placement: dict[int, list[Node]] = field(default_factory=dict)
     placed_in: dict[int, int] = field(default_factory=dict)
-    flags: list[Flag] = field(default_factory=list)
+    flags: list[Caveat] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     profile: Profile | None = None
 
-    def cell(self, point: int = 0) -> Cell:
+    def cell(self, point: int = 0) -> ArmSamples:
         """The cell at that point, made if it is new."""
-        return self.cells.setdefault(point, Cell())
+        return self.cells.setdefault(point, ArmSamples())
 
 
 @dataclass
@@ -119,7 +119,7 @@ class RunState:
     timed_s: float = 0.0
     elapsed_s: float = 0.0
     workers: int = 0
-    flags: list[Flag] = field(default_factory=list)
+    flags: list[Caveat] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     log: list[Log] = field(default_factory=list)
     status: Ending | None = None
@@ -184,8 +184,8 @@ class RunState:
             case Finished():
                 self.status, self.message, self.detail = event.status, event.message, event.detail
                 self.reached, self.progress = event.reached, None
-            case Flag() | Fact() if event.arm not in self.arms:
-                (self.flags if isinstance(event, Flag) else self.facts).append(event)  # type: ignore[arg-type]
+            case Caveat() | Fact() if event.arm not in self.arms:
+                (self.flags if isinstance(event, Caveat) else self.facts).append(event)  # type: ignore[arg-type]
             case _ if getattr(event, "arm", "") in self.arms:
                 self._arm(self.arms[event.arm], event)  # type: ignore[union-attr]
 
@@ -236,7 +236,7 @@ class RunState:
                     # A further process tells the same ops again: they are not more for that.
                     state.placement[event.point], state.placed_in[event.point] = [], self.workers
                 state.placement[event.point].extend(map(_shared, event.nodes))
-            case Flag():
+            case Caveat():
                 state.flags.append(event)
             case Fact():
                 state.facts.append(event)

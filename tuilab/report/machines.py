@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from tuilab.analysis.machines import PresetRows, Row
 from tuilab.analysis.words import plural, size
+from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.quantity import seconds
-from tuilab.model.standing import Best, Crossed, Standing
 from tuilab.report.rows import VERDICT_MARKS
 from tuilab.report.text import columns
 
@@ -30,7 +30,7 @@ def heading(found: PresetRows) -> str:
 
 def cells(row: Row) -> list[str]:
     """One machine's line: medians, the fastest arm, the crossover, each claim's verdict as its mark."""
-    s = row.standing
+    s = row.summary
     best = s.best
     return [
         s.machine,
@@ -59,6 +59,6 @@ def crossover(crossed: Crossed | None) -> str:
     return size(crossed.at) if crossed.at is not None else crossed.status
 
 
-def verdict_marks(standing: Standing) -> str:
+def verdict_marks(summary: MachineSummary) -> str:
     """A mark for each claim, in order."""
-    return "".join(VERDICT_MARKS[word] for word in standing.verdicts)
+    return "".join(VERDICT_MARKS[word] for word in summary.verdicts)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from tuilab.model.arms import family
-from tuilab.runner.member import HERE, Listener
+from tuilab.runner.host_runner import HERE, Listener
 from tuilab.runner.supervisor import Supervisor
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"

@@ -15,8 +15,7 @@ import msgspec
 
 from tuilab.model.events import Event, Log, Round, WorkerExited, decode
 from tuilab.model.requests import Request, encode
-from tuilab.model.text import clean
-from tuilab.model.wash import washed
+from tuilab.model.sanitize import sanitize, sanitize_line
 from tuilab.runner.lines import lines
 
 LONGEST_EVENT = 64 * 2**20
@@ -121,16 +120,16 @@ class WorkerProcess:
                 event = decode(line)
             except msgspec.MsgspecError as error:
                 why = "longer than the protocol allows" if cut else str(error)
-                shown = clean(line[:200].decode("utf-8", "replace"), 200)
+                shown = sanitize_line(line[:200].decode("utf-8", "replace"), 200)
                 self._on_event(Log(text=f"not an event ({why}): {shown}", level="error", source="tuilab"))
             else:
                 # A round holds numbers and the names that this side gave; all else may quote anyone.
-                self._on_event(event if isinstance(event, Round) else washed(event))
+                self._on_event(event if isinstance(event, Round) else sanitize(event))
 
     async def _read_log(self) -> None:
         assert self._process.stderr is not None
         async for line, _ in lines(self._process.stderr, LONGEST_LOG):
-            text = clean(line.decode("utf-8", "replace")).rstrip()
+            text = sanitize_line(line.decode("utf-8", "replace")).rstrip()
             if text:
                 self._last_words.append((time.monotonic(), text))
                 self._on_event(Log(text=text, level=level(text)))

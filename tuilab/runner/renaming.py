@@ -43,7 +43,9 @@ class Renaming:
             case e.ArmStatus():
                 device = self._device(event.device) if event.device else event.device
                 return replace(event, arm=self._arm(event.arm), device=device)
-            case e.FirstCalls() | e.WarmUp() | e.WarmedUp() | e.Phases() | e.Fact() | e.Flag() | e.Progress():
+            case (
+                e.FirstCalls() | e.WarmUp() | e.WarmedUp() | e.Phases() | e.Fact() | e.Caveat() | e.Progress()
+            ):
                 return replace(event, arm=self._arm(event.arm))
             case e.Ready():
                 return replace(event, machine=self.machine(event.machine))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import psutil
 
+from tuilab.model.sanitize import sanitize_line
 from tuilab.model.telemetry import ProcessSample
-from tuilab.model.text import clean
 
 _SWITCHES = re.compile(rb"^(voluntary|nonvoluntary)_ctxt_switches:\s+(\d+)", re.MULTILINE)
 
@@ -32,7 +32,7 @@ class Watched:
         except psutil.NoSuchProcess:
             return None, f"process {self.pid} has ended"
         except (psutil.Error, OSError) as error:
-            return None, f"process {self.pid} cannot be read: {clean(str(error), 200)}"
+            return None, f"process {self.pid} cannot be read: {sanitize_line(str(error), 200)}"
         now, switches = time.monotonic(), self._read_switches()
         elapsed = None if self._at is None else now - self._at
         cpu_s = times.user + times.system

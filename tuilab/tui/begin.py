@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tuilab.history.store import Store
 from tuilab.model.events import Event
-from tuilab.runner.party import Party
+from tuilab.runner.multi_host import MultiHostRunner
 from tuilab.tui.control import Control
 from tuilab.tui.news import Change
 from tuilab.tui.questions import Questions
@@ -53,7 +53,7 @@ async def begin(screen: "LabScreen") -> None:
     app, options = screen.app, screen.app.options
     session = options.session() if options.session else Session()
     canvas = Canvas(screen)
-    control = Control(session, canvas, options.runner or Party, options.rerun)
+    control = Control(session, canvas, options.runner or MultiHostRunner, options.rerun)
     app.control = control
     await control.start()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tuilab.analysis.reading import headline
+from tuilab.analysis.reading import summary_point
 from tuilab.analysis.summary import placement_of
 from tuilab.history import recording
 from tuilab.report.formats import FORMATS
@@ -67,7 +67,7 @@ def _text(key: str, lab: "Lab", screen: "LabScreen") -> str:
     if result is None:
         raise ValueError("there is no run on the screen")
     return FORMATS[key][1](
-        msgspec.structs.replace(result, placement=placement_of(state, headline(state))), state
+        msgspec.structs.replace(result, placement=placement_of(state, summary_point(state))), state
     )
 
 

@@ -3,7 +3,7 @@
 from array import array
 from dataclasses import replace
 
-from tuilab.model.run import ArmState, Cell, RunState
+from tuilab.model.run import ArmSamples, ArmState, RunState
 
 
 def ghost(state: RunState) -> RunState:
@@ -17,5 +17,5 @@ def _arm(arm: ArmState) -> ArmState:
     return replace(arm, cells=cells, placement={}, flags=[], facts=[])
 
 
-def _cell(cell: Cell) -> Cell:
+def _cell(cell: ArmSamples) -> ArmSamples:
     return replace(cell, calls=array("q"), latencies=array("d"), phases=None, known={})

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from tuilab.model.text import clean, clean_block
+from tuilab.model.sanitize import sanitize_block, sanitize_line
 
 
 def state_folder() -> Path:
@@ -38,14 +38,14 @@ def keep_fault(error: BaseException | None) -> str:
     import tempfile
     import traceback
 
-    text = clean_block("".join(traceback.format_exception(error)))
+    text = sanitize_block("".join(traceback.format_exception(error)))
     for folder in (state_folder(), Path(tempfile.gettempdir())):
         path = folder / "tuilab-fault.txt"
         if write_private(path, text):
             break
     else:
         return f"a fault of the lab's own ended it. Runs are kept.\n{text}"
-    said = clean(f"{type(error).__name__}: {error}", 200)
+    said = sanitize_line(f"{type(error).__name__}: {error}", 200)
     return f"a fault of the lab's own ended it ({said}). Runs are kept; the details are in {path}"
 
 

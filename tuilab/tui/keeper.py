@@ -102,9 +102,9 @@ class Keeper:
         self._recorder.flush()
         self._look()
 
-    def begin_anew(self) -> bool:
+    def recreate(self) -> bool:
         """The store has turned out to be damaged: set it aside and begin a new one, and say so."""
-        done = self._recorder.begin_anew()
+        done = self._recorder.recreate()
         self._look()
         return done
 

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 LARGEST = 100_000
 
@@ -56,7 +56,7 @@ def read(path: Path, ids: Collection[str]) -> tuple[dict[str, str], list[str]]:
 
     ids: the actions that there are.
     """
-    shown = clean(str(path), 300)
+    shown = sanitize_line(str(path), 300)
     try:
         if path.stat().st_size > LARGEST:
             return {}, [f"{shown}: larger than {LARGEST:,} bytes, which no keymap is"]
@@ -64,20 +64,22 @@ def read(path: Path, ids: Collection[str]) -> tuple[dict[str, str], list[str]]:
     except FileNotFoundError:
         return {}, []
     except (OSError, UnicodeDecodeError) as error:
-        return {}, [f"{shown}: could not be read: {clean(str(error), 200)}"]
+        return {}, [f"{shown}: could not be read: {sanitize_line(str(error), 200)}"]
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        return {}, [f"{shown}: is not valid TOML: {clean(str(error), 200)}"]
+        return {}, [f"{shown}: is not valid TOML: {sanitize_line(str(error), 200)}"]
     keys = data.get("keys", {})
-    problems = [f"{shown}: {clean(key, 60)}: expected one table, [keys]" for key in data if key != "keys"]
+    problems = [
+        f"{shown}: {sanitize_line(key, 60)}: expected one table, [keys]" for key in data if key != "keys"
+    ]
     if not isinstance(keys, Mapping):
         return {}, [f'{shown}: keys: expected a table of action = "keys"']
     chosen: dict[str, str] = {}
     for name, value in keys.items():
         problem = _problem(name, value, ids)
         if problem:
-            problems.append(f"{shown}: keys.{clean(name, 60)}: {problem}")
+            problems.append(f"{shown}: keys.{sanitize_line(name, 60)}: {problem}")
         else:
             chosen[name] = ",".join(key.strip() for key in value.split(","))
     return chosen, problems + [f"{shown}: {twice}" for twice in clashes(chosen)]
@@ -88,11 +90,11 @@ def _problem(name: str, value: object, ids: Collection[str]) -> str:
         near = _nearest(name, ids)
         return "no such action" + (f"; {near} is one" if near else "")
     if not isinstance(value, str) or not value.strip():
-        return f'got {clean(repr(value), 60)}; expected keys such as "r" or "r,f5"'
+        return f'got {sanitize_line(repr(value), 60)}; expected keys such as "r" or "r,f5"'
     for key in value.split(","):
         word = key.strip()
         if not word or len(word) > 40 or not word.isprintable() or " " in word:
-            return f"got the key {clean(repr(key), 60)}; expected one such as r, R, f5 or ctrl+r"
+            return f"got the key {sanitize_line(repr(key), 60)}; expected one such as r, R, f5 or ctrl+r"
     return ""
 
 

@@ -31,8 +31,8 @@ from tuilab.model.preset import Preset
 from tuilab.model.requests import Measure
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
+from tuilab.model.sanitize import sanitize_block
 from tuilab.model.scenario import BUDGET, BudgetName, Sweep
-from tuilab.model.text import clean_block
 from tuilab.model.workload import Declaration
 from tuilab.tui.command_line import run_line, sweep_line
 from tuilab.tui.ghosts import ghost
@@ -316,7 +316,7 @@ class Session:
 
     def _trace(self, detail: str) -> None:
         """A traceback, such as that of a person's own code, into the log."""
-        for line in clean_block(detail).splitlines():
+        for line in sanitize_block(detail).splitlines():
             self._say(line, "error")
 
     def _log(self, event: Log) -> Change:

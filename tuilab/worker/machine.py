@@ -10,7 +10,7 @@ import psutil
 
 import tuilab
 from tuilab.model.machine import Device, Machine
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 
 def describe(tf: Any) -> Machine:
@@ -20,7 +20,7 @@ def describe(tf: Any) -> Machine:
         _device(tf, d) for d in tf.config.list_logical_devices() if d.device_type in ("CPU", "GPU")
     )
     return Machine(
-        host=clean(socket.gethostname(), 100),
+        host=sanitize_line(socket.gethostname(), 100),
         cpu=_cpu(),
         cores=len(os.sched_getaffinity(0)),
         memory=psutil.virtual_memory().total,
@@ -49,7 +49,7 @@ def _device(tf: Any, logical: Any) -> Device:
     capability = ".".join(str(part) for part in details.get("compute_capability", ()))
     return Device(
         name=name,
-        description=clean(str(details.get("device_name", "GPU")), 100),
+        description=sanitize_line(str(details.get("device_name", "GPU")), 100),
         compute_capability=capability,
         memory=int(limits.get(name, 0)),
     )
@@ -59,7 +59,7 @@ def _cpu() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
-                return clean(line.partition(":")[2].strip(), 100)
+                return sanitize_line(line.partition(":")[2].strip(), 100)
     except OSError:
         pass
     return platform.processor() or platform.machine()

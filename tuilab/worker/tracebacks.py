@@ -4,7 +4,7 @@ import traceback
 from pathlib import Path
 
 from tuilab.model.errors import InputError
-from tuilab.model.text import clean_block
+from tuilab.model.sanitize import sanitize_block
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -26,7 +26,7 @@ def told(error: BaseException) -> str:
         return ""
     whole = traceback.TracebackException.from_exception(error)
     _trim(whole)
-    return clean_block("".join(whole.format()))
+    return sanitize_block("".join(whole.format()))
 
 
 def _is_own(filename: str | None) -> bool:

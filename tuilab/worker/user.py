@@ -21,7 +21,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.events import Declared, Refused
 from tuilab.model.parameters import LogInteger, Value
 from tuilab.model.requests import Declare, Request
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 from tuilab.model.workload import Declaration
 from tuilab.worker.context import Context
 from tuilab.worker.tracebacks import owns, told
@@ -42,9 +42,11 @@ def declare(context: Context, request: Request) -> None:
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        said = clean(f"{type(error).__name__}: {error}", 500)
+        said = sanitize_line(f"{type(error).__name__}: {error}", 500)
         context.send(
-            Refused(request=request.id, message=said, detail=told(error), where=clean(request.file, 300))
+            Refused(
+                request=request.id, message=said, detail=told(error), where=sanitize_line(request.file, 300)
+            )
         )
         return
     context.send(Declared(request=request.id, file=request.file, declaration=declaration))
@@ -54,12 +56,12 @@ def load(file: str) -> Workload:
     """The workload in `path/to/file.py:name`. Raises InputError, or whatever the file's own code raises."""
     path, colon, name = file.rpartition(":")
     if not colon or not name.isidentifier() or not path.endswith(".py"):
-        raise InputError("file", clean(file, 300), "path/to/file.py:name")
+        raise InputError("file", sanitize_line(file, 300), "path/to/file.py:name")
     module = _module(Path(path).expanduser())
     if not hasattr(module, name):
         public = [n for n, v in vars(module).items() if _is_offered(v, module)]
         raise InputError(
-            f"{clean(path, 300)}: name", name, "one that the file defines: " + ", ".join(public[:20])
+            f"{sanitize_line(path, 300)}: name", name, "one that the file defines: " + ", ".join(public[:20])
         )
     target = getattr(module, name)
     if isinstance(target, Workload):
@@ -67,7 +69,9 @@ def load(file: str) -> Workload:
     if _is_model(target):
         return Workload(_model_declaration(target, name), lambda b: _model_case(b, _cloned(b, target)))
     if not callable(target):
-        raise InputError(f"{clean(path, 300)}:{name}", type(target).__name__, "a function or a Keras model")
+        raise InputError(
+            f"{sanitize_line(path, 300)}:{name}", type(target).__name__, "a function or a Keras model"
+        )
     return Workload(own.declaration(target, name), lambda b: _case(b, target))
 
 
@@ -84,7 +88,7 @@ def _module(path: Path) -> ModuleType:
         status = path.stat()
     except OSError as error:
         raise InputError(
-            "file", clean(str(path), 300), f"a file that can be read ({error.strerror})"
+            "file", sanitize_line(str(path), 300), f"a file that can be read ({error.strerror})"
         ) from None
     key, version = str(path.resolve()), (status.st_mtime_ns, status.st_size)
     if key in _loaded and _loaded[key][0] == version:
@@ -124,7 +128,7 @@ def _is_model(value: Any) -> bool:
 def _model_declaration(model: Any, name: str) -> Declaration:
     return Declaration(
         name=name,
-        title=clean(str(model.name), 100),
+        title=sanitize_line(str(model.name), 100),
         summary=f"A Keras model with {model.count_params():,} weights, called on a random batch.",
         unit="call",
         parameters=(BATCH,),

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from tuilab.model.arms import MODES, Mode
 from tuilab.model.errors import InputError
-from tuilab.model.parameters import Choice, Flag, Integer, LogInteger, Parameter, check_value
+from tuilab.model.parameters import Boolean, Choice, Integer, LogInteger, Parameter, check_value
 from tuilab.model.workload import Declaration
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -149,7 +149,7 @@ def _parameter(name: str, hint: Any, default: Any, said: Range | tuple[str, ...]
     if options:
         made = Choice(**base, default=str(default), options=options)
     elif isinstance(default, bool):
-        made = Flag(**base, default=default)
+        made = Boolean(**base, default=default)
     elif isinstance(default, int):
         made = _number(base, default, found or _guess(default))
     else:

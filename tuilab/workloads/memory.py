@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from tuilab.model.arms import family
-from tuilab.model.parameters import AtMost, Flag, LogInteger, Value
+from tuilab.model.parameters import AtMost, Boolean, LogInteger, Value
 from tuilab.model.quantity import size
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads._child import Child, Pipe, shared
@@ -51,7 +51,7 @@ DECLARATION = Declaration(
             low=64 * 2**20,
             high=64 * 2**30,
         ),
-        Flag(
+        Boolean(
             name="provoke",
             label="provoke an error",
             help="Before timing, ask for more than there can be and see what is raised. The allocator takes "

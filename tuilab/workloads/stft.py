@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tuilab.model.parameters import AtMost, Choice, Flag, LogInteger, Value
+from tuilab.model.parameters import AtMost, Boolean, Choice, LogInteger, Value
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _kernels
 from tuilab.workloads.base import Build, Case, Function, Unavailable, Workload
@@ -64,19 +64,19 @@ DECLARATION = Declaration(
             default="hann",
             options=("hann", "hamming", "none"),
         ),
-        Flag(
+        Boolean(
             name="pad_end",
             label="pad end",
             help="Pad the signal with zeros so that its last samples get whole frames.",
             default=False,
         ),
-        Flag(
+        Boolean(
             name="filter",
             label="filter first",
             help="Run a five-tap FIR filter over the signal before the STFT.",
             default=False,
         ),
-        Flag(
+        Boolean(
             name="pinned",
             label="pin to the device",
             help="Ask for the arm's device. Off: TensorFlow chooses one, and the arm that it did not choose "

@@ -7,14 +7,14 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from tuilab.model.parameters import AtMost, Choice, Flag, Integer, LogInteger, MultipleOf, Parameter, Value
+from tuilab.model.parameters import AtMost, Boolean, Choice, Integer, LogInteger, MultipleOf, Parameter, Value
 from tuilab.tui.widgets.slider import Slider
 
 SAMPLES = LogInteger(name="samples", label="samples", help="", default=10_240, low=256, high=16_777_216)
 FRAME = LogInteger(name="frame", label="frame", help="", default=512, low=16, high=65_536)
 THREADS = Integer(name="threads", label="threads", help="", default=4, low=1, high=9, step=1)
 WINDOW = Choice(name="window", label="window", help="", default="hann", options=("hann", "hamming", "none"))
-PAD = Flag(name="pad", label="pad", help="", default=False)
+PAD = Boolean(name="pad", label="pad", help="", default=False)
 
 
 class Bench(App[None]):

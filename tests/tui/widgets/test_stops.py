@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.model.parameters import Choice, Flag, Integer, LogInteger
+from tuilab.model.parameters import Boolean, Choice, Integer, LogInteger
 from tuilab.tui.widgets.stops import (
     cell_of,
     fine_step,
@@ -112,7 +112,7 @@ def test_every_choice_has_a_cell_that_gives_it_back(count, cells):
     options = tuple(f"option {i}" for i in range(count))
     for parameter in (
         Choice(name="c", label="c", help="", default=options[0], options=options),
-        Flag(name="f", label="f", help="", default=False),
+        Boolean(name="f", label="f", help="", default=False),
     ):
         for stop in options if isinstance(parameter, Choice) else (False, True):
             if cells >= 2 * count:

@@ -11,9 +11,9 @@ from tuilab.model.workload import Declaration
 from tuilab.worker.context import Context
 from tuilab.worker.measure.bench import Bench
 from tuilab.worker.measure.canary import Canary
-from tuilab.worker.measure.cell import Cell
 from tuilab.worker.measure.report import Reporter
 from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.worker.measure.timed_arm import TimedArm
 from tuilab.workloads.base import Case, Workload
 
 QUICK = Budget(name="quick", warm_s=0.3, warm_limit_s=3.0, precision=0.05, rounds=20, limit_s=6.0)
@@ -77,12 +77,12 @@ class Simulation:
         """Seconds since the clock began."""
         return self.clock.ns * 1e-9
 
-    def cell(self, name: str, seconds: float | Callable[[], float], calls: int = 1) -> Cell:
+    def cell(self, name: str, seconds: float | Callable[[], float], calls: int = 1) -> TimedArm:
         """A cell each of whose calls spends so many seconds."""
         draw = seconds if callable(seconds) else lambda: seconds
         first = draw()
         case = Case(call=lambda: self.clock.spend(draw()))
-        return Cell(Arm("CPU:0", "eager", variant=name), 0, case, calls=calls, call_s=first)
+        return TimedArm(Arm("CPU:0", "eager", variant=name), 0, case, calls=calls, call_s=first)
 
 
 def noisy(seconds: float, spread: float, seed: int = 0) -> Callable[[], float]:

@@ -4,9 +4,9 @@ import pytest
 
 from tests.worker.measure.simulated import SYNC_S, Simulation
 from tuilab.model.arms import Arm
-from tuilab.worker.measure.cell import Cell
 from tuilab.worker.measure.phases import measure_phases
 from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.worker.measure.timed_arm import TimedArm
 from tuilab.workloads.base import Case
 
 ENQUEUE, KERNEL, COPY_IN, COPY_OUT = 30e-6, 200e-6, 50e-6, 80e-6
@@ -41,8 +41,8 @@ class Gpu(Simulation):
         self.clock.spend(COPY_IN)
         self.copy_out(self.compute())
 
-    def gpu_cell(self, **case: object) -> Cell:
-        cell = Cell(Arm("GPU:0", "graph", "copied"), 0, Case(**case), device="GPU:0", call_s=400e-6)  # type: ignore[arg-type]
+    def gpu_cell(self, **case: object) -> TimedArm:
+        cell = TimedArm(Arm("GPU:0", "graph", "copied"), 0, Case(**case), device="GPU:0", call_s=400e-6)  # type: ignore[arg-type]
         return cell
 
 
@@ -102,7 +102,7 @@ def test_a_call_too_long_to_be_profiled_is_made_once_and_said_to_be() -> None:
         made.append(1)
         simulation.clock.spend(3.0)
 
-    cell = Cell(Arm("CPU:0", "eager"), 0, Case(call=slow, compute=slow), device="CPU:0", call_s=3.0)
+    cell = TimedArm(Arm("CPU:0", "eager"), 0, Case(call=slow, compute=slow), device="CPU:0", call_s=3.0)
     found = measure_phases(simulation.bench, cell)
     assert found is not None and len(made) == 1
     assert found.phases_s == {"compute": pytest.approx(3.0)} and "too long to be profiled" in found.note

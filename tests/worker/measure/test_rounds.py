@@ -10,16 +10,16 @@ import pytest
 from tests.worker.measure.simulated import QUICK, Simulation, noisy
 from tuilab.model.events import Progress, Round
 from tuilab.worker.context import Cancelled
-from tuilab.worker.measure.cell import Cell
 from tuilab.worker.measure.report import EVERY_S
 from tuilab.worker.measure.rounds import REPEATS, WASTE_SHARE, Rounds
+from tuilab.worker.measure.timed_arm import TimedArm
 
 
-def refuse_failures(cell: Cell, error: BaseException) -> None:
+def refuse_failures(cell: TimedArm, error: BaseException) -> None:
     raise AssertionError(f"{cell.arm.id} failed") from error
 
 
-def run(simulation: Simulation, cells: list[Cell], limit_s: float = 6.0) -> list[Round]:
+def run(simulation: Simulation, cells: list[TimedArm], limit_s: float = 6.0) -> list[Round]:
     Rounds(simulation.bench, cells, limit_s, refuse_failures).run()
     return simulation.channel.of(Round)
 

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 import pytest
 
 from tests.worker.measure.simulated import Simulation
-from tuilab.worker.measure.cell import Cell, Warmth
 from tuilab.worker.measure.stopwatch import BLOCK_S
+from tuilab.worker.measure.timed_arm import TimedArm, Warmth
 from tuilab.worker.measure.warmup import steady, warm_up
 
 
-def warm(simulation: Simulation, cell: Cell, busy_s: float = 1.0, limit_s: float = 10.0) -> Warmth:
+def warm(simulation: Simulation, cell: TimedArm, busy_s: float = 1.0, limit_s: float = 10.0) -> Warmth:
     return warm_up(
         cell, simulation.bench.stopwatch, busy_s=busy_s, limit_s=limit_s, check=simulation.bench.check
     )

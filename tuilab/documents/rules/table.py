@@ -3,7 +3,7 @@
 from tuilab.documents.example import Example
 from tuilab.documents.rules import beliefs, comparison, names, placement, regions, tracing, warmth
 from tuilab.documents.rules.rule import Finding, Rule
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -223,7 +223,7 @@ def check(example: Example) -> tuple[Finding, ...]:
     found: dict[tuple[int, str], Finding] = {}
     for known in RULES:
         for hit in known.check(example):
-            message = clean(hit.message, 400)
-            finding = Finding(known.code, hit.line, message, clean(hit.remedy or known.remedy, 400))
+            message = sanitize_line(hit.message, 400)
+            finding = Finding(known.code, hit.line, message, sanitize_line(hit.remedy or known.remedy, 400))
             found.setdefault((hit.line, known.code), finding)
     return tuple(found[key] for key in sorted(found))

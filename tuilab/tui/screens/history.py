@@ -140,7 +140,7 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         """Say what is wrong with the store; a damaged one is set aside and a new one begun."""
         self.say(trouble(error), "bad")
         keeper = getattr(self.app, "keeper", None)
-        if is_damage(error) and keeper is not None and keeper.begin_anew():
+        if is_damage(error) and keeper is not None and keeper.recreate():
             self.say(f"{trouble(error)} It is set aside, nothing is deleted, and a new one is begun.", "bad")
             self.table.marked.clear()
             self.reload()

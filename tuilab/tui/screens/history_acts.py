@@ -9,11 +9,11 @@ from tuilab.analysis.across import Across, across
 from tuilab.analysis.words import plural
 from tuilab.history import browse, pruning
 from tuilab.history.browse import Entry
-from tuilab.history.pruning import Doomed
+from tuilab.history.pruning import PruneCandidates
 from tuilab.history.store import Store
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import size
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.ledger import Going, Stopped, ghosts, read, retag
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class HistoryActs:
             return
 
         async def act() -> None:
-            call = partial(pruning.hide, runs=[e.run for e in entries], asked=True)
+            call = partial(pruning.soft_delete, runs=[e.run for e in entries], asked=True)
             await self._change(call, lambda _: f"Deleted: {titled(entries)}. u brings back.")
             screen.table.marked.clear()
             await load_ghosts(screen)
@@ -238,16 +238,16 @@ class HistoryActs:
         """Delete old runs, once it is said how many."""
         from tuilab.tui.screens.prune import PruneScreen
 
-        def given(found: Doomed | None) -> None:
+        def given(found: PruneCandidates | None) -> None:
             if found is not None:
                 going = Going("Pruning")
                 self._act(partial(self._prune, found, going), going)
 
         self._screen.app.push_screen(PruneScreen(self._screen.ledger), given)
 
-    async def _prune(self, found: Doomed, going: Going) -> None:
+    async def _prune(self, found: PruneCandidates, going: Going) -> None:
         screen = self._screen
-        hidden = await screen.ledger.do(lambda store: pruning.hide(store, found.runs))
+        hidden = await screen.ledger.do(lambda store: pruning.soft_delete(store, found.runs))
         screen.table.marked.clear()
         screen.reload()
         said = f"{plural(len(hidden), 'run')} deleted, {size(found.size)}. u brings them back for a week."
@@ -304,5 +304,5 @@ def titled(entries: Sequence[Entry]) -> str:
 
 def tags_of(line: str) -> list[str]:
     """The tags that a person typed, each once, as the store keeps them."""
-    words = (clean(word, LONGEST_TAG).strip().lstrip("#").strip() for word in line.split(","))
+    words = (sanitize_line(word, LONGEST_TAG).strip().lstrip("#").strip() for word in line.split(","))
     return list(dict.fromkeys(word for word in words if word))[:MOST_TAGS]

@@ -11,7 +11,7 @@ from tuilab.history.imports import import_file
 from tuilab.history.store import Store
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import size
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.ledger import Going, Stopped
 from tuilab.tui.screens.history_acts import HistoryActs, titled
 
@@ -84,7 +84,7 @@ class HistoryFiles(HistoryActs):
         def given(words: str | None) -> None:
             if words:
                 file = Path(words).expanduser()
-                going = Going(f"Taking in {clean(file.name, 60)}")
+                going = Going(f"Taking in {sanitize_line(file.name, 60)}")
                 self._act(partial(self._import, file, going), going)
 
         typed = "or the path of a recording, then enter" if items else "the path of a recording, then enter"
@@ -103,7 +103,7 @@ class HistoryFiles(HistoryActs):
             return found, browse.extent(store).runs - before
 
         found, new = await screen.ledger.do(call)
-        name = clean(file.name, 60)
+        name = sanitize_line(file.name, 60)
         if found is None:
             screen.say(f"{name}: stopped; {plural(new, 'run')} of it taken in.", "warn")
         else:

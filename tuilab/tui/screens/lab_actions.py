@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, cast
 
-from tuilab.model.text import clean_block
+from tuilab.model.sanitize import sanitize_block
 from tuilab.tui.panels.presets import Presets
 from tuilab.tui.panels.views import Views
 
@@ -31,7 +31,7 @@ class LabActions:
     def say(self, text: str, tone: str = "information") -> None:
         """A short message in the corner; one that tells of trouble stays longer."""
         seconds = 4 if tone == "information" else 10
-        words = clean_block(text, LONGEST_SAID)
+        words = sanitize_block(text, LONGEST_SAID)
         self._screen.notify(words, severity=tone, markup=False, timeout=seconds)  # type: ignore[arg-type]
 
     # Measure

@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from tuilab.analysis.machines import PresetRows, Row, compared, text_of
 from tuilab.cli.summing import sum_up
-from tuilab.history.standings import latest
+from tuilab.history.machine_summaries import latest
 from tuilab.history.store import Store
 from tuilab.report.machines import crossover, heading, median, verdict_marks
 from tuilab.tui.aside import aside
@@ -46,7 +46,7 @@ def load(store: Store) -> tuple[list[Line], str]:
 def lines(presets: Sequence[PresetRows]) -> list[Line]:
     """The rows of every preset, one after the other."""
     return [
-        Line(heading(found).rpartition(":")[0], row, found.disagreements, text_of(row.standing))
+        Line(heading(found).rpartition(":")[0], row, found.disagreements, text_of(row.summary))
         for found in presets
         for row in found.rows
     ]
@@ -56,16 +56,16 @@ def machines_table() -> Table[Line]:
     """A row for each machine under each preset."""
     columns: list[Column[Line]] = [
         Column("preset", lambda line: line.preset, most=28, flex=True),
-        Column("machine", lambda line: line.row.standing.machine, most=24),
-        Column("CPU", lambda line: median(line.row.standing.on_cpu), align="right",
-               key=lambda line: _seconds(line.row.standing.on_cpu)),
-        Column("GPU", lambda line: median(line.row.standing.on_gpu), align="right",
-               key=lambda line: _seconds(line.row.standing.on_gpu)),
+        Column("machine", lambda line: line.row.summary.machine, most=24),
+        Column("CPU", lambda line: median(line.row.summary.on_cpu), align="right",
+               key=lambda line: _seconds(line.row.summary.on_cpu)),
+        Column("GPU", lambda line: median(line.row.summary.on_gpu), align="right",
+               key=lambda line: _seconds(line.row.summary.on_gpu)),
         Column("fastest", _fastest, most=22, drop=1),
-        Column("crossover", lambda line: crossover(line.row.standing.crossed), align="right", drop=3),
-        Column("claims", lambda line: verdict_marks(line.row.standing), drop=2),
+        Column("crossover", lambda line: crossover(line.row.summary.crossed), align="right", drop=3),
+        Column("claims", lambda line: verdict_marks(line.row.summary), drop=2),
         Column("≠", lambda line: "≠" if line.disagreements else "", width=1, ink=lambda _: WARN),
-        Column("TensorFlow", lambda line: line.row.standing.tensorflow, drop=4,
+        Column("TensorFlow", lambda line: line.row.summary.tensorflow, drop=4,
                ink=lambda line: WARN if line.row.unlike else MUTED),
     ]  # fmt: skip
     return Table(
@@ -82,12 +82,12 @@ def _seconds(best: object) -> float:
 
 
 def _fastest(line: Line) -> str:
-    best = line.row.standing.best
+    best = line.row.summary.best
     return best.label if best else ""
 
 
 def _detail(line: Line) -> str:
-    s = line.row.standing
+    s = line.row.summary
     unlike = f"unlike the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
     parts = [*line.disagreements, unlike, ", ".join(s.gpus) or s.cpu, f"{s.at[:10]}, run {s.run[:8]}"]
     return "; ".join(part for part in parts if part)

@@ -10,10 +10,10 @@ from textual.widgets import Input, Static
 
 from tuilab.analysis.words import plural
 from tuilab.history import pruning
-from tuilab.history.pruning import Doomed
+from tuilab.history.pruning import PruneCandidates
 from tuilab.history.store import UNDO_DAYS
 from tuilab.model.quantity import size
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.ledger import Ledger, trouble
 from tuilab.tui.screens.modal import Page
 
@@ -24,7 +24,7 @@ FIELDS = {
 STAYS = "Pinned runs and those that still go on stay."
 
 
-class PruneScreen(Page[Doomed]):
+class PruneScreen(Page[PruneCandidates]):
     """Two lines and what they come to. Returns the runs to delete, None where it was left."""
 
     DEFAULT_CSS = """
@@ -37,7 +37,7 @@ class PruneScreen(Page[Doomed]):
     def __init__(self, ledger: Ledger) -> None:
         super().__init__()
         self._ledger = ledger
-        self._doomed: Doomed | None = None
+        self._candidates: PruneCandidates | None = None
         self._wanted = self._known = 0
 
     def compose(self) -> ComposeResult:
@@ -64,7 +64,7 @@ class PruneScreen(Page[Doomed]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Count again."""
         event.stop()
-        self._wanted, self._doomed = self._wanted + 1, None
+        self._wanted, self._candidates = self._wanted + 1, None
         self.run_worker(self._count(), exit_on_error=False)
 
     async def _count(self) -> None:
@@ -79,12 +79,12 @@ class PruneScreen(Page[Doomed]):
             return
         left = None if megabytes is None else int(megabytes * 1e6)
         try:
-            found = await self._ledger.do(lambda store: pruning.doomed(store, days, left))
+            found = await self._ledger.do(lambda store: pruning.prune_candidates(store, days, left))
         except sqlite3.Error as error:
             self._tell(trouble(error))
             return
         if wanted == self._wanted:
-            self._doomed = found
+            self._candidates = found
             self._tell(about(found))
 
     def _tell(self, text: str) -> None:
@@ -92,8 +92,8 @@ class PruneScreen(Page[Doomed]):
 
     def on_input_submitted(self) -> None:
         """Delete what was counted; without a count, nothing."""
-        if self._doomed is not None and self._doomed.runs:
-            self.dismiss(self._doomed)
+        if self._candidates is not None and self._candidates.runs:
+            self.dismiss(self._candidates)
 
 
 def amount(text: str) -> float | None:
@@ -105,11 +105,11 @@ def amount(text: str) -> float | None:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1e6:
-        raise ValueError(f"{clean(text, 20)} is no number from 0 to 1,000,000")
+        raise ValueError(f"{sanitize_line(text, 20)} is no number from 0 to 1,000,000")
     return value
 
 
-def about(found: Doomed) -> str:
+def about(found: PruneCandidates) -> str:
     """How many runs, how much space, and for how long they can be brought back."""
     if not found.runs:
         return f"No run is that old or too much. {STAYS}"

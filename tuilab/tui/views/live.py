@@ -2,7 +2,7 @@
 
 from textual.app import ComposeResult
 
-from tuilab.analysis.reading import headline
+from tuilab.analysis.reading import summary_point
 from tuilab.tui.news import Change
 from tuilab.tui.session import Session
 from tuilab.tui.views.base import View
@@ -51,7 +51,7 @@ Under the plot: median, interval, number of samples, and the first call (tracing
             figures=known,
             shown=(shown or session.drawn).__contains__,
             ghosts=session.ghosts_of(state) if session.ghosts_on else (),
-            point=headline(state) if state.run else 0,
+            point=summary_point(state) if state.run else 0,
         )
         fitting(numbers, len(known), self.size.height - PLOT_ROWS)
         numbers.update_arms(list(known.values()), series)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tuilab.model.quantity import seconds, significant
 from tuilab.model.result import ArmResult, Crossover, RunResult
-from tuilab.model.run import Cell, RunState
+from tuilab.model.run import ArmSamples, RunState
 from tuilab.tui.widgets.bars import Bar
 from tuilab.tui.widgets.chart import Axis, Chart, Series, Vertical
 from tuilab.tui.widgets.heatmap import AxisValues, Heat
@@ -39,7 +39,7 @@ def live_chart(
     for arm, known in state.arms.items():
         if not shown(arm) or arm not in marks:
             continue
-        cell, result = known.cells.get(point) or Cell(), (figures or {}).get(arm)
+        cell, result = known.cells.get(point) or ArmSamples(), (figures or {}).get(arm)
         median = result.median_s if result else None
         note = ""
         if result and result.median_s is not None:

@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.widgets.inked import Inked
 from tuilab.tui.widgets.look import MUTED, TEXT, Ink, Line
 from tuilab.tui.widgets.wording import asciify, wrap
@@ -80,7 +80,9 @@ class Painted(Inked):
     def _safely(self, width: int, height: int) -> Sequence[Line]:
         """The lines, without any character that a terminal would act on, however it came there."""
         return [
-            line if all(text.isprintable() for text, _ in line) else tuple((clean(t), ink) for t, ink in line)
+            line
+            if all(text.isprintable() for text, _ in line)
+            else tuple((sanitize_line(t), ink) for t, ink in line)
             for line in self.paint(width, height)[:height]
         ]
 

@@ -31,7 +31,7 @@ from textual.strip import Strip
 from textual.style import Style as Look
 from textual.widget import Widget
 
-from tuilab.model.text import clean_block
+from tuilab.model.sanitize import sanitize_block
 
 PLAIN = ("", "39", "49")
 RAISED = (38, 225)
@@ -93,7 +93,7 @@ class Pen:
                 continue
             if not text.isprintable():
                 # Text is cleaned where it comes in; whatever was forgotten there ends here.
-                text = clean_block(text).replace("\n", "")
+                text = sanitize_block(text).replace("\n", "")
             if style is not None and self.plain:
                 style = colourless(style)
             if style is not None and style.link:

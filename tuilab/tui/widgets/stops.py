@@ -4,7 +4,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from tuilab.model.parameters import Choice, Flag, Integer, LogInteger, Parameter, Value
+from tuilab.model.parameters import Boolean, Choice, Integer, LogInteger, Parameter, Value
 
 Numeric = Integer | LogInteger
 SUFFIXES = ((2**30, "G"), (2**20, "M"), (2**10, "k"))
@@ -15,7 +15,7 @@ def options(parameter: Parameter) -> tuple[Value, ...]:
     match parameter:
         case Choice():
             return parameter.options
-        case Flag():
+        case Boolean():
             return (False, True)
         case _:
             return ()

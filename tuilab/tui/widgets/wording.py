@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.widgets.look import Run
 
 
@@ -14,7 +14,7 @@ def fit(text: str, width: int, align: str = "left", ellipsis: str = "…") -> st
         return ""
     if not text.isprintable():
         # A text of several lines, cleaned at the door, in a place that has one.
-        text = clean(text)
+        text = sanitize_line(text)
     length = cell_len(text)
     if length > width:
         return set_cell_size(text, width - 1) + ellipsis if width > 1 else ellipsis

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from tuilab.analysis.contention import Pressure
-from tuilab.model.events import Flag, Progress
+from tuilab.model.events import Caveat, Progress
 from tuilab.model.parameters import Values
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
@@ -67,7 +67,7 @@ class Bench:
         self.check()
         self.reporter.say(Progress(run=self.run, stage=stage, done=done, total=total, unit=unit, arm=arm))
 
-    def flag(self, flags: Iterable[Flag]) -> None:
+    def flag(self, flags: Iterable[Caveat]) -> None:
         """Say doubts; of a run of several processes, in which of them they arose."""
         request = self.request
         several = request.worker > 0 or request.budget.workers > 1

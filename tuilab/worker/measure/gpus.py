@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tuilab import nvml
 from tuilab.analysis.words import listed
-from tuilab.model.events import Flag
+from tuilab.model.events import Caveat
 from tuilab.model.quantity import size
 
 _BUS = re.compile(r"pci bus id: ([0-9A-Fa-f:.]+)")
@@ -38,16 +38,16 @@ class GpuWatch:
         for name, bus in self._buses.items():
             self._reasons[name].update(nvml.gpu_conditions(bus))
 
-    def flags(self, run: str) -> list[Flag]:
+    def flags(self, run: str) -> list[Caveat]:
         """Doubts over the whole run: slowed clocks, and other processes on a GPU."""
         out = []
         for name, bus in self._buses.items():
             if reasons := self._reasons[name]:
                 often = max(reasons.values())
                 words = f"{name} was {listed(sorted(reasons))} in {often} of {self._looks} looks"
-                out.append(Flag(run=run, code="throttled", message=words))
+                out.append(Caveat(run=run, code="throttled", message=words))
             if others := nvml.other_processes(bus):
                 named = [f"{p.name or p.pid}" + (f" ({size(p.memory)})" if p.memory else "") for p in others]
                 words = f"{name} is shared with {listed(named)}"
-                out.append(Flag(run=run, code="gpu-shared", message=words))
+                out.append(Caveat(run=run, code="gpu-shared", message=words))
         return out

@@ -10,9 +10,9 @@ from tuilab.model.events import Phases
 from tuilab.model.quantity import seconds
 from tuilab.model.scenario import BudgetName
 from tuilab.worker.measure.bench import Bench
-from tuilab.worker.measure.cell import Cell
 from tuilab.worker.measure.kernels import kernel_seconds
 from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.worker.measure.timed_arm import TimedArm
 from tuilab.workloads.base import Case
 
 SECONDS: dict[BudgetName, float] = {"quick": 0.1, "standard": 0.5, "publish": 1.0}
@@ -34,7 +34,7 @@ class _Parts:
     copy_out: list[float] = field(default_factory=list)
 
 
-def measure_phases(bench: Bench, cell: Cell) -> Phases | None:
+def measure_phases(bench: Bench, cell: TimedArm) -> Phases | None:
     """The phases of a call, null where the workload has no parts to time. Raises what its parts raise.
 
     copy_in, copy_out: the workload's own copies, each a synchronised call by itself.
@@ -63,20 +63,20 @@ def measure_phases(bench: Bench, cell: Cell) -> Phases | None:
     return _event(bench, cell, figures, whole, note)
 
 
-def _whole(bench: Bench, cell: Cell, time_s: float) -> float:
+def _whole(bench: Bench, cell: TimedArm, time_s: float) -> float:
     if cell.call_s > time_s:
         return statistics.median(cell.samples) if cell.samples else cell.call_s
     return statistics.median(bench.stopwatch.block(cell.case, 1) for _ in range(_repetitions(cell, time_s)))
 
 
-def _repetitions(cell: Cell, time_s: float) -> int:
+def _repetitions(cell: TimedArm, time_s: float) -> int:
     """How often the parts and the whole fit into the time: 3 to 200, once where one call outlasts it."""
     if cell.call_s > time_s:
         return 1
     return max(3, min(MOST, int(time_s / (2 * cell.call_s)) if cell.call_s else MOST))
 
 
-def _time(bench: Bench, cell: Cell, time_s: float) -> _Parts:
+def _time(bench: Bench, cell: TimedArm, time_s: float) -> _Parts:
     stopwatch, case, parts = bench.stopwatch, cell.case, _Parts()
     for _ in range(_repetitions(cell, time_s)):
         bench.check()
@@ -103,7 +103,7 @@ def _time_once(stopwatch: Stopwatch, case: Case, parts: _Parts) -> None:
         parts.copy_out.append(stopwatch.time(lambda: copy_out(kept[0])))
 
 
-def _split(bench: Bench, cell: Cell, parts: _Parts) -> tuple[dict[str, float], str]:
+def _split(bench: Bench, cell: TimedArm, parts: _Parts) -> tuple[dict[str, float], str]:
     """Dispatch and compute out of the computation's own time, and how they were told apart."""
     done = statistics.median(parts.compute)
     if family(cell.device) != "CPU":
@@ -126,7 +126,7 @@ def _split(bench: Bench, cell: Cell, parts: _Parts) -> tuple[dict[str, float], s
     return {"dispatch": dispatch, "compute": inside}, note
 
 
-def _event(bench: Bench, cell: Cell, figures: Mapping[str, float], total: float, note: str) -> Phases:
+def _event(bench: Bench, cell: TimedArm, figures: Mapping[str, float], total: float, note: str) -> Phases:
     return Phases(
         run=bench.run,
         arm=cell.arm.id,

@@ -7,15 +7,15 @@ from functools import partial
 from tuilab.model.arms import Arm, family
 from tuilab.model.events import ArmStatus, Point, WarmedUp, WarmUp
 from tuilab.model.parameters import Values
-from tuilab.worker.measure import flags
+from tuilab.worker.measure import caveats
 from tuilab.worker.measure.bench import Bench
-from tuilab.worker.measure.cell import Cell
 from tuilab.worker.measure.faults import failed, unavailable
 from tuilab.worker.measure.gpus import GpuWatch, buses
 from tuilab.worker.measure.memory import refuse
 from tuilab.worker.measure.phases import measure_phases
 from tuilab.worker.measure.prepare import prepare
 from tuilab.worker.measure.rounds import Rounds
+from tuilab.worker.measure.timed_arm import TimedArm
 from tuilab.worker.measure.warmup import warm_up
 from tuilab.workloads.base import Unavailable
 
@@ -39,7 +39,7 @@ class _Point:
     def __init__(self, bench: Bench, point: Point, values: Values, limit_s: float) -> None:
         self._bench, self._point, self._values, self._limit_s = bench, point, values, limit_s
         self._where = point.index if bench.request.sweep else None
-        self._cells: list[Cell] = []
+        self._cells: list[TimedArm] = []
         self._troubles: dict[str, ArmStatus] = {}
         self._warming: list[float] = []
 
@@ -67,13 +67,13 @@ class _Point:
         except (Exception, SystemExit) as error:
             self._trouble(arm, error)
 
-    def _try(self, cell: Cell, step: Callable[[Cell], None]) -> None:
+    def _try(self, cell: TimedArm, step: Callable[[TimedArm], None]) -> None:
         try:
             step(cell)
         except (Exception, SystemExit) as error:
             self._drop(cell, error)
 
-    def _warm(self, cell: Cell) -> None:
+    def _warm(self, cell: TimedArm) -> None:
         bench, budget = self._bench, self._bench.request.budget
         share = WARM_AGAIN if bench.rounds else 1.0
         share *= WARM_CPU if family(cell.device or "") == "CPU" else 1.0
@@ -99,7 +99,7 @@ class _Point:
             ),
         )
 
-    def _told(self, cell: Cell, per_call_s: float) -> None:
+    def _told(self, cell: TimedArm, per_call_s: float) -> None:
         """Let the screen see the warm-up, as seldom as it sees rounds."""
         self._warming.append(per_call_s)
         reporter = self._bench.reporter
@@ -107,7 +107,7 @@ class _Point:
             reporter.say(self._warm_blocks(cell))
             reporter.settle()
 
-    def _warm_blocks(self, cell: Cell) -> WarmUp:
+    def _warm_blocks(self, cell: TimedArm) -> WarmUp:
         samples, self._warming = tuple(self._warming), []
         return WarmUp(run=self._bench.run, arm=cell.arm.id, point=cell.point, samples_s=samples)
 
@@ -120,9 +120,9 @@ class _Point:
             Rounds(bench, self._cells, self._limit_s, self._drop).run()
         finally:
             for cell in [cell for cell in self._cells if cell.samples]:
-                bench.flag(flags.of_cell(bench.run, cell, bench.request.budget, self._where))
+                bench.flag(caveats.of_cell(bench.run, cell, bench.request.budget, self._where))
 
-    def _phases(self, cell: Cell) -> None:
+    def _phases(self, cell: TimedArm) -> None:
         """The phases are an extra: where they cannot be had, the arm's figures stay."""
         bench = self._bench
         bench.progress("phases", arm=cell.arm.id)
@@ -135,7 +135,7 @@ class _Point:
         if found:
             bench.reporter.say(found)
 
-    def _drop(self, cell: Cell, error: BaseException) -> None:
+    def _drop(self, cell: TimedArm, error: BaseException) -> None:
         self._cells.remove(cell)
         self._close(cell)
         self._trouble(cell.arm, error)
@@ -148,7 +148,7 @@ class _Point:
         self._troubles[arm.id] = status
         self._bench.reporter.say(status)
 
-    def _close(self, cell: Cell) -> None:
+    def _close(self, cell: TimedArm) -> None:
         try:
             cell.case.close()
         except Exception as error:

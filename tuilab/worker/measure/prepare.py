@@ -6,7 +6,7 @@ from tuilab.model.parameters import Values
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.measure import devices
 from tuilab.worker.measure.bench import Bench
-from tuilab.worker.measure.cell import Cell
+from tuilab.worker.measure.timed_arm import TimedArm
 from tuilab.worker.placement import observe
 from tuilab.workloads.base import Unavailable
 
@@ -14,7 +14,7 @@ HLO_FIRST_CALL_S = 2.0
 """Looking into an XLA program compiles it once more: not done where the first call took longer."""
 
 
-def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> Cell:
+def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
     """Build the arm at these values, time its first and second call, and see which device computes.
 
     Raises Unavailable with the reason where it computes elsewhere than asked, and whatever the workload
@@ -22,7 +22,7 @@ def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> Cell:
     """
     bench.progress("building", arm=arm.id)
     build = ArmBuild(bench.context, bench.run, arm, values, point=point, cold=bench.request.cold)
-    cell = Cell(arm, point, bench.workload.build(build))
+    cell = TimedArm(arm, point, bench.workload.build(build))
     try:
         _prepare(bench, cell)
     except BaseException:
@@ -31,7 +31,7 @@ def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> Cell:
     return cell
 
 
-def _prepare(bench: Bench, cell: Cell) -> None:
+def _prepare(bench: Bench, cell: TimedArm) -> None:
     first_s, second_s = _first_calls(bench, cell)
     reason = _observe(bench, cell, first_s)
     wrong = devices.mismatch(cell.arm, cell.device, reason)
@@ -47,7 +47,7 @@ def _prepare(bench: Bench, cell: Cell) -> None:
     )
 
 
-def _first_calls(bench: Bench, cell: Cell) -> tuple[float, float]:
+def _first_calls(bench: Bench, cell: TimedArm) -> tuple[float, float]:
     case = cell.case
     bench.progress("first call", arm=cell.arm.id)
     bench.reporter.settle()
@@ -58,7 +58,7 @@ def _first_calls(bench: Bench, cell: Cell) -> tuple[float, float]:
     return first_s, second_s
 
 
-def _observe(bench: Bench, cell: Cell, first_s: float) -> str:
+def _observe(bench: Bench, cell: TimedArm, first_s: float) -> str:
     """Set the cell's observed device, and say where its ops ran. Returns why it is not the requested one."""
     seen = reason = None
     if bench.request.placement:
@@ -71,7 +71,7 @@ def _observe(bench: Bench, cell: Cell, first_s: float) -> str:
     return reason or ""
 
 
-def _watch(bench: Bench, cell: Cell, first_s: float) -> tuple[str | None, str]:
+def _watch(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str | None, str]:
     """The device seen to compute ("" for none) with the reason; null where watching itself went wrong."""
     bench.progress("looking where it runs", arm=cell.arm.id)
     try:

@@ -7,8 +7,8 @@ from tuilab.model.events import Block, Round
 from tuilab.worker.context import Cancelled
 from tuilab.worker.measure import pressure
 from tuilab.worker.measure.bench import Bench
-from tuilab.worker.measure.cell import Cell
 from tuilab.worker.measure.schedule import companions, strides
+from tuilab.worker.measure.timed_arm import TimedArm
 
 REPEATS = 2
 WASTE_SHARE = 0.1
@@ -18,7 +18,7 @@ machine is never still, disturbed rounds are what there is to measure."""
 SLOW_S = 0.5
 """A block expected to last longer is announced, so that the screen does not seem to stand still."""
 
-Fail = Callable[[Cell, BaseException], None]
+Fail = Callable[[TimedArm, BaseException], None]
 
 
 class Rounds:
@@ -28,7 +28,7 @@ class Rounds:
     however long its call.
     """
 
-    def __init__(self, bench: Bench, cells: Sequence[Cell], limit_s: float, fail: Fail) -> None:
+    def __init__(self, bench: Bench, cells: Sequence[TimedArm], limit_s: float, fail: Fail) -> None:
         self._bench, self._cells, self._limit_s, self._fail = bench, list(cells), limit_s, fail
         self._budget = bench.request.budget
         self._begun = bench.stopwatch.now()
@@ -54,7 +54,7 @@ class Rounds:
             self._bench.pressures += [seen] if seen else []
             self._bench.reporter.flush()
 
-    def finished(self, cell: Cell) -> bool:
+    def finished(self, cell: TimedArm) -> bool:
         """Whether a cell has the rounds and the precision that the budget asks for, or is left as it is."""
         if len(cell.samples) < self._budget.rounds:
             return False
@@ -68,22 +68,22 @@ class Rounds:
     def _elapsed(self) -> float:
         return self._bench.stopwatch.now() - self._begun
 
-    def _due(self, cell: Cell, index: int) -> bool:
+    def _due(self, cell: TimedArm, index: int) -> bool:
         return index % self._every[id(cell)] == 0
 
-    def _fits(self, cell: Cell) -> bool:
+    def _fits(self, cell: TimedArm) -> bool:
         return not cell.samples or cell.cost_s <= self._limit_s - self._elapsed
 
-    def _wanted(self) -> list[Cell]:
+    def _wanted(self) -> list[TimedArm]:
         """The cells that need more and whose next block ends within the limit."""
         return [cell for cell in self._cells if self._fits(cell) and not self.finished(cell)]
 
-    def _companions(self, due: list[Cell], index: int) -> list[Cell]:
+    def _companions(self, due: list[TimedArm], index: int) -> list[TimedArm]:
         others = [c for c in self._cells if c not in due and self._due(c, index) and self._fits(c)]
         stay = companions([c.cost_s for c in others], sum(c.cost_s for c in due))
         return [others[i] for i in stay]
 
-    def _round(self, turn: list[Cell]) -> None:
+    def _round(self, turn: list[TimedArm]) -> None:
         """One round, repeated where the canary says that the machine was disturbed meanwhile."""
         self._bench.random.shuffle(turn)
         attempt = 0
@@ -106,7 +106,7 @@ class Rounds:
         self._bench.disturbed += moved
         self._accept(blocks, song, attempt > 0)
 
-    def _visit(self, cell: Cell, blocks: list[Block]) -> None:
+    def _visit(self, cell: TimedArm, blocks: list[Block]) -> None:
         """One block of one cell, and a single call beside it where that is another thing."""
         bench = self._bench
         bench.check()

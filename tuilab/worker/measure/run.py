@@ -15,9 +15,9 @@ from tuilab.model.scenario import BudgetName, Scenario
 from tuilab.worker.context import Cancelled, Context
 from tuilab.worker.measure.bench import Bench
 from tuilab.worker.measure.canary import Canary
+from tuilab.worker.measure.caveats import of_clock, of_run
 from tuilab.worker.measure.devices import missing
 from tuilab.worker.measure.faults import unavailable
-from tuilab.worker.measure.flags import of_clock, of_run
 from tuilab.worker.measure.report import Reporter
 from tuilab.worker.measure.stopwatch import Stopwatch
 from tuilab.worker.measure.sweep import measure_points

@@ -14,10 +14,10 @@ from tuilab.worker.channel import Channel
 from tuilab.worker.context import Context
 from tuilab.worker.measure.bench import Bench
 from tuilab.worker.measure.canary import Canary
-from tuilab.worker.measure.cell import Cell
 from tuilab.worker.measure.report import Reporter
 from tuilab.worker.measure.rounds import Rounds
 from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.worker.measure.timed_arm import TimedArm
 from tuilab.workloads.base import Case, Workload
 
 NOTHING = Workload(
@@ -58,12 +58,12 @@ def bench(context: Context, rounds: int, limit_s: float, seed: int = 1) -> Bench
     )
 
 
-def cell(name: str, call: Callable[[], object], calls: int, call_s: float) -> Cell:
+def cell(name: str, call: Callable[[], object], calls: int, call_s: float) -> TimedArm:
     """A cell of the self-test."""
-    return Cell(Arm("CPU:0", "eager", variant=name), 0, Case(call=call), calls=calls, call_s=call_s)
+    return TimedArm(Arm("CPU:0", "eager", variant=name), 0, Case(call=call), calls=calls, call_s=call_s)
 
 
-def by_round(bench: Bench, cells: Sequence[Cell]) -> list[dict[int, float]]:
+def by_round(bench: Bench, cells: Sequence[TimedArm]) -> list[dict[int, float]]:
     """Measure the cells afresh: seconds per call by round, of each."""
     for one in cells:
         one.samples.clear()
@@ -72,5 +72,5 @@ def by_round(bench: Bench, cells: Sequence[Cell]) -> list[dict[int, float]]:
     return [dict(enumerate(one.samples)) for one in cells]
 
 
-def _raise(cell: Cell, error: BaseException) -> None:
+def _raise(cell: TimedArm, error: BaseException) -> None:
     raise error

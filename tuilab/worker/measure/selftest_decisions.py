@@ -11,8 +11,8 @@ from tuilab.analysis.words import percent
 from tuilab.model.selftest import Check
 from tuilab.worker.context import Context
 from tuilab.worker.measure.bench import Bench
-from tuilab.worker.measure.cell import Cell
 from tuilab.worker.measure.selftest_bench import bench, by_round, cell, spin
+from tuilab.worker.measure.timed_arm import TimedArm
 
 ROUNDS, SIDE, BLOCK_S = 20, 128, 1e-3
 FALSE_ALARMS, FOUND, SLOWER = 0.05, 0.90, 0.05
@@ -115,7 +115,7 @@ def _prepared(context: Context) -> tuple[Bench, Callable[[], object], int, float
     return own, call, max(1, round(BLOCK_S / call_s)), call_s
 
 
-def _compare(own: Bench, first: Cell, second: Cell) -> RatioEstimate:
+def _compare(own: Bench, first: TimedArm, second: TimedArm) -> RatioEstimate:
     a, b = by_round(own, [first, second])
     found = ratio(a, b)
     assert found is not None  # both have every round

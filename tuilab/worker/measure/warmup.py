@@ -4,15 +4,15 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from tuilab.analysis.warmup import MEAN_TOLERANCE, MIN_WINDOW, settled
-from tuilab.worker.measure.cell import Cell, Warmth
 from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.worker.measure.timed_arm import TimedArm, Warmth
 
 WINDOW = 200
 LAST = 5
 
 
 def warm_up(
-    cell: Cell,
+    cell: TimedArm,
     stopwatch: Stopwatch,
     *,
     busy_s: float,

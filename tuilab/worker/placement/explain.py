@@ -16,8 +16,8 @@ from tuilab.model.explain import (
     ScenarioExplanation,
 )
 from tuilab.model.parameters import check_values
+from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Scenario
-from tuilab.model.text import clean
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.context import Context
 from tuilab.worker.placement import Observation, observe, registry
@@ -56,7 +56,7 @@ def _kernels(text: str) -> OpKernels:
     if kernels is None:
         near = registry.nearest(text)
         like = f", such as {listed(near, 'or')}" if near else ", such as MatMul or Conv2D"
-        raise InputError("op", clean(text, 100), "the name of an op of this TensorFlow" + like)
+        raise InputError("op", sanitize_line(text, 100), "the name of an op of this TensorFlow" + like)
     return kernels
 
 
@@ -66,7 +66,9 @@ def _dtype(tf: Any, text: str) -> str:
     try:
         return str(tf.dtypes.as_dtype(text.removeprefix("tf.")).base_dtype.name)
     except TypeError:
-        raise InputError("dtype", clean(text, 100), "a dtype such as float32, int32 or string") from None
+        raise InputError(
+            "dtype", sanitize_line(text, 100), "a dtype such as float32, int32 or string"
+        ) from None
 
 
 def _forced(tf: Any, kernels: OpKernels, dtype: str) -> str:

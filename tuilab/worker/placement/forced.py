@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.placement.kernels import OpKernels, Types
 
 GPU = "/GPU:0"
@@ -119,11 +119,11 @@ def _said(message: str, op: str) -> str:
     lines = [line.strip() for line in message.partition("\n\t [[")[0].splitlines() if line.strip()]
     told = next((line for line in lines if line.startswith(_PLACER)), lines[-1] if lines else "")
     told = told.partition(" [Op:")[0].replace("cond/then/_0/cond/", "").replace("{{node " + op + "}}", "it")
-    return clean(told, 1_000)
+    return sanitize_line(told, 1_000)
 
 
 def _refusal(error: Exception) -> str:
     """The last line of an error of the op's own checks; "" for one that only says that we could not ask."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = lines[-1] if lines else ""
-    return clean(told, 1_000) if "not in list of allowed values" in told else ""
+    return sanitize_line(told, 1_000) if "not in list of allowed values" in told else ""

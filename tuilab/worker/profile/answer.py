@@ -10,7 +10,7 @@ from tuilab.model.arms import Arm, family
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Machine
 from tuilab.model.profile import Profile, ProfileArm, ProfileFile
-from tuilab.model.text import clean
+from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.context import Context
 from tuilab.worker.measure.devices import computed, decide
@@ -86,7 +86,7 @@ def summarise(
 
 def notes(machine: Machine, device: str, recording: Recording, lost: int) -> Sequence[str]:
     """What is missing or in doubt."""
-    said = [clean(error, 300) for error in recording.errors]
+    said = [sanitize_line(error, 300) for error in recording.errors]
     if lost > 0:
         said.append(f"the profiler lost {lost} of the calls: its buffer was full")
     on_gpu = family(device) == "GPU" and bool(machine.gpus)

@@ -6,20 +6,20 @@ from tests.worker.measure.simulated import QUICK, Simulation
 from tuilab.analysis.contention import Pressure
 from tuilab.model.telemetry import GpuProcess
 from tuilab.worker.measure import gpus, pressure
-from tuilab.worker.measure.cell import Cell, Warmth
-from tuilab.worker.measure.flags import of_cell, of_run
+from tuilab.worker.measure.caveats import of_cell, of_run
 from tuilab.worker.measure.gpus import GpuWatch
+from tuilab.worker.measure.timed_arm import TimedArm, Warmth
 
 WARM = Warmth(1.0, 100, True)
 
 
-def cell(samples: list[float], warmth: Warmth = WARM) -> Cell:
+def cell(samples: list[float], warmth: Warmth = WARM) -> TimedArm:
     made = Simulation().cell("a", samples[0] if samples else 1.0)
     made.samples, made.warmth = samples, warmth
     return made
 
 
-def codes(made: Cell) -> list[str]:
+def codes(made: TimedArm) -> list[str]:
     return [flag.code for flag in of_cell("r", made, QUICK, None)]
 
 

@@ -3,31 +3,31 @@
 import os
 from collections.abc import Iterable
 
+from tuilab.analysis.caveat import Caveat as Found
 from tuilab.analysis.contention import Pressure, contention
-from tuilab.analysis.doubt import Doubt
 from tuilab.analysis.drift import drift
 from tuilab.analysis.levels import levels
 from tuilab.analysis.median import MIN_SAMPLES, estimate
 from tuilab.analysis.outliers import outliers
 from tuilab.analysis.words import percent, plural
-from tuilab.model.events import Flag
+from tuilab.model.events import Caveat
 from tuilab.model.quantity import seconds
 from tuilab.model.scenario import Budget
-from tuilab.worker.measure.cell import Cell
+from tuilab.worker.measure.timed_arm import TimedArm
 
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
 
 
-def of_cell(run: str, cell: Cell, budget: Budget, point: int | None) -> list[Flag]:
+def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list[Caveat]:
     """The doubts about one cell's figures: outliers, two levels, drift, not warm, budget before precision."""
     samples = cell.samples
     of_samples = [outliers(samples), levels(samples), drift(samples)]
     found = [*of_samples, _not_warm(cell), _precision(cell, budget)]
-    return [Flag(run=run, code=d.code, message=d.message, arm=cell.arm.id, point=point) for d in found if d]
+    return [Caveat(run=run, code=d.code, message=d.message, arm=cell.arm.id, point=point) for d in found if d]
 
 
-def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Flag]:
+def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Caveat]:
     """The doubts about the whole run: a shared processor, a machine whose own pace moved.
 
     disturbed: rounds that were kept although the canary had moved.
@@ -35,21 +35,21 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
     found = [_contention(list(pressures))]
     if rounds and disturbed / rounds > CANARY_SHARE:
         words = f"the machine's own pace moved by more than 5 % in {disturbed} of {plural(rounds, 'round')}"
-        found.append(Doubt("canary", words))
-    return [Flag(run=run, code=d.code, message=d.message) for d in found if d]
+        found.append(Found("canary", words))
+    return [Caveat(run=run, code=d.code, message=d.message) for d in found if d]
 
 
-def of_clock(run: str, wall_s: float, steady_s: float) -> list[Flag]:
+def of_clock(run: str, wall_s: float, steady_s: float) -> list[Caveat]:
     """The run's length by the wall clock against that by a clock which nobody sets."""
     step = wall_s - steady_s
     if abs(step) < CLOCK_STEP_S:
         return []
     way = "forward" if step > 0 else "back"
     words = f"the wall clock was set {way} by {seconds(abs(step))} during the run; no figure is taken from it"
-    return [Flag(run=run, code="clock-stepped", message=words)]
+    return [Caveat(run=run, code="clock-stepped", message=words)]
 
 
-def _contention(seen: list[Pressure]) -> Doubt | None:
+def _contention(seen: list[Pressure]) -> Found | None:
     if not seen:
         return None
 
@@ -71,17 +71,17 @@ def _contention(seen: list[Pressure]) -> Doubt | None:
     )
 
 
-def _not_warm(cell: Cell) -> Doubt | None:
+def _not_warm(cell: TimedArm) -> Found | None:
     warmth = cell.warmth
     if warmth.warm:
         return None
     if warmth.calls == 1:
         words = f"one call takes {seconds(cell.call_s)}: measured after two calls, with no warm-up"
-        return Doubt("not-warm", words)
-    return Doubt("not-warm", f"its pace was not steady after {seconds(warmth.seconds)} of warm-up")
+        return Found("not-warm", words)
+    return Found("not-warm", f"its pace was not steady after {seconds(warmth.seconds)} of warm-up")
 
 
-def _precision(cell: Cell, budget: Budget) -> Doubt | None:
+def _precision(cell: TimedArm, budget: Budget) -> Found | None:
     """Also where the interval is narrow enough and only the rounds are too few."""
     known, n = estimate(cell.samples), len(cell.samples)
     half = known.relative_half_width if known else None
@@ -91,4 +91,4 @@ def _precision(cell: Cell, budget: Budget) -> Doubt | None:
     if half is None and n >= MIN_SAMPLES:
         reached += ", which resemble their neighbours too much"
     words = f"budget reached before precision: {reached}"
-    return Doubt("precision", f"{words}; wanted ± {percent(budget.precision)} and {budget.rounds} rounds")
+    return Found("precision", f"{words}; wanted ± {percent(budget.precision)} and {budget.rounds} rounds")

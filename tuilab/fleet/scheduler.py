@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from tuilab.fleet.cells import Cell, lacks
 from tuilab.fleet.grid import Address, Grid, NodeLost, NodeUnfit
-from tuilab.fleet.messages import Task, Visit
+from tuilab.fleet.jobs import Job, lacks
+from tuilab.fleet.messages import JobResult, Task
 from tuilab.model.events import PROTOCOL
 from tuilab.model.machine import Machine
 
@@ -22,7 +22,7 @@ MOST_LOST = 3
 """A cell that so many nodes did not outlive is not given to yet another."""
 
 
-class News(msgspec.Struct, frozen=True, kw_only=True):
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """What a node does now, for people. done, total: cells of the whole.
 
     step: it begins or ends something, rather than going on. grave: it is out of the ordinary.
@@ -37,21 +37,21 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass
-class Hand:
+class NodeSlot:
     """A node at work. label: its name for people and in the record."""
 
     address: Address
     label: str = ""
     machine: Machine | None = None
-    cell: Cell | None = None
+    cell: Job | None = None
     run: str = ""
 
 
-Taken = Callable[[Cell, Hand, Visit], None]
+Taken = Callable[[Job, NodeSlot, JobResult], None]
 
 
 @dataclass
-class Spread:
+class Scheduler:
     """Measures cells on a grid. Each cell that is measured is `taken` exactly once.
 
     families: device families that the cells need; a node that lacks one that another node has stays idle.
@@ -61,16 +61,16 @@ class Spread:
     grid: Grid
     families: Sequence[str]
     taken: Taken
-    say: Callable[[News], None] = lambda news: None
+    say: Callable[[Progress], None] = lambda news: None
     poll_s: float = POLL_S
     patience_s: float = PATIENCE_S
     topic: str = "tuilab"
     total: int = 0
     done: int = 0
     failed: dict[int, str] = field(default_factory=dict)
-    hands: dict[str, Hand] = field(default_factory=dict)
+    hands: dict[str, NodeSlot] = field(default_factory=dict)
     stopping: bool = False
-    _pending: deque[Cell] = field(default_factory=deque)
+    _pending: deque[Job] = field(default_factory=deque)
     _lost: dict[int, int] = field(default_factory=dict)
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _spent: set[str] = field(default_factory=set)
@@ -86,14 +86,14 @@ class Spread:
             if self.hands and all(hand.machine or place in self._spent for place, hand in self.hands.items()):
                 break
             if not self.hands and not waited:
-                self.say(News(node="", text="waiting for a node …", done=0, total=0))
+                self.say(Progress(node="", text="waiting for a node …", done=0, total=0))
             waited = 0.0 if self.hands else waited + self.poll_s
             if waited >= self.patience_s:
                 break
             await self._pause()
         return [hand.machine for hand in self._fit() if hand.machine is not None]
 
-    async def run(self, cells: Sequence[Cell]) -> None:
+    async def run(self, cells: Sequence[Job]) -> None:
         """Measure these cells; returns when each is measured or given up, or all have stopped."""
         self._pending.extend(cells)
         self.total += len(cells)
@@ -128,7 +128,7 @@ class Spread:
     def _busy(self, place: str) -> bool:
         return place in self.hands and self.hands[place].cell is not None
 
-    def _fit(self) -> list[Hand]:
+    def _fit(self) -> list[NodeSlot]:
         return [hand for place, hand in self.hands.items() if place not in self._spent]
 
     async def _pause(self) -> None:
@@ -150,7 +150,7 @@ class Spread:
                 self._drop(place, "has gone")
         for place, address in there.items():
             if place not in self.hands:
-                self.hands[place] = Hand(address)
+                self.hands[place] = NodeSlot(address)
                 self._tasks[place] = asyncio.create_task(self._greet(self.hands[place]))
 
     def _drop(self, place: str, why: str) -> None:
@@ -163,7 +163,7 @@ class Spread:
         if hand.cell is not None:
             self._return(hand)
 
-    def _return(self, hand: Hand) -> None:
+    def _return(self, hand: NodeSlot) -> None:
         """A cell whose node was lost goes to another, unless it seems to be the cell that kills them."""
         cell, hand.cell, hand.run = hand.cell, None, ""
         assert cell is not None
@@ -173,7 +173,7 @@ class Spread:
         else:
             self._pending.appendleft(cell)
 
-    async def _greet(self, hand: Hand) -> None:
+    async def _greet(self, hand: NodeSlot) -> None:
         place = hand.address.place
         try:
             greeting = await self.grid.greet(hand.address)
@@ -191,7 +191,7 @@ class Spread:
                 self._take_in(hand, greeting.machine)
         self._change.set()
 
-    def _take_in(self, hand: Hand, machine: Machine) -> None:
+    def _take_in(self, hand: NodeSlot, machine: Machine) -> None:
         beside = [o.label for o in self._fit() if o.machine is not None and o.machine.host == machine.host]
         hand.label, hand.machine = self._label(hand.address, machine.host), machine
         self._tell(hand, "ready")
@@ -206,7 +206,7 @@ class Spread:
         named = f"{host}/{address.name}" if address.name and address.name != address.place else host
         return next(label for label in (named, f"{named}:{port}", address.place) if label not in taken)
 
-    def _leave_out(self, hand: Hand, why: str) -> None:
+    def _leave_out(self, hand: NodeSlot, why: str) -> None:
         self._spent.add(hand.address.place)
         hand.label = hand.label or hand.address.name or hand.address.place
         self._tell(hand, f"is left out: {why}", grave=True)
@@ -223,7 +223,7 @@ class Spread:
             hand.cell = self._pending.popleft()
             self._tasks[hand.address.place] = asyncio.create_task(self._measure(hand, hand.cell))
 
-    async def _measure(self, hand: Hand, cell: Cell) -> None:
+    async def _measure(self, hand: NodeSlot, cell: Job) -> None:
         assert hand.machine is not None
         request = cell.make(hand.machine)
         hand.run = request.id
@@ -251,6 +251,6 @@ class Spread:
             if hand.run == run and hand.cell is not None:
                 self._tell(hand, f"{hand.cell.name}: {words}", step=False)
 
-    def _tell(self, hand: Hand, text: str, step: bool = True, grave: bool = False) -> None:
-        news = News(node=hand.label, text=text, done=self.done, total=self.total, step=step, grave=grave)
+    def _tell(self, hand: NodeSlot, text: str, step: bool = True, grave: bool = False) -> None:
+        news = Progress(node=hand.label, text=text, done=self.done, total=self.total, step=step, grave=grave)
         self.say(news)

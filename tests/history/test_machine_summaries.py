@@ -7,8 +7,8 @@ import pytest
 
 from tuilab.cli.summing import sum_up
 from tuilab.history import schema
+from tuilab.history.machine_summaries import keep, latest, unsummed
 from tuilab.history.recorder import Recorder
-from tuilab.history.standings import keep, latest, unsummed
 from tuilab.history.store import FILE, Store
 from tuilab.model import events as e
 from tuilab.model.arms import Arm

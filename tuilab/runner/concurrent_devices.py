@@ -13,9 +13,9 @@ from tuilab.model.arms import Arm, family
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Cancel, Measure, Request
 from tuilab.runner.gpus import inside, supervise_device
-from tuilab.runner.member import Listener, Member
+from tuilab.runner.host_runner import HostRunner, Listener
+from tuilab.runner.multi_host import merged
 from tuilab.runner.overlap import Overlap
-from tuilab.runner.party import merged
 from tuilab.runner.renaming import Renaming
 from tuilab.runner.supervisor import Phase
 
@@ -29,15 +29,15 @@ replace = msgspec.structs.replace
 class _Device:
     """One device's worker. ending: set with the end of its part of the pass under way."""
 
-    member: Member
+    member: HostRunner
     names: Renaming
     up: asyncio.Event = field(default_factory=asyncio.Event)
     ending: "asyncio.Future[e.Finished] | None" = None
     alone_s: float = 0.0
 
 
-class Together:
-    """Behind the methods of one `Supervisor`: a `Member` of a `Party`.
+class ConcurrentDeviceRunner:
+    """Behind the methods of one `Supervisor`: a `HostRunner` of a `MultiHostRunner`.
 
     A run's arms name their devices. Those that are not `together` are measured first, one device after the
     other; then those that are, all devices at once, of which only the rounds count that overlap with
@@ -49,7 +49,7 @@ class Together:
         devices: Sequence[str],
         host: str,
         on_event: Listener,
-        start: Callable[[str, str, Listener], Member] | None = None,
+        start: Callable[[str, str, Listener], HostRunner] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._on_event, self._clock = on_event, clock
@@ -198,9 +198,9 @@ class Together:
                     device.alone_s = max(device.alone_s, event.elapsed_s)
                     device.ending.set_result(event)
                 return
-            case e.Flag(code="precision") if self._overlap is not None:
+            case e.Caveat(code="precision") if self._overlap is not None:
                 return
-            case e.Flag(arm=""):
+            case e.Caveat(arm=""):
                 where = f"{name} beside the others" if self._overlap is not None else f"{name} alone"
                 event = replace(event, message=f"{where}: {event.message}")
         if self._overlap is None or self._overlap.holds(name, event, self._clock()):

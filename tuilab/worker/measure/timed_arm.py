@@ -16,7 +16,7 @@ class Warmth:
 
 
 @dataclass
-class Cell:
+class TimedArm:
     """What is timed, how many calls make a block of it, and its figures so far.
 
     device: the one that computed, as observed. ops: TensorFlow ops in one call; host_ops: those among them

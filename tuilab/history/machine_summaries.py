@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from tuilab.history.store import Store
-from tuilab.model.standing import Standing
+from tuilab.model.machine_summary import MachineSummary
 
 _encode = msgspec.msgpack.Encoder().encode
-_decoder: msgspec.msgpack.Decoder[Standing] = msgspec.msgpack.Decoder(Standing)
+_decoder: msgspec.msgpack.Decoder[MachineSummary] = msgspec.msgpack.Decoder(MachineSummary)
 
 _GONE = "SELECT run FROM runs WHERE deleted_at IS NOT NULL"
 
@@ -32,9 +32,9 @@ def unsummed(store: Store) -> list[str]:
     return [run for (run,) in connection.execute(f"{query} AND summed IS NOT rounds")]
 
 
-def keep(store: Store, run: str, standings: Sequence[Standing]) -> None:
+def keep(store: Store, run: str, machine_summaries: Sequence[MachineSummary]) -> None:
     """Keep what each machine of a run stands at, unless a later run is kept there. Raises sqlite3.Error."""
-    rows = [(s.preset, s.parameters, s.machine, run, s.at, _encode(s)) for s in standings]
+    rows = [(s.preset, s.parameters, s.machine, run, s.at, _encode(s)) for s in machine_summaries]
     with store.at_once():
         store.connection.executemany(
             "INSERT INTO standings VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (preset, parameters, machine) "
@@ -45,13 +45,13 @@ def keep(store: Store, run: str, standings: Sequence[Standing]) -> None:
         store.connection.execute("UPDATE runs SET summed = rounds WHERE run = ?", (run,))
 
 
-def latest(store: Store) -> list[Standing]:
+def latest(store: Store) -> list[MachineSummary]:
     """Every standing that is kept, by preset, parameters and machine."""
     query = f"SELECT standing FROM standings WHERE run NOT IN ({_GONE})"
     return list(_decoded(row[0] for row in store.connection.execute(query)))
 
 
-def _decoded(lines: Iterable[bytes]) -> Iterator[Standing]:
+def _decoded(lines: Iterable[bytes]) -> Iterator[MachineSummary]:
     for line in lines:
         try:
             yield _decoder.decode(line)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuilab.fleet.cells import Cell
 from tuilab.fleet.grid import Address, NodeLost, NodeUnfit
-from tuilab.fleet.messages import Greeting, Task, Visit
-from tuilab.fleet.spread import MOST_LOST, Hand, News, Spread
+from tuilab.fleet.jobs import Job
+from tuilab.fleet.messages import Greeting, JobResult, Task
+from tuilab.fleet.scheduler import MOST_LOST, NodeSlot, Progress, Scheduler
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Device, Machine
@@ -60,7 +60,7 @@ class Fake:
         about = machine(node.place.partition("~")[0], *self.devices.get(node.place, ()))
         return Greeting(protocol=self.protocol.get(node.place, e.PROTOCOL), tuilab="1", machine=about)
 
-    async def measure(self, node: Address, task: Task) -> Visit:
+    async def measure(self, node: Address, task: Task) -> JobResult:
         place, run = node.place, task.request.id
         self.at_work[place] += 1
         assert self.at_work[place] == 1, "two cells beside each other on one node"
@@ -75,7 +75,7 @@ class Fake:
             self.at_work[place] -= 1
         self.lives[place] -= 1
         self.measured.append((place, run))
-        return Visit(began=0.0, ended=1.0, events=())
+        return JobResult(began=0.0, ended=1.0, events=())
 
     def _die(self, place: str) -> None:
         self.dead.add(place)
@@ -93,7 +93,7 @@ class Fake:
         pass
 
 
-def cells(count: int) -> list[Cell]:
+def cells(count: int) -> list[Job]:
     def make(key: int) -> Callable[[Machine], Measure]:
         request = Measure(
             id=f"cell {key}",
@@ -103,7 +103,7 @@ def cells(count: int) -> list[Cell]:
         )
         return lambda machine: request
 
-    return [Cell(name=f"cell {key}", make=make(key), key=key) for key in range(count)]
+    return [Job(name=f"cell {key}", make=make(key), key=key) for key in range(count)]
 
 
 @dataclass
@@ -111,14 +111,14 @@ class Rig:
     grid: Fake
     families: tuple[str, ...] = ("CPU",)
     taken: list[tuple[int, str]] = field(default_factory=list)
-    news: list[News] = field(default_factory=list)
+    news: list[Progress] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.spread = Spread(
+        self.spread = Scheduler(
             self.grid, self.families, self._taken, self.news.append, poll_s=0.005, patience_s=0.05
         )
 
-    def _taken(self, cell: Cell, hand: Hand, visit: Visit) -> None:
+    def _taken(self, cell: Job, hand: NodeSlot, visit: JobResult) -> None:
         self.taken.append((cell.key, hand.label))
 
     async def run(self, count: int) -> None:
@@ -215,7 +215,7 @@ async def test_a_fault_of_ours_is_raised_not_waited_for():
     await rig.spread.machines()
     try:
         async with asyncio.timeout(5):
-            await rig.spread.run([Cell(name="x", make=broken, key=0)])
+            await rig.spread.run([Job(name="x", make=broken, key=0)])
     except ValueError as error:
         assert str(error) == "ours"
     else:

@@ -27,7 +27,7 @@ class Crossed(msgspec.Struct, frozen=True, array_like=True, gc=False):
     high: float | None = None
 
 
-class Standing(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One machine's part in a run.
 
     machine: the host's own name. origin: its ssh name or its name in a fleet, "" for where the lab ran.

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 import msgspec
 
 from tuilab.analysis.hosts import by_host
-from tuilab.analysis.reading import estimate_at, family_of, headline, measured
+from tuilab.analysis.reading import estimate_at, family_of, measured, summary_point
 from tuilab.analysis.sweeps import crossovers
 from tuilab.analysis.verdict import judge
 from tuilab.model.arms import labels
 from tuilab.model.claims import Claim
 from tuilab.model.machine import Machine
+from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.run import ArmState, RunState
-from tuilab.model.standing import Best, Crossed, Standing
 
 _sorted = msgspec.json.Encoder(order="sorted").encode
 
 
-def standings(state: RunState, claims: Sequence[Claim] = ()) -> tuple[Standing, ...]:
+def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[MachineSummary, ...]:
     """One for each machine that measured an arm. A sweep counts at the size nearest to the scenario's own.
 
     Of a fleet's sweep that size was measured by one node; a crossover and verdicts are that node's only where
@@ -26,7 +26,7 @@ def standings(state: RunState, claims: Sequence[Claim] = ()) -> tuple[Standing, 
     """
     out = []
     for host, part in by_host(state).items():
-        point = headline(part)
+        point = summary_point(part)
         node = part.where.get(point, "")
         machine = part.machines.get(node) if node else part.machine
         if machine is not None and measured(part, point):
@@ -42,10 +42,10 @@ def digest(claims: Sequence[Claim]) -> str:
 
 def _standing(
     state: RunState, machine: Machine, origin: str, point: int, claims: Sequence[Claim], alone: bool
-) -> Standing:
+) -> MachineSummary:
     assert state.scenario is not None
     place = next((p.values for p in state.points if p.index == point), {})
-    return Standing(
+    return MachineSummary(
         run=state.run,
         at=state.at,
         preset=state.preset or state.scenario.workload,

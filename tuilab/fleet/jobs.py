@@ -13,7 +13,7 @@ from tuilab.model.requests import Measure
 
 
 @dataclass(frozen=True)
-class Cell:
+class Job:
     """One thing to measure on one node at one time. name: for people. make: the request for a machine.
 
     key: tells it from the others, such as the index of its point.
@@ -24,13 +24,13 @@ class Cell:
     key: int
 
 
-def cell_of(request: Measure, point: Point) -> Cell:
+def job_of(request: Measure, point: Point) -> Job:
     """One point of a sweep as a run of its own, with all its arms, so that they share their rounds."""
     values = {**request.scenario.parameters, **point.values}
     scenario = msgspec.structs.replace(request.scenario, parameters=values)
     own = msgspec.structs.replace(request, id=uuid.uuid4().hex, scenario=scenario, sweep=None, pace=False)
     name = ", ".join(f"{parameter} {value}" for parameter, value in point.values.items())
-    return Cell(name=name, make=lambda machine: own, key=point.index)
+    return Job(name=name, make=lambda machine: own, key=point.index)
 
 
 def common_devices(machines: Sequence[Machine]) -> list[str]:

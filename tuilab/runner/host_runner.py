@@ -15,7 +15,7 @@ HERE = ""
 Listener = Callable[[Event], None]
 
 
-class Member(Protocol):
+class HostRunner(Protocol):
     """One host's workers: a `Supervisor`, or several of them behind its methods."""
 
     @property

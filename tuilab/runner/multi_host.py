@@ -11,7 +11,7 @@ from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Cancel, Measure, Painted, Request
-from tuilab.runner.member import HERE, Listener, Member, supervise, unlike
+from tuilab.runner.host_runner import HERE, HostRunner, Listener, supervise, unlike
 from tuilab.runner.supervisor import Phase
 
 _NOT_FOUND = 127
@@ -39,7 +39,7 @@ class _Shared:
         return {arm.host for arm in self.request.arms}
 
 
-class Party:
+class MultiHostRunner:
     """Workers on several hosts behind the methods of one `Supervisor`.
 
     A run's arms say which host measures them. The hosts' rounds are not interleaved with each other's, and
@@ -50,16 +50,16 @@ class Party:
         self,
         on_event: Listener,
         hosts: Sequence[str] = (HERE,),
-        start: Callable[[str, Listener], Member] = supervise,
+        start: Callable[[str, Listener], HostRunner] = supervise,
     ) -> None:
         self._on_event = on_event
         self._start = start
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, HostRunner] = {}
         self._runs: dict[str, _Shared] = {}
         for host in hosts:
             self.add(host)
 
-    def add(self, host: str) -> Member:
+    def add(self, host: str) -> HostRunner:
         """The member for a host, made where it is new. Its worker starts with `start` or its first run.
 
         Raises InputError for what can be no host's name.
@@ -163,7 +163,7 @@ class Party:
         else:
             if isinstance(event, e.Round):
                 shared.timed.update(block.arm for block in event.blocks)
-            elif isinstance(event, e.Flag) and not event.arm and len(shared.hosts) > 1:
+            elif isinstance(event, e.Caveat) and not event.arm and len(shared.hosts) > 1:
                 message = f"{host or 'this machine'}: {event.message}"
                 event = msgspec.structs.replace(event, message=message)
             self._on_event(event)
@@ -178,7 +178,7 @@ class Party:
         if shared.hosts != {HERE}:
             self._on_event(e.MachineJoined(run=event.run, host=host, machine=event.machine))
         for message in unlike(shared.machines, host):
-            self._on_event(e.Flag(run=event.run, code="unlike-software", message=message))
+            self._on_event(e.Caveat(run=event.run, code="unlike-software", message=message))
 
     def _finished(self, shared: _Shared, host: str, event: e.Finished) -> None:
         shared.waiting.discard(host)
@@ -197,7 +197,7 @@ class Party:
         told: e.Event = e.ArmStatus(run=ending.run, arm=arm.id, status="failed", reason=ending.message)
         if arm.id in shared.timed:
             message = f"{ending.message}; the rounds before that count"
-            told = e.Flag(run=ending.run, code="host-lost", arm=arm.id, message=message)
+            told = e.Caveat(run=ending.run, code="host-lost", arm=arm.id, message=message)
         if shared.begun:
             self._on_event(told)
         else:

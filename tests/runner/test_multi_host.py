@@ -9,7 +9,7 @@ from tuilab.model.arms import Arm
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Scenario
-from tuilab.runner.party import Party
+from tuilab.runner.multi_host import MultiHostRunner
 from tuilab.runner.supervisor import Supervisor
 
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
@@ -21,7 +21,7 @@ class Rig:
     def __init__(self, *hosts: str) -> None:
         self.events: list[e.Event] = []
         self.state = RunState()
-        self.party = Party(self.receive, hosts, self.supervise)
+        self.party = MultiHostRunner(self.receive, hosts, self.supervise)
 
     def supervise(self, host: str, on_event) -> Supervisor:
         if host == "missing":
@@ -129,7 +129,7 @@ async def test_only_a_run_of_this_machine_alone_may_outlive_the_lab():
         async def measure(self, request: Measure) -> None:
             sent.setdefault(self._host, []).append(request.spool)
 
-    party = Party(lambda event: None, (), Spy)
+    party = MultiHostRunner(lambda event: None, (), Spy)
     for arms in ((Arm("CPU:0", "graph"),), (Arm("CPU:0", "graph"), Arm("CPU:0", "graph", host="gpu-07"))):
         request = Measure(
             id="r", scenario=Scenario("stft", {}), arms=arms, budget=BUDGET["quick"], spool="/folder"

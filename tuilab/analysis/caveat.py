@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Doubt(NamedTuple):
+class Caveat(NamedTuple):
     """A stable code for scripts, and a sentence with the numbers behind it."""
 
     code: str

@@ -13,11 +13,11 @@ from tuilab.model.arms import Arm, labels
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Scenario
+from tuilab.runner.concurrent_devices import ConcurrentDeviceRunner, twins
 from tuilab.runner.gpus import VISIBLE, inside, only
+from tuilab.runner.multi_host import MultiHostRunner
 from tuilab.runner.overlap import Overlap
-from tuilab.runner.party import Party
 from tuilab.runner.supervisor import Supervisor
-from tuilab.runner.together import Together, twins
 
 FAKE = str(Path(__file__).with_name("fake_device.py"))
 
@@ -29,10 +29,10 @@ class Rig:
         self.rounds = {name.replace("_", ":"): about for name, about in rounds.items()}
         self.events: list[e.Event] = []
         self.state = RunState()
-        self.party = Party(self.receive, ("",), self.member)
+        self.party = MultiHostRunner(self.receive, ("",), self.member)
 
-    def member(self, host: str, on_event) -> Together:
-        return Together(list(self.rounds), host, on_event, self.supervise)
+    def member(self, host: str, on_event) -> ConcurrentDeviceRunner:
+        return ConcurrentDeviceRunner(list(self.rounds), host, on_event, self.supervise)
 
     def supervise(self, host: str, device: str, on_event) -> Supervisor:
         count, seconds = self.rounds[device]

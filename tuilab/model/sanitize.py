@@ -1,0 +1,91 @@
+"""Text from outside, made safe once at the door: a line, a block, or every text of a message."""
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+ELLIPSIS = "…"
+
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
+    r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
+    r"|\x1b[ -/]*[0-~]?"  # two-byte escapes, or a lone ESC
+    r"|\x9b[0-?]*[ -/]*[@-~]"  # C1 CSI
+    r"|[\x90\x98\x9d-\x9f][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # C1 strings
+)
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad"
+    "\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def sanitize_line(text: str, limit: int = 2_000) -> str:
+    """One line of printable text: no escapes, controls, bidi overrides or line breaks.
+
+    Longer text is cut to `limit` characters with an ellipsis, so that a hostile line costs no more
+    than an honest one.
+    """
+    return sanitize_block(text, limit).replace("\n", " ")
+
+
+def sanitize_block(text: str, limit: int = 200_000) -> str:
+    """As `sanitize_line`, but line breaks stay; tabs become four spaces."""
+    if len(text) <= limit and text.isprintable():
+        return text
+    cut = len(text) > limit
+    # An escape could straddle the cut, so cut before cleaning.
+    text = text[:limit].replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
+    text = _CONTROLS.sub("", _ESCAPES.sub("", text))
+    return text + ELLIPSIS if cut else text
+
+
+LONGEST_TEXT = 200_000
+
+_SUSPECT = re.compile(rb"[\x7f-\xff]|\\[ubfrt]")
+"""Whatever else JSON holds is printable, but for line ends, which may stay."""
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def sanitize(message: T) -> T:
+    """The message with every text in it cleaned as by `sanitize_block`; itself where nothing changed."""
+    changed = {}
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
+        new = _sanitize(value)
+        if new is not value:
+            changed[name] = new
+    return msgspec.structs.replace(message, **changed) if changed else message
+
+
+def _sanitize(value: Any) -> Any:
+    match value:
+        case str():
+            new: Any = sanitize_block(value, LONGEST_TEXT)
+            return value if new == value else new
+        case msgspec.Raw():
+            return _sanitize_raw(value)
+        case list():
+            return [_sanitize(part) for part in value]
+        case msgspec.Struct():
+            return sanitize(value)
+        case tuple():
+            parts = [_sanitize(part) for part in value]
+            same = all(new is old for new, old in zip(parts, value, strict=True))
+            return value if same else tuple(parts)
+        case dict():
+            entries = {_sanitize(key): _sanitize(entry) for key, entry in value.items()}
+            return value if entries == value else entries
+        case _:
+            return value
+
+
+def _sanitize_raw(raw: msgspec.Raw) -> msgspec.Raw:
+    """JSON that is decoded later, with every text in it cleaned."""
+    if not _SUSPECT.search(raw):
+        return raw
+    value = msgspec.json.decode(raw)
+    new = _sanitize(value)
+    return raw if new == value else msgspec.Raw(msgspec.json.encode(new))
