@@ -10,8 +10,8 @@ from tuilab.documents.api_tables import for_installed, installed_version, shippe
 from tuilab.documents.dialect import plain
 from tuilab.documents.document import Document
 from tuilab.documents.example import Example, examples
+from tuilab.documents.interpreter.program import Code, read_program
 from tuilab.documents.parse import Parsed, parse
-from tuilab.documents.reading.program import Code, read_program
 from tuilab.documents.recognise import Gap, recognise
 from tuilab.documents.report import DocumentReport, ExampleReport, Unresolved
 from tuilab.documents.rules import check

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from tuilab.documents.document import Block, Passage
 from tuilab.documents.facts import Facts
-from tuilab.documents.reading.trace import DeviceScope, Event, Loop, Misfit, Region, Trace, Try, Use
-from tuilab.documents.reading.values import Listing, Mapping, Special, Tensor, Value
+from tuilab.documents.interpreter.trace import DeviceScope, Event, Loop, Misfit, Region, Trace, Try, Use
+from tuilab.documents.interpreter.values import Listing, Mapping, OpaqueObject, Tensor, Value
 from tuilab.model.api import ApiTable
 
 _HIDDEN = re.compile(r"CUDA_VISIBLE_DEVICES[\"']?\]?\s*=\s*[\"']?(?:-1)?[\"']?\s*$", re.MULTILINE)
@@ -152,7 +152,7 @@ def tensors_in(value: Value | None, depth: int = 0) -> Iterator[Tensor]:
     elif isinstance(value, Mapping):
         for item in list(value.items.values())[:32]:
             yield from tensors_in(item, depth + 1)
-    elif isinstance(value, Special) and isinstance(value.data, Value):
+    elif isinstance(value, OpaqueObject) and isinstance(value.data, Value):
         yield from tensors_in(value.data, depth + 1)
 
 

@@ -2,8 +2,8 @@
 
 from functools import cached_property
 
-from tuilab.documents.reading.trace import Event, Kind, Trace
-from tuilab.documents.reading.values import Known, Listing, Value, truth
+from tuilab.documents.interpreter.trace import Event, Kind, Trace
+from tuilab.documents.interpreter.values import Known, Listing, Value, truth
 
 _STRICT = "tf.config.set_soft_device_placement"
 _HIDES = ("tf.config.set_visible_devices", "tf.config.experimental.set_visible_devices")

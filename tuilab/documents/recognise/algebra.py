@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example, inputs
-from tuilab.documents.reading.tensors import matrix
-from tuilab.documents.reading.trace import Event, Region
-from tuilab.documents.reading.values import Shape, Tensor, elements, truth
+from tuilab.documents.interpreter.tensors import matrix
+from tuilab.documents.interpreter.trace import Event, Region
+from tuilab.documents.interpreter.values import Shape, Tensor, elements, truth
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 
 # Elementwise arithmetic, which the workload has, and functions of several instructions, which it has not.

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from tuilab.documents.reading.trace import Event
-from tuilab.documents.reading.values import Graph, Tensor, Unknown, Value
+from tuilab.documents.interpreter.trace import Event
+from tuilab.documents.interpreter.values import Graph, Tensor, Unknown, Value
 from tuilab.model.arms import Input, Mode
 from tuilab.model.parameters import Value as Setting
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tuilab.documents.example import Example
-from tuilab.documents.reading.items import first_side
-from tuilab.documents.reading.trace import Event, Trace
-from tuilab.documents.reading.values import (
+from tuilab.documents.interpreter.items import first_side
+from tuilab.documents.interpreter.trace import Event, Trace
+from tuilab.documents.interpreter.values import (
     NONE,
     Dataset,
     Instance,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example, ancestry
-from tuilab.documents.reading.trace import Event
-from tuilab.documents.reading.values import NONE, Api, Known, Tensor, Value, elements, integer, truth
+from tuilab.documents.interpreter.trace import Event
+from tuilab.documents.interpreter.values import NONE, Api, Known, Tensor, Value, elements, integer, truth
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.model.parameters import Value as Setting
 

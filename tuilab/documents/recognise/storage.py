@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example, tensors_in
-from tuilab.documents.reading.names import item_bytes
-from tuilab.documents.reading.trace import WORK, Event
-from tuilab.documents.reading.values import NONE, Special, Tensor, elements, integer
+from tuilab.documents.interpreter.names import item_bytes
+from tuilab.documents.interpreter.trace import WORK, Event
+from tuilab.documents.interpreter.values import NONE, OpaqueObject, Tensor, elements, integer
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.model.parameters import Value as Setting
 
@@ -100,7 +100,7 @@ def _why(event: Event, tensor: Tensor | None) -> str:
     if tensor is not None:
         return reason(tensor)
     return next(
-        (reason(v) for v in event.arguments.values() if not isinstance(v, Special)), "it is not known"
+        (reason(v) for v in event.arguments.values() if not isinstance(v, OpaqueObject)), "it is not known"
     )
 
 

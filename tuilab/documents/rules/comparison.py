@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tuilab.documents.example import Example
-from tuilab.documents.reading.trace import Event, Region
-from tuilab.documents.reading.values import Tensor, elements
+from tuilab.documents.interpreter.trace import Event, Region
+from tuilab.documents.interpreter.values import Tensor, elements
 from tuilab.documents.rules.regions import regions
 from tuilab.documents.rules.rule import Hit
 

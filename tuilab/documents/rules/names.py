@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tuilab.documents.example import Example
-from tuilab.documents.reading.trace import Event, Use
+from tuilab.documents.interpreter.trace import Event, Use
 from tuilab.documents.rules.rule import Hit
 from tuilab.model.api import ApiTable
 

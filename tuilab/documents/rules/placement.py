@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.reading.trace import WORK, DeviceScope, Event
-from tuilab.documents.reading.values import Bound, Dataset, Function, Value
+from tuilab.documents.interpreter.trace import WORK, DeviceScope, Event
+from tuilab.documents.interpreter.values import Bound, Dataset, Function, Value
 from tuilab.documents.rules.regions import regions
 from tuilab.documents.rules.rule import Hit
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.reading.names import CLOCKS
-from tuilab.documents.reading.trace import ASYNCHRONOUS, WORK, Event, Region
-from tuilab.documents.reading.values import Tensor, elements
+from tuilab.documents.interpreter.names import CLOCKS
+from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Event, Region
+from tuilab.documents.interpreter.values import Tensor, elements
 from tuilab.documents.rules.rule import Hit
 
 # Elements up to which making data costs no more than passing it: drawn at random, and filled.

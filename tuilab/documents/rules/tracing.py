@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.reading.trace import Loop
-from tuilab.documents.reading.values import text
+from tuilab.documents.interpreter.trace import Loop
+from tuilab.documents.interpreter.values import text
 from tuilab.documents.rules.rule import Hit
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.reading.trace import WORK, Event, Region
+from tuilab.documents.interpreter.trace import WORK, Event, Region
 from tuilab.documents.rules.regions import regions
 from tuilab.documents.rules.rule import Hit
 

@@ -4,11 +4,11 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from tuilab.documents.reading.reader import Reader
-from tuilab.documents.reading.scope import Scope
-from tuilab.documents.reading.tensors import sliced
-from tuilab.documents.reading.trace import Loop, Misfit
-from tuilab.documents.reading.values import (
+from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.scope import Scope
+from tuilab.documents.interpreter.tensors import sliced
+from tuilab.documents.interpreter.trace import Loop, Misfit
+from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
@@ -21,8 +21,8 @@ from tuilab.documents.reading.values import (
     Listing,
     Many,
     Mapping,
+    OpaqueObject,
     Span,
-    Special,
     Tensor,
     Unknown,
     Value,
@@ -43,7 +43,7 @@ class Iteration:
     dataset: Dataset | None = None
 
 
-def iterate(reader: Reader, value: Value, line: int) -> Iteration:
+def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
     """What going through the value gives."""
     varies = Unknown("it changes from one iteration to the next", line)
     match value:
@@ -71,8 +71,8 @@ def iterate(reader: Reader, value: Value, line: int) -> Iteration:
             return Iteration(Device(value.family))
         case Dataset():
             return Iteration(value.element, batches(value), dataset=value)
-        case Special(kind="enumerate" | "zip" | "iterator"):
-            return _combined(reader, value, line)
+        case OpaqueObject(kind="enumerate" | "zip" | "iterator"):
+            return _combined(interpreter, value, line)
         case Known(value=str(text)):
             return Iteration(varies, len(text), [Known(c) for c in text[: MOST_UNROLLED + 1]])
         case Unknown():
@@ -92,10 +92,10 @@ def _common(items: list[Value], varies: Value) -> Value:
     return varies
 
 
-def _combined(reader: Reader, value: Special, line: int) -> Iteration:
+def _combined(interpreter: Interpreter, value: OpaqueObject, line: int) -> Iteration:
     if value.kind == "iterator":
-        return iterate(reader, value.data, line)
-    parts = [iterate(reader, v, line) for v in value.data]
+        return iterate(interpreter, value.data, line)
+    parts = [iterate(interpreter, v, line) for v in value.data]
     counts = [p.count for p in parts if p.count is not None]
     count = min(counts) if counts and len(counts) == len(parts) else None
     if value.kind == "enumerate":
@@ -159,12 +159,12 @@ def first_side(value: Value | None) -> int | None:
     return None
 
 
-def subscript(reader: Reader, node: ast.Subscript, scope: Scope) -> Value:
+def subscript(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Value:
     """What `value[index]` stands for."""
-    value = reader.evaluate(node.value, scope)
+    value = interpreter.evaluate(node.value, scope)
     if isinstance(node.slice, ast.Slice):
-        return _slice(reader, value, node.slice, scope, node.lineno)
-    index = _index(reader, node.slice, scope)
+        return _slice(interpreter, value, node.slice, scope, node.lineno)
+    index = _index(interpreter, node.slice, scope)
     match value:
         case Listing():
             at = integer(index)
@@ -175,14 +175,14 @@ def subscript(reader: Reader, node: ast.Subscript, scope: Scope) -> Value:
             if isinstance(index, Known) and index.value in value.items:
                 return value.items[index.value]
             return Unknown("an item that is not known", node.lineno)
-        case Many() | Span() | Special(kind="enumerate" | "zip"):
-            return iterate(reader, value, node.lineno).element
+        case Many() | Span() | OpaqueObject(kind="enumerate" | "zip"):
+            return iterate(interpreter, value, node.lineno).element
         case Tensor():
-            return _of_tensor(reader, value, index, node.lineno)
+            return _of_tensor(interpreter, value, index, node.lineno)
         case Devices():
             return Device(value.family)
-        case Special(kind="info"):
-            return _of_info(reader, value, index, node.lineno)
+        case OpaqueObject(kind="info"):
+            return _of_info(interpreter, value, index, node.lineno)
         case Api() | Bound():
             return value
         case Unknown():
@@ -191,16 +191,18 @@ def subscript(reader: Reader, node: ast.Subscript, scope: Scope) -> Value:
             return Unknown("an item that is not known", node.lineno)
 
 
-def _index(reader: Reader, node: ast.expr, scope: Scope) -> Value:
+def _index(interpreter: Interpreter, node: ast.expr, scope: Scope) -> Value:
     if isinstance(node, ast.Tuple):
-        return Listing("tuple", [_index(reader, part, scope) for part in node.elts[:32]])
+        return Listing("tuple", [_index(interpreter, part, scope) for part in node.elts[:32]])
     if isinstance(node, ast.Slice):
-        return Special("slice", node.lower is node.upper is node.step is None)
-    return reader.evaluate(node, scope)
+        return OpaqueObject("slice", node.lower is node.upper is node.step is None)
+    return interpreter.evaluate(node, scope)
 
 
-def _slice(reader: Reader, value: Value, node: ast.Slice, scope: Scope, line: int) -> Value:
-    parts = [NONE if p is None else reader.evaluate(p, scope) for p in (node.lower, node.upper, node.step)]
+def _slice(interpreter: Interpreter, value: Value, node: ast.Slice, scope: Scope, line: int) -> Value:
+    parts = [
+        NONE if p is None else interpreter.evaluate(p, scope) for p in (node.lower, node.upper, node.step)
+    ]
     numbers = [None if p == NONE else integer(p) for p in parts]
     known = all(p == NONE or n is not None for p, n in zip(parts, numbers, strict=True))
     if isinstance(value, Listing) and known and not value.open and numbers[2] != 0:
@@ -217,28 +219,28 @@ def _slice(reader: Reader, value: Value, node: ast.Slice, scope: Scope, line: in
             shape = (first, *shape[1:])
         result = Tensor(shape, value.dtype, value.library, -1, value.inside)
         kind = "op" if value.library == "tf" else "host-op"
-        reader.event(kind, "tf.strided_slice", line, {"x": value}, result)  # type: ignore[arg-type]
+        interpreter.event(kind, "tf.strided_slice", line, {"x": value}, result)  # type: ignore[arg-type]
         return result
     return value if isinstance(value, Many | Devices) else Unknown("a slice of what is not known", line)
 
 
-def _of_tensor(reader: Reader, tensor: Tensor, index: Value, line: int) -> Value:
+def _of_tensor(interpreter: Interpreter, tensor: Tensor, index: Value, line: int) -> Value:
     result = Tensor(sliced(tensor, index), tensor.dtype, tensor.library, -1, tensor.inside)
     kind = "op" if tensor.library == "tf" else "host-op"
-    reader.event(kind, "tf.strided_slice", line, {"x": tensor}, result)  # type: ignore[arg-type]
+    interpreter.event(kind, "tf.strided_slice", line, {"x": tensor}, result)  # type: ignore[arg-type]
     return result
 
 
-def _of_info(reader: Reader, info: Special, index: Value, line: int) -> Value:
+def _of_info(interpreter: Interpreter, info: OpaqueObject, index: Value, line: int) -> Value:
     """A key of a result whose keys are known: `get_memory_info` gives `current` and `peak`."""
     name, keys = info.data
     if isinstance(index, Known) and index.value not in keys:
-        reader.trace.misfits.append(
+        interpreter.trace.misfits.append(
             Misfit(
                 "key",
                 name,
                 line,
-                reader.place.block,
+                interpreter.place.block,
                 f"the result of {name} has no key {index.value!r}",
                 "Its keys are " + " and ".join(repr(k) for k in keys) + ".",
             )
@@ -246,33 +248,33 @@ def _of_info(reader: Reader, info: Special, index: Value, line: int) -> Value:
     return Unknown("a figure that is known when it runs", line)
 
 
-def bind_target(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
+def bind_target(interpreter: Interpreter, target: ast.expr, value: Value, scope: Scope) -> None:
     """Bind the target of an assignment, a loop, a `with` or a comprehension."""
     match target:
         case ast.Name():
             store = scope.elsewhere.get(target.id, scope).names
-            reader.journal.write(store, target.id, value)
+            interpreter.journal.write(store, target.id, value)
         case ast.Tuple() | ast.List():
-            _unpack(reader, target.elts, value, scope, target.lineno)
+            _unpack(interpreter, target.elts, value, scope, target.lineno)
         case ast.Starred():
-            bind_target(reader, target.value, value, scope)
+            bind_target(interpreter, target.value, value, scope)
         case ast.Attribute():
-            owner = reader.evaluate(target.value, scope)
+            owner = interpreter.evaluate(target.value, scope)
             if isinstance(owner, Instance):
-                reader.journal.write(owner.attributes, target.attr, value)
+                interpreter.journal.write(owner.attributes, target.attr, value)
             elif isinstance(owner, Class):
-                reader.journal.write(owner.members, target.attr, value)
+                interpreter.journal.write(owner.members, target.attr, value)
         case ast.Subscript():
-            _store_item(reader, target, value, scope)
+            _store_item(interpreter, target, value, scope)
         case _:
             pass
 
 
-def _store_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope) -> None:
-    owner = reader.evaluate(target.value, scope)
-    index = _index(reader, target.slice, scope)
+def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, scope: Scope) -> None:
+    owner = interpreter.evaluate(target.value, scope)
+    index = _index(interpreter, target.slice, scope)
     if isinstance(owner, Mapping) and isinstance(index, Known) and len(owner.items) < 1_000:
-        reader.journal.write(owner.items, index.value, value)
+        interpreter.journal.write(owner.items, index.value, value)
     elif isinstance(owner, Listing):
         at = integer(index)
         if at is not None and -len(owner.items) <= at < len(owner.items):
@@ -281,8 +283,8 @@ def _store_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scop
         owner.open = True
 
 
-def _unpack(reader: Reader, targets: list[ast.expr], value: Value, scope: Scope, line: int) -> None:
-    found = iterate(reader, value, line)
+def _unpack(interpreter: Interpreter, targets: list[ast.expr], value: Value, scope: Scope, line: int) -> None:
+    found = iterate(interpreter, value, line)
     items = found.items
     stars = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
     if items is not None and stars and len(items) >= len(targets) - 1:
@@ -291,30 +293,32 @@ def _unpack(reader: Reader, targets: list[ast.expr], value: Value, scope: Scope,
     if items is None or len(items) != len(targets):
         items = [found.element] * len(targets)
     for target, item in zip(targets, items, strict=True):
-        bind_target(reader, target, item, scope)
+        bind_target(interpreter, target, item, scope)
 
 
-def iterate_comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
+def iterate_comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
     """A list of what the comprehension makes; each of a few known items is read by itself."""
     inner = Scope({}, scope)
     generator = node.generators[0]
-    reader.event("python", "a comprehension", node.lineno)
-    found = iterate(reader, reader.evaluate(generator.iter, scope), node.lineno)
+    interpreter.event("python", "a comprehension", node.lineno)
+    found = iterate(interpreter, interpreter.evaluate(generator.iter, scope), node.lineno)
     made: list[Value] = []
 
     def read(item: Value) -> None:
-        bind_target(reader, generator.target, item, inner)
+        bind_target(interpreter, generator.target, item, inner)
         for condition in generator.ifs:
-            reader.evaluate(condition, inner)
+            interpreter.evaluate(condition, inner)
         for further in node.generators[1:]:
-            more = iterate(reader, reader.evaluate(further.iter, inner), node.lineno)
-            bind_target(reader, further.target, more.element, inner)
+            more = iterate(interpreter, interpreter.evaluate(further.iter, inner), node.lineno)
+            bind_target(interpreter, further.target, more.element, inner)
         if isinstance(node, ast.DictComp):
             made.append(
-                Listing("tuple", [reader.evaluate(node.key, inner), reader.evaluate(node.value, inner)])
+                Listing(
+                    "tuple", [interpreter.evaluate(node.key, inner), interpreter.evaluate(node.value, inner)]
+                )
             )
         else:
-            made.append(reader.evaluate(node.elt, inner))
+            made.append(interpreter.evaluate(node.elt, inner))
 
     items = found.items
     simple = len(node.generators) == 1 and not generator.ifs
@@ -322,7 +326,7 @@ def iterate_comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
         items is not None
         and simple
         and len(items) <= MOST_UNROLLED
-        and reader.unrolled < MOST_UNROLLED_TOGETHER
+        and interpreter.unrolled < MOST_UNROLLED_TOGETHER
     ):
         for item in items:
             read(item)
@@ -330,13 +334,13 @@ def iterate_comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
     loop = Loop(
         node.lineno, node.end_lineno or node.lineno, found.count if simple else None, over=found.dataset
     )
-    loop.first = len(reader.trace.events)
-    reader.trace.loops.append(loop)
+    loop.first = len(interpreter.trace.events)
+    interpreter.trace.loops.append(loop)
     if found.dataset is not None:
-        reader.event("iterate", "tf.data.Dataset", node.lineno, {"dataset": found.dataset})
-    with reader.at(loops=(*reader.place.loops, loop)):
+        interpreter.event("iterate", "tf.data.Dataset", node.lineno, {"dataset": found.dataset})
+    with interpreter.at(loops=(*interpreter.place.loops, loop)):
         read(found.element)
-    loop.last = len(reader.trace.events) - 1
+    loop.last = len(interpreter.trace.events) - 1
     if isinstance(node, ast.DictComp):
         return Mapping({}, open=True)
     return Many(made[0], loop.count)

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from tuilab.documents.reading import tensors
-from tuilab.documents.reading.library import Arguments, handles
-from tuilab.documents.reading.names import dtype_of
-from tuilab.documents.reading.reader import Reader
-from tuilab.documents.reading.tf_tensors import new_shape
-from tuilab.documents.reading.trace import Kind
-from tuilab.documents.reading.values import (
+from tuilab.documents.interpreter import tensors
+from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.library import Arguments, handles
+from tuilab.documents.interpreter.names import dtype_of
+from tuilab.documents.interpreter.tf_tensors import new_shape
+from tuilab.documents.interpreter.trace import Kind
+from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Clock,
@@ -16,8 +16,8 @@ from tuilab.documents.reading.values import (
     Known,
     Listing,
     Many,
+    OpaqueObject,
     Shape,
-    Special,
     Tensor,
     Unknown,
     Value,
@@ -66,24 +66,26 @@ _SAMPLES = (
 
 
 def array(
-    reader: Reader, kind: Kind, name: str, args: Arguments, shape: Shape | None, dtype: str | None
+    interpreter: Interpreter, kind: Kind, name: str, args: Arguments, shape: Shape | None, dtype: str | None
 ) -> Tensor:
     """Write the event and give the array that it makes."""
     made = Tensor(shape, dtype, "np")
-    reader.event(kind, name, args.line, args.values, made)
+    interpreter.event(kind, name, args.line, args.values, made)
     return made
 
 
 @handles("np.random.", "rng.")
-def random(reader: Reader, name: str, args: Arguments) -> Value:
+def random(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Random arrays: `rand` and `randn` take sides, the others a size."""
     root, _, word = name.rpartition(".")
     if word in ("seed", "shuffle", "set_state"):
         return NONE
     if word in ("default_rng", "RandomState", "Generator"):
-        return Special("rng", None)
-    if reader.in_graph():
-        reader.event("effect", f"{'np.random' if root == 'np.random' else 'generator'}.{word}()", args.line)
+        return OpaqueObject("rng", None)
+    if interpreter.in_graph():
+        interpreter.event(
+            "effect", f"{'np.random' if root == 'np.random' else 'generator'}.{word}()", args.line
+        )
     if word in ("rand", "randn"):
         sides = [args.values[str(n)] for n in range(len(args.values)) if str(n) in args.values]
         shape: Shape | None = None if args.open else tuple(integer(side) for side in sides)
@@ -93,11 +95,11 @@ def random(reader: Reader, name: str, args: Arguments) -> Value:
     dtype = dtype_of(args.get("dtype"))
     if dtype is None:
         dtype = None if args.given("dtype") else "int64" if word in ("randint", "integers") else "float64"
-    return array(reader, "host-create", name, args, shape, dtype)
+    return array(interpreter, "host-create", name, args, shape, dtype)
 
 
 @handles("np.zeros", "np.ones", "np.empty", "np.full", "np.arange", "np.linspace", "np.eye")
-def filled(reader: Reader, name: str, args: Arguments) -> Value:
+def filled(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     shape = shape_of(args.get("shape"))
     dtype = dtype_of(args.get("dtype"))
     default = "float64"
@@ -118,15 +120,15 @@ def filled(reader: Reader, name: str, args: Arguments) -> Value:
         default = tensors.nested_dtype(args.get("fill_value"), "np") or "float64"
     if not args.given("dtype"):
         dtype = default
-    return array(reader, "host-create", name, args, shape, dtype)
+    return array(interpreter, "host-create", name, args, shape, dtype)
 
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
-def from_object(reader: Reader, name: str, args: Arguments) -> Value:
+def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("object", "a", "0")
     if isinstance(value, Tensor) and value.library == "tf":
         if not value.inside:
-            reader.sync(f"{name}()", args.line, value)
+            interpreter.sync(f"{name}()", args.line, value)
         return Tensor(value.shape, dtype_of(args.get("dtype")) or value.dtype, "np", value.made)
     if isinstance(value, Many | Listing) and _of_times(value):
         return value
@@ -134,7 +136,7 @@ def from_object(reader: Reader, name: str, args: Arguments) -> Value:
         tensors.nested_shape(value),
         dtype_of(args.get("dtype")) or tensors.nested_dtype(value, "np"),
     )
-    return array(reader, "host-create", name, args, shape, dtype)
+    return array(interpreter, "host-create", name, args, shape, dtype)
 
 
 def _of_times(value: Value) -> bool:
@@ -145,31 +147,31 @@ def _of_times(value: Value) -> bool:
 
 
 @handles(*(f"np.{dtype}" for dtype in ("float16", "float32", "float64", "int32", "int64", "uint8", "int8")))
-def scalar(reader: Reader, name: str, args: Arguments) -> Value:
+def scalar(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("0")
     return value if isinstance(value, Known | Elapsed) else Unknown("a number that is not known", args.line)
 
 
 @handles("np.matmul", "np.dot")
-def matmul(reader: Reader, name: str, args: Arguments) -> Value:
-    return tensors.matmul(reader, {"a": args.get("0", "a"), "b": args.get("1", "b")}, args.line)
+def matmul(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    return tensors.matmul(interpreter, {"a": args.get("0", "a"), "b": args.get("1", "b")}, args.line)
 
 
 @handles("np.prod", "math.prod")
-def product(reader: Reader, name: str, args: Arguments) -> Value:
+def product(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     sides = shape_of(args.get("0", "a"))
     total = elements(sides)
     return Known(total) if total is not None else Unknown("a product that is not known", args.line)
 
 
 @handles(*(f"np.{word}" for word in _SAMPLES), "statistics.")
-def statistic(reader: Reader, name: str, args: Arguments) -> Value:
+def statistic(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """A statistic; of measured times, a time."""
     value = args.get("0", "a", "data")
     if isinstance(value, Tensor):
         if value.library == "tf" and not value.inside:
-            reader.sync(f"{name}()", args.line, value)
-        return array(reader, "host-op", name, args, (), value.dtype)
+            interpreter.sync(f"{name}()", args.line, value)
+        return array(interpreter, "host-op", name, args, (), value.dtype)
     if isinstance(value, Many):
         return value.element
     if isinstance(value, Listing) and value.items:
@@ -178,36 +180,38 @@ def statistic(reader: Reader, name: str, args: Arguments) -> Value:
 
 
 @handles(*(f"np.{word}" for word in ("reshape", "transpose", "expand_dims", "squeeze")))
-def reshaped(reader: Reader, name: str, args: Arguments) -> Value:
+def reshaped(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("0", "a")
     if not isinstance(value, Tensor):
         return Unknown(f"what {name} gives", args.line)
     shape = new_shape(name.removeprefix("np."), value.shape, args)
-    return array(reader, "host-op", name, args, shape, value.dtype)
+    return array(interpreter, "host-op", name, args, shape, value.dtype)
 
 
 @handles(*(f"np.{word}" for word in _ELEMENTWISE))
-def elementwise(reader: Reader, name: str, args: Arguments) -> Value:
+def elementwise(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     values = list(args.values.values())
     if not any(isinstance(v, Tensor) for v in values):
         return Unknown(f"what {name} gives", args.line)
     for value in values:
         if isinstance(value, Tensor) and value.library == "tf" and not value.inside:
-            reader.sync(f"{name}()", args.line, value)
-    made = tensors.elementwise(reader, name, values, args.line)
+            interpreter.sync(f"{name}()", args.line, value)
+    made = tensors.elementwise(interpreter, name, values, args.line)
     made.library = "np"
     return made
 
 
 @handles("scipy.signal.lfilter", "scipy.signal.filtfilt", "np.convolve", "scipy.signal.fftconvolve")
-def filtered(reader: Reader, name: str, args: Arguments) -> Value:
+def filtered(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("x", "2") if "lfilter" in name else args.get("0")
     like = value if isinstance(value, Tensor) else None
-    return array(reader, "host-op", name, args, like.shape if like else None, like.dtype if like else None)
+    return array(
+        interpreter, "host-op", name, args, like.shape if like else None, like.dtype if like else None
+    )
 
 
 @handles("np.", "scipy.")
-def anything(reader: Reader, name: str, args: Arguments) -> Value:
+def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Any other function: array work on the host, of a shape that is not followed."""
     word = name.rpartition(".")[2]
     if word in ("set_printoptions", "seterr"):
@@ -215,14 +219,14 @@ def anything(reader: Reader, name: str, args: Arguments) -> Value:
     values: list[Any] = list(args.values.values())
     for value in values:
         if isinstance(value, Tensor) and value.library == "tf" and not value.inside:
-            reader.sync(f"{name}()", args.line, value)
+            interpreter.sync(f"{name}()", args.line, value)
     if word in ("allclose", "array_equal", "testing"):
         return Unknown("a condition that is not known", args.line)
-    return array(reader, "host-op", name, args, None, None)
+    return array(interpreter, "host-op", name, args, None, None)
 
 
 @handles("math.")
-def mathematics(reader: Reader, name: str, args: Arguments) -> Value:
+def mathematics(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     import math
 
     word = name.removeprefix("math.")
@@ -238,8 +242,8 @@ def mathematics(reader: Reader, name: str, args: Arguments) -> Value:
 
 
 @handles("functools.partial")
-def partial(reader: Reader, name: str, args: Arguments) -> Value:
-    from tuilab.documents.reading.values import Partial
+def partial(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    from tuilab.documents.interpreter.values import Partial
 
     rest = [args.values[str(n)] for n in range(1, len(args.values)) if str(n) in args.values]
     named = {k: v for k, v in args.values.items() if not k.isdigit()}
@@ -247,6 +251,6 @@ def partial(reader: Reader, name: str, args: Arguments) -> Value:
 
 
 @handles("functools.wraps", "functools.lru_cache", "functools.cache")
-def keeping(reader: Reader, name: str, args: Arguments) -> Value:
+def keeping(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     target = args.get("0")
     return target if name == "functools.cache" and target != NONE else Api("functools.wraps")

@@ -1,18 +1,18 @@
 """`tf.data`: sources and the steps of a pipeline. What is mapped is read as it is traced, once."""
 
-from tuilab.documents.reading.library import Arguments, bind, handles
-from tuilab.documents.reading.names import dtype_of
-from tuilab.documents.reading.reader import Reader
-from tuilab.documents.reading.trace import Traced
-from tuilab.documents.reading.values import (
+from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.library import Arguments, bind, handles
+from tuilab.documents.interpreter.names import dtype_of
+from tuilab.documents.interpreter.trace import Traced
+from tuilab.documents.interpreter.values import (
     Bound,
     Dataset,
     Function,
     Graph,
     Listing,
     Mapping,
+    OpaqueObject,
     Partial,
-    Special,
     Step,
     Tensor,
     Unknown,
@@ -28,12 +28,12 @@ _TRACES = ("map", "filter", "flat_map", "interleave", "reduce", "scan", "take_wh
 
 
 @handles("tf.data.")
-def other(reader: Reader, name: str, args: Arguments) -> Value:
+def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if name.endswith("Options"):
-        return Special("object", name)
+        return OpaqueObject("object", name)
     if name.rpartition(".")[2].endswith("Dataset"):
-        return source(reader, name, args)
-    reader.event("dataset", name, args.line, args.values)
+        return source(interpreter, name, args)
+    interpreter.event("dataset", name, args.line, args.values)
     return Unknown(f"what {name} gives", args.line)
 
 
@@ -47,14 +47,14 @@ def other(reader: Reader, name: str, args: Arguments) -> Value:
     "tf.data.TFRecordDataset",
     "tf.data.TextLineDataset",
 )
-def source(reader: Reader, name: str, args: Arguments) -> Value:
+def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Where a pipeline begins."""
     word = name.removeprefix(DATASET + ".").rpartition(".")[2]
-    event = reader.event("dataset", name, args.line, args.values)
-    return Dataset((Step(word, args.values, args.line, event.index),), _element(reader, word, args))
+    event = interpreter.event("dataset", name, args.line, args.values)
+    return Dataset((Step(word, args.values, args.line, event.index),), _element(interpreter, word, args))
 
 
-def _element(reader: Reader, word: str, args: Arguments) -> Value:
+def _element(interpreter: Interpreter, word: str, args: Arguments) -> Value:
     if word == "from_tensor_slices":
         return _rows(args.get("tensors", "0"))
     if word == "from_tensors":
@@ -64,7 +64,7 @@ def _element(reader: Reader, word: str, args: Arguments) -> Value:
     if word in ("TFRecordDataset", "TextLineDataset", "list_files"):
         return Tensor((), "string", inside=True)
     if word == "from_generator":
-        _read_generator(reader, args)
+        _read_generator(interpreter, args)
     if word == "zip":
         parts = args.get("datasets", "0")
         listed = (
@@ -75,12 +75,12 @@ def _element(reader: Reader, word: str, args: Arguments) -> Value:
     return Unknown("what this pipeline yields", args.line)
 
 
-def _read_generator(reader: Reader, args: Arguments) -> None:
-    from tuilab.documents.reading.calls import call_value
+def _read_generator(interpreter: Interpreter, args: Arguments) -> None:
+    from tuilab.documents.interpreter.calls import call_value
 
     target = args.get("generator", "0")
     if isinstance(target, _CALLABLE):
-        call_value(reader, target, [], {}, args.line)
+        call_value(interpreter, target, [], {}, args.line)
 
 
 def _rows(value: Value) -> Value:
@@ -107,39 +107,44 @@ def _symbolic(value: Value) -> Value:
 
 
 def method(
-    reader: Reader, dataset: Dataset, name: str, args: list[Value], keywords: dict[str, Value], line: int
+    interpreter: Interpreter,
+    dataset: Dataset,
+    name: str,
+    args: list[Value],
+    keywords: dict[str, Value],
+    line: int,
 ) -> Value:
     """A method of a pipeline: one more step, or the data out of it."""
     known = f"{DATASET}.{name}"
-    reader.use(known, line)
-    bound = bind(reader, known, args, keywords, line)
+    interpreter.use(known, line)
+    bound = bind(interpreter, known, args, keywords, line)
     if name in ("as_numpy_iterator", "__iter__"):
         return dataset
     if name == "make_one_shot_iterator":
-        return Special("iterator", dataset)
+        return OpaqueObject("iterator", dataset)
     if name == "cardinality":
         return Unknown("a number of elements", line)
     if name == "reduce":
-        reader.event("iterate", DATASET, line, {"dataset": dataset})
-        _traced(reader, name, bound, [bound.get("initial_state"), dataset.element])
-        return Tensor(None, None, made=len(reader.trace.events) - 1)
-    event = reader.event("dataset", known, line, bound.values)
+        interpreter.event("iterate", DATASET, line, {"dataset": dataset})
+        _traced(interpreter, name, bound, [bound.get("initial_state"), dataset.element])
+        return Tensor(None, None, made=len(interpreter.trace.events) - 1)
+    event = interpreter.event("dataset", known, line, bound.values)
     if len(dataset.steps) >= MOST_STEPS:
         return Unknown("a pipeline of very many steps", line)
     step = Step(name, bound.values, line, event.index)
-    return Dataset((*dataset.steps, step), _after(reader, dataset, name, bound))
+    return Dataset((*dataset.steps, step), _after(interpreter, dataset, name, bound))
 
 
-def _after(reader: Reader, dataset: Dataset, name: str, args: Arguments) -> Value:
+def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Arguments) -> Value:
     """What the pipeline yields after a step."""
     element = dataset.element
     if name in ("map", "flat_map", "interleave"):
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
-        result = _traced(reader, name, args, list(spread))
+        result = _traced(interpreter, name, args, list(spread))
         return result if name == "map" else Unknown("what this pipeline yields", args.line)
     if name in _TRACES:
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
-        _traced(reader, name, args, list(spread))
+        _traced(interpreter, name, args, list(spread))
         return element
     if name in ("batch", "padded_batch"):
         return _batched(element, integer(args.get("batch_size", "0")))
@@ -150,15 +155,15 @@ def _after(reader: Reader, dataset: Dataset, name: str, args: Arguments) -> Valu
     return element
 
 
-def _traced(reader: Reader, name: str, args: Arguments, elements: list[Value]) -> Value:
+def _traced(interpreter: Interpreter, name: str, args: Arguments, elements: list[Value]) -> Value:
     """Read a mapped function as TensorFlow traces it."""
-    from tuilab.documents.reading.calls import call_value
+    from tuilab.documents.interpreter.calls import call_value
 
     target = args.get("map_func", "predicate", "reduce_func", "scan_func", "0")
     if not isinstance(target, _CALLABLE):
         return Unknown("what a mapped function gives", args.line)
-    with reader.at(traced=Traced(f"Dataset.{name}", args.line), devices=(), loops=()):
-        return call_value(reader, target, elements, {}, args.line)
+    with interpreter.at(traced=Traced(f"Dataset.{name}", args.line), devices=(), loops=()):
+        return call_value(interpreter, target, elements, {}, args.line)
 
 
 def _batched(element: Value, size: int | None) -> Value:
@@ -175,38 +180,40 @@ def _batched(element: Value, size: int | None) -> Value:
 
 
 @handles("tf.io.TFRecordWriter", "tf.python_io.TFRecordWriter")
-def writer(reader: Reader, name: str, args: Arguments) -> Value:
-    event = reader.event("config", "tf.io.TFRecordWriter", args.line, args.values)
-    return Special("writer", event.index)
+def writer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    event = interpreter.event("config", "tf.io.TFRecordWriter", args.line, args.values)
+    return OpaqueObject("writer", event.index)
 
 
 @handles("tf.io.decode_raw", "tf.io.parse_tensor")
-def decoded(reader: Reader, name: str, args: Arguments) -> Value:
-    made = Tensor(None, dtype_of(args.get("out_type", "1")), inside=reader.in_graph() is not None)
-    reader.event("op", name, args.line, args.values, made)
+def decoded(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    made = Tensor(None, dtype_of(args.get("out_type", "1")), inside=interpreter.in_graph() is not None)
+    interpreter.event("op", name, args.line, args.values, made)
     return made
 
 
 @handles("tf.io.parse_single_example", "tf.io.parse_example")
-def parsed(reader: Reader, name: str, args: Arguments) -> Value:
+def parsed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """A record's features, by the description's keys."""
     features = args.get("features")
-    inside = reader.in_graph() is not None
-    reader.event("op", name, args.line, args.values)
+    inside = interpreter.in_graph() is not None
+    interpreter.event("op", name, args.line, args.values)
     if not isinstance(features, Mapping):
         return Mapping({}, open=True)
     out: dict[object, Value] = {}
     for key, value in features.items.items():
-        shape, dtype = value.data if isinstance(value, Special) and value.kind == "feature" else (None, None)
+        shape, dtype = (
+            value.data if isinstance(value, OpaqueObject) and value.kind == "feature" else (None, None)
+        )
         out[key] = Tensor(shape, dtype, inside=inside)
     return Mapping(out)
 
 
 @handles("tf.io.FixedLenFeature", "tf.io.VarLenFeature")
-def feature(reader: Reader, name: str, args: Arguments) -> Value:
+def feature(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     shape = args.get("shape")
     sides = tuple(integer(s) for s in shape.items) if isinstance(shape, Listing) else None
-    return Special("feature", (sides, dtype_of(args.get("dtype"))))
+    return OpaqueObject("feature", (sides, dtype_of(args.get("dtype"))))
 
 
 @handles(
@@ -221,23 +228,23 @@ def feature(reader: Reader, name: str, args: Arguments) -> Value:
     "tf.image.random_hue",
     "tf.image.per_image_standardization",
 )
-def augmented(reader: Reader, name: str, args: Arguments) -> Value:
+def augmented(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("image", "0")
     like = value if isinstance(value, Tensor) else None
     inside = like.inside if like is not None else False
     made = Tensor(like.shape if like else None, like.dtype if like else None, inside=inside)
-    reader.event("op", name, args.line, args.values, made)
+    interpreter.event("op", name, args.line, args.values, made)
     return made
 
 
 @handles(
     "tf.image.resize", "tf.io.decode_jpeg", "tf.io.decode_png", "tf.image.decode_jpeg", "tf.io.decode_image"
 )
-def image(reader: Reader, name: str, args: Arguments) -> Value:
+def image(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     size = args.get("size")
     sides = [integer(s) for s in size.items] if isinstance(size, Listing) else []
     shape = (*sides, integer(args.get("channels")) or 3) if len(sides) == 2 else None
-    inside = reader.in_graph() is not None
+    inside = interpreter.in_graph() is not None
     made = Tensor(shape, "float32" if name.endswith("resize") else "uint8", inside=inside)
-    reader.event("op", name, args.line, args.values, made)
+    interpreter.event("op", name, args.line, args.values, made)
     return made

@@ -253,7 +253,7 @@ class Scoped(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Special(Value):
+class OpaqueObject(Value):
     """Something of a library with a state worth knowing: a decorator that waits for its function, a Timer.
 
     kind: `tf.function`, `timer`, `policy`, `rng`, `context`, `info`. data: what its kind needs.

@@ -1,10 +1,10 @@
 """TensorFlow's functions that are no tensor arithmetic: devices, settings, graphs; and all the others."""
 
-from tuilab.documents.reading import names
-from tuilab.documents.reading.library import Arguments, handles, short
-from tuilab.documents.reading.reader import Reader
-from tuilab.documents.reading.trace import Misfit, Traced
-from tuilab.documents.reading.values import (
+from tuilab.documents.interpreter import names
+from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.library import Arguments, handles, short
+from tuilab.documents.interpreter.trace import Misfit, Traced
+from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
@@ -17,9 +17,9 @@ from tuilab.documents.reading.values import (
     Layer,
     Listing,
     Model,
+    OpaqueObject,
     Partial,
     Scoped,
-    Special,
     Tensor,
     Unknown,
     Value,
@@ -70,22 +70,22 @@ _TAKES_DEVICE = (
 
 
 @handles("tf.device", "tf.keras.device")
-def device(reader: Reader, name: str, args: Arguments) -> Value:
+def device(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return Scoped(names.families(args.get("device_name", "device_name_or_function", "0")), args.line)
 
 
 @handles("tf.function")
-def function(reader: Reader, name: str, args: Arguments) -> Value:
+def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Called with a function it makes a graph; called without, a decorator."""
     given = args.get("jit_compile", "experimental_compile")
     jit = given.value if isinstance(given, Known) and isinstance(given.value, bool) else None
     if given != NONE and jit is None:
-        reader.note(args.line, "whether XLA compiles this function is not known")
+        interpreter.note(args.line, "whether XLA compiles this function is not known")
     target = args.get("func", "0")
-    reader.event("config", name, args.line)
+    interpreter.event("config", name, args.line)
     if isinstance(target, Function | Bound | Partial | Graph | Api | Model | Layer | Instance):
         return Graph(target, jit, args.line)
-    return Special("decorator", jit)
+    return OpaqueObject("decorator", jit)
 
 
 @handles(
@@ -95,23 +95,23 @@ def function(reader: Reader, name: str, args: Arguments) -> Value:
     "tf.no_gradient",
     "tf.stop_gradient_fn",
 )
-def passing(reader: Reader, name: str, args: Arguments) -> Value:
+def passing(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return args.get("f", "entity", "func", "0")
 
 
 @handles(*_SETTINGS, "tf.test.")
-def setting(reader: Reader, name: str, args: Arguments) -> Value:
+def setting(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     word = name.rpartition(".")[2]
     if word == "sync_devices":
-        reader.sync("tf.test.experimental.sync_devices()", args.line, NONE)
+        interpreter.sync("tf.test.experimental.sync_devices()", args.line, NONE)
         return NONE
     if word in _ASKS:
-        reader.event("query", name, args.line, args.values)
+        interpreter.event("query", name, args.line, args.values)
         return _devices(word, args)
-    reader.event("config", name, args.line, args.values)
-    _check_argument(reader, name, word, args)
+    interpreter.event("config", name, args.line, args.values)
+    _check_argument(interpreter, name, word, args)
     if word == "get_memory_info":
-        return Special("info", (name, MEMORY_INFO))
+        return OpaqueObject("info", (name, MEMORY_INFO))
     return Unknown(f"what {name} gives", args.line)
 
 
@@ -124,11 +124,11 @@ def _devices(word: str, args: Arguments) -> Value:
     return Unknown("it depends on the host", args.line)
 
 
-def _check_argument(reader: Reader, name: str, word: str, args: Arguments) -> None:
+def _check_argument(interpreter: Interpreter, name: str, word: str, args: Arguments) -> None:
     value = args.get("device", "dev", "0")
-    block = reader.place.block
+    block = interpreter.place.block
     if word in _TAKES_NAME and isinstance(value, Device | Devices):
-        reader.trace.misfits.append(
+        interpreter.trace.misfits.append(
             Misfit(
                 "type",
                 name,
@@ -139,7 +139,7 @@ def _check_argument(reader: Reader, name: str, word: str, args: Arguments) -> No
             )
         )
     if word in _TAKES_DEVICE and isinstance(value, Known) and isinstance(value.value, str):
-        reader.trace.misfits.append(
+        interpreter.trace.misfits.append(
             Misfit(
                 "type",
                 name,
@@ -152,30 +152,30 @@ def _check_argument(reader: Reader, name: str, word: str, args: Arguments) -> No
 
 
 @handles("tf.py_function", "tf.numpy_function", "tf.py_func")
-def python_function(reader: Reader, name: str, args: Arguments) -> Value:
+def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Python that runs for every element, on the host, even inside a graph."""
-    from tuilab.documents.reading.calls import call_value
+    from tuilab.documents.interpreter.calls import call_value
 
     target, inputs = args.get("func", "0"), args.get("inp", "1")
     items = list(inputs.items) if isinstance(inputs, Listing) else []
-    with reader.at(traced=None):
-        start = len(reader.trace.events)
-        call_value(reader, target, items, {}, args.line)
-        for event in reader.trace.events[start:]:
+    with interpreter.at(traced=None):
+        start = len(interpreter.trace.events)
+        call_value(interpreter, target, items, {}, args.line)
+        for event in interpreter.trace.events[start:]:
             if event.kind == "op":
                 event.kind = "host-op"
-    inside = reader.in_graph() is not None
+    inside = interpreter.in_graph() is not None
     result = Tensor(None, names.dtype_of(args.get("Tout", "2")), inside=inside)
-    reader.event("op", name, args.line, {}, result)
+    interpreter.event("op", name, args.line, {}, result)
     return result
 
 
 @handles("tf.vectorized_map", "tf.while_loop", "tf.cond", "tf.scan", "tf.map_fn", "tf.foldl", "tf.foldr")
-def higher(reader: Reader, name: str, args: Arguments) -> Value:
+def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Functions of functions: each is read once with what is known of its arguments."""
-    from tuilab.documents.reading.calls import call_value
+    from tuilab.documents.interpreter.calls import call_value
 
-    traced = Traced(name, args.line) if name == "tf.vectorized_map" else reader.place.traced
+    traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
     inputs: list[Value] = []
     if isinstance(over, Tensor) and over.shape:
@@ -183,38 +183,40 @@ def higher(reader: Reader, name: str, args: Arguments) -> Value:
     loop_vars = args.get("loop_vars")
     if isinstance(loop_vars, Listing):
         inputs = list(loop_vars.items)
-    with reader.at(traced=traced):
+    with interpreter.at(traced=traced):
         for value in args.values.values():
             if isinstance(value, Function | Graph | Bound | Partial):
-                call_value(reader, value, inputs, {}, args.line)
-    result = Tensor(None, None, inside=reader.in_graph() is not None)
-    reader.event("op", name, args.line, {}, result)
+                call_value(interpreter, value, inputs, {}, args.line)
+    result = Tensor(None, None, inside=interpreter.in_graph() is not None)
+    interpreter.event("op", name, args.line, {}, result)
     return result
 
 
 @handles("tf.as_dtype")
-def as_dtype(reader: Reader, name: str, args: Arguments) -> Value:
+def as_dtype(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return args.get("type_value", "0")
 
 
 @handles("tf.GradientTape", "tf.name_scope", "tf.init_scope", "tf.control_dependencies")
-def context(reader: Reader, name: str, args: Arguments) -> Value:
-    return Special("tape" if name == "tf.GradientTape" else "context", name)
+def context(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    return OpaqueObject("tape" if name == "tf.GradientTape" else "context", name)
 
 
 @handles("tf.")
-def anything(reader: Reader, name: str, args: Arguments) -> Value:
+def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Any other name of TensorFlow: a class gives an object, a function is an op."""
     word = short(name).rpartition(".")[2]
     if name.startswith(_NO_WORK) or word[:1].isupper() or name == "tf.print":
         kind = "config" if name != "tf.print" else "op"
-        reader.event(kind, name, args.line, args.values)  # type: ignore[arg-type]
-        return Special("object", name) if word[:1].isupper() else Unknown(f"what {name} gives", args.line)
+        interpreter.event(kind, name, args.line, args.values)  # type: ignore[arg-type]
+        return (
+            OpaqueObject("object", name) if word[:1].isupper() else Unknown(f"what {name} gives", args.line)
+        )
     for value in args.values.values():
         if isinstance(value, Function | Graph | Instance):
-            reader.event("opaque", name, args.line, args.values)
+            interpreter.event("opaque", name, args.line, args.values)
             return Unknown(f"what {name} gives", args.line)
     tensors = [v for v in args.values.values() if isinstance(v, Tensor)]
     result = Tensor(None, tensors[0].dtype if tensors else None, inside=any(t.inside for t in tensors))
-    reader.event("op", name, args.line, args.values, result)
+    interpreter.event("op", name, args.line, args.values, result)
     return result

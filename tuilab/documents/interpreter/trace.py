@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tuilab.documents.reading.values import Graph, Value
+from tuilab.documents.interpreter.values import Graph, Value
 
 Kind = Literal[
     "op",  # a TensorFlow op that computes

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from tuilab.documents.reading import dataset_calls, keras_calls, library, timers
-from tuilab.documents.reading.arithmetic import LONGEST_LIST, LONGEST_TEXT
-from tuilab.documents.reading.keras_calls import call_layer
-from tuilab.documents.reading.library import Arguments
-from tuilab.documents.reading.names import dtype_of
-from tuilab.documents.reading.reader import Reader
-from tuilab.documents.reading.tf_tensors import new_shape
-from tuilab.documents.reading.trace import Kind
-from tuilab.documents.reading.values import (
+from tuilab.documents.interpreter import dataset_calls, keras_calls, library, timers
+from tuilab.documents.interpreter.arithmetic import LONGEST_LIST, LONGEST_TEXT
+from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.keras_calls import call_layer
+from tuilab.documents.interpreter.library import Arguments
+from tuilab.documents.interpreter.names import dtype_of
+from tuilab.documents.interpreter.tf_tensors import new_shape
+from tuilab.documents.interpreter.trace import Kind
+from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
@@ -23,7 +23,7 @@ from tuilab.documents.reading.values import (
     Many,
     Mapping,
     Model,
-    Special,
+    OpaqueObject,
     Tensor,
     Unknown,
     Value,
@@ -33,20 +33,22 @@ __all__ = ["call", "call_layer"]
 _LIBRARY_METHODS = ("apply_gradients", "minimize", "update_state")
 
 
-def call(reader: Reader, bound: Bound, args: list[Value], keywords: dict[str, Value], line: int) -> Value:
+def call(
+    interpreter: Interpreter, bound: Bound, args: list[Value], keywords: dict[str, Value], line: int
+) -> Value:
     """Call a method of a value that is not of the document's own classes."""
     owner, name = bound.owner, bound.name
     match owner:
         case Tensor():
-            return _tensor(reader, owner, name, args, keywords, line)
+            return _tensor(interpreter, owner, name, args, keywords, line)
         case Dataset():
-            return dataset_calls.method(reader, owner, name, args, keywords, line)
+            return dataset_calls.method(interpreter, owner, name, args, keywords, line)
         case Model():
-            return keras_calls.method(reader, owner, name, args, keywords, line)
+            return keras_calls.method(interpreter, owner, name, args, keywords, line)
         case Instance() if owner.of.library_base().startswith(("tf.keras", "tf.Module")):
-            return keras_calls.method(reader, owner, name, args, keywords, line)
+            return keras_calls.method(interpreter, owner, name, args, keywords, line)
         case Listing():
-            return _listing(reader, owner, name, args, line)
+            return _listing(interpreter, owner, name, args, line)
         case Mapping():
             return _mapping(owner, name, args, line)
         case Known():
@@ -55,48 +57,53 @@ def call(reader: Reader, bound: Bound, args: list[Value], keywords: dict[str, Va
             return owner if name in ("copy", "tolist") else NONE
         case Elapsed():
             return owner
-        case Special():
-            return _special(reader, owner, name, args, keywords, line)
+        case OpaqueObject():
+            return _special(interpreter, owner, name, args, keywords, line)
         case Graph():
             return owner if name == "get_concrete_function" else Unknown(f"what {name}() gives", line)
         case _:
-            reader.event("opaque", name, line, {str(i): a for i, a in enumerate(args)})
+            interpreter.event("opaque", name, line, {str(i): a for i, a in enumerate(args)})
             return Unknown(f"what {name}() gives", line)
 
 
 def _tensor(
-    reader: Reader, tensor: Tensor, name: str, args: list[Value], keywords: dict[str, Value], line: int
+    interpreter: Interpreter,
+    tensor: Tensor,
+    name: str,
+    args: list[Value],
+    keywords: dict[str, Value],
+    line: int,
 ) -> Value:
     given = Arguments(line, {str(i): a for i, a in enumerate(args)} | keywords)
     if tensor.library == "tf" and name in ("numpy", "item", "tolist", "__array__"):
-        if tensor.inside and reader.in_graph() is not None:
+        if tensor.inside and interpreter.in_graph() is not None:
             return Unknown("a value that is known when it runs", line)
-        reader.sync(f".{name}()", line, tensor)
+        interpreter.sync(f".{name}()", line, tensor)
         return Tensor(tensor.shape, tensor.dtype, "np", tensor.made)
     if name == "astype":
         dtype = dtype_of(given.get("0", "dtype"))
         made = Tensor(tensor.shape, dtype, tensor.library, inside=tensor.inside)
-        reader.event(_kind(tensor), "astype", line, {"x": tensor}, made)
+        interpreter.event(_kind(tensor), "astype", line, {"x": tensor}, made)
         return made
     if name in ("cpu", "gpu"):
         made = Tensor(tensor.shape, tensor.dtype)
-        reader.event("copy", f".{name}()", line, {"input": tensor}, made)
+        interpreter.event("copy", f".{name}()", line, {"input": tensor}, made)
         return made
     if name in ("assign", "assign_add", "assign_sub"):
-        reader.event("op", f"tf.Variable.{name}", line, {"value": given.get("0")}, None)
+        interpreter.event("op", f"tf.Variable.{name}", line, {"value": given.get("0")}, None)
         return tensor
     if name in ("read_value", "value", "copy"):
         return tensor
     if name in ("tobytes", "tostring"):
-        return Special("bytes", tensor)
+        return OpaqueObject("bytes", tensor)
     if name in ("get_shape", "numpy_function"):
-        from tuilab.documents.reading.attributes import attribute
+        from tuilab.documents.interpreter.attributes import attribute
 
-        return attribute(reader, tensor, "shape", line)
+        return attribute(interpreter, tensor, "shape", line)
     if name in ("reshape", "transpose"):
-        return _reshaped(reader, tensor, name, args, line)
+        return _reshaped(interpreter, tensor, name, args, line)
     made = Tensor(None, tensor.dtype, tensor.library, inside=tensor.inside)
-    reader.event(_kind(tensor), name, line, {"x": tensor}, made)
+    interpreter.event(_kind(tensor), name, line, {"x": tensor}, made)
     return made
 
 
@@ -104,19 +111,19 @@ def _kind(tensor: Tensor) -> Kind:
     return "op" if tensor.library == "tf" else "host-op"
 
 
-def _reshaped(reader: Reader, tensor: Tensor, name: str, args: list[Value], line: int) -> Value:
+def _reshaped(interpreter: Interpreter, tensor: Tensor, name: str, args: list[Value], line: int) -> Value:
     sides = args[0] if len(args) == 1 and isinstance(args[0], Listing) else Listing("tuple", args)
     given = Arguments(line, {"shape": sides, "1": sides} if args else {})
     made = Tensor(new_shape(name, tensor.shape, given), tensor.dtype, tensor.library, inside=tensor.inside)
-    reader.event(_kind(tensor), name, line, {"x": tensor}, made)
+    interpreter.event(_kind(tensor), name, line, {"x": tensor}, made)
     return made
 
 
-def _listing(reader: Reader, listing: Listing, name: str, args: list[Value], line: int) -> Value:
+def _listing(interpreter: Interpreter, listing: Listing, name: str, args: list[Value], line: int) -> Value:
     if name in ("append", "extend", "insert", "add", "pop", "clear", "remove", "update"):
-        if reader.in_graph() is not None and listing.born is not reader.in_graph():
-            reader.event("effect", f"list.{name}()", line)
-        repeated = any(loop.unrolled is None and loop.count != 1 for loop in reader.place.loops)
+        if interpreter.in_graph() is not None and listing.born is not interpreter.in_graph():
+            interpreter.event("effect", f"list.{name}()", line)
+        repeated = any(loop.unrolled is None and loop.count != 1 for loop in interpreter.place.loops)
         if name == "append" and args and len(listing.items) < LONGEST_LIST:
             listing.items.append(args[0])
             listing.open = listing.open or repeated
@@ -182,57 +189,69 @@ def _constant(value: Any, name: str, args: list[Value], line: int) -> Value:
 
 
 def _special(
-    reader: Reader, owner: Special, name: str, args: list[Value], keywords: dict[str, Value], line: int
+    interpreter: Interpreter,
+    owner: OpaqueObject,
+    name: str,
+    args: list[Value],
+    keywords: dict[str, Value],
+    line: int,
 ) -> Value:
     match owner.kind:
         case "rng":
-            return library.call(reader, f"rng.{name}", args, keywords, line)
+            return library.call(interpreter, f"rng.{name}", args, keywords, line)
         case "timer":
             given = Arguments(line, {str(i): a for i, a in enumerate(args)} | keywords)
-            return timers.timer_method(reader, owner, name, given)
+            return timers.timer_method(interpreter, owner, name, given)
         case "tape" if name in ("gradient", "jacobian", "batch_jacobian"):
-            reader.event("op", f"tf.GradientTape.{name}", line, {}, Tensor(None, None))
+            interpreter.event("op", f"tf.GradientTape.{name}", line, {}, Tensor(None, None))
             return Listing("list", [], open=True)
         case "super":
-            return _parent(reader, owner, name, args, keywords, line)
+            return _parent(interpreter, owner, name, args, keywords, line)
         case "arguments":
             return _argument(owner, name, args, keywords, line)
         case "writer":
             return NONE
         case "iterator" if name in ("get_next", "next"):
-            return library.call(reader, "builtins.next", [owner], {}, line)
+            return library.call(interpreter, "builtins.next", [owner], {}, line)
         case "bytes":
             return owner
         case "object":
             kind: Kind = "op" if name in _LIBRARY_METHODS else "build"
-            reader.event(kind, f"{owner.data}.{name}", line, {})
+            interpreter.event(kind, f"{owner.data}.{name}", line, {})
             return Unknown(f"what {name}() gives", line)
     return Unknown(f"what {name}() gives", line)
 
 
 def _parent(
-    reader: Reader, owner: Special, name: str, args: list[Value], keywords: dict[str, Value], line: int
+    interpreter: Interpreter,
+    owner: OpaqueObject,
+    name: str,
+    args: list[Value],
+    keywords: dict[str, Value],
+    line: int,
 ) -> Value:
     """`super().name(…)`: of a class of the document, or of a library (whose constructor only sets up)."""
-    from tuilab.documents.reading.calls import call_value
-    from tuilab.documents.reading.values import Class
+    from tuilab.documents.interpreter.calls import call_value
+    from tuilab.documents.interpreter.values import Class
 
     instance, bases = owner.data
     for base in bases:
         found = base.find(name) if isinstance(base, Class) else None
         if found is not None:
-            return call_value(reader, found, [instance, *args], keywords, line)
+            return call_value(interpreter, found, [instance, *args], keywords, line)
         if isinstance(base, Api) and name not in ("__init__", "build", "get_config") and instance is not None:
-            return keras_calls.method(reader, instance, name, args, keywords, line)
+            return keras_calls.method(interpreter, instance, name, args, keywords, line)
     return NONE
 
 
-def _argument(owner: Special, name: str, args: list[Value], keywords: dict[str, Value], line: int) -> Value:
+def _argument(
+    owner: OpaqueObject, name: str, args: list[Value], keywords: dict[str, Value], line: int
+) -> Value:
     """`argparse`: an option's default stands for it where the document gives one."""
     if name == "add_argument" and args and isinstance(args[-1], Known) and "default" in keywords:
         owner.data[str(args[-1].value).lstrip("-").replace("-", "_")] = keywords["default"]
     if name in ("parse_args", "parse_known_args"):
-        return Special("options", owner.data)
+        return OpaqueObject("options", owner.data)
     if name in ("add_argument_group", "add_mutually_exclusive_group", "add_subparsers"):
         return owner
     return Unknown("it comes from the command line", line)

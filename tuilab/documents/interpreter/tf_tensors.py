@@ -1,11 +1,11 @@
 """TensorFlow's functions that make tensors, and those whose shapes are followed."""
 
-from tuilab.documents.reading import tensors
-from tuilab.documents.reading.library import Arguments, handles
-from tuilab.documents.reading.names import dtype_of
-from tuilab.documents.reading.reader import Reader
-from tuilab.documents.reading.trace import Kind
-from tuilab.documents.reading.values import (
+from tuilab.documents.interpreter import tensors
+from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.library import Arguments, handles
+from tuilab.documents.interpreter.names import dtype_of
+from tuilab.documents.interpreter.trace import Kind
+from tuilab.documents.interpreter.values import (
     NONE,
     Known,
     Listing,
@@ -117,22 +117,22 @@ _TRUTHS = [
 
 
 def result(
-    reader: Reader, kind: Kind, name: str, args: Arguments, shape: Shape | None, dtype: str | None
+    interpreter: Interpreter, kind: Kind, name: str, args: Arguments, shape: Shape | None, dtype: str | None
 ) -> Tensor:
     """Write the event and give the tensor that it makes."""
     inside = any(isinstance(v, Tensor) and v.inside for v in args.values.values())
     made = Tensor(shape, dtype, inside=inside)
-    reader.event(kind, name, args.line, args.values, made)
+    interpreter.event(kind, name, args.line, args.values, made)
     return made
 
 
-def creation(reader: Reader) -> Kind:
+def creation(interpreter: Interpreter) -> Kind:
     """Making a tensor inside a graph is an op of it."""
-    return "op" if reader.in_graph() else "create"
+    return "op" if interpreter.in_graph() else "create"
 
 
 @handles("tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.identity_n")
-def constant(reader: Reader, name: str, args: Arguments) -> Value:
+def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("value", "initial_value", "input", "0")
     shape = shape_of(args.get("shape")) if args.given("shape") else tensors.nested_shape(value)
     dtype = dtype_of(args.get("dtype")) or tensors.nested_dtype(value)
@@ -140,29 +140,29 @@ def constant(reader: Reader, name: str, args: Arguments) -> Value:
     shape = whole if whole is not None and elements(shape) in (1, None) else shape
     from_host = isinstance(value, Tensor) and value.library == "np"
     moved = isinstance(value, Tensor) and value.library == "tf"
-    if reader.in_graph() or moved:
-        kind: Kind = "op" if name == "tf.Variable" or reader.in_graph() else "bind"
-        made = result(reader, kind, name, args, shape, dtype)
+    if interpreter.in_graph() or moved:
+        kind: Kind = "op" if name == "tf.Variable" or interpreter.in_graph() else "bind"
+        made = result(interpreter, kind, name, args, shape, dtype)
         if moved and isinstance(value, Tensor):
             made.made = value.made if name == "tf.convert_to_tensor" else made.made
     else:
-        made = result(reader, "copy" if from_host else "create", name, args, shape, dtype)
+        made = result(interpreter, "copy" if from_host else "create", name, args, shape, dtype)
     made.variable = name == "tf.Variable"
     return made
 
 
 @handles("tf.identity")
-def identity(reader: Reader, name: str, args: Arguments) -> Value:
+def identity(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """`tf.identity` in a device scope is how articles move a tensor."""
     value = args.get("input", "0")
     shape = value.shape if isinstance(value, Tensor) else tensors.nested_shape(value)
     dtype = value.dtype if isinstance(value, Tensor) else tensors.nested_dtype(value)
-    kind: Kind = "copy" if reader.place.devices and not reader.in_graph() else "op"
-    return result(reader, kind, name, args, shape, dtype)
+    kind: Kind = "copy" if interpreter.place.devices and not interpreter.in_graph() else "op"
+    return result(interpreter, kind, name, args, shape, dtype)
 
 
 @handles("tf.zeros", "tf.ones", "tf.fill", "tf.eye")
-def filled(reader: Reader, name: str, args: Arguments) -> Value:
+def filled(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     shape = shape_of(args.get("shape", "dims", "0"))
     if name == "tf.eye":
         rows = integer(args.get("num_rows"))
@@ -171,13 +171,13 @@ def filled(reader: Reader, name: str, args: Arguments) -> Value:
     dtype = dtype_of(args.get("dtype"))
     if dtype is None and not args.given("dtype"):
         dtype = tensors.nested_dtype(args.get("value")) if name == "tf.fill" else "float32"
-    return result(reader, creation(reader), name, args, shape, dtype)
+    return result(interpreter, creation(interpreter), name, args, shape, dtype)
 
 
 @handles("tf.random.", "tf.truncated_normal", "tf.random_normal", "tf.random_uniform")
-def random(reader: Reader, name: str, args: Arguments) -> Value:
+def random(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if name.endswith(("set_seed", "set_random_seed")):
-        reader.event("config", name, args.line)
+        interpreter.event("config", name, args.line)
         return NONE
     if name.rpartition(".")[2][:1].isupper():
         return Unknown(f"what {name} gives", args.line)
@@ -185,11 +185,11 @@ def random(reader: Reader, name: str, args: Arguments) -> Value:
     if dtype is None and not args.given("dtype"):
         dtype = "float32"
     shape = shape_of(args.get("shape", "0"))
-    return result(reader, creation(reader), name, args, shape, dtype)
+    return result(interpreter, creation(interpreter), name, args, shape, dtype)
 
 
 @handles("tf.range", "tf.linspace")
-def spaced(reader: Reader, name: str, args: Arguments) -> Value:
+def spaced(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     count: int | None = None
     if name == "tf.linspace":
         count = integer(args.get("num"))
@@ -200,34 +200,34 @@ def spaced(reader: Reader, name: str, args: Arguments) -> Value:
         elif len(numbers) == 2 and None not in numbers:
             count = max(0, (numbers[1] or 0) - (numbers[0] or 0))
     dtype = dtype_of(args.get("dtype")) or (tensors.nested_dtype(args.get("start")))
-    return result(reader, creation(reader), name, args, (count,), dtype)
+    return result(interpreter, creation(interpreter), name, args, (count,), dtype)
 
 
 @handles("tf.cast", "tf.saturate_cast", "tf.bitcast")
-def cast(reader: Reader, name: str, args: Arguments) -> Value:
+def cast(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("x", "value", "input")
     shape = value.shape if isinstance(value, Tensor) else tensors.nested_shape(value)
-    return result(reader, "op", name, args, shape, dtype_of(args.get("dtype", "type")))
+    return result(interpreter, "op", name, args, shape, dtype_of(args.get("dtype", "type")))
 
 
 @handles("tf.matmul", "tf.sparse.sparse_dense_matmul")
-def matmul(reader: Reader, name: str, args: Arguments) -> Value:
+def matmul(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if name != "tf.matmul":
-        return result(reader, "op", name, args, None, None)
-    return tensors.matmul(reader, args.values, args.line)
+        return result(interpreter, "op", name, args, None, None)
+    return tensors.matmul(interpreter, args.values, args.line)
 
 
 @handles(*(f"tf.{word}" for word in ELEMENTWISE if word != "identity"))
-def elementwise(reader: Reader, name: str, args: Arguments) -> Value:
+def elementwise(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     values = [v for k, v in args.values.items() if k not in ("name", "axis", "rate", "dtype")]
     if args.given("inputs") and isinstance(args.get("inputs"), Listing):
         values = list(args.get("inputs").items)  # type: ignore[attr-defined]
     dtype = "bool" if name.removeprefix("tf.") in _TRUTHS else None
-    return tensors.elementwise(reader, name, values, args.line, dtype)
+    return tensors.elementwise(interpreter, name, values, args.line, dtype)
 
 
 @handles(*(f"tf.{word}" for word in REDUCTIONS))
-def reduction(reader: Reader, name: str, args: Arguments) -> Value:
+def reduction(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("input_tensor", "input", "tensor", "0")
     axis = args.get("axis")
     shape: Shape | None = () if axis == NONE else None
@@ -241,15 +241,15 @@ def reduction(reader: Reader, name: str, args: Arguments) -> Value:
         sides = list(value.shape)
         del sides[at]
         shape = tuple(sides)
-    return result(reader, "op", name, args, shape, value.dtype if isinstance(value, Tensor) else None)
+    return result(interpreter, "op", name, args, shape, value.dtype if isinstance(value, Tensor) else None)
 
 
 @handles("tf.reshape", "tf.expand_dims", "tf.squeeze", "tf.transpose", "tf.linalg.matrix_transpose")
-def reshaped(reader: Reader, name: str, args: Arguments) -> Value:
+def reshaped(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("tensor", "input", "a", "0")
     before = value.shape if isinstance(value, Tensor) else None
     shape = new_shape(name.rpartition(".")[2], before, args)
-    return result(reader, "op", name, args, shape, value.dtype if isinstance(value, Tensor) else None)
+    return result(interpreter, "op", name, args, shape, value.dtype if isinstance(value, Tensor) else None)
 
 
 def new_shape(word: str, before: Shape | None, args: Arguments) -> Shape | None:
@@ -282,7 +282,7 @@ def new_shape(word: str, before: Shape | None, args: Arguments) -> Shape | None:
 
 
 @handles("tf.concat", "tf.stack")
-def joined(reader: Reader, name: str, args: Arguments) -> Value:
+def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("values")
     parts = value.items if isinstance(value, Listing) and not value.open else []
     shapes = [p.shape for p in parts if isinstance(p, Tensor)]
@@ -298,11 +298,11 @@ def joined(reader: Reader, name: str, args: Arguments) -> Value:
             at = axis % len(first)
             shape = (*first[:at], total, *first[at + 1 :])
     dtype = next((p.dtype for p in parts if isinstance(p, Tensor)), None)
-    return result(reader, "op", name, args, shape, dtype)
+    return result(interpreter, "op", name, args, shape, dtype)
 
 
 @handles("tf.nn.conv1d", "tf.signal.lfilter")
-def filtered(reader: Reader, name: str, args: Arguments) -> Value:
+def filtered(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """A filter: as long as its signal. `tf.signal.lfilter` does not exist, and articles use it as SciPy's."""
     value = args.get("input", "x", "signal", "signals", "2")
     like = value if isinstance(value, Tensor) else None
@@ -314,7 +314,7 @@ def filtered(reader: Reader, name: str, args: Arguments) -> Value:
         if shape is not None and len(shape) == 3:
             channels = taps[-1] if taps is not None and len(taps) == 3 else None
             shape = (shape[0], shape[1] if same else None, channels)
-    return result(reader, "op", name, args, shape, like.dtype if like is not None else None)
+    return result(interpreter, "op", name, args, shape, like.dtype if like is not None else None)
 
 
 @handles(
@@ -325,14 +325,14 @@ def filtered(reader: Reader, name: str, args: Arguments) -> Value:
     "tf.signal.irfft",
     "tf.signal.fft2d",
 )
-def transform(reader: Reader, name: str, args: Arguments) -> Value:
+def transform(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("signals", "input", "input_tensor", "0")
     dtype = value.dtype if isinstance(value, Tensor) else None
     wide = {"float32": "complex64", "float64": "complex128"}
     shape = value.shape if isinstance(value, Tensor) and name == "tf.signal.fft" else None
-    return result(reader, "op", name, args, shape, wide.get(dtype or "", dtype))
+    return result(interpreter, "op", name, args, shape, wide.get(dtype or "", dtype))
 
 
 @handles("tf.shape", "tf.size", "tf.rank")
-def measure(reader: Reader, name: str, args: Arguments) -> Value:
+def measure(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return Unknown("a shape that is known when it runs", args.line)

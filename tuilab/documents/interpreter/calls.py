@@ -4,11 +4,11 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from tuilab.documents.reading import builtin_calls, library, methods
-from tuilab.documents.reading.reader import MOST_CALLS_DEEP, Frame, Reader
-from tuilab.documents.reading.scope import Scope, either
-from tuilab.documents.reading.trace import Traced
-from tuilab.documents.reading.values import (
+from tuilab.documents.interpreter import builtin_calls, library, methods
+from tuilab.documents.interpreter.interpreter import MOST_CALLS_DEEP, Frame, Interpreter
+from tuilab.documents.interpreter.scope import Scope, either
+from tuilab.documents.interpreter.trace import Traced
+from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
@@ -21,8 +21,8 @@ from tuilab.documents.reading.values import (
     Listing,
     Mapping,
     Model,
+    OpaqueObject,
     Partial,
-    Special,
     Tensor,
     Unknown,
     Value,
@@ -33,33 +33,33 @@ Keywords = dict[str, Value]
 OPEN = "**"
 
 
-def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
+def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
     """Read a call expression."""
     if isinstance(node.func, ast.Name) and node.func.id in builtin_calls.WITH_SCOPE:
         found = scope.find(node.func.id)
         if found is None:
-            return builtin_calls.with_scope(reader, node, scope)
-    callee = reader.evaluate(node.func, scope)
-    args, keywords = arguments(reader, node, scope)
+            return builtin_calls.with_scope(interpreter, node, scope)
+    callee = interpreter.evaluate(node.func, scope)
+    args, keywords = arguments(interpreter, node, scope)
     # In a chain over several lines a call stands where its own name does.
-    return call_value(reader, callee, args, keywords, node.func.end_lineno or node.lineno)
+    return call_value(interpreter, callee, args, keywords, node.func.end_lineno or node.lineno)
 
 
-def arguments(reader: Reader, node: ast.Call, scope: Scope) -> tuple[list[Value], Keywords]:
+def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[list[Value], Keywords]:
     """Positional and keyword arguments; stars are spread where their items are known."""
     args: list[Value] = []
     keywords: Keywords = {}
     for part in node.args:
         if isinstance(part, ast.Starred):
-            value = reader.evaluate(part.value, scope)
+            value = interpreter.evaluate(part.value, scope)
             if isinstance(value, Listing) and not value.open and len(value.items) <= 64:
                 args += value.items
             else:
                 keywords[OPEN] = value
         else:
-            args.append(reader.evaluate(part, scope))
+            args.append(interpreter.evaluate(part, scope))
     for keyword in node.keywords:
-        value = reader.evaluate(keyword.value, scope)
+        value = interpreter.evaluate(keyword.value, scope)
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         elif isinstance(value, Mapping):
@@ -71,50 +71,52 @@ def arguments(reader: Reader, node: ast.Call, scope: Scope) -> tuple[list[Value]
     return args, keywords
 
 
-def call_value(reader: Reader, callee: Value, args: list[Value], keywords: Keywords, line: int) -> Value:
+def call_value(
+    interpreter: Interpreter, callee: Value, args: list[Value], keywords: Keywords, line: int
+) -> Value:
     """What calling the value gives."""
     match callee:
         case Function():
-            return call_function(reader, callee, args, keywords, line)
+            return call_function(interpreter, callee, args, keywords, line)
         case Graph():
-            return call_graph(reader, callee, args, keywords, line)
+            return call_graph(interpreter, callee, args, keywords, line)
         case Api():
-            return library.call(reader, callee.name, args, keywords, line)
+            return library.call(interpreter, callee.name, args, keywords, line)
         case Bound(function=Function() as function):
-            return call_function(reader, function, [callee.owner, *args], keywords, line)
+            return call_function(interpreter, function, [callee.owner, *args], keywords, line)
         case Bound(function=Graph() as graph):
-            return call_graph(reader, graph, [callee.owner, *args], keywords, line)
+            return call_graph(interpreter, graph, [callee.owner, *args], keywords, line)
         case Bound():
-            return methods.call(reader, callee, args, keywords, line)
+            return methods.call(interpreter, callee, args, keywords, line)
         case Class():
-            return instantiate(reader, callee, args, keywords, line)
+            return instantiate(interpreter, callee, args, keywords, line)
         case Instance():
-            return _call_instance(reader, callee, args, keywords, line)
+            return _call_instance(interpreter, callee, args, keywords, line)
         case Partial():
             return call_value(
-                reader, callee.target, [*callee.args, *args], {**callee.keywords, **keywords}, line
+                interpreter, callee.target, [*callee.args, *args], {**callee.keywords, **keywords}, line
             )
         case Model() | Layer():
-            return methods.call_layer(reader, callee, args, line)
-        case Special(kind="object", data=str(name)) if name.startswith("tf.keras."):
+            return methods.call_layer(interpreter, callee, args, line)
+        case OpaqueObject(kind="object", data=str(name)) if name.startswith("tf.keras."):
             result = Tensor(None, None)
-            reader.event("op", name, line, {str(i): a for i, a in enumerate(args)}, result)
+            interpreter.event("op", name, line, {str(i): a for i, a in enumerate(args)}, result)
             return result
-        case Special(kind="decorator"):
-            return apply_decorator(reader, callee, args[0] if args else NONE, line)
+        case OpaqueObject(kind="decorator"):
+            return apply_decorator(interpreter, callee, args[0] if args else NONE, line)
         case _:
-            return opaque(reader, callee, args, line)
+            return opaque(interpreter, callee, args, line)
 
 
-def opaque(reader: Reader, callee: Value, args: list[Value], line: int) -> Value:
+def opaque(interpreter: Interpreter, callee: Value, args: list[Value], line: int) -> Value:
     """A call of something that is not known. It may do any work, and may wait for it."""
     reason = callee.reason if isinstance(callee, Unknown) else "a call that is not followed"
-    reader.event("opaque", reason, line, {str(i): a for i, a in enumerate(args)})
+    interpreter.event("opaque", reason, line, {str(i): a for i, a in enumerate(args)})
     return Unknown(reason, callee.line if isinstance(callee, Unknown) and callee.line else line)
 
 
 def call_function(
-    reader: Reader,
+    interpreter: Interpreter,
     function: Function,
     args: list[Value],
     keywords: Keywords,
@@ -124,24 +126,24 @@ def call_function(
     """Read the function's body with its parameters bound. A function is not read inside itself."""
     function.called = True
     if function.kind == "context" and hook is None:
-        return Special("generated", (function, args, keywords))
+        return OpaqueObject("generated", (function, args, keywords))
     inside = any(
-        frame.function is not None and frame.function.node is function.node for frame in reader.frames
+        frame.function is not None and frame.function.node is function.node for frame in interpreter.frames
     )
-    if inside or len(reader.frames) > MOST_CALLS_DEEP:
-        reader.event("opaque", f"{function.name}: recursion is not followed", line)
+    if inside or len(interpreter.frames) > MOST_CALLS_DEEP:
+        interpreter.event("opaque", f"{function.name}: recursion is not followed", line)
         return Unknown(f"{function.name} calls itself", line)
     scope = Scope({}, function.scope)
     _bind(function, args, keywords, scope, line)
-    reader.frames.append(Frame(function, hook=hook))
+    interpreter.frames.append(Frame(function, hook=hook))
     try:
-        with reader.at(function=function.name):
+        with interpreter.at(function=function.name):
             if isinstance(function.node, ast.Lambda):
-                return reader.evaluate(function.node.body, scope)
-            reader.execute(function.node.body, scope)
+                return interpreter.evaluate(function.node.body, scope)
+            interpreter.execute(function.node.body, scope)
     finally:
-        frame = reader.frames.pop()
-    if reader.once(function.node, _is_generator):
+        frame = interpreter.frames.pop()
+    if interpreter.once(function.node, _is_generator):
         return _generator(frame, line)
     return _returned(frame.returned, line)
 
@@ -167,8 +169,8 @@ def _is_generator(node: ast.AST) -> bool:
 
 def _generator(frame: Frame, line: int) -> Value:
     if len(frame.returned) == 1:
-        return Special("iterator", Listing("list", frame.returned, open=True))
-    return Special("iterator", Listing("list", frame.returned[:8], open=True))
+        return OpaqueObject("iterator", Listing("list", frame.returned, open=True))
+    return OpaqueObject("iterator", Listing("list", frame.returned[:8], open=True))
 
 
 def _bind(function: Function, args: list[Value], keywords: Keywords, scope: Scope, line: int) -> None:
@@ -194,19 +196,21 @@ def _bind(function: Function, args: list[Value], keywords: Keywords, scope: Scop
         scope.names[spec.kwarg.arg] = Mapping(dict(rest), OPEN in keywords)
 
 
-def call_graph(reader: Reader, graph: Graph, args: list[Value], keywords: Keywords, line: int) -> Value:
+def call_graph(
+    interpreter: Interpreter, graph: Graph, args: list[Value], keywords: Keywords, line: int
+) -> Value:
     """Call a `tf.function`: its Python runs once, while it is traced; then the graph runs."""
-    inside = reader.in_graph() is not None
-    traced = reader.place.traced or Traced("tf.function", graph.line, graph)
-    with reader.at(traced=traced):
-        result = call_value(reader, graph.target, args, keywords, line)
+    inside = interpreter.in_graph() is not None
+    traced = interpreter.place.traced or Traced("tf.function", graph.line, graph)
+    with interpreter.at(traced=traced):
+        result = call_value(interpreter, graph.target, args, keywords, line)
     if not inside:
         for part in parts_of(result):
             part.inside, part.made = False, -1
         found = parts_of(result)
-        reader.event("graph", name_of(graph.target), line, {"graph": graph}, result)
+        interpreter.event("graph", name_of(graph.target), line, {"graph": graph}, result)
         for part in found:
-            part.made = len(reader.trace.events) - 1
+            part.made = len(interpreter.trace.events) - 1
     return result
 
 
@@ -238,45 +242,49 @@ def name_of(value: Value) -> str:
             return "a function"
 
 
-def instantiate(reader: Reader, made: Class, args: list[Value], keywords: Keywords, line: int) -> Value:
+def instantiate(
+    interpreter: Interpreter, made: Class, args: list[Value], keywords: Keywords, line: int
+) -> Value:
     """An object of one of the document's classes, with `__init__` read."""
     instance = Instance(made)
     if made.body is not None and not made.body.instances:
         made.body.instances.append(instance)
     init = made.find("__init__")
     if isinstance(init, Function):
-        call_function(reader, init, [instance, *args], keywords, line)
+        call_function(interpreter, init, [instance, *args], keywords, line)
     fields = made.find("__dataclass_fields__")
     if isinstance(fields, Listing):
         names = [str(f.value) for f in fields.items if isinstance(f, Known)]
         instance.attributes |= dict(zip(names, args, strict=False))
         instance.attributes |= {k: v for k, v in keywords.items() if k in names}
     if made.library_base().startswith(("tf.keras", "tf.Module")):
-        reader.event("build", made.library_base(), line)
+        interpreter.event("build", made.library_base(), line)
     return instance
 
 
 def _call_instance(
-    reader: Reader, instance: Instance, args: list[Value], keywords: Keywords, line: int
+    interpreter: Interpreter, instance: Instance, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
     for name in ("__call__", "call"):
         method = instance.of.find(name)
         if method is not None:
-            return call_value(reader, method, [instance, *args], keywords, line)
+            return call_value(interpreter, method, [instance, *args], keywords, line)
     base = instance.of.library_base()
     if base.startswith("tf."):
         result = Tensor(None, None)
-        reader.event("op", base, line, {"x": args[0]} if args else {}, result)
+        interpreter.event("op", base, line, {"x": args[0]} if args else {}, result)
         return result
-    return opaque(reader, Unknown(f"{instance.of.name} is not callable in the document", line), args, line)
+    return opaque(
+        interpreter, Unknown(f"{instance.of.name} is not callable in the document", line), args, line
+    )
 
 
-def apply_decorator(reader: Reader, decorator: Value, target: Value, line: int) -> Value:
+def apply_decorator(interpreter: Interpreter, decorator: Value, target: Value, line: int) -> Value:
     """What a decorator makes of a function. One that is not known is taken to keep what it decorates."""
     match decorator:
         case Api(name="tf.function"):
             return Graph(target, None, line)
-        case Special(kind="decorator"):
+        case OpaqueObject(kind="decorator"):
             jit: bool | None = decorator.data
             return Graph(target, jit, line)
         case Api(name="contextlib.contextmanager") if isinstance(target, Function):
@@ -288,11 +296,11 @@ def apply_decorator(reader: Reader, decorator: Value, target: Value, line: int) 
         case Api(name="builtins.classmethod") if isinstance(target, Function):
             target.kind = "class"
         case Function() | Partial() | Bound(function=Function()):
-            made = call_value(reader, decorator, [target], {}, line)
+            made = call_value(interpreter, decorator, [target], {}, line)
             if not isinstance(made, Unknown):
                 return made
         case Unknown():
-            reader.note(line, f"a decorator is not followed: {decorator.reason}")
+            interpreter.note(line, f"a decorator is not followed: {decorator.reason}")
         case _:
             pass
     return target

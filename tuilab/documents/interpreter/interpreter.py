@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from tuilab.documents.reading.scope import Journal, Scope
-from tuilab.documents.reading.trace import Event, Kind, Place, Region, Trace, Traced, Use
-from tuilab.documents.reading.values import NONE, Clock, Elapsed, Function, Tensor, Unknown, Value
+from tuilab.documents.interpreter.scope import Journal, Scope
+from tuilab.documents.interpreter.trace import Event, Kind, Place, Region, Trace, Traced, Use
+from tuilab.documents.interpreter.values import NONE, Clock, Elapsed, Function, Tensor, Unknown, Value
 from tuilab.model.api import ApiTable
 
 # Levels of nested expressions, statements and calls. Each takes a few of Python's own frames.
@@ -45,13 +45,13 @@ class Frame:
     hook: Callable[[Value], None] | None = None
 
 
-Evaluate = Callable[["Reader", Any, Scope], Value]
-Execute = Callable[["Reader", Any, Scope], Flow]
+Evaluate = Callable[["Interpreter", Any, Scope], Value]
+Execute = Callable[["Interpreter", Any, Scope], Flow]
 EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
 STATEMENTS: dict[type[ast.stmt], Execute] = {}
 
 
-class Reader:
+class Interpreter:
     """Reads statements in order and writes the trace. Nothing of the document is run."""
 
     def __init__(self, api: ApiTable, steps: int = STEPS) -> None:

@@ -4,12 +4,12 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from tuilab.documents.reading import arithmetic
-from tuilab.documents.reading.items import iterate
-from tuilab.documents.reading.library import Arguments, handles
-from tuilab.documents.reading.reader import Reader
-from tuilab.documents.reading.scope import Scope
-from tuilab.documents.reading.values import (
+from tuilab.documents.interpreter import arithmetic
+from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.items import iterate
+from tuilab.documents.interpreter.library import Arguments, handles
+from tuilab.documents.interpreter.scope import Scope
+from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
@@ -22,8 +22,8 @@ from tuilab.documents.reading.values import (
     Listing,
     Many,
     Mapping,
+    OpaqueObject,
     Span,
-    Special,
     Tensor,
     Unknown,
     Value,
@@ -53,23 +53,23 @@ _TAKES_TIME = (
 _WAITS = ("float", "int", "bool", "str", "sum", "max", "min", "list", "tuple", "abs")
 
 
-def with_scope(reader: Reader, node: ast.Call, scope: Scope) -> Value:
+def with_scope(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
     """`super()`, `globals()` and the like, which look at where they are called."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     if name == "super":
-        return _super(reader, scope)
+        return _super(interpreter, scope)
     store = scope.module().names if name == "globals" else scope.names
     return Mapping(dict(store), open=True)
 
 
-def _super(reader: Reader, scope: Scope) -> Value:
-    function = reader.frames[-1].function
+def _super(interpreter: Interpreter, scope: Scope) -> Value:
+    function = interpreter.frames[-1].function
     parameters = function.node.args.args if function is not None else []
     instance = scope.find(parameters[0].arg) if parameters else None
     if not isinstance(instance, Instance):
-        return Special("super", (None, ()))
+        return OpaqueObject("super", (None, ()))
     owner = _owner(instance.of, function, 0)
-    return Special("super", (instance, owner.bases if owner is not None else ()))
+    return OpaqueObject("super", (instance, owner.bases if owner is not None else ()))
 
 
 def _owner(made: Class, function: object, depth: int) -> Class | None:
@@ -83,31 +83,31 @@ def _owner(made: Class, function: object, depth: int) -> Class | None:
 
 
 @handles("builtins.")
-def builtin(reader: Reader, name: str, args: Arguments) -> Value:
+def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     word = name.removeprefix("builtins.")
     values = [args.values[str(n)] for n in range(len(args.values)) if str(n) in args.values]
     if word in _WAITS:
-        _wait(reader, word, values, args.line)
+        _wait(interpreter, word, values, args.line)
     if word in _TAKES_TIME:
-        reader.event("python", word, args.line)
+        interpreter.event("python", word, args.line)
     handler = _HANDLERS.get(word)
     if handler is not None:
-        made: Value = handler(reader, values, args)
+        made: Value = handler(interpreter, values, args)
         return made
     if word in _PURE and values and all(isinstance(v, Known) for v in values) and len(args.values) < 4:
         return _pure(word, values, args.line)
     if word in ("exec", "eval", "compile", "__import__", "input"):
-        reader.note(args.line, f"{word}() is not followed")
-        reader.event("opaque", word, args.line)
-    elif word in ("open",) and reader.in_graph():
-        reader.event("effect", "open()", args.line)
+        interpreter.note(args.line, f"{word}() is not followed")
+        interpreter.event("opaque", word, args.line)
+    elif word in ("open",) and interpreter.in_graph():
+        interpreter.event("effect", "open()", args.line)
     return Unknown(f"what {word}() gives", args.line)
 
 
-def _wait(reader: Reader, word: str, values: Sequence[Value], line: int) -> None:
+def _wait(interpreter: Interpreter, word: str, values: Sequence[Value], line: int) -> None:
     for value in values:
         if isinstance(value, Tensor) and value.library == "tf" and not value.inside:
-            reader.sync(f"{word}()", line, value)
+            interpreter.sync(f"{word}()", line, value)
 
 
 def _pure(word: str, values: Sequence[Value], line: int) -> Value:
@@ -117,27 +117,27 @@ def _pure(word: str, values: Sequence[Value], line: int) -> Value:
         return Unknown(f"what {word}() gives", line)
 
 
-def _print(reader: Reader, values: list[Value], args: Arguments) -> Value:
+def _print(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     for value in values:
         if isinstance(value, Tensor) and value.library == "tf" and not value.inside:
-            reader.sync("print()", args.line, value)
+            interpreter.sync("print()", args.line, value)
     words = " ".join(str(v.value) if isinstance(v, Known) else "{}" for v in values)
-    kind = "effect" if reader.in_graph() else "print"
-    reader.event(kind, "print()", args.line, {"text": Known(words[:400])})  # type: ignore[arg-type]
+    kind = "effect" if interpreter.in_graph() else "print"
+    interpreter.event(kind, "print()", args.line, {"text": Known(words[:400])})  # type: ignore[arg-type]
     return NONE
 
 
-def _len(reader: Reader, values: list[Value], args: Arguments) -> Value:
+def _len(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     value = values[0] if values else NONE
     if isinstance(value, Devices):
         return Unknown("the number of devices is the host's", args.line)
     if isinstance(value, Known) and isinstance(value.value, str | bytes):
         return Known(len(value.value))
-    count = iterate(reader, value, args.line).count
+    count = iterate(interpreter, value, args.line).count
     return Known(count) if count is not None else Unknown("a length that is not known", args.line)
 
 
-def _range(reader: Reader, values: list[Value], args: Arguments) -> Value:
+def _range(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     numbers = [integer(v) for v in values]
     match numbers:
         case [stop]:
@@ -151,7 +151,7 @@ def _range(reader: Reader, values: list[Value], args: Arguments) -> Value:
 
 
 def _number(word: str) -> Any:
-    def convert(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    def convert(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
         value = values[0] if values else Known(0)
         if isinstance(value, Elapsed):
             return value
@@ -169,14 +169,14 @@ def _number(word: str) -> Any:
 
 
 def _listing(kind: Any) -> Any:
-    def make(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    def make(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
         if not values:
-            return Listing(kind, [], born=reader.in_graph())
+            return Listing(kind, [], born=interpreter.in_graph())
         if isinstance(values[0], Devices | Many):
             return values[0]
-        found = iterate(reader, values[0], args.line)
+        found = iterate(interpreter, values[0], args.line)
         if found.dataset is not None:
-            reader.event("iterate", "tf.data.Dataset", args.line, {"dataset": found.dataset})
+            interpreter.event("iterate", "tf.data.Dataset", args.line, {"dataset": found.dataset})
         if found.items is not None:
             return Listing(kind, list(found.items))
         return Many(found.element, found.count)
@@ -184,7 +184,7 @@ def _listing(kind: Any) -> Any:
     return make
 
 
-def _dict(reader: Reader, values: list[Value], args: Arguments) -> Value:
+def _dict(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     made = Mapping({}, open=args.open)
     if values and isinstance(values[0], Mapping):
         made.items |= values[0].items
@@ -194,8 +194,8 @@ def _dict(reader: Reader, values: list[Value], args: Arguments) -> Value:
     return made
 
 
-def _sum(reader: Reader, values: list[Value], args: Arguments) -> Value:
-    found = iterate(reader, values[0], args.line) if values else None
+def _sum(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
+    found = iterate(interpreter, values[0], args.line) if values else None
     items = found.items if found is not None else None
     if items is not None and all(isinstance(i, Known) for i in items) and len(values) == 1:
         try:
@@ -208,7 +208,7 @@ def _sum(reader: Reader, values: list[Value], args: Arguments) -> Value:
 
 
 def _extreme(word: str) -> Any:
-    def pick(reader: Reader, values: list[Value], args: Arguments) -> Value:
+    def pick(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
         if len(values) == 1 and isinstance(values[0], Listing) and not values[0].open:
             values = values[0].items
         if values and all(isinstance(v, Known) for v in values):
@@ -221,24 +221,26 @@ def _extreme(word: str) -> Any:
     return pick
 
 
-def _next(reader: Reader, values: list[Value], args: Arguments) -> Value:
+def _next(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     value = values[0] if values else NONE
-    found = iterate(reader, value, args.line)
+    found = iterate(interpreter, value, args.line)
     if found.dataset is not None:
-        reader.event("iterate", "tf.data.Dataset", args.line, {"dataset": found.dataset, "once": Known(True)})
+        interpreter.event(
+            "iterate", "tf.data.Dataset", args.line, {"dataset": found.dataset, "once": Known(True)}
+        )
     return found.items[0] if found.items else found.element
 
 
-def _getattr(reader: Reader, values: list[Value], args: Arguments) -> Value:
-    from tuilab.documents.reading.attributes import attribute
+def _getattr(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
+    from tuilab.documents.interpreter.attributes import attribute
 
     name = values[1] if len(values) > 1 else NONE
     if isinstance(name, Known) and isinstance(name.value, str) and name.value.isidentifier():
-        return attribute(reader, values[0], name.value, args.line)
+        return attribute(interpreter, values[0], name.value, args.line)
     return Unknown("an attribute whose name is not known", args.line)
 
 
-def _isinstance(reader: Reader, values: list[Value], args: Arguments) -> Value:
+def _isinstance(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     if len(values) == 2 and isinstance(values[1], Api) and isinstance(values[0], Known):
         kinds = {"builtins.str": str, "builtins.int": int, "builtins.float": float, "builtins.bool": bool}
         if values[1].name in kinds:
@@ -246,7 +248,7 @@ def _isinstance(reader: Reader, values: list[Value], args: Arguments) -> Value:
     return Unknown("a condition that is not known", args.line)
 
 
-def _callable(reader: Reader, values: list[Value], args: Arguments) -> Value:
+def _callable(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     known = truth(values[0]) if values and isinstance(values[0], Function | Bound) else None
     return Known(True) if known else Unknown("a condition that is not known", args.line)
 
@@ -267,9 +269,9 @@ _HANDLERS: dict[str, Any] = {
     "min": _extreme("min"),
     "max": _extreme("max"),
     "next": _next,
-    "iter": lambda reader, values, args: Special("iterator", values[0]) if values else NONE,
-    "enumerate": lambda reader, values, args: Special("enumerate", values[:1]) if values else NONE,
-    "zip": lambda reader, values, args: Special("zip", values),
+    "iter": lambda interpreter, values, args: OpaqueObject("iterator", values[0]) if values else NONE,
+    "enumerate": lambda interpreter, values, args: OpaqueObject("enumerate", values[:1]) if values else NONE,
+    "zip": lambda interpreter, values, args: OpaqueObject("zip", values),
     "getattr": _getattr,
     "isinstance": _isinstance,
     "callable": _callable,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuilab.documents.dialect import TIME, TIMEIT, WHOLE_TIME, WHOLE_TIMEIT
-from tuilab.documents.reading import (  # noqa: F401  (each registers what it reads)
+from tuilab.documents.interpreter import (  # noqa: F401  (each registers what it reads)
     codec_calls,
     dataset_calls,
     expressions,
@@ -17,12 +17,12 @@ from tuilab.documents.reading import (  # noqa: F401  (each registers what it re
     tf_tensors,
     timers,
 )
-from tuilab.documents.reading.calls import call_value, instantiate
-from tuilab.documents.reading.contexts import MAGICS, timed
-from tuilab.documents.reading.reader import MOST_STEPS, STEPS, STEPS_PER_NODE, Exhausted, Reader
-from tuilab.documents.reading.scope import Scope
-from tuilab.documents.reading.trace import Place, Trace
-from tuilab.documents.reading.values import Api, Class, Function, Graph, Known, Unknown, Value
+from tuilab.documents.interpreter.calls import call_value, instantiate
+from tuilab.documents.interpreter.contexts import MAGICS, timed
+from tuilab.documents.interpreter.interpreter import MOST_STEPS, STEPS, STEPS_PER_NODE, Exhausted, Interpreter
+from tuilab.documents.interpreter.scope import Scope
+from tuilab.documents.interpreter.trace import Place, Trace
+from tuilab.documents.interpreter.values import Api, Class, Function, Graph, Known, Unknown, Value
 from tuilab.model.api import ApiTable
 
 # What these names mean in every article, also where a shortened example leaves out the import.
@@ -53,64 +53,66 @@ def read_program(examples: Sequence[Code], api: ApiTable) -> Trace:
     in proportion to the code; where it ends early, a note says so.
     """
     nodes = sum(example.nodes for example in examples)
-    reader = Reader(api, min(MOST_STEPS, STEPS + STEPS_PER_NODE * nodes))
+    interpreter = Interpreter(api, min(MOST_STEPS, STEPS + STEPS_PER_NODE * nodes))
     outer = Scope({"__name__": Known("__main__"), **MAGICS, **CONVENTIONS})
-    reader.module = Scope({}, outer)
+    interpreter.module = Scope({}, outer)
     line = 1
     try:
         for example in examples:
             line = example.line
-            reader.place = Place(block=example.number)
-            _read_example(reader, example)
-        _read_uncalled(reader)
+            interpreter.place = Place(block=example.number)
+            _read_example(interpreter, example)
+        _read_uncalled(interpreter)
     except Exhausted:
-        at = reader.trace.events[-1].line if reader.trace.events else line
-        reader.trace.notes.append((at, "the code is longer than it is followed; from here on it was not"))
-    return reader.trace
+        at = interpreter.trace.events[-1].line if interpreter.trace.events else line
+        interpreter.trace.notes.append(
+            (at, "the code is longer than it is followed; from here on it was not")
+        )
+    return interpreter.trace
 
 
-def _read_example(reader: Reader, example: Code) -> None:
+def _read_example(interpreter: Interpreter, example: Code) -> None:
     code = list(example.statements)
     if example.cell in (WHOLE_TIME, WHOLE_TIMEIT):
         word = TIMEIT if example.cell == WHOLE_TIMEIT else TIME
-        timed(reader, word, example.line, lambda _: reader.execute(code, reader.module))
+        timed(interpreter, word, example.line, lambda _: interpreter.execute(code, interpreter.module))
     else:
-        reader.execute(code, reader.module)
+        interpreter.execute(code, interpreter.module)
 
 
-def _read_uncalled(reader: Reader) -> None:
+def _read_uncalled(interpreter: Interpreter) -> None:
     """Read functions that nothing has called, as a caller might call them: in the example that defines them.
 
     Reading one may call others and define more.
     """
     index = 0
-    while index < len(reader.functions):
-        function = reader.functions[index]
+    while index < len(interpreter.functions):
+        function = interpreter.functions[index]
         index += 1
         if function.called or function.name.startswith("__"):
             continue
-        reader.place = Place(block=function.block)
+        interpreter.place = Place(block=function.block)
         # Between what was read before and this call lies whatever the caller did.
-        reader.event("opaque", "whoever calls it", function.node.lineno)
+        interpreter.event("opaque", "whoever calls it", function.node.lineno)
         parameters = function.node.args.args
         args: list[Value] = []
         if function.scope.is_class and parameters and function.kind not in ("static",):
-            args = [_receiver(reader, function, function.node.lineno)]
+            args = [_receiver(interpreter, function, function.node.lineno)]
         target = function.scope.names.get(function.name)
         graph = target if isinstance(target, Graph) and target.target is function else None
         if function.kind == "context":
             function.kind = "plain"
-        call_value(reader, graph or function, args, {}, function.node.lineno)
+        call_value(interpreter, graph or function, args, {}, function.node.lineno)
 
 
-def _receiver(reader: Reader, function: Function, line: int) -> Value:
+def _receiver(interpreter: Interpreter, function: Function, line: int) -> Value:
     """The object for a method that nothing calls: the first of its class, or a new one."""
     owner = function.scope.owner
     if not function.scope.instances and isinstance(owner, Class):
-        instance = instantiate(reader, owner, [], {}, line)
+        instance = instantiate(interpreter, owner, [], {}, line)
         set_up = owner.find("setUp")
         if set_up is not None and set_up is not function:
-            call_value(reader, set_up, [instance], {}, line)
+            call_value(interpreter, set_up, [instance], {}, line)
     return (
         function.scope.instances[0]
         if function.scope.instances

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tuilab.documents.reading.values import Known, Tensor, Unknown, Value
+from tuilab.documents.interpreter.values import Known, Tensor, Unknown, Value
 
 Store = dict[str, Value]
 

@@ -4,7 +4,7 @@ import builtins
 import math
 import re
 
-from tuilab.documents.reading.values import NONE, Api, Known, Unknown, Value
+from tuilab.documents.interpreter.values import NONE, Api, Known, Unknown, Value
 
 BUILTINS = frozenset(n for n in dir(builtins) if not n.startswith("_")) | {"__import__"}
 
@@ -93,8 +93,8 @@ _CONSTANTS: dict[str, Value] = {
 _OUTSIDE = {
     "sys.argv": "it comes from the command line",
     "os.environ": "it comes from the environment",
-    "tf.__version__": "the version is that of the reader's TensorFlow",
-    "np.__version__": "the version is that of the reader's NumPy",
+    "tf.__version__": "the version is that of the interpreter's TensorFlow",
+    "np.__version__": "the version is that of the interpreter's NumPy",
 }
 _DEVICE = re.compile(r"(?:^|[/:])(?:device:|physical_device:)?(CPU|GPU|TPU):?(\d+|\*)?$", re.IGNORECASE)
 

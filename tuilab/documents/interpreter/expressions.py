@@ -4,14 +4,14 @@ import ast
 from collections.abc import Callable
 from typing import Any, Literal
 
-from tuilab.documents.reading import arithmetic, attributes, tensors
-from tuilab.documents.reading.arithmetic import Unresolved
-from tuilab.documents.reading.calls import call
-from tuilab.documents.reading.items import iterate_comprehension, subscript
-from tuilab.documents.reading.names import BUILTINS
-from tuilab.documents.reading.reader import EXPRESSIONS, Evaluate, Reader
-from tuilab.documents.reading.scope import Scope, either
-from tuilab.documents.reading.values import (
+from tuilab.documents.interpreter import arithmetic, attributes, tensors
+from tuilab.documents.interpreter.arithmetic import Unresolved
+from tuilab.documents.interpreter.calls import call
+from tuilab.documents.interpreter.interpreter import EXPRESSIONS, Evaluate, Interpreter
+from tuilab.documents.interpreter.items import iterate_comprehension, subscript
+from tuilab.documents.interpreter.names import BUILTINS
+from tuilab.documents.interpreter.scope import Scope, either
+from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Clock,
@@ -29,7 +29,7 @@ from tuilab.documents.reading.values import (
 
 
 def expression(*kinds: type[ast.expr]) -> Callable[[Evaluate], Evaluate]:
-    """Register the reader of some kinds of expression."""
+    """Register the interpreter of some kinds of expression."""
 
     def register(function: Evaluate) -> Evaluate:
         for kind in kinds:
@@ -40,7 +40,7 @@ def expression(*kinds: type[ast.expr]) -> Callable[[Evaluate], Evaluate]:
 
 
 @expression(ast.Constant)
-def constant(reader: Reader, node: ast.Constant, scope: Scope) -> Value:
+def constant(interpreter: Interpreter, node: ast.Constant, scope: Scope) -> Value:
     try:
         return Known(arithmetic.bounded(node.value))
     except Unresolved:
@@ -48,7 +48,7 @@ def constant(reader: Reader, node: ast.Constant, scope: Scope) -> Value:
 
 
 @expression(ast.Name)
-def name(reader: Reader, node: ast.Name, scope: Scope) -> Value:
+def name(interpreter: Interpreter, node: ast.Name, scope: Scope) -> Value:
     found = scope.find(node.id)
     if found is not None:
         return found
@@ -58,48 +58,48 @@ def name(reader: Reader, node: ast.Name, scope: Scope) -> Value:
 
 
 @expression(ast.Attribute)
-def attribute(reader: Reader, node: ast.Attribute, scope: Scope) -> Value:
+def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Value:
     """A chain `a.b.c` is resolved as one, so that it counts as one use of a library's name."""
     chain: list[ast.Attribute] = [node]
     inner: ast.expr = node.value
     while isinstance(inner, ast.Attribute):
         chain.append(inner)
         inner = inner.value
-    value = reader.evaluate(inner, scope)
+    value = interpreter.evaluate(inner, scope)
     written: Api | None = None
     for link in reversed(chain):
-        value = attributes.attribute(reader, value, link.attr, link.lineno)
+        value = attributes.attribute(interpreter, value, link.attr, link.lineno)
         written = value if isinstance(value, Api) else written
     if written is not None:
-        reader.use(written.name, node.lineno)
+        interpreter.use(written.name, node.lineno)
     return value
 
 
 @expression(ast.Call)
-def calls(reader: Reader, node: ast.Call, scope: Scope) -> Value:
-    return call(reader, node, scope)
+def calls(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
+    return call(interpreter, node, scope)
 
 
 @expression(ast.BinOp)
-def binary(reader: Reader, node: ast.BinOp, scope: Scope) -> Value:
-    left, right = reader.evaluate(node.left, scope), reader.evaluate(node.right, scope)
-    return operate(reader, node.op, left, right, node.lineno)
+def binary(interpreter: Interpreter, node: ast.BinOp, scope: Scope) -> Value:
+    left, right = interpreter.evaluate(node.left, scope), interpreter.evaluate(node.right, scope)
+    return operate(interpreter, node.op, left, right, node.lineno)
 
 
-def operate(reader: Reader, op: ast.operator, left: Value, right: Value, line: int) -> Value:
+def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int) -> Value:
     """The value of `left op right`; an op of TensorFlow or NumPy where a tensor takes part."""
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return tensors.operator(reader, op, left, right, line)
+        return tensors.operator(interpreter, op, left, right, line)
     if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Clock):
-        return reader.region(right.event, left.event)
+        return interpreter.region(right.event, left.event)
     if isinstance(left, Elapsed):
         if isinstance(op, ast.Div | ast.FloorDiv):
-            reader.trace.regions[left.region].divided = True
+            interpreter.trace.regions[left.region].divided = True
         return left
     if isinstance(right, Elapsed):
         return right
-    if reader.place.loops:
-        reader.event("python", type(op).__name__, line)
+    if interpreter.place.loops:
+        interpreter.event("python", type(op).__name__, line)
     if isinstance(left, Known) and isinstance(right, Known):
         try:
             return Known(arithmetic.binary(op, left.value, right.value))
@@ -133,10 +133,10 @@ def _repeated(listing: Listing, count: int) -> Value:
 
 
 @expression(ast.UnaryOp)
-def unary(reader: Reader, node: ast.UnaryOp, scope: Scope) -> Value:
-    value = reader.evaluate(node.operand, scope)
+def unary(interpreter: Interpreter, node: ast.UnaryOp, scope: Scope) -> Value:
+    value = interpreter.evaluate(node.operand, scope)
     if isinstance(value, Tensor):
-        return tensors.elementwise(reader, "tf.negative", [value], node.lineno)
+        return tensors.elementwise(interpreter, "tf.negative", [value], node.lineno)
     if isinstance(value, Known):
         try:
             return Known(arithmetic.unary(node.op, value.value))
@@ -149,13 +149,13 @@ def unary(reader: Reader, node: ast.UnaryOp, scope: Scope) -> Value:
 
 
 @expression(ast.BoolOp)
-def boolean(reader: Reader, node: ast.BoolOp, scope: Scope) -> Value:
+def boolean(interpreter: Interpreter, node: ast.BoolOp, scope: Scope) -> Value:
     """`a or b`, `a and b`: the operand that decides, or what any of them may be."""
     stops_at = isinstance(node.op, ast.Or)
     joined: Value | None = None
     value: Value = NONE
     for operand in node.values:
-        value = reader.evaluate(operand, scope)
+        value = interpreter.evaluate(operand, scope)
         known = truth(value)
         if known is stops_at:
             break
@@ -165,21 +165,21 @@ def boolean(reader: Reader, node: ast.BoolOp, scope: Scope) -> Value:
 
 
 @expression(ast.Compare)
-def compare(reader: Reader, node: ast.Compare, scope: Scope) -> Value:
-    left = reader.evaluate(node.left, scope)
+def compare(interpreter: Interpreter, node: ast.Compare, scope: Scope) -> Value:
+    left = interpreter.evaluate(node.left, scope)
     result: Value = Known(True)
     for op, comparator in zip(node.ops, node.comparators, strict=True):
-        right = reader.evaluate(comparator, scope)
-        result = _compared(reader, op, left, right, node.lineno)
+        right = interpreter.evaluate(comparator, scope)
+        result = _compared(interpreter, op, left, right, node.lineno)
         if truth(result) is not True:
             return result
         left = right
     return result
 
 
-def _compared(reader: Reader, op: ast.cmpop, left: Value, right: Value, line: int) -> Value:
+def _compared(interpreter: Interpreter, op: ast.cmpop, left: Value, right: Value, line: int) -> Value:
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return tensors.elementwise(reader, "tf.compare", [left, right], line, dtype="bool")
+        return tensors.elementwise(interpreter, "tf.compare", [left, right], line, dtype="bool")
     if isinstance(op, ast.Is | ast.IsNot) and (left is NONE or right is NONE or NONE in (left, right)):
         other = right if left == NONE else left
         if isinstance(other, Unknown):
@@ -201,11 +201,11 @@ def _all_known(value: Value) -> bool:
 
 
 @expression(ast.IfExp)
-def conditional(reader: Reader, node: ast.IfExp, scope: Scope) -> Value:
-    known = truth(reader.evaluate(node.test, scope))
+def conditional(interpreter: Interpreter, node: ast.IfExp, scope: Scope) -> Value:
+    known = truth(interpreter.evaluate(node.test, scope))
     if known is not None:
-        return reader.evaluate(node.body if known else node.orelse, scope)
-    one, other = reader.evaluate(node.body, scope), reader.evaluate(node.orelse, scope)
+        return interpreter.evaluate(node.body if known else node.orelse, scope)
+    one, other = interpreter.evaluate(node.body, scope), interpreter.evaluate(node.orelse, scope)
     return either(one, other, node.lineno) or one
 
 
@@ -217,13 +217,13 @@ _KINDS: dict[type[ast.expr], Literal["list", "tuple", "set"]] = {
 
 
 @expression(ast.Tuple, ast.List, ast.Set)
-def listing(reader: Reader, node: "ast.Tuple | ast.List | ast.Set", scope: Scope) -> Value:
-    out = Listing(_KINDS[type(node)], [], born=reader.in_graph())
+def listing(interpreter: Interpreter, node: "ast.Tuple | ast.List | ast.Set", scope: Scope) -> Value:
+    out = Listing(_KINDS[type(node)], [], born=interpreter.in_graph())
     for item in node.elts:
         if len(out.items) >= arithmetic.LONGEST_LIST:
             out.open = True
             break
-        value = reader.evaluate(item.value if isinstance(item, ast.Starred) else item, scope)
+        value = interpreter.evaluate(item.value if isinstance(item, ast.Starred) else item, scope)
         if not isinstance(item, ast.Starred):
             out.items.append(value)
         elif isinstance(value, Listing) and len(value.items) + len(out.items) <= arithmetic.LONGEST_LIST:
@@ -235,10 +235,10 @@ def listing(reader: Reader, node: "ast.Tuple | ast.List | ast.Set", scope: Scope
 
 
 @expression(ast.Dict)
-def mapping(reader: Reader, node: ast.Dict, scope: Scope) -> Value:
+def mapping(interpreter: Interpreter, node: ast.Dict, scope: Scope) -> Value:
     out = Mapping({})
     for key, item in zip(node.keys, node.values, strict=True):
-        value = reader.evaluate(item, scope)
+        value = interpreter.evaluate(item, scope)
         if key is None:
             if isinstance(value, Mapping):
                 out.items |= value.items
@@ -246,7 +246,7 @@ def mapping(reader: Reader, node: ast.Dict, scope: Scope) -> Value:
             else:
                 out.open = True
             continue
-        known = reader.evaluate(key, scope)
+        known = interpreter.evaluate(key, scope)
         if isinstance(known, Known) and len(out.items) < arithmetic.LONGEST_LIST:
             out.items[known.value] = value
         else:
@@ -255,15 +255,15 @@ def mapping(reader: Reader, node: ast.Dict, scope: Scope) -> Value:
 
 
 @expression(ast.JoinedStr)
-def formatted(reader: Reader, node: ast.JoinedStr, scope: Scope) -> Value:
+def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Value:
     """An f-string; format specifications are read for what they use, and not applied."""
     words: list[str] = []
     known = True
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
-            value = reader.evaluate(part.value, scope)
+            value = interpreter.evaluate(part.value, scope)
             if isinstance(value, Tensor) and not value.inside:
-                reader.sync("formatting", node.lineno, value)
+                interpreter.sync("formatting", node.lineno, value)
             known = known and isinstance(value, Known)
             words.append(str(value.value)[:200] if isinstance(value, Known) else "{}")
         elif isinstance(part, ast.Constant):
@@ -275,67 +275,67 @@ def formatted(reader: Reader, node: ast.JoinedStr, scope: Scope) -> Value:
 
 
 @expression(ast.Subscript)
-def subscripts(reader: Reader, node: ast.Subscript, scope: Scope) -> Value:
-    return subscript(reader, node, scope)
+def subscripts(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Value:
+    return subscript(interpreter, node, scope)
 
 
 @expression(ast.Slice)
-def slices(reader: Reader, node: ast.Slice, scope: Scope) -> Value:
+def slices(interpreter: Interpreter, node: ast.Slice, scope: Scope) -> Value:
     for part in (node.lower, node.upper, node.step):
         if part is not None:
-            reader.evaluate(part, scope)
+            interpreter.evaluate(part, scope)
     return Unknown("a slice", node.lineno)
 
 
 @expression(ast.Starred)
-def starred(reader: Reader, node: ast.Starred, scope: Scope) -> Value:
-    return reader.evaluate(node.value, scope)
+def starred(interpreter: Interpreter, node: ast.Starred, scope: Scope) -> Value:
+    return interpreter.evaluate(node.value, scope)
 
 
 @expression(ast.NamedExpr)
-def named(reader: Reader, node: ast.NamedExpr, scope: Scope) -> Value:
-    value = reader.evaluate(node.value, scope)
-    reader.journal.write(scope.names, node.target.id, value)
+def named(interpreter: Interpreter, node: ast.NamedExpr, scope: Scope) -> Value:
+    value = interpreter.evaluate(node.value, scope)
+    interpreter.journal.write(scope.names, node.target.id, value)
     return value
 
 
 @expression(ast.Lambda)
-def function(reader: Reader, node: ast.Lambda, scope: Scope) -> Value:
-    made = Function(node, scope, "lambda", reader.place.block)
-    bind_defaults(reader, made, scope)
+def function(interpreter: Interpreter, node: ast.Lambda, scope: Scope) -> Value:
+    made = Function(node, scope, "lambda", interpreter.place.block)
+    bind_defaults(interpreter, made, scope)
     return made
 
 
-def bind_defaults(reader: Reader, function: Function, scope: Scope) -> None:
+def bind_defaults(interpreter: Interpreter, function: Function, scope: Scope) -> None:
     """Evaluate a function's default values where it is defined."""
     arguments: Any = function.node.args
     plain = arguments.posonlyargs + arguments.args
     for parameter, default in zip(
         plain[len(plain) - len(arguments.defaults) :], arguments.defaults, strict=True
     ):
-        function.defaults[parameter.arg] = reader.evaluate(default, scope)
+        function.defaults[parameter.arg] = interpreter.evaluate(default, scope)
     for parameter, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         if default is not None:
-            function.defaults[parameter.arg] = reader.evaluate(default, scope)
+            function.defaults[parameter.arg] = interpreter.evaluate(default, scope)
 
 
 @expression(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
-def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
-    return iterate_comprehension(reader, node, scope)
+def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
+    return iterate_comprehension(interpreter, node, scope)
 
 
 @expression(ast.Yield, ast.YieldFrom)
-def yields(reader: Reader, node: "ast.Yield | ast.YieldFrom", scope: Scope) -> Value:
-    value = reader.evaluate(node.value, scope) if node.value is not None else NONE
-    hook = reader.frames[-1].hook
+def yields(interpreter: Interpreter, node: "ast.Yield | ast.YieldFrom", scope: Scope) -> Value:
+    value = interpreter.evaluate(node.value, scope) if node.value is not None else NONE
+    hook = interpreter.frames[-1].hook
     if hook is not None and isinstance(node, ast.Yield):
         hook(value)
     else:
-        reader.event("opaque", "whoever takes what a generator yields", node.lineno)
-        reader.frames[-1].returned.append(value)
+        interpreter.event("opaque", "whoever takes what a generator yields", node.lineno)
+        interpreter.frames[-1].returned.append(value)
     return Unknown("what a generator is sent", node.lineno)
 
 
 @expression(ast.Await)
-def awaited(reader: Reader, node: ast.Await, scope: Scope) -> Value:
-    return reader.evaluate(node.value, scope)
+def awaited(interpreter: Interpreter, node: ast.Await, scope: Scope) -> Value:
+    return interpreter.evaluate(node.value, scope)

@@ -1,8 +1,8 @@
 """What `value.name` stands for, by the kind of value."""
 
-from tuilab.documents.reading import names
-from tuilab.documents.reading.reader import Reader
-from tuilab.documents.reading.values import (
+from tuilab.documents.interpreter import names
+from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.values import (
     Api,
     Bound,
     Class,
@@ -13,7 +13,7 @@ from tuilab.documents.reading.values import (
     Instance,
     Known,
     Listing,
-    Special,
+    OpaqueObject,
     Tensor,
     Unknown,
     Value,
@@ -21,15 +21,15 @@ from tuilab.documents.reading.values import (
 )
 
 
-def attribute(reader: Reader, value: Value, name: str, line: int) -> Value:
+def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> Value:
     """Resolve one attribute. What is not known of becomes a method of the value, or Unknown."""
     match value:
         case Api():
             return names.member(f"{value.name}.{name}", line)
         case Tensor():
-            return _of_tensor(reader, value, name, line)
+            return _of_tensor(interpreter, value, name, line)
         case Instance():
-            return _of_instance(reader, value, name, line)
+            return _of_instance(interpreter, value, name, line)
         case Class():
             found = value.find(name)
             if isinstance(found, Function) and found.kind == "class":
@@ -43,7 +43,7 @@ def attribute(reader: Reader, value: Value, name: str, line: int) -> Value:
         case Function() | Graph() if name == "__name__":
             target = value.target if isinstance(value, Graph) else value
             return Known(target.name) if isinstance(target, Function) else Unknown("a name", line)
-        case Special(kind="options"):
+        case OpaqueObject(kind="options"):
             found = value.data.get(name)
             return found if found is not None else Unknown("it comes from the command line", line)
         case Unknown():
@@ -52,7 +52,7 @@ def attribute(reader: Reader, value: Value, name: str, line: int) -> Value:
             return Bound(value, name)
 
 
-def _of_tensor(reader: Reader, tensor: Tensor, name: str, line: int) -> Value:
+def _of_tensor(interpreter: Interpreter, tensor: Tensor, name: str, line: int) -> Value:
     if name == "shape":
         if tensor.shape is None:
             return Unknown("the shape of a tensor that is not known", line)
@@ -63,7 +63,7 @@ def _of_tensor(reader: Reader, tensor: Tensor, name: str, line: int) -> Value:
     if name == "dtype":
         return Api(f"tf.{tensor.dtype}") if tensor.dtype else Unknown("a dtype that is not known", line)
     if name in ("device", "backing_device"):
-        reader.event("query", f"tensor.{name}", line, {"value": tensor})
+        interpreter.event("query", f"tensor.{name}", line, {"value": tensor})
         return Unknown("the device is known when it runs", line)
     if name == "ndim" and tensor.shape is not None:
         return Known(len(tensor.shape))
@@ -78,15 +78,15 @@ def _of_tensor(reader: Reader, tensor: Tensor, name: str, line: int) -> Value:
     return Bound(tensor, name)
 
 
-def _of_instance(reader: Reader, instance: Instance, name: str, line: int) -> Value:
+def _of_instance(interpreter: Interpreter, instance: Instance, name: str, line: int) -> Value:
     if name in instance.attributes:
         return instance.attributes[name]
     found = instance.of.find(name)
     if isinstance(found, Function):
         if found.kind == "property":
-            from tuilab.documents.reading.calls import call_value
+            from tuilab.documents.interpreter.calls import call_value
 
-            return call_value(reader, found, [instance], {}, line)
+            return call_value(interpreter, found, [instance], {}, line)
         return found if found.kind == "static" else Bound(instance, name, found)
     if isinstance(found, Graph):
         return Bound(instance, name, found)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tuilab.documents.reading.reader import Reader
-from tuilab.documents.reading.trace import Misfit
-from tuilab.documents.reading.values import NONE, Unknown, Value
+from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.trace import Misfit
+from tuilab.documents.interpreter.values import NONE, Unknown, Value
 from tuilab.model.api import Signature
 
 OPEN = "**"
@@ -69,14 +69,14 @@ class Arguments:
         return name in self.values
 
 
-Handler = Callable[[Reader, str, Arguments], Value]
+Handler = Callable[[Interpreter, str, Arguments], Value]
 HANDLERS: dict[str, Handler] = {}
 # By the start of the name, the longest that fits.
 PREFIXES: dict[str, Handler] = {}
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Register the reader of some functions; a name ending in `.` stands for all below it."""
+    """Register the interpreter of some functions; a name ending in `.` stands for all below it."""
 
     def register(function: Handler) -> Handler:
         for name in names:
@@ -86,18 +86,20 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
     return register
 
 
-def call(reader: Reader, name: str, args: list[Value], keywords: dict[str, Value], line: int) -> Value:
+def call(
+    interpreter: Interpreter, name: str, args: list[Value], keywords: dict[str, Value], line: int
+) -> Value:
     """Read the call of a library's function or class by its canonical name."""
-    bound = bind(reader, name, args, keywords, line)
+    bound = bind(interpreter, name, args, keywords, line)
     handler = HANDLERS.get(name) or HANDLERS.get(short(name))
     if handler is not None:
-        return handler(reader, name if name in HANDLERS else short(name), bound)
+        return handler(interpreter, name if name in HANDLERS else short(name), bound)
     root = name
     while root:
         root = root.rpartition(".")[0]
         if root + "." in PREFIXES:
-            return PREFIXES[root + "."](reader, name, bound)
-    reader.event("opaque", name, line, bound.values)
+            return PREFIXES[root + "."](interpreter, name, bound)
+    interpreter.event("opaque", name, line, bound.values)
     return Unknown(f"what {name} gives", line)
 
 
@@ -118,12 +120,14 @@ def short(name: str) -> str:
     return name
 
 
-def bind(reader: Reader, name: str, args: list[Value], keywords: dict[str, Value], line: int) -> Arguments:
+def bind(
+    interpreter: Interpreter, name: str, args: list[Value], keywords: dict[str, Value], line: int
+) -> Arguments:
     """Arguments under their parameters' names, by the signature of the TensorFlow that the table is of."""
     out = Arguments(line, {k: v for k, v in keywords.items() if k != OPEN}, OPEN in keywords)
-    signature = reader.api.signatures.get(name)
+    signature = interpreter.api.signatures.get(name)
     if signature is not None:
-        _check(reader, name, signature, args, out, line)
+        _check(interpreter, name, signature, args, out, line)
         names: tuple[str, ...] = signature.parameters[: signature.positional]
     else:
         names = tuple(SIGNATURES.get(name, "").split())
@@ -133,23 +137,23 @@ def bind(reader: Reader, name: str, args: list[Value], keywords: dict[str, Value
 
 
 def _check(
-    reader: Reader, name: str, signature: Signature, args: list[Value], given: Arguments, line: int
+    interpreter: Interpreter, name: str, signature: Signature, args: list[Value], given: Arguments, line: int
 ) -> None:
     """Record arguments that the signature does not take."""
-    block = reader.place.block
+    block = interpreter.place.block
     # A class listed without parameters has a constructor that could not be read.
     if not signature.parameters and not signature.rest:
         return
     unknown = [k for k in given.values if k not in signature.parameters]
     if unknown and not signature.any_keyword:
         takes = ", ".join(signature.parameters[:12])
-        reader.trace.misfits.append(
+        interpreter.trace.misfits.append(
             Misfit(
                 "argument", name, line, block, f"{name} takes no argument {unknown[0]}", f"It takes {takes}."
             )
         )
     if len(args) > signature.positional and not signature.rest:
-        reader.trace.misfits.append(
+        interpreter.trace.misfits.append(
             Misfit(
                 "argument",
                 name,

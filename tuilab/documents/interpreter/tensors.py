@@ -4,8 +4,17 @@ import ast
 from collections.abc import Sequence
 from typing import Literal
 
-from tuilab.documents.reading.reader import Reader
-from tuilab.documents.reading.values import Known, Listing, Many, Shape, Special, Tensor, Value, truth
+from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.values import (
+    Known,
+    Listing,
+    Many,
+    OpaqueObject,
+    Shape,
+    Tensor,
+    Value,
+    truth,
+)
 
 OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "tf.add",
@@ -24,12 +33,12 @@ OPERATORS: dict[type[ast.operator], str] = {
 }
 
 
-def operator(reader: Reader, op: ast.operator, left: Value, right: Value, line: int) -> Value:
+def operator(interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int) -> Value:
     """A Python operator of which a tensor or an array takes part."""
     name = OPERATORS[type(op)]
     if name == "tf.matmul":
-        return matmul(reader, {"a": left, "b": right}, line)
-    result = elementwise(reader, name, [left, right], line)
+        return matmul(interpreter, {"a": left, "b": right}, line)
+    result = elementwise(interpreter, name, [left, right], line)
     if isinstance(op, ast.Div) and result.dtype and result.dtype.startswith(("int", "uint")):
         result.dtype = "float64"
     return result
@@ -42,7 +51,7 @@ def library(values: Sequence[Value]) -> Literal["tf", "np"]:
 
 
 def elementwise(
-    reader: Reader, name: str, values: Sequence[Value], line: int, dtype: str | None = None
+    interpreter: Interpreter, name: str, values: Sequence[Value], line: int, dtype: str | None = None
 ) -> Tensor:
     """An operation element by element, broadcasting its operands."""
     whose = library(values)
@@ -50,7 +59,7 @@ def elementwise(
     shape = broadcast([v.shape if isinstance(v, Tensor) else _plain_shape(v) for v in values])
     result = Tensor(shape, dtype or _promoted(tensors), whose, inside=any(t.inside for t in tensors))
     arguments = dict(zip(("x", "y", "z"), values, strict=False))
-    reader.event("op" if whose == "tf" else "host-op", name, line, arguments, result)
+    interpreter.event("op" if whose == "tf" else "host-op", name, line, arguments, result)
     return result
 
 
@@ -141,7 +150,7 @@ def _kinds(value: Value, into: set[type], depth: int) -> None:
             into.add(object)
 
 
-def matmul(reader: Reader, arguments: dict[str, Value], line: int) -> Value:
+def matmul(interpreter: Interpreter, arguments: dict[str, Value], line: int) -> Value:
     """A matrix product with its transpositions; arguments as `tf.matmul` names them."""
     a, b = arguments.get("a"), arguments.get("b")
     operands = [v for v in (a, b) if isinstance(v, Tensor)]
@@ -152,7 +161,7 @@ def matmul(reader: Reader, arguments: dict[str, Value], line: int) -> Value:
         shape = None if batch is None else (*batch, left[-2], right[-1])
     whose = library(operands)
     result = Tensor(shape, _promoted(operands), whose, inside=any(t.inside for t in operands))
-    reader.event("op" if whose == "tf" else "host-op", "tf.matmul", line, arguments, result)
+    interpreter.event("op" if whose == "tf" else "host-op", "tf.matmul", line, arguments, result)
     return result
 
 
@@ -191,7 +200,7 @@ def sliced(tensor: Tensor, index: Value) -> Shape | None:
         side, named = sides.pop(0), named - 1
         if isinstance(part, Known):
             continue
-        if not isinstance(part, Special):
+        if not isinstance(part, OpaqueObject):
             return None
         out.append(side if part.data else None)
     return (*out, *sides)

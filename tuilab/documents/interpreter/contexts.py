@@ -1,0 +1,104 @@
+"""What `with manager:` does around its body."""
+
+from collections.abc import Callable
+
+from tuilab.documents.dialect import TIME, TIMEIT
+from tuilab.documents.interpreter.interpreter import Flow, Interpreter
+from tuilab.documents.interpreter.trace import DeviceScope
+from tuilab.documents.interpreter.values import (
+    NONE,
+    Api,
+    Bound,
+    Instance,
+    OpaqueObject,
+    Scoped,
+    Unknown,
+    Value,
+)
+
+Body = Callable[[Value], Flow]
+
+
+def run(interpreter: Interpreter, manager: Value, body: Body, line: int) -> Flow:
+    """Read the body as it runs inside the manager."""
+    match manager:
+        case Scoped():
+            return device_scope(interpreter, manager.families, line, body)
+        case Instance() if manager.of.find("__enter__") is not None:
+            return _instance(interpreter, manager, body, line)
+        case OpaqueObject(kind="generated"):
+            return _generated(interpreter, manager, body, line)
+        case OpaqueObject(kind="magic"):
+            return timed(interpreter, manager.data, line, body)
+        case OpaqueObject(kind="raises"):
+            interpreter.guards += 1
+            flow = body(NONE)
+            interpreter.guards -= 1
+            return flow
+        case Bound(name="as_default" | "scope" | "__enter__") | Api():
+            return body(manager)
+        case Unknown():
+            interpreter.event("opaque", "a context manager", line)
+            flow = body(Unknown(manager.reason, manager.line))
+            interpreter.event("opaque", "a context manager", line)
+            return flow
+        case _:
+            return body(manager)
+
+
+def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int, body: Body) -> Flow:
+    """`with tf.device(…)`."""
+    scope = DeviceScope(line, families, len(interpreter.trace.events), block=interpreter.place.block)
+    interpreter.trace.scopes.append(scope)
+    with interpreter.at(devices=(*interpreter.place.devices, scope)):
+        flow = body(NONE)
+    scope.last = len(interpreter.trace.events) - 1
+    return flow
+
+
+def timed(interpreter: Interpreter, word: str, line: int, body: Body) -> Flow:
+    """IPython's `%timeit` (which repeats) and `%time` (which does not)."""
+    from tuilab.documents.interpreter.timers import repeated
+
+    start = interpreter.clock("timeit.default_timer", line)
+    if word == TIMEIT:
+        flow = repeated(interpreter, line, None, lambda: body(NONE))
+    else:
+        flow = body(NONE)
+    end = interpreter.clock("timeit.default_timer", line)
+    interpreter.region(start.event, end.event, via="magic", repeats=word == TIMEIT)
+    return flow
+
+
+MAGICS = {TIMEIT: OpaqueObject("magic", TIMEIT), TIME: OpaqueObject("magic", TIME)}
+
+
+def _instance(interpreter: Interpreter, instance: Instance, body: Body, line: int) -> Flow:
+    from tuilab.documents.interpreter.statements import enter_instance, leave_instance
+
+    flow = body(enter_instance(interpreter, instance, line))
+    leave_instance(interpreter, instance, line)
+    return flow
+
+
+def _generated(interpreter: Interpreter, manager: OpaqueObject, body: Body, line: int) -> Flow:
+    """`@contextmanager`: the function is read up to its `yield`, then the body, then the rest."""
+    from tuilab.documents.interpreter.calls import call_function
+
+    function, args, keywords = manager.data
+    flows: list[Flow] = []
+
+    def hook(value: Value) -> None:
+        if not flows:
+            flows.append(Flow.NEXT)
+            # The body belongs to the caller: what it returns is the caller's to return.
+            frame = interpreter.frames.pop()
+            try:
+                flows[0] = body(value)
+            finally:
+                interpreter.frames.append(frame)
+
+    call_function(interpreter, function, args, keywords, line, hook=hook)
+    if not flows:
+        return body(Unknown("what a context manager gives", line))
+    return flows[0]

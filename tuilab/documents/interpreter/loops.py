@@ -1,0 +1,169 @@
+"""Loops and `with` blocks."""
+
+import ast
+
+from tuilab.documents.interpreter import contexts
+from tuilab.documents.interpreter.interpreter import Flow, Interpreter
+from tuilab.documents.interpreter.items import (
+    MOST_UNROLLED,
+    MOST_UNROLLED_TOGETHER,
+    Iteration,
+    bind_target,
+    iterate,
+)
+from tuilab.documents.interpreter.scope import Scope
+from tuilab.documents.interpreter.statements import statement
+from tuilab.documents.interpreter.trace import Loop
+from tuilab.documents.interpreter.values import Span, Tensor, Value, truth
+
+
+@statement(ast.For, ast.AsyncFor)
+def for_loop(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", scope: Scope) -> Flow:
+    value = interpreter.evaluate(node.iter, scope)
+    if isinstance(value, Tensor) and not interpreter.in_graph() and value.library == "tf":
+        interpreter.sync("iteration", node.lineno, value)
+    found = iterate(interpreter, value, node.lineno)
+    if _unrolls(interpreter, node, found, isinstance(value, Span)):
+        flow = _unrolled(interpreter, node, found, scope)
+    else:
+        flow = _once(interpreter, node, found, scope)
+    if flow is Flow.NEXT and node.orelse:
+        return interpreter.execute(node.orelse, scope)
+    return flow
+
+
+def _unrolls(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, span: bool) -> bool:
+    """Whether each iteration is read by itself: a few known items that the body makes use of."""
+    items = found.items
+    if items is None or not 1 <= len(items) <= MOST_UNROLLED:
+        return False
+    if interpreter.unrolled * len(items) > MOST_UNROLLED_TOGETHER:
+        return False
+    return not span or interpreter.once(node, _uses)
+
+
+def _uses(node: "ast.For | ast.AsyncFor") -> bool:
+    """Whether a loop's counter takes part in more than printing."""
+    if not isinstance(node.target, ast.Name):
+        return True
+    for statement_ in node.body:
+        if _is_print(statement_):
+            continue
+        for part in ast.walk(statement_):
+            if isinstance(part, ast.Name) and part.id == node.target.id and isinstance(part.ctx, ast.Load):
+                return True
+    return False
+
+
+def _is_print(statement_: ast.stmt) -> bool:
+    call = statement_.value if isinstance(statement_, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "print":
+        return False
+    return not any(isinstance(part, ast.Call) for argument in call.args for part in ast.walk(argument))
+
+
+def _unrolled(
+    interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, scope: Scope
+) -> Flow:
+    items = found.items or []
+    interpreter.unrolled *= len(items)
+    try:
+        for number, item in enumerate(items):
+            loop = _loop(interpreter, node, 1, found)
+            loop.unrolled = (number, len(items))
+            flow = _body(interpreter, node, loop, item, scope)
+            if flow in (Flow.RETURN, Flow.RAISE):
+                return flow
+            if flow is Flow.BREAK:
+                break
+    finally:
+        interpreter.unrolled //= max(1, len(items))
+    return Flow.NEXT
+
+
+def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, scope: Scope) -> Flow:
+    """Read the body once, for all iterations; a loop that may run no times joins with what was before."""
+    loop = _loop(interpreter, node, found.count, found)
+    if found.dataset is not None:
+        interpreter.event("iterate", "tf.data.Dataset", node.lineno, {"dataset": found.dataset})
+    if found.count == 0:
+        return Flow.NEXT
+    flow = _body(interpreter, node, loop, found.element, scope)
+    if interpreter.once(node, _leaves_early):
+        loop.count = None if found.count is None or found.count > 1 else found.count
+    return flow if flow in (Flow.RETURN, Flow.RAISE) and found.count else Flow.NEXT
+
+
+def _leaves_early(node: "ast.For | ast.AsyncFor") -> bool:
+    return any(isinstance(part, ast.Break | ast.Return) for s in node.body for part in ast.walk(s))
+
+
+def _loop(
+    interpreter: Interpreter,
+    node: "ast.For | ast.AsyncFor | ast.While",
+    count: int | None,
+    found: Iteration | None,
+) -> Loop:
+    empty = interpreter.once(node, _is_empty)
+    over = found.dataset if found is not None else None
+    return Loop(node.lineno, node.end_lineno or node.lineno, count, empty=empty, over=over)
+
+
+def _is_empty(node: "ast.For | ast.AsyncFor | ast.While") -> bool:
+    return all(_does_nothing(s) for s in node.body)
+
+
+def _does_nothing(statement_: ast.stmt) -> bool:
+    """`pass`, `…`, `break`, and an `if` on whose branches nothing else happens."""
+    if isinstance(statement_, ast.Pass | ast.Break | ast.Continue):
+        return True
+    if isinstance(statement_, ast.Expr):
+        return isinstance(statement_.value, ast.Constant)
+    if isinstance(statement_, ast.If):
+        return all(_does_nothing(s) for s in statement_.body + statement_.orelse)
+    return False
+
+
+def _body(
+    interpreter: Interpreter, node: "ast.For | ast.AsyncFor", loop: Loop, item: Value, scope: Scope
+) -> Flow:
+    loop.first = len(interpreter.trace.events)
+    interpreter.trace.loops.append(loop)
+    with interpreter.at(loops=(*interpreter.place.loops, loop)):
+        bind_target(interpreter, node.target, item, scope)
+        flow = interpreter.execute(node.body, scope)
+    loop.last = len(interpreter.trace.events) - 1
+    return flow
+
+
+@statement(ast.While)
+def while_loop(interpreter: Interpreter, node: ast.While, scope: Scope) -> Flow:
+    if truth(interpreter.condition(node.test, scope)) is False:
+        return interpreter.execute(node.orelse, scope)
+    loop = _loop(interpreter, node, None, None)
+    loop.first = len(interpreter.trace.events)
+    interpreter.trace.loops.append(loop)
+    with interpreter.at(loops=(*interpreter.place.loops, loop)):
+        flow = interpreter.execute(node.body, scope)
+    loop.last = len(interpreter.trace.events) - 1
+    endless = isinstance(node.test, ast.Constant) and node.test.value is True
+    return flow if flow in (Flow.RETURN, Flow.RAISE) and endless else Flow.NEXT
+
+
+@statement(ast.With, ast.AsyncWith)
+def with_block(interpreter: Interpreter, node: "ast.With | ast.AsyncWith", scope: Scope) -> Flow:
+    return _with(interpreter, node.items, node.body, scope)
+
+
+def _with(interpreter: Interpreter, items: list[ast.withitem], body: list[ast.stmt], scope: Scope) -> Flow:
+    if not items:
+        return interpreter.execute(body, scope)
+    item, rest = items[0], items[1:]
+    manager = interpreter.evaluate(item.context_expr, scope)
+
+    def inside(value: Value) -> Flow:
+        if item.optional_vars is not None:
+            bind_target(interpreter, item.optional_vars, value, scope)
+        return _with(interpreter, rest, body, scope)
+
+    return contexts.run(interpreter, manager, inside, item.context_expr.lineno)

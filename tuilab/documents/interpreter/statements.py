@@ -1,0 +1,286 @@
+"""What each kind of statement does."""
+
+import ast
+from collections.abc import Callable
+
+from tuilab.documents.interpreter import expressions, imports
+from tuilab.documents.interpreter.arithmetic import LONGEST_LIST
+from tuilab.documents.interpreter.calls import apply_decorator, call_value
+from tuilab.documents.interpreter.interpreter import STATEMENTS, Execute, Flow, Interpreter
+from tuilab.documents.interpreter.items import bind_target
+from tuilab.documents.interpreter.scope import Scope
+from tuilab.documents.interpreter.trace import Handler, Try
+from tuilab.documents.interpreter.values import (
+    NONE,
+    Api,
+    Class,
+    Elapsed,
+    Function,
+    Instance,
+    Known,
+    Listing,
+    Tensor,
+    Unknown,
+    Value,
+    truth,
+)
+
+# Errors that say a name is missing: inside such a `try`, a missing name is expected.
+MISSING = (
+    "AttributeError",
+    "ImportError",
+    "ModuleNotFoundError",
+    "NameError",
+    "Exception",
+    "BaseException",
+    "",
+)
+
+
+def statement(*kinds: type[ast.stmt]) -> Callable[[Execute], Execute]:
+    """Register the interpreter of some kinds of statement."""
+
+    def register(function: Execute) -> Execute:
+        for kind in kinds:
+            STATEMENTS[kind] = function
+        return function
+
+    return register
+
+
+@statement(ast.Expr)
+def expression(interpreter: Interpreter, node: ast.Expr, scope: Scope) -> Flow:
+    value = interpreter.evaluate(node.value, scope)
+    if isinstance(value, Elapsed):
+        interpreter.trace.regions[value.region].discarded = True
+    return Flow.NEXT
+
+
+@statement(ast.Assign)
+def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
+    value = interpreter.evaluate(node.value, scope)
+    if isinstance(node.value, ast.Name) and isinstance(value, Tensor):
+        interpreter.event("bind", node.value.id, node.lineno, {"value": value})
+    for target in node.targets:
+        bind_target(interpreter, target, value, scope)
+    return Flow.NEXT
+
+
+@statement(ast.AnnAssign)
+def annotated(interpreter: Interpreter, node: ast.AnnAssign, scope: Scope) -> Flow:
+    if node.value is not None:
+        bind_target(interpreter, node.target, interpreter.evaluate(node.value, scope), scope)
+    return Flow.NEXT
+
+
+@statement(ast.AugAssign)
+def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Flow:
+    old = interpreter.evaluate(node.target, scope)
+    value = interpreter.evaluate(node.value, scope)
+    if isinstance(old, Listing) and isinstance(node.op, ast.Add):
+        if isinstance(value, Listing) and len(old.items) + len(value.items) <= LONGEST_LIST:
+            old.items += value.items
+        else:
+            old.open = True
+        return Flow.NEXT
+    if interpreter.in_graph() and not isinstance(old, Tensor) and _outlives(interpreter, node.target, scope):
+        interpreter.event("effect", f"a change of {ast.unparse(node.target)[:60]}", node.lineno)
+    result = expressions.operate(interpreter, node.op, old, value, node.lineno)
+    if interpreter.place.loops and isinstance(result, Known):
+        # A counter has its value of one iteration only.
+        result = Unknown("it changes from one iteration to the next", node.lineno)
+    bind_target(interpreter, node.target, result, scope)
+    return Flow.NEXT
+
+
+def _outlives(interpreter: Interpreter, target: ast.expr, scope: Scope) -> bool:
+    """Whether the target is something that stays after the function: a global, an attribute, an item."""
+    if isinstance(target, ast.Name):
+        return target.id in scope.elsewhere
+    return isinstance(target, ast.Attribute | ast.Subscript)
+
+
+@statement(ast.If)
+def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
+    test = interpreter.condition(node.test, scope)
+    if isinstance(test, Tensor) and not test.inside and not interpreter.in_graph():
+        interpreter.sync("bool()", node.lineno, test)
+    known = truth(test)
+    if known is not None:
+        return interpreter.execute(node.body if known else node.orelse, scope)
+    guarded = interpreter.once(node.test, _asks_for_name)
+    interpreter.guards += guarded
+    reads = [lambda: interpreter.execute(node.body, scope), lambda: interpreter.execute(node.orelse, scope)]
+    flows = interpreter.branch(reads, node.lineno)
+    interpreter.guards -= guarded
+    # Where one branch goes on, so does the reading: what the other returned was kept.
+    return Flow.NEXT if Flow.NEXT in flows else flows[0]
+
+
+def _asks_for_name(test: ast.expr) -> bool:
+    """`if hasattr(tf, "x")`, `if tf.__version__ >= …`: names below it may be of another version."""
+    for part in ast.walk(test):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "hasattr":
+            return True
+        if isinstance(part, ast.Attribute) and part.attr in ("__version__", "VERSION"):
+            return True
+    return False
+
+
+@statement(ast.Match)
+def match(interpreter: Interpreter, node: ast.Match, scope: Scope) -> Flow:
+    interpreter.evaluate(node.subject, scope)
+    reads = [lambda case=case: interpreter.execute(case.body, scope) for case in node.cases]
+    flows = interpreter.branch([*reads, lambda: Flow.NEXT], node.lineno)
+    return Flow.NEXT if Flow.NEXT in flows else flows[0]
+
+
+@statement(ast.Try, ast.TryStar)
+def attempt(interpreter: Interpreter, node: "ast.Try | ast.TryStar", scope: Scope) -> Flow:
+    handlers = tuple(Handler(_caught(h, scope, interpreter), h.lineno) for h in node.handlers)
+    record = Try(node.lineno, handlers, len(interpreter.trace.events), block=interpreter.place.block)
+    interpreter.trace.tries.append(record)
+    expects = any(name.rpartition(".")[2] in MISSING for h in handlers for name in h.names)
+    interpreter.guards += expects
+    with interpreter.at(tries=(*interpreter.place.tries, record)):
+        flow = interpreter.execute(node.body, scope)
+    interpreter.guards -= expects
+    record.last = len(interpreter.trace.events) - 1
+    for handler in node.handlers:
+        if handler.name:
+            interpreter.journal.write(scope.names, handler.name, Unknown("an error", handler.lineno))
+    if node.handlers:
+        reads = [lambda h=h: interpreter.execute(h.body, scope) for h in node.handlers]
+        interpreter.branch([*reads, lambda: Flow.NEXT], node.lineno)
+    if flow is Flow.NEXT and node.orelse:
+        flow = interpreter.execute(node.orelse, scope)
+    ending = interpreter.execute(node.finalbody, scope)
+    return flow if ending is Flow.NEXT else ending
+
+
+def _caught(handler: ast.ExceptHandler, scope: Scope, interpreter: Interpreter) -> tuple[str, ...]:
+    """The dotted names of the errors that a handler catches."""
+    if handler.type is None:
+        return ("",)
+    value = interpreter.evaluate(handler.type, scope)
+    parts = value.items if isinstance(value, Listing) else [value]
+    return tuple(_error_name(part) for part in parts)
+
+
+def _error_name(value: Value) -> str:
+    if isinstance(value, Api):
+        return value.name.removeprefix("builtins.")
+    if isinstance(value, Class):
+        return value.library_base().removeprefix("builtins.") or "?"
+    return "?"
+
+
+@statement(ast.Return)
+def returns(interpreter: Interpreter, node: ast.Return, scope: Scope) -> Flow:
+    value = interpreter.evaluate(node.value, scope) if node.value is not None else NONE
+    interpreter.frames[-1].returned.append(value)
+    return Flow.RETURN
+
+
+@statement(ast.Raise)
+def raises(interpreter: Interpreter, node: ast.Raise, scope: Scope) -> Flow:
+    if node.exc is not None:
+        interpreter.evaluate(node.exc, scope)
+    return Flow.RAISE
+
+
+@statement(ast.Break)
+def breaks(interpreter: Interpreter, node: ast.Break, scope: Scope) -> Flow:
+    return Flow.BREAK
+
+
+@statement(ast.Continue)
+def continues(interpreter: Interpreter, node: ast.Continue, scope: Scope) -> Flow:
+    return Flow.CONTINUE
+
+
+@statement(ast.Assert)
+def asserts(interpreter: Interpreter, node: ast.Assert, scope: Scope) -> Flow:
+    interpreter.evaluate(node.test, scope)
+    return Flow.NEXT
+
+
+@statement(ast.Delete)
+def deletes(interpreter: Interpreter, node: ast.Delete, scope: Scope) -> Flow:
+    return Flow.NEXT
+
+
+@statement(ast.Import)
+def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> Flow:
+    imports.import_modules(interpreter, node, scope)
+    return Flow.NEXT
+
+
+@statement(ast.ImportFrom)
+def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> Flow:
+    imports.import_names(interpreter, node, scope)
+    return Flow.NEXT
+
+
+@statement(ast.Global, ast.Nonlocal)
+def elsewhere(interpreter: Interpreter, node: "ast.Global | ast.Nonlocal", scope: Scope) -> Flow:
+    for name in node.names:
+        target: Scope | None = scope.module() if isinstance(node, ast.Global) else scope.parent
+        while isinstance(node, ast.Nonlocal) and target is not None and name not in target.names:
+            target = target.parent
+        if target is not None and target is not scope:
+            scope.elsewhere[name] = target
+    return Flow.NEXT
+
+
+@statement(ast.FunctionDef, ast.AsyncFunctionDef)
+def defines(interpreter: Interpreter, node: "ast.FunctionDef | ast.AsyncFunctionDef", scope: Scope) -> Flow:
+    function = Function(node, scope, node.name, interpreter.place.block)
+    expressions.bind_defaults(interpreter, function, scope)
+    interpreter.functions.append(function)
+    value: Value = function
+    for decorator in reversed(node.decorator_list):
+        made = interpreter.evaluate(decorator, scope)
+        value = apply_decorator(interpreter, made, value, decorator.lineno)
+    interpreter.journal.write(scope.names, node.name, value)
+    return Flow.NEXT
+
+
+@statement(ast.ClassDef)
+def defines_class(interpreter: Interpreter, node: ast.ClassDef, scope: Scope) -> Flow:
+    bases = tuple(interpreter.evaluate(base, scope) for base in node.bases)
+    body = Scope({}, scope, is_class=True)
+    interpreter.execute(node.body, body)
+    made = Class(node.name, body.names, bases, node.lineno, body)
+    body.owner = made
+    for decorator in node.decorator_list:
+        interpreter.evaluate(decorator, scope)
+    if any(_is_dataclass(d) for d in node.decorator_list) and "__init__" not in body.names:
+        made.members["__dataclass_fields__"] = Listing(
+            "list",
+            [Known(s.target.id) for s in node.body if _is_field(s)],  # type: ignore[attr-defined]
+        )
+    interpreter.journal.write(scope.names, node.name, made)
+    return Flow.NEXT
+
+
+def _is_dataclass(decorator: ast.expr) -> bool:
+    node = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")) == "dataclass"
+
+
+def _is_field(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+
+
+def enter_instance(interpreter: Interpreter, instance: Instance, line: int) -> Value:
+    """What `with instance as x` binds."""
+    method = instance.of.find("__enter__")
+    return call_value(interpreter, method, [instance], {}, line) if method is not None else instance
+
+
+def leave_instance(interpreter: Interpreter, instance: Instance, line: int) -> None:
+    """Read `__exit__`."""
+    method = instance.of.find("__exit__")
+    if method is not None:
+        call_value(interpreter, method, [instance, NONE, NONE, NONE], {}, line)

@@ -1,0 +1,127 @@
+"""Clocks and timers: `time`, `timeit`, `datetime`."""
+
+import ast
+from collections.abc import Callable
+from typing import TypeVar
+
+from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.library import Arguments, handles
+from tuilab.documents.interpreter.names import CLOCKS
+from tuilab.documents.interpreter.trace import Loop
+from tuilab.documents.interpreter.values import (
+    NONE,
+    Bound,
+    Function,
+    Graph,
+    Known,
+    Many,
+    OpaqueObject,
+    Partial,
+    Unknown,
+    Value,
+    integer,
+)
+from tuilab.documents.parse import parse
+
+T = TypeVar("T")
+DEFAULT_NUMBER = 1_000_000
+DEFAULT_REPEAT = 5
+
+
+@handles(*CLOCKS)
+def clock(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    if interpreter.in_graph() and name != "tf.timestamp":
+        interpreter.event("effect", f"{name}()", args.line)
+    return interpreter.clock(name, args.line)
+
+
+@handles("time.sleep")
+def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    kind = "effect" if interpreter.in_graph() else "sleep"
+    interpreter.event(kind, "time.sleep()", args.line, args.values)  # type: ignore[arg-type]
+    return NONE
+
+
+@handles("time.", "datetime.")
+def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    return Unknown(f"what {name} gives", args.line)
+
+
+def repeated(interpreter: Interpreter, line: int, count: int | None, read: Callable[[], T]) -> T:
+    """Read something as the body of a loop that a timer runs."""
+    loop = Loop(line, line, count, len(interpreter.trace.events))
+    interpreter.trace.loops.append(loop)
+    with interpreter.at(loops=(*interpreter.place.loops, loop)):
+        result = read()
+    loop.last = len(interpreter.trace.events) - 1
+    return result
+
+
+@handles("timeit.timeit", "timeit.repeat")
+def timeit(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    if name == "timeit.repeat":
+        return _repeat(interpreter, args.get("stmt"), args.get("setup"), args)
+    return _once(
+        interpreter, args.get("stmt"), args.get("setup"), args.get("number"), args.line, repeats=False
+    )
+
+
+@handles("timeit.Timer")
+def timer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    return OpaqueObject("timer", (args.get("stmt"), args.get("setup")))
+
+
+def timer_method(interpreter: Interpreter, timer_: OpaqueObject, name: str, args: Arguments) -> Value:
+    """`Timer.timeit`, `.repeat`, `.autorange`."""
+    stmt, setup = timer_.data
+    if name == "repeat":
+        args.values.setdefault("number", args.get("1"))
+        args.values.setdefault("repeat", args.get("0"))
+        return _repeat(interpreter, stmt, setup, args)
+    if name in ("timeit", "autorange"):
+        number = args.get("number", "0") if name == "timeit" else Unknown("it is chosen by itself", args.line)
+        return _once(interpreter, stmt, setup, number, args.line, repeats=name == "autorange")
+    return NONE
+
+
+def _repeat(interpreter: Interpreter, stmt: Value, setup: Value, args: Arguments) -> Value:
+    result = _once(interpreter, stmt, setup, args.get("number"), args.line, repeats=True)
+    given = args.get("repeat")
+    return Many(result, DEFAULT_REPEAT if given == NONE else integer(given))
+
+
+def _once(
+    interpreter: Interpreter, stmt: Value, setup: Value, number: Value, line: int, *, repeats: bool
+) -> Value:
+    _run(interpreter, setup, line)
+    start = interpreter.clock("timeit.default_timer", line)
+    count = DEFAULT_NUMBER if number == NONE else integer(number)
+    repeated(interpreter, line, count, lambda: _run(interpreter, stmt, line))
+    end = interpreter.clock("timeit.default_timer", line)
+    return interpreter.region(start.event, end.event, via="timeit", repeats=repeats)
+
+
+def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
+    """Read what a timer runs: a callable, or code in a text (as names of the module see it)."""
+    from tuilab.documents.interpreter.calls import call_value
+
+    match stmt:
+        case Function() | Graph() | Bound() | Partial():
+            call_value(interpreter, stmt, [], {}, line)
+        case Known(value=str(code)):
+            parsed = parse(code.split("\n"), 1)
+            for statement in parsed.statements:
+                _place(statement, line)
+            interpreter.execute(parsed.statements, interpreter.module)
+        case Known():
+            pass
+        case _:
+            interpreter.event("opaque", "a statement that is not known", line)
+
+
+def _place(statement: object, line: int) -> None:
+    """Code in a text has the line of the text."""
+    assert isinstance(statement, ast.AST)
+    for part in ast.walk(statement):
+        if isinstance(part, ast.stmt | ast.expr):
+            part.lineno = part.end_lineno = line
