@@ -27,10 +27,11 @@ CUDA_WHEELS = {
 }
 
 
-def compiled(gcc: str, folder: Path, run_path: str = "") -> Path:
-    """The stub as a shared library."""
-    out = folder / "stub.so"
+def compiled(gcc: str, folder: Path, run_path: str = "", soname: str = "") -> Path:
+    """The stub as a shared library. The loader knows an open library by its `soname`."""
+    out = folder / (soname or "stub.so")
     options = [f"-Wl,-rpath,{run_path}", "-Wl,--enable-new-dtags"] if run_path else []
+    options += [f"-Wl,-soname,{soname}"] if soname else []
     subprocess.run([gcc, "-shared", "-fPIC", *options, "-o", out, SOURCE], check=True, timeout=60)
     return out
 

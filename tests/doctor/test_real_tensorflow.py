@@ -2,10 +2,16 @@
 
 import importlib.util
 import os
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from tests.doctor.machine import Machine
+from tests.doctor.machine import Machine, compiled
+from tuilab.doctor import tensorflow
+from tuilab.doctor.examine import examine
 from tuilab.doctor.place import Place
 
 pytestmark = [
@@ -21,8 +27,6 @@ def real(machine: Machine) -> Place:
 
 
 def examined(machine: Machine):
-    from tuilab.doctor.examine import examine
-
     return examine(real(machine))
 
 
@@ -57,3 +61,31 @@ def test_a_gpu_newer_than_the_build(machine: Machine):
     report = examined(machine)
     assert report.gpu_visible and report.code == "gpu-newer-than-build"
     assert "compute capability 12.0" in report.cause and "MatMul fails" in report.cause
+
+
+def linked_tensorflow(site: Path) -> None:
+    """This Python's TensorFlow below `site`, so that its search path leads to the wheels that a test put there.
+
+    The kernel resolves `..` after links, so the folders are real and only the files are linked.
+    """
+    found = importlib.util.find_spec("tensorflow")
+    assert found is not None and found.origin is not None
+    home = Path(found.origin).parent
+    shutil.copytree(
+        home, site / home.name, copy_function=os.symlink, ignore=shutil.ignore_patterns("include")
+    )
+
+
+def test_the_cuda_wheels_alone_give_a_gpu(machine: Machine, gcc: str):
+    """As after `pip install 'tuilab[cuda]'`: libcusolver lies where TensorFlow's own search path does not lead."""
+    machine.gpu()
+    machine.kernel()
+    machine.driver()
+    machine.wheels()
+    compiled(gcc, machine.site / "nvidia/cusolver/lib", soname="libcusolver.so.11")
+    linked_tensorflow(machine.site)
+    place = real(machine)
+    environ = {"PYTHONPATH": str(machine.site), "LD_LIBRARY_PATH": str(machine.lib)}
+    found = tensorflow.look(replace(place, environ={**place.environ, **environ}), time.monotonic() + 100)
+    assert found.imported and not found.imported.error, found
+    assert found.gpus, found.log.lines

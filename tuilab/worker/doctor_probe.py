@@ -11,6 +11,7 @@ from typing import Any
 
 from tuilab.model.doctor import Began, Built, Imported, Listed, ListedGpu, Stage, Tried, encode
 from tuilab.processes import die_with_parent
+from tuilab.worker.cuda_libraries import preload_cusolver
 
 STDOUT, STDERR = 1, 2
 
@@ -37,6 +38,7 @@ def load(speaker: Speaker) -> Any:
     """Import TensorFlow and say how long that took; null where it does not import."""
     speaker.say(Began(what="importing TensorFlow"))
     begun = time.monotonic()
+    preload_cusolver()
     try:
         import tensorflow as tf
     except BaseException as error:  # a broken install raises anything
