@@ -5,9 +5,8 @@ import pytest
 from made_runs import GRAPH, XLA, begun, finish, measure
 
 from tests.tui.data import ARMS, MACHINE, run_state
-from tuilab.analysis.across import across
-from tuilab.analysis.brief import brief
-from tuilab.analysis.compare import compare
+from tuilab.analysis.answer import brief
+from tuilab.analysis.compare import across, compare
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
 from tuilab.model.run import RunState

@@ -20,8 +20,7 @@ from made_runs import (
     unavailable,
 )
 
-from tuilab.analysis.answer import answer
-from tuilab.analysis.brief import brief
+from tuilab.analysis.answer import answer, brief
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.run import RunState

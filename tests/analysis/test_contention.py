@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuilab.analysis.contention import Pressure, canary_moved, contention
+from tuilab.analysis.caveats import Pressure, contention
 
 
 def test_a_quiet_machine_raises_no_doubt() -> None:
@@ -29,21 +29,6 @@ def test_each_counter_speaks_for_itself(seen: Pressure, words: str) -> None:
 def test_several_reasons_make_one_doubt() -> None:
     found = contention(Pressure(wall_s=1, cores=2, switches=200, waited_s=0.5, load=9))
     assert found is not None and found.message.count(" and ") == 1 and found.message.count(",") == 1
-
-
-@pytest.mark.parametrize(
-    ("now", "words"),
-    [
-        (1.04e-5, ""),
-        (0.96e-5, ""),
-        (1.2e-5, "the machine itself became 20 % slower during a round"),
-        (0.9e-5, "the machine itself became 10 % faster during a round"),
-    ],
-)
-def test_the_canary(now: float, words: str) -> None:
-    found = canary_moved(1e-5, now)
-    assert (found.message if found else "") == words
-    assert canary_moved(0, now) is None
 
 
 def test_interruptions_are_nobodys_where_nobody_else_computed():

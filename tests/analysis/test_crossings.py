@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tuilab.analysis.crossings import Place, _straight_lines, crossings, places, signs
-from tuilab.analysis.location import Location
+from tuilab.analysis.crossover import Place, _straight_lines, crossings, places, signs
+from tuilab.analysis.statistics import Location
 
 
 def place(size: int, mean: float, error: float = 0.001, n: int = 20) -> Place:

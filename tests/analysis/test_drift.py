@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.analysis.drift import drift, trend_p
-from tuilab.analysis.simulation import noise
+from tuilab.analysis.caveats import drift, trend_p
+from tuilab.worker.selftest.simulation import noise
 
 
 def test_a_steady_climb_is_named_with_its_size() -> None:

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from made_runs import GPU_GRAPH, GRAPH, SIZES, begun, finish, machine, measure
 
-from tuilab.analysis.hosts import by_host
-from tuilab.analysis.missing import missing
-from tuilab.analysis.ratio import unpaired
+from tuilab.analysis.ratios import unpaired
+from tuilab.analysis.reading import missing
 from tuilab.analysis.summary import summarise
+from tuilab.analysis.verdicts import by_host
 from tuilab.model import events as e
 from tuilab.model.arms import Arm, ArmPattern
 from tuilab.model.claims import Claim, Faster

@@ -6,10 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tuilab.analysis.crossings import Timings, crossings, places
-from tuilab.analysis.ratio import log_ratios
-from tuilab.analysis.simulation import differences, noise, spikes, sweep, two_lines
-from tuilab.analysis.student import t_quantile
+from tuilab.analysis.crossover import Timings, crossings, places
+from tuilab.analysis.ratios import log_ratios
+from tuilab.analysis.statistics import t_quantile
+from tuilab.worker.selftest.simulation import differences, noise, spikes, sweep, two_lines
 
 
 def plain_interval(logs: list[float]) -> tuple[float, float]:

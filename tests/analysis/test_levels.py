@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.analysis.levels import levels, two_levels
+from tuilab.analysis.caveats import levels, two_levels
 
 SIZES = (30, 60, 150, 600)
 NOISE = {

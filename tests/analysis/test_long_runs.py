@@ -1,7 +1,6 @@
 """A long run's figures are worked out in arrays: they are those of the plain definitions."""
 
 import math
-import statistics
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.analysis import autocorrelation, location, median, ratio
-from tuilab.analysis.location import locate
+from tuilab.analysis import ratios, statistics
 from tuilab.analysis.reading import compare, estimate_at, latency_at
+from tuilab.analysis.statistics import locate
 from tuilab.model.arms import Arm
 from tuilab.model.events import Block, Point, Round, RunStarted
 from tuilab.model.machine import Machine
@@ -30,10 +29,8 @@ cells = st.lists(st.tuples(st.booleans(), st.booleans(), times, times), max_size
 def many(least: int) -> Iterator[None]:
     """From how many samples on they count as many."""
     with (
-        patch.object(autocorrelation, "LARGE", least),
-        patch.object(location, "LARGE", least),
-        patch.object(median, "LARGE", least),
-        patch.object(ratio, "LARGE", least),
+        patch.object(statistics, "LARGE", least),
+        patch.object(ratios, "LARGE", least),
     ):
         yield
 
@@ -90,13 +87,13 @@ def test_the_middle_of_many(samples: list[float]) -> None:
 def test_samples_of_one_round_twice_count_once() -> None:
     rounds, samples = [0, 1, 1, 2], [1.0, 5.0, 2.0, 3.0]
     with many(0):
-        found = ratio.aligned_log_ratios(rounds, samples, [1, 2, 3], [1.0, 1.0, 1.0])
+        found = ratios.aligned_log_ratios(rounds, samples, [1, 2, 3], [1.0, 1.0, 1.0])
     assert list(found) == pytest.approx([math.log(2), math.log(3)])
 
 
 def test_the_median_of_what_is_finite() -> None:
-    assert median.median(array("d", [math.nan])) is None
-    assert median.median([3.0, math.inf, 1.0, 2.0]) == statistics.median([1.0, 2.0, 3.0])
+    assert statistics.median(array("d", [math.nan])) is None
+    assert statistics.median([3.0, math.inf, 1.0, 2.0]) == 2.0
 
 
 def test_a_figure_is_worked_out_once_and_anew_when_a_sample_comes() -> None:
@@ -105,7 +102,7 @@ def test_a_figure_is_worked_out_once_and_anew_when_a_sample_comes() -> None:
 
     def counted(samples: "array[float]") -> object:
         asked.append(len(samples))
-        return median._estimate(samples)
+        return statistics._estimate(samples)
 
     a: ArmState = state.arms[A.id]
     with patch("tuilab.analysis.processes.estimate", counted):

@@ -3,8 +3,7 @@
 import msgspec
 from made_runs import GPU_GRAPH, GRAPH, SIZES, begun, finish, machine, measure
 
-from tuilab.analysis.machine_summaries import machine_summaries
-from tuilab.analysis.machines import compared, search, text_of
+from tuilab.analysis.machines import compared, machine_summaries, search, text_of
 from tuilab.model import events as e
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Faster

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.analysis import autocorrelation, median
-from tuilab.analysis.autocorrelation import rank_autocorrelation, ranks, widening
-from tuilab.analysis.median import estimate, rank_of_low_end
+from tuilab.analysis import statistics
+from tuilab.analysis.statistics import estimate, rank_autocorrelation, rank_of_low_end, ranks, widening
 
 timings = st.lists(st.floats(1e-7, 1e3), min_size=1, max_size=80)
 
@@ -120,8 +119,8 @@ def test_many_samples_take_the_same_path_as_few(monkeypatch: pytest.MonkeyPatch)
     draw = random.Random(2)
     samples = [round(draw.gauss(1, 0.05), 2) for _ in range(4_000)]
     few = estimate(samples)
-    monkeypatch.setattr(autocorrelation, "LARGE", 100)
-    monkeypatch.setattr(median, "LARGE", 100)
+    monkeypatch.setattr(statistics, "LARGE", 100)
+    monkeypatch.setattr(statistics, "LARGE", 100)
     many = estimate(samples)
     assert few is not None and many is not None
     assert many.rho == pytest.approx(few.rho, abs=1e-9)

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tuilab.analysis.memory import LONGEST, remembered
+from tuilab.analysis.statistics import LONGEST, remembered
 
 SUM_UP = """
 import sys

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.analysis.outliers import count, outliers
+from tuilab.analysis.caveats import count, outliers
 
 
 def test_they_are_counted_and_the_worst_is_named() -> None:

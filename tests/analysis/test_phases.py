@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.analysis.phases import copy_cost, op_cost, shares
+from tuilab.analysis.phases import copy_cost, shares
 
 SIZES = [4**i for i in range(2, 15)]
 
@@ -57,18 +57,6 @@ def test_the_fit_is_finite_not_negative_and_follows_the_unit(
     assert one.latency_s >= 0 and math.isfinite(one.latency_s) and math.isfinite(one.misfit)
     assert one.bytes_per_s is None or one.bytes_per_s > 0
     assert other.misfit == pytest.approx(one.misfit, abs=1e-6)
-
-
-def test_the_cost_of_an_op_withstands_a_disturbed_timing() -> None:
-    counts = [1, 2, 4, 8, 16, 32]
-    times = [300e-6 + n * 0.3e-6 for n in counts]
-    times[2] = 0.01
-    found = op_cost(counts, times)
-    assert found is not None
-    assert found.each_s == pytest.approx(0.3e-6, rel=0.05)
-    assert found.base_s == pytest.approx(300e-6, rel=0.05)
-    assert op_cost([4, 4], [1.0, 2.0]) is None
-    assert op_cost([], []) is None
 
 
 def test_shares_and_residual_make_the_whole() -> None:

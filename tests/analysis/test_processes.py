@@ -8,10 +8,9 @@ import pytest
 from made_runs import GRAPH, XLA, begun, finish, measure, placed
 
 from tuilab.analysis.crossover import Pair, crossover
-from tuilab.analysis.median import estimate
 from tuilab.analysis.processes import doubt, estimate_of, log_ratio
 from tuilab.analysis.reading import compare, estimate_at
-from tuilab.analysis.student import chi_squared_tail
+from tuilab.analysis.statistics import chi_squared_tail, estimate
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
 from tuilab.model.run import ArmSamples, RunState

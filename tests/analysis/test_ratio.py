@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.analysis.location import locate
-from tuilab.analysis.ratio import ratio
+from tuilab.analysis.ratios import ratio
+from tuilab.analysis.statistics import locate
 
 by_round = st.dictionaries(st.integers(0, 60), st.floats(1e-7, 1e3), max_size=40)
 

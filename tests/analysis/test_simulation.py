@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tuilab.analysis.simulation import (
+from tuilab.worker.selftest.simulation import (
     Coverage,
     Line,
     TwoLines,
@@ -41,7 +41,7 @@ def test_without_bisection_the_interval_is_wide_rather_than_wrong() -> None:
 
 
 def test_bisection_narrows_the_interval_that_the_grid_leaves() -> None:
-    from tuilab.analysis.crossings import crossings, places
+    from tuilab.analysis.crossover import crossings, places
 
     lines = TwoLines(Line(1e-3, 1e-9), Line(1e-4, 1e-7), 0.001, 20, np.random.default_rng(1))
     coarse, fine = (crossings(places(*sweep(lines, refine)))[0] for refine in (0, 6))

@@ -18,7 +18,7 @@ from made_runs import (
     unavailable,
 )
 
-from tuilab.analysis.verdict import judge
+from tuilab.analysis.verdicts import judge
 from tuilab.model import events as e
 from tuilab.model.arms import Arm, ArmPattern
 from tuilab.model.claims import (

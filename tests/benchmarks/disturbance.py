@@ -31,8 +31,8 @@ from tests.benchmarks import still, written
 from tests.benchmarks.budget import quantile
 from tests.benchmarks.terminal import Terminal, program
 from tests.conftest import Worker
-from tuilab.analysis.location import locate
-from tuilab.analysis.ratio import from_location
+from tuilab.analysis.ratios import from_location
+from tuilab.analysis.statistics import locate
 from tuilab.model import events, requests
 from tuilab.model.run import RunState
 

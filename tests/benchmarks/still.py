@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from tuilab.worker.measure import pressure
+from tuilab.worker.measure import interference
 
 STILL = 0.05
 LOOK_S = 2.0
@@ -14,9 +14,9 @@ def wait(limit_s: float = 900.0) -> None:
     """Wait until others use less than 5 % of the processors for two seconds, but not for ever."""
     begun = time.monotonic()
     while time.monotonic() - begun < limit_s:
-        before = pressure.read()
+        before = interference.read_counters()
         time.sleep(LOOK_S)
-        seen = pressure.since(before)
+        seen = interference.pressure_since(before)
         share = (seen.others_s or 0.0) / (seen.wall_s * seen.cores) if seen else 0.0
         if share < STILL:
             return
@@ -27,11 +27,11 @@ class Watch:
     """What others used while a benchmark ran. Children count as the benchmark's own once they have ended."""
 
     def __init__(self) -> None:
-        self._before, self._own = pressure.read(), _own()
+        self._before, self._own = interference.read_counters(), _own()
 
     def said(self) -> str:
         """A sentence for the table; call it when every child has ended."""
-        now, cores = pressure.read(), os.cpu_count() or 1
+        now, cores = interference.read_counters(), os.cpu_count() or 1
         if now.busy_s is None or self._before.busy_s is None:
             return "The system does not tell what others used meanwhile."
         others = now.busy_s - self._before.busy_s - (_own() - self._own)

@@ -20,8 +20,7 @@ from statistics import fmean
 
 from tests.benchmarks import still, written
 from tests.conftest import Worker
-from tuilab.analysis.location import locate
-from tuilab.analysis.median import estimate
+from tuilab.analysis.statistics import estimate, locate
 from tuilab.model.arms import Arm
 from tuilab.model.quantity import interval, seconds
 from tuilab.model.requests import Measure

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import fold
 from tuilab import catalogue
-from tuilab.analysis.verdict import judge
+from tuilab.analysis.verdicts import judge
 from tuilab.catalogue.load import shipped_folder
 from tuilab.catalogue.plan import scenario
 from tuilab.model.arms import ArmSelection

@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from tuilab.analysis.places import place_of, words
-from tuilab.analysis.ratio import RatioEstimate
+from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
     arm_status,
     axes,
@@ -15,10 +14,13 @@ from tuilab.analysis.reading import (
     name_of,
     no_gpu_sentence,
     op_counts,
+    place_of,
+    place_words,
     summary_point,
 )
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
+from tuilab.model.brief import Brief
 from tuilab.model.quantity import interval, seconds
 from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
@@ -95,7 +97,7 @@ def _place(state: RunState, point: int) -> str:
     found = next((p for p in state.points if p.index == point), None)
     if found is None or not axes(state):
         return ""
-    return f"At {words(place_of(state, found, axes(state)))} "
+    return f"At {place_words(place_of(state, found, axes(state)))} "
 
 
 def _span(state: RunState) -> str:
@@ -125,8 +127,8 @@ def _lead(state: RunState, arms: list[ArmState], tied: list[ArmState], point: in
     if len(arms) == 1:
         return _capital(f"{so_far}{first} takes {timing(arms[0], point)}.", keep=keep)
     if len(tied) == 1:
-        words = f"{so_far}{first} is fastest: {timing(arms[0], point)}."
-        return _capital(words, keep=keep)
+        place_words = f"{so_far}{first} is fastest: {timing(arms[0], point)}."
+        return _capital(place_words, keep=keep)
     figures = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in tied[:MOST_NAMED]]
     if len(tied) > MOST_NAMED:
         figures.append(f"{len(tied) - MOST_NAMED} more")
@@ -259,3 +261,26 @@ def _nothing(state: RunState, point: int) -> list[str]:
             return ["The run had no arm for the CPU."]
         return [f"No arm was measured: {short(reason)}."] if reason else ["No arm was measured."]
     return ["No arm was measured."]
+
+
+def brief(state: RunState) -> Brief:
+    """The fastest arm and how many times as long the next one takes; a sweep counts at its headline point."""
+    point = summary_point(state)
+    arms = measured(state, point)
+    if not arms:
+        return Brief(state.rounds)
+    found = estimate_at(arms[0], point)
+    assert found is not None
+    if len(arms) == 1:
+        return Brief(state.rounds, name_of(arms[0], point), found.median)
+    ratio = compare(arms[1], arms[0], point)
+    low, high = (ratio.interval or (None, None)) if ratio else (None, None)
+    return Brief(
+        rounds=state.rounds,
+        fastest=name_of(arms[0], point),
+        median_s=found.median,
+        next=name_of(arms[1], point),
+        ratio=ratio.ratio if ratio else None,
+        low=low,
+        high=high,
+    )

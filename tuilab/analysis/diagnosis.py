@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from tuilab.analysis.phases import Shares, shares
-from tuilab.analysis.ratio import RatioEstimate
+from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
     axes,
     compare,

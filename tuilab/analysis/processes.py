@@ -13,12 +13,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tuilab.analysis.caveat import Caveat
-from tuilab.analysis.location import Location, locate
-from tuilab.analysis.median import MIN_SAMPLES, Estimate, estimate
-from tuilab.analysis.memory import once
-from tuilab.analysis.ratio import aligned_log_ratios
-from tuilab.analysis.student import chi_squared_tail
+from tuilab.analysis.caveats import Caveat
+from tuilab.analysis.ratios import aligned_log_ratios
+from tuilab.analysis.statistics import (
+    MIN_SAMPLES,
+    Estimate,
+    Location,
+    chi_squared_tail,
+    estimate,
+    locate,
+    once,
+)
 from tuilab.analysis.words import listed, percent
 from tuilab.model.quantity import seconds
 from tuilab.model.run import ArmSamples, RunState

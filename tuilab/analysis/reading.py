@@ -1,12 +1,12 @@
-"""What a run's state says of an arm at a point: its status, its device, its figures."""
+"""What a run's state says: of an arm at a point, of the places where it was measured, of what is missing."""
 
 import math
 from collections.abc import Sequence
 
-from tuilab.analysis.median import Estimate, median
-from tuilab.analysis.memory import once
 from tuilab.analysis.processes import estimate_of, log_ratio
-from tuilab.analysis.ratio import RatioEstimate, from_location, unpaired
+from tuilab.analysis.ratios import RatioEstimate, from_location, unpaired
+from tuilab.analysis.statistics import Estimate, estimate, median, once
+from tuilab.analysis.words import listed, on_axis, size
 from tuilab.model.arms import family
 from tuilab.model.events import Node, Point, Status
 from tuilab.model.machine import Machine
@@ -172,3 +172,59 @@ def nodes_at(arm: ArmState, point: int) -> Sequence[Node]:
     if point in arm.placement:
         return arm.placement[point]
     return arm.placement[min(arm.placement)] if arm.placement else ()
+
+
+Place = tuple[tuple[str, Value], ...]
+"""The parameters that any of the runs sweeps, each with its value; empty where none sweeps."""
+
+
+def swept(states: Sequence[RunState]) -> tuple[str, ...]:
+    """The names of the parameters that any of the runs sweeps."""
+    return tuple(dict.fromkeys(name for state in states for name in axes(state)))
+
+
+def places(state: RunState, names: Sequence[str]) -> dict[Place, int]:
+    """The index of each of a run's points, by its place; a run without a sweep has one, at its own values."""
+    return {place_of(state, point, names): point.index for point in state.points or (Point(0),)}
+
+
+def place_of(state: RunState, point: Point, names: Sequence[str]) -> Place:
+    """A point's values of the named parameters."""
+    return tuple((name, value_at(state, point, name)) for name in names)
+
+
+def ordered(found: Sequence[Place]) -> list[Place]:
+    """Each place once, ascending; words go after numbers."""
+    return sorted(set(found), key=lambda place: [(isinstance(v, str), v) for _, v in place])
+
+
+def place_words(place: Place) -> str:
+    """`1,024 samples and frame length 256`; "" for the one place of runs that sweep nothing."""
+    return listed([on_axis(name, size(v) if type(v) is int else str(v)) for name, v in place])
+
+
+def missing(state: RunState) -> dict[str, list[int]]:
+    """For each arm that can run, the points at which it lacks rounds or precision."""
+    points = [point.index for point in state.points] or [0]
+    lacking = {
+        name: [point for point in points if _lacks(state, arm, point)] for name, arm in state.arms.items()
+    }
+    return {name: found for name, found in lacking.items() if found}
+
+
+def can_run(arm: ArmState) -> bool:
+    """Whether neither its device, its workload nor its own error ruled the arm out."""
+    return arm.status != "unavailable" and not arm.error
+
+
+def _lacks(state: RunState, arm: ArmState, point: int) -> bool:
+    cell, budget = arm.cells.get(point), state.budget
+    if not can_run(arm) or budget is None:
+        return False
+    if cell is None:
+        return True
+    if cell.status == "unavailable" or cell.error:
+        return False
+    found = estimate(cell.samples)
+    half = found.relative_half_width if found else None
+    return len(cell.samples) < budget.rounds or half is None or half > budget.precision

@@ -7,8 +7,7 @@ from itertools import product
 
 import msgspec
 
-from tuilab.analysis.crossings import Timings
-from tuilab.analysis.crossover import Pair, crossover
+from tuilab.analysis.crossover import Pair, Timings, crossover
 from tuilab.analysis.processes import begun
 from tuilab.analysis.reading import axes, by_round, estimate_at, family_of, measured, value_at
 from tuilab.analysis.words import listed, on_axis

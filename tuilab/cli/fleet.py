@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from tuilab.analysis.brief import brief
+from tuilab.analysis.answer import brief
 from tuilab.analysis.summary import summarise
 from tuilab.cli.choose import Choice
 from tuilab.cli.session import Outcome

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from tuilab.analysis.missing import can_run, missing
+from tuilab.analysis.reading import can_run, missing
 from tuilab.analysis.summary import summarise
 from tuilab.cli.export import claims_of
 from tuilab.cli.kept import find, store

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import click
 import msgspec
 
-from tuilab.analysis.brief import brief
+from tuilab.analysis.answer import brief
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
 from tuilab.model.errors import InputError, WorkerError

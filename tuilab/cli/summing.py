@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 
 from tuilab import catalogue
-from tuilab.analysis.machine_summaries import machine_summaries
+from tuilab.analysis.machines import machine_summaries
 from tuilab.history.machine_summaries import keep, unsummed
 from tuilab.history.store import Store
 from tuilab.model.claims import Claim

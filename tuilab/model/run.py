@@ -41,7 +41,7 @@ class ArmSamples:
     warming: seconds per call before that, the second call first; these are not counted.
 
     Arrays, since a list takes four times the memory for a long run. fastest, slowest: the samples' extremes.
-    known: figures that the analysis worked out of the samples (`analysis.memory.once`), no part of the state.
+    known: figures that the analysis worked out of the samples (`statistics.once`), no part of the state.
     """
 
     samples: "array[float]" = field(default_factory=lambda: array("d"))

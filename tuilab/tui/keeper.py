@@ -72,7 +72,7 @@ class Keeper:
         if isinstance(event, RunStarted) and self.spool:
             self._spooled.add(event.run)
         if isinstance(event, Finished) and event.run == self._session.shown.run:
-            from tuilab.analysis.brief import brief
+            from tuilab.analysis.answer import brief
 
             result = self._session.result()
             if result is not None:

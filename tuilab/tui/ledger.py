@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from tuilab.analysis.brief import brief
+from tuilab.analysis.answer import brief
 from tuilab.history import browse
 from tuilab.history.browse import Entry
 from tuilab.history.schema import is_damage

@@ -9,11 +9,9 @@ from tuilab.model.requests import Measure
 from tuilab.model.scenario import Budget, Scenario
 from tuilab.model.workload import Declaration
 from tuilab.worker.context import Context
-from tuilab.worker.measure.bench import Bench
-from tuilab.worker.measure.canary import Canary
-from tuilab.worker.measure.report import Reporter
+from tuilab.worker.measure.bench import Bench, Reporter, TimedArm
+from tuilab.worker.measure.interference import Canary
 from tuilab.worker.measure.stopwatch import Stopwatch
-from tuilab.worker.measure.timed_arm import TimedArm
 from tuilab.workloads.base import Case, Workload
 
 QUICK = Budget(name="quick", warm_s=0.3, warm_limit_s=3.0, precision=0.05, rounds=20, limit_s=6.0)

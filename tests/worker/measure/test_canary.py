@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from tests.worker.measure.simulated import Clock
-from tuilab.worker.measure.canary import MEMORY, TRIES, Canary
+from tuilab.worker.measure.interference import MEMORY, TRIES, Canary
 
 
 def canary(songs: Iterator[float]) -> Canary:

@@ -3,12 +3,12 @@
 import pytest
 
 from tests.worker.measure.simulated import QUICK, Simulation
-from tuilab.analysis.contention import Pressure
+from tuilab.analysis.caveats import Pressure
 from tuilab.model.telemetry import GpuProcess
-from tuilab.worker.measure import gpus, pressure
+from tuilab.worker.measure import interference
+from tuilab.worker.measure.bench import TimedArm, Warmth
 from tuilab.worker.measure.caveats import of_cell, of_run
-from tuilab.worker.measure.gpus import GpuWatch
-from tuilab.worker.measure.timed_arm import TimedArm, Warmth
+from tuilab.worker.measure.interference import GpuWatch
 
 WARM = Warmth(1.0, 100, True)
 
@@ -79,17 +79,17 @@ def test_a_canary_that_moved_in_many_kept_rounds_is_told() -> None:
 
 
 def test_counters_gain_what_a_busy_thread_spends() -> None:
-    before = pressure.read()
-    while pressure.read().at < before.at + 0.25:
+    before = interference.read_counters()
+    while interference.read_counters().at < before.at + 0.25:
         pass
-    seen = pressure.since(before)
+    seen = interference.pressure_since(before)
     assert seen is not None and seen.wall_s >= 0.25 and seen.cores >= 1
     assert seen.switches is not None and seen.switches >= 0
     assert seen.others_s is None or seen.others_s >= 0
 
 
 def test_too_short_a_while_is_not_judged() -> None:
-    assert pressure.since(pressure.read()) is None
+    assert interference.pressure_since(interference.read_counters()) is None
 
 
 def test_gpus_are_looked_at_by_bus_and_their_troubles_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,9 +99,9 @@ def test_gpus_are_looked_at_by_bus_and_their_troubles_told(monkeypatch: pytest.M
         asked.append(bus)
         return ["at its power limit"] if len(asked) == 1 else []
 
-    monkeypatch.setattr(gpus.nvml, "gpu_conditions", conditions)
+    monkeypatch.setattr(interference.nvml, "gpu_conditions", conditions)
     monkeypatch.setattr(
-        gpus.nvml, "other_processes", lambda bus: [GpuProcess(pid=7, name="python", memory=2 * 10**9)]
+        interference.nvml, "other_processes", lambda bus: [GpuProcess(pid=7, name="python", memory=2 * 10**9)]
     )
     watch = GpuWatch({"GPU:0": "0000:04:00.0", "GPU:1": "0000:05:00.0"}, ["CPU:0", "GPU:0", "GPU:0"])
     for _ in range(3):

@@ -6,7 +6,7 @@ import pytest
 
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Device, Machine
-from tuilab.worker.measure.devices import computed, decide, mismatch, missing
+from tuilab.worker.measure.prepare import computed, decide_device, mismatch, missing_device
 from tuilab.workloads.base import Case
 
 HERE = Machine(
@@ -37,9 +37,9 @@ def arm(device: str) -> Arm:
 
 
 def test_a_device_that_is_not_there_is_said_with_what_is() -> None:
-    assert missing(HERE, arm("GPU:1")) == ""
-    assert "GPU:0, GPU:1" in missing(HERE, arm("GPU:2"))
-    assert missing(NONE, arm("GPU:0")) == "no GPU is visible to TensorFlow: no driver"
+    assert missing_device(HERE, arm("GPU:1")) == ""
+    assert "GPU:0, GPU:1" in missing_device(HERE, arm("GPU:2"))
+    assert missing_device(NONE, arm("GPU:0")) == "no GPU is visible to TensorFlow: no driver"
 
 
 def test_the_device_asked_for_must_be_the_one_that_computed() -> None:
@@ -67,7 +67,7 @@ def case(device: str = "") -> Case:
 def test_what_was_seen_counts_before_what_the_workload_says(
     asked: str, seen: str, told: str, device: str
 ) -> None:
-    assert decide(arm(asked), seen, case(told)) == device
+    assert decide_device(arm(asked), seen, case(told)) == device
 
 
 def tensor(device: str, elements: int) -> SimpleNamespace:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.worker.measure.kernels import computing, covered
+from tuilab.worker.measure.phases import computing, covered
 from tuilab.worker.profile.classify import CALL
 from tuilab.worker.profile.xplane import HOST, Event, Line
 

@@ -9,7 +9,7 @@ from tests.worker.measure.simulated import Simulation
 from tuilab.analysis.phases import CopyCost
 from tuilab.model.telemetry import Link
 from tuilab.worker.measure.link import SIZES, measure_link, said
-from tuilab.worker.measure.selftest_surroundings import _carries
+from tuilab.worker.selftest.surroundings import _carries
 
 
 def test_the_latency_and_the_rate_of_copies_are_found() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.measure.simulated import Simulation
-from tuilab.worker.measure import memory
+from tuilab.worker.measure import prepare
 from tuilab.workloads.base import Unavailable, Workload
 
 
@@ -13,23 +13,23 @@ def workload(needed: int | None) -> Workload:
 
 
 def test_what_fits_is_let_through_and_so_is_what_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "free", lambda: 10**9)
-    memory.refuse(workload(None), {})
-    memory.refuse(workload(int(memory.SHARE * 10**9)), {})
+    monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
+    prepare.refuse(workload(None), {})
+    prepare.refuse(workload(int(prepare.MEMORY_SHARE * 10**9)), {})
 
 
 def test_what_does_not_fit_is_refused_with_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "free", lambda: 10**9)
+    monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
     with pytest.raises(Unavailable, match=r"needs about 4.00 GB of memory; 1.00 GB are free"):
-        memory.refuse(workload(4 * 10**9), {})
+        prepare.refuse(workload(4 * 10**9), {})
 
 
 def test_a_control_groups_limit_counts(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    before = memory.free()
+    before = prepare.free_memory()
     assert before > 0
     (tmp_path / "memory.max").write_text("3000000\n")
     (tmp_path / "memory.current").write_text("1000000\n")
-    monkeypatch.setattr(memory, "_GROUP", tmp_path)
-    assert memory.free() == 2_000_000
+    monkeypatch.setattr(prepare, "_GROUP", tmp_path)
+    assert prepare.free_memory() == 2_000_000
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.free() > 2_000_000
+    assert prepare.free_memory() > 2_000_000

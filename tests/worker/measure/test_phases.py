@@ -4,9 +4,9 @@ import pytest
 
 from tests.worker.measure.simulated import SYNC_S, Simulation
 from tuilab.model.arms import Arm
+from tuilab.worker.measure.bench import TimedArm
 from tuilab.worker.measure.phases import measure_phases
 from tuilab.worker.measure.stopwatch import Stopwatch
-from tuilab.worker.measure.timed_arm import TimedArm
 from tuilab.workloads.base import Case
 
 ENQUEUE, KERNEL, COPY_IN, COPY_OUT = 30e-6, 200e-6, 50e-6, 80e-6

@@ -6,7 +6,7 @@ import time
 from tests.worker.measure.simulated import Channel, Clock
 from tuilab.model.events import Event, Log, Round
 from tuilab.worker.context import Context
-from tuilab.worker.measure.report import EVERY_S, PAINT_S, Reporter
+from tuilab.worker.measure.bench import EVERY_S, PAINT_S, Reporter
 
 
 class Told:

@@ -10,9 +10,8 @@ import pytest
 from tests.worker.measure.simulated import QUICK, Simulation, noisy
 from tuilab.model.events import Progress, Round
 from tuilab.worker.context import Cancelled
-from tuilab.worker.measure.report import EVERY_S
+from tuilab.worker.measure.bench import EVERY_S, TimedArm
 from tuilab.worker.measure.rounds import REPEATS, WASTE_SHARE, Rounds
-from tuilab.worker.measure.timed_arm import TimedArm
 
 
 def refuse_failures(cell: TimedArm, error: BaseException) -> None:

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.worker.measure.schedule import companions, strides
+from tuilab.worker.measure.rounds import companions, strides
 
 COSTS = st.lists(st.floats(1e-4, 30.0), min_size=1, max_size=12)
 

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from tests.conftest import Worker
-from tuilab.analysis.contention import Pressure
+from tuilab.analysis.caveats import Pressure
 from tuilab.model.selftest import NAMES, Check, SelftestSummary
-from tuilab.worker.measure import selftest, selftest_clock, selftest_decisions, selftest_surroundings
-from tuilab.worker.measure.selftest_bench import bench, by_round, cell, spin
+from tuilab.worker.selftest import clock, decisions, run, surroundings
+from tuilab.worker.selftest.bench import bench, by_round, cell, spin
 
 QUIET = Pressure(wall_s=2.0, cores=2, switches=3, waited_s=0.0, others_s=0.02)
 HOGGED = Pressure(wall_s=2.0, cores=2, switches=400, waited_s=0.9, others_s=1.9)
@@ -23,7 +23,7 @@ def context(sync=lambda: None) -> SimpleNamespace:
 
 @pytest.mark.parametrize(("runs", "most"), [(200, 17), (1_000, 66), (20, 3)])
 def test_chance_is_allowed_what_it_takes_in_99_of_100_tests(runs: int, most: int) -> None:
-    assert selftest_decisions.allowed(0.05, runs) == most
+    assert decisions.allowed(0.05, runs) == most
 
 
 def check(name: str, passed: bool) -> Check:
@@ -31,48 +31,48 @@ def check(name: str, passed: bool) -> Check:
 
 
 def test_the_summary_names_what_failed() -> None:
-    good = selftest.summary([check("a-a", True), check("drift", True)], 1.0)
+    good = run.summary([check("a-a", True), check("drift", True)], 1.0)
     assert good.passed and good.idle and good.message == "all 2 checks passed"
-    bad = selftest.summary([check("a-a", True), check("drift", False)], 1.0)
+    bad = run.summary([check("a-a", True), check("drift", False)], 1.0)
     assert not bad.passed and bad.idle and "drift" in bad.message
 
 
 @pytest.mark.parametrize("name", ["idle", "still-idle"])
 def test_a_machine_that_was_not_idle_spoils_the_test(name: str) -> None:
-    summary = selftest.summary([check("a-a", True), check(name, False)], 1.0)
+    summary = run.summary([check("a-a", True), check(name, False)], 1.0)
     assert not summary.passed and not summary.idle
     assert summary.message.startswith("the machine was not idle")
 
 
 def test_idle_and_hogged_are_told_apart() -> None:
-    assert selftest_surroundings.idle(QUIET).passed
-    hogged = selftest_surroundings.idle(HOGGED)
+    assert surroundings.idle(QUIET).passed
+    hogged = surroundings.idle(HOGGED)
     assert (
         not hogged.passed and hogged.message.startswith("NOT IDLE") and hogged.figure == pytest.approx(0.475)
     )
 
 
 def test_a_hog_during_one_check_is_named() -> None:
-    assert selftest_surroundings.still_idle({"a-a": QUIET}).passed
-    spoilt = selftest_surroundings.still_idle({"a-a": QUIET, "drift": HOGGED})
+    assert surroundings.still_idle({"a-a": QUIET}).passed
+    spoilt = surroundings.still_idle({"a-a": QUIET, "drift": HOGGED})
     assert not spoilt.passed and "during drift" in spoilt.message
 
 
 def test_spins_are_read_as_long_as_they_are() -> None:
-    assert selftest_clock.fitted([1.0, 2.0, 4.0], [1.1, 2.2, 4.4]) == pytest.approx(1.1)
+    assert clock.fitted([1.0, 2.0, 4.0], [1.1, 2.2, 4.4]) == pytest.approx(1.1)
     own = bench(context(), rounds=6, limit_s=5.0)  # type: ignore[arg-type]
     (rounds,) = by_round(own, [cell("a", lambda: spin(200e-6), 10, 200e-6)])
     assert len(rounds) == 6 and min(rounds.values()) == pytest.approx(200e-6, rel=0.05)
 
 
 def test_a_check_that_raises_has_failed_and_says_so() -> None:
-    found = selftest._run("a-a", lambda: 1 / 0)  # type: ignore[arg-type,return-value]
+    found = run._run("a-a", lambda: 1 / 0)  # type: ignore[arg-type,return-value]
     assert found is not None and not found.passed and "ZeroDivisionError" in found.message
 
 
 def test_there_is_a_check_for_every_name() -> None:
-    asked = selftest.Selftest()
-    assert tuple(selftest._checks(context(), asked, {})) == NAMES  # type: ignore[arg-type]
+    asked = run.Selftest()
+    assert tuple(run._checks(context(), asked, {})) == NAMES  # type: ignore[arg-type]
 
 
 @pytest.mark.real_worker

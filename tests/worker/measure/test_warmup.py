@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import pytest
 
 from tests.worker.measure.simulated import Simulation
+from tuilab.worker.measure.bench import TimedArm, Warmth
 from tuilab.worker.measure.stopwatch import BLOCK_S
-from tuilab.worker.measure.timed_arm import TimedArm, Warmth
 from tuilab.worker.measure.warmup import steady, warm_up
 
 

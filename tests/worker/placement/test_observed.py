@@ -7,8 +7,8 @@ import pytest
 
 from tests.analysis.made_runs import begun, placed
 from tests.worker.placement.scenes import BYTES
-from tuilab.analysis.claims_observed import placed_on
 from tuilab.analysis.operations import computes
+from tuilab.analysis.verdicts import placed_on
 from tuilab.model.arms import Arm
 from tuilab.model.claims import PlacedOn
 from tuilab.model.events import Node

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from tuilab.analysis.across import Across, across
+from tuilab.analysis.compare import Across, across
 from tuilab.analysis.words import plural
 from tuilab.history import browse, pruning
 from tuilab.history.browse import Entry

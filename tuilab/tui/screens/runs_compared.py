@@ -9,7 +9,7 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tuilab.analysis.across import Across, ArmAcross, Figure
+from tuilab.analysis.compare import Across, ArmAcross, Figure
 from tuilab.analysis.words import times
 from tuilab.history.browse import Entry
 from tuilab.model.quantity import interval, seconds

@@ -1,22 +1,118 @@
-"""What every step of one run shares."""
+"""What every step of one run shares: the request, the arms being timed, the way out for events."""
 
 import random
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
 
-from tuilab.analysis.contention import Pressure
-from tuilab.model.events import Caveat, Progress
+from tuilab.analysis.caveats import Pressure
+from tuilab.model.arms import Arm
+from tuilab.model.events import Caveat, Event, Progress, Round
 from tuilab.model.parameters import Values
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 from tuilab.worker.context import Context
-from tuilab.worker.measure.canary import Canary
-from tuilab.worker.measure.gpus import GpuWatch
-from tuilab.worker.measure.report import Reporter
+from tuilab.worker.measure.interference import Canary, GpuWatch
 from tuilab.worker.measure.stopwatch import Stopwatch
-from tuilab.workloads.base import Workload
+from tuilab.workloads.base import Case, Workload
+
+
+@dataclass(frozen=True)
+class Warmth:
+    """How a warm-up ended: busy seconds, calls made, and whether the pace was steady at the end."""
+
+    seconds: float
+    calls: int
+    warm: bool
+
+
+@dataclass
+class TimedArm:
+    """What is timed, how many calls make a block of it, and its figures so far.
+
+    device: the one that computed, as observed. ops: TensorFlow ops in one call; host_ops: those among them
+    that ran on the CPU although another device computed. calls: in a block. call_s: seconds of one call, as
+    last seen. visit_s: seconds that its last turn took in all. samples: seconds per call, one a block.
+    """
+
+    arm: Arm
+    point: int
+    case: Case
+    device: str = ""
+    ops: int = 0
+    host_ops: int = 0
+    calls: int = 1
+    call_s: float = 0.0
+    visit_s: float = 0.0
+    warmth: Warmth = Warmth(0.0, 0, False)
+    samples: list[float] = field(default_factory=list)
+    latencies: list[float] = field(default_factory=list)
+
+    @property
+    def cost_s(self) -> float:
+        """Seconds that its next turn should take, with the scope, the lead-in and the single call."""
+        return self.visit_s or self.call_s * (self.calls + (2 if self.calls > 1 else 0))
+
+
+EVERY_S = 0.25
+PAINT_S = 0.25
+
+
+class Reporter:
+    """Holds rounds back until it is time, and waits for the screen where they share processors.
+
+    pace: after something was said, `settle` waits for the screen to have painted it, 0.25 s at most.
+    state: the run as everyone else sees it, folded from what was said.
+    """
+
+    def __init__(
+        self, context: Context, *, pace: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._context, self._pace, self._clock = context, pace, clock
+        self.state = RunState()
+        self._held: list[Event] = []
+        self._said = clock()
+        self._unpainted = False
+
+    def say(self, *events: Event) -> None:
+        """Say them now, with whatever was held back before."""
+        for event in events:
+            self._hold(event)
+        self.flush()
+
+    def round(self, event: Round) -> bool:
+        """Hold a round until a quarter of a second has passed since the last report; True when it left."""
+        self._hold(event)
+        due = self.due
+        if due:
+            self.flush()
+        return due
+
+    @property
+    def due(self) -> bool:
+        """Whether a quarter of a second has passed since the last report."""
+        return self._clock() - self._said >= EVERY_S
+
+    def _hold(self, event: Event) -> None:
+        self._held.append(event)
+        self.state.apply(event)
+
+    def flush(self) -> None:
+        """Send what is held."""
+        if not self._held:
+            return
+        self._context.painted.clear()
+        self._context.send(*self._held)
+        self._held.clear()
+        self._said, self._unpainted = self._clock(), True
+
+    def settle(self) -> None:
+        """Before timing: let the screen finish painting what was last said."""
+        if self._pace and self._unpainted and self._context.watched:
+            self._context.painted.wait(PAINT_S)
+        self._unpainted = False
 
 
 @dataclass

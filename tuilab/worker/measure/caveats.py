@@ -3,17 +3,14 @@
 import os
 from collections.abc import Iterable
 
-from tuilab.analysis.caveat import Caveat as Found
-from tuilab.analysis.contention import Pressure, contention
-from tuilab.analysis.drift import drift
-from tuilab.analysis.levels import levels
-from tuilab.analysis.median import MIN_SAMPLES, estimate
-from tuilab.analysis.outliers import outliers
+from tuilab.analysis.caveats import Caveat as Found
+from tuilab.analysis.caveats import Pressure, contention, drift, levels, outliers
+from tuilab.analysis.statistics import MIN_SAMPLES, estimate
 from tuilab.analysis.words import percent, plural
 from tuilab.model.events import Caveat
 from tuilab.model.quantity import seconds
 from tuilab.model.scenario import Budget
-from tuilab.worker.measure.timed_arm import TimedArm
+from tuilab.worker.measure.bench import TimedArm
 
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0

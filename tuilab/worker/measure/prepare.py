@@ -1,14 +1,117 @@
-"""From an arm to a cell: built, called twice, and known to compute where it should."""
+"""From an arm to one that can be timed: room for it, built, called twice, its device known."""
+
+from pathlib import Path
+from typing import Any
+
+import psutil
 
 from tuilab.model.arms import Arm, family
 from tuilab.model.events import ArmStatus, FirstCalls, Placement
+from tuilab.model.machine import Machine
 from tuilab.model.parameters import Values
+from tuilab.model.quantity import size
+from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.build import ArmBuild
-from tuilab.worker.measure import devices
-from tuilab.worker.measure.bench import Bench
-from tuilab.worker.measure.timed_arm import TimedArm
+from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.placement import observe
-from tuilab.workloads.base import Unavailable
+from tuilab.worker.tracebacks import told
+from tuilab.workloads.base import Case, Unavailable, Workload
+
+MEMORY_SHARE = 0.9
+"""Of the free memory; the rest is left to the system and to what no workload foresees."""
+
+_GROUP = Path("/sys/fs/cgroup")
+_LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
+
+
+def free_memory() -> int:
+    """Bytes that this process may still take: what the system has left, or its control group."""
+    left = psutil.virtual_memory().available
+    for limit, used in _LIMITS:
+        try:
+            left = min(left, int((_GROUP / limit).read_text()) - int((_GROUP / used).read_text()))
+        except (OSError, ValueError):
+            continue
+    return max(0, left)
+
+
+def refuse(workload: Workload, values: Values) -> None:
+    """Raise Unavailable where the workload says that these values need more memory than is free."""
+    needed = workload.memory(values) if workload.memory else 0
+    available = free_memory()
+    if needed > MEMORY_SHARE * available:
+        raise Unavailable(f"needs about {size(needed)} of memory; {size(available)} are free")
+
+
+def missing_device(machine: Machine, arm: Arm) -> str:
+    """Why this machine does not have the arm's device; empty where it has it."""
+    names = [d.name for d in machine.devices]
+    if arm.device in names:
+        return ""
+    kind = family(arm.device)
+    if kind == "GPU" and not machine.gpus:
+        return f"no GPU is visible to TensorFlow: {machine.no_gpu}" if machine.no_gpu else "no GPU is visible"
+    same = [name for name in names if family(name) == kind]
+    listed = ", ".join(same) if same else "none"
+    return f"{arm.device} is not among this machine's devices of that kind ({listed})"
+
+
+def mismatch(arm: Arm, observed: str, why: str = "") -> str:
+    """What is wrong when another device computed than was asked for; empty where nothing is.
+
+    why: what is known of the reason.
+    """
+    if observed == arm.device:
+        return ""
+    if not observed:
+        return f"asked for {arm.device}, but no op was seen to run there, so there is no figure"
+    return f"asked for {arm.device}, but the work ran on {observed}" + (f": {why}" if why else "")
+
+
+def computed(tf: Any, outputs: Any) -> str:
+    """The device that computed (`GPU:0`): where the largest of the outputs lives; "" if that is unknown."""
+    tensors = [t for t in tf.nest.flatten(outputs) if getattr(t, "backing_device", None)]
+    if not tensors:
+        return ""
+    largest = max(tensors, key=lambda t: int(t.shape.num_elements() or 0) * int(t.dtype.size or 0))
+    return str(largest.backing_device).rpartition("/device:")[2]
+
+
+def decide_device(arm: Arm, seen: str, case: Case) -> str:
+    """The device whose name the figure may bear: what was seen of the ops, else what the workload saw.
+
+    A copy to the host has no op on the other side, so there the workload's observation counts.
+    Where no TensorFlow op ran at all, the host's processor did what there was to do.
+    """
+    if case.copies:
+        return case.device
+    return seen or case.device or ("CPU:0" if arm.device == "CPU:0" else "")
+
+
+REASON = 500
+
+
+def failed(run: str, arm: str, error: BaseException, point: int | None = None) -> ArmStatus:
+    """The event that says an arm raised: reason, cleaned traceback, and the error's type with its bases."""
+    name = type(error).__name__
+    said = sanitize_line(str(error).strip(), REASON)
+    return ArmStatus(
+        run=run,
+        arm=arm,
+        point=point,
+        status="failed",
+        reason=f"{name}: {said}" if said else name,
+        detail=told(error),
+        error=tuple(c.__name__ for c in type(error).__mro__ if c is not object),
+    )
+
+
+def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> ArmStatus:
+    """The event that says an arm cannot run here, and why."""
+    return ArmStatus(
+        run=run, arm=arm, point=point, status="unavailable", reason=sanitize_line(reason, REASON)
+    )
+
 
 HLO_FIRST_CALL_S = 2.0
 """Looking into an XLA program compiles it once more: not done where the first call took longer."""
@@ -34,7 +137,7 @@ def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
 def _prepare(bench: Bench, cell: TimedArm) -> None:
     first_s, second_s = _first_calls(bench, cell)
     reason = _observe(bench, cell, first_s)
-    wrong = devices.mismatch(cell.arm, cell.device, reason)
+    wrong = mismatch(cell.arm, cell.device, reason)
     if wrong:
         raise Unavailable(wrong)
     where = [cell.point] if bench.request.sweep else []
@@ -66,8 +169,8 @@ def _observe(bench: Bench, cell: TimedArm, first_s: float) -> str:
     if seen is None:
         with cell.case.scope():
             outputs = (cell.case.compute or cell.case.call)()
-        seen = devices.computed(bench.context.tf, outputs)
-    cell.device = devices.decide(cell.arm, seen, cell.case)
+        seen = computed(bench.context.tf, outputs)
+    cell.device = decide_device(cell.arm, seen, cell.case)
     return reason or ""
 
 

@@ -4,7 +4,7 @@ import random
 import time
 from datetime import UTC, datetime
 
-from tuilab.analysis.median import estimate
+from tuilab.analysis.statistics import estimate
 from tuilab.model.arms import Arm
 from tuilab.model.events import Ending, Finished, Point, RunStarted
 from tuilab.model.parameters import check_values
@@ -13,12 +13,10 @@ from tuilab.model.requests import Measure, Request
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BudgetName, Scenario
 from tuilab.worker.context import Cancelled, Context
-from tuilab.worker.measure.bench import Bench
-from tuilab.worker.measure.canary import Canary
+from tuilab.worker.measure.bench import Bench, Reporter
 from tuilab.worker.measure.caveats import of_clock, of_run
-from tuilab.worker.measure.devices import missing
-from tuilab.worker.measure.faults import unavailable
-from tuilab.worker.measure.report import Reporter
+from tuilab.worker.measure.interference import Canary
+from tuilab.worker.measure.prepare import missing_device, unavailable
 from tuilab.worker.measure.stopwatch import Stopwatch
 from tuilab.worker.measure.sweep import measure_points
 from tuilab.workloads import find
@@ -111,7 +109,7 @@ def _present(bench: Bench) -> list[Arm]:
     """The arms whose device is here; of the others it is said why they cannot run."""
     present = []
     for arm in bench.request.arms:
-        reason = missing(bench.context.machine, arm)
+        reason = missing_device(bench.context.machine, arm)
         if reason:
             bench.reporter.say(unavailable(bench.run, arm.id, reason))
         else:

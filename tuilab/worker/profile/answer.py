@@ -13,7 +13,7 @@ from tuilab.model.profile import Profile, ProfileArm, ProfileFile
 from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.context import Context
-from tuilab.worker.measure.devices import computed, decide
+from tuilab.worker.measure.prepare import computed, decide_device
 from tuilab.worker.placement.explain import load
 from tuilab.worker.profile import summary
 from tuilab.worker.profile.account import account
@@ -44,7 +44,7 @@ def profile(context: Context, body: bytes) -> Iterator[Profile | ProfileFile]:
         with case.scope():
             case.call()  # traces and compiles, which is no part of the profile
             outputs = case.call()
-        device = decide(arm, computed(context.tf, outputs), case)
+        device = decide_device(arm, computed(context.tf, outputs), case)
         taken = record(context.tf, case, question.seconds)
     finally:
         case.close()

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tuilab.analysis.crossings import Timings
-from tuilab.analysis.crossover import Pair, crossover, next_size
-from tuilab.analysis.median import estimate
-from tuilab.analysis.ratio import ratio
+from tuilab.analysis.crossover import Pair, Timings, crossover, next_size
+from tuilab.analysis.ratios import ratio
+from tuilab.analysis.statistics import estimate
 
 LIMITS = (0.93, 0.97)
 SIZES = tuple(256 * 4**i for i in range(7))

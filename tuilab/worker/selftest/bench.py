@@ -12,12 +12,10 @@ from tuilab.model.scenario import Budget, Scenario
 from tuilab.model.workload import Declaration
 from tuilab.worker.channel import Channel
 from tuilab.worker.context import Context
-from tuilab.worker.measure.bench import Bench
-from tuilab.worker.measure.canary import Canary
-from tuilab.worker.measure.report import Reporter
+from tuilab.worker.measure.bench import Bench, Reporter, TimedArm
+from tuilab.worker.measure.interference import Canary
 from tuilab.worker.measure.rounds import Rounds
 from tuilab.worker.measure.stopwatch import Stopwatch
-from tuilab.worker.measure.timed_arm import TimedArm
 from tuilab.workloads.base import Case, Workload
 
 NOTHING = Workload(

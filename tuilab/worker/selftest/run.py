@@ -5,16 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-from tuilab.analysis import simulation
-from tuilab.analysis.contention import Pressure
-from tuilab.analysis.simulation import Coverage
+from tuilab.analysis.caveats import Pressure
 from tuilab.analysis.words import percent, plural
 from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary
 from tuilab.worker.context import Context
-from tuilab.worker.measure import pressure
-from tuilab.worker.measure import selftest_clock as clock
-from tuilab.worker.measure import selftest_decisions as decisions
-from tuilab.worker.measure import selftest_surroundings as surroundings
+from tuilab.worker.measure import interference
+from tuilab.worker.selftest import clock, decisions, simulation, surroundings
+from tuilab.worker.selftest.simulation import Coverage
 
 Checks = dict[str, Callable[[], Check | None]]
 
@@ -29,9 +26,9 @@ def selftest(context: Context, body: bytes) -> Iterator[msgspec.Struct]:
     done: list[Check] = []
     during: dict[str, Pressure] = {}
     for name, check in _checks(context, asked, during).items():
-        before = pressure.read()
+        before = interference.read_counters()
         found = _run(name, check)
-        seen = pressure.since(before)
+        seen = interference.pressure_since(before)
         if seen is not None:
             during[name] = seen
         if found is not None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from tuilab.model.quantity import seconds
 from tuilab.model.selftest import Check
 from tuilab.worker.context import Context
-from tuilab.worker.measure.selftest_bench import bench, by_round, cell, spin
 from tuilab.worker.measure.stopwatch import BLOCK_S
+from tuilab.worker.selftest.bench import bench, by_round, cell, spin
 
 RESOLUTION_S = 1e-6
 RATE, RATE_S = 1e-3, 0.5

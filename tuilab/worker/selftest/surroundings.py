@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tuilab import nvml
-from tuilab.analysis.contention import Pressure, contention
+from tuilab.analysis.caveats import Pressure, contention
 from tuilab.analysis.words import percent
 from tuilab.model.quantity import size
 from tuilab.model.selftest import Check
 from tuilab.model.telemetry import Link
 from tuilab.worker.context import Context
-from tuilab.worker.measure.gpus import buses
+from tuilab.worker.measure.interference import buses
 from tuilab.worker.measure.link import measure_link, said
-from tuilab.worker.measure.selftest_bench import bench, by_round, cell, spin
+from tuilab.worker.selftest.bench import bench, by_round, cell, spin
 
 LISTEN_S = 2.0
 QUIET = "others use ≤ 25 % of the processors; hardly a wait or an interruption"

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from tuilab.analysis.autocorrelation import LARGE
-from tuilab.analysis.location import Location, locate
+from tuilab.analysis.statistics import LARGE, Location, locate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

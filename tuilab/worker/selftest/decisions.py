@@ -5,14 +5,13 @@ import statistics
 from collections.abc import Callable
 from statistics import NormalDist
 
-from tuilab.analysis.drift import drift
-from tuilab.analysis.ratio import RatioEstimate, ratio
+from tuilab.analysis.caveats import drift
+from tuilab.analysis.ratios import RatioEstimate, ratio
 from tuilab.analysis.words import percent
 from tuilab.model.selftest import Check
 from tuilab.worker.context import Context
-from tuilab.worker.measure.bench import Bench
-from tuilab.worker.measure.selftest_bench import bench, by_round, cell, spin
-from tuilab.worker.measure.timed_arm import TimedArm
+from tuilab.worker.measure.bench import Bench, TimedArm
+from tuilab.worker.selftest.bench import bench, by_round, cell, spin
 
 ROUNDS, SIDE, BLOCK_S = 20, 128, 1e-3
 FALSE_ALARMS, FOUND, SLOWER = 0.05, 0.90, 0.05

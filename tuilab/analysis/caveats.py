@@ -1,0 +1,235 @@
+"""What makes a figure doubtful: outliers, two paces, drift, a shared processor."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tuilab.analysis.statistics import rank_autocorrelation, widening
+from tuilab.analysis.words import listed, percent, plural, times
+from tuilab.model.quantity import seconds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Caveat(NamedTuple):
+    """A stable code for scripts, and a sentence with the numbers behind it."""
+
+    code: str
+    message: str
+
+
+FENCE = 3.0
+OUTLIERS_FROM = 8
+
+
+def count(samples: Sequence[float]) -> int:
+    """How many samples lie more than 3 IQR below the first or above the third quartile.
+
+    Tukey's outer fences (1977), quartiles by linear interpolation. Of normal noise about 2 in a million
+    lie beyond. 0 below eight samples.
+    """
+    if len(samples) < OUTLIERS_FROM:
+        return 0
+    first, _, third = statistics.quantiles(samples, n=4, method="inclusive")
+    reach = FENCE * (third - first)
+    return sum(not first - reach <= s <= third + reach for s in samples)
+
+
+def outliers(samples: Sequence[float]) -> Caveat | None:
+    """A doubt that names how many of `samples` (seconds per call) are outliers, and the worst of them."""
+    finite = [s for s in samples if math.isfinite(s)]
+    found = count(finite)
+    if not found:
+        return None
+    verb = "lies" if found == 1 else "lie"
+    message = f"{found:,} of {len(finite):,} samples {verb} far outside the rest"
+    middle = statistics.median(finite)
+    if middle > 0:
+        message += f"; the slowest took {times(max(finite) / middle)} the median"
+    return Caveat("outliers", message)
+
+
+LEVELS_FROM = 30
+LEAST_SHARE = 0.15
+LEAST_STEP = 0.05
+SEPARATION, FEW = 4.5, 90
+"""How far apart two parts must lie: more where samples are few, since a cut finds gaps that chance left. By
+simulation fewer than 1 in 200 runs of normal, skewed, heavy-tailed, drifting or evenly spread samples do."""
+
+
+class Levels(NamedTuple):
+    """Two paces in seconds per call, the lower first, and the share (0 … 1) of the samples at the higher."""
+
+    low_s: float
+    high_s: float
+    high_share: float
+
+
+def levels(samples: Sequence[float]) -> Caveat | None:
+    """A doubt that names the two paces of `samples` (seconds per call), where there are two."""
+    found = two_levels(samples)
+    if found is None:
+        return None
+    words = (
+        f"two paces with little between: {percent(1 - found.high_share)} of the samples at "
+        f"{seconds(found.low_s)}, {percent(found.high_share)} at {seconds(found.high_s)}"
+    )
+    return Caveat("two-levels", f"{words}; which of them the median shows may change from run to run")
+
+
+def two_levels(samples: Sequence[float]) -> Levels | None:
+    """The two paces, or null where the samples have one or cannot tell.
+
+    The logs are parted where the variance within both parts is least (Otsu 1979; exact for one dimension).
+    There are two levels if either part has 15 % of the samples, their medians are 5 % apart, and Ashman's D
+    (Ashman, Bird & Zepf 1994), √2·|m₁ − m₂| / √(s₁² + s₂²), is at least 4.5 + 90 / n. Even noise cut in two
+    has 3.5, normal noise 2.7. Null below 30 samples.
+    """
+    import numpy as np
+
+    values = np.asarray(samples, dtype=float)
+    logs = np.sort(np.log(values[np.isfinite(values) & (values > 0)]))
+    least = max(2, math.ceil(LEAST_SHARE * len(logs)))
+    if len(logs) < LEVELS_FROM:
+        return None
+    cut = _parting(logs, least)
+    low, high = logs[:cut], logs[cut:]
+    step = float(np.median(high) - np.median(low))
+    spread = math.sqrt(float(low.var(ddof=1) + high.var(ddof=1)))
+    if step < math.log1p(LEAST_STEP) or math.sqrt(2) * step < (SEPARATION + FEW / len(logs)) * spread:
+        return None
+    return Levels(math.exp(np.median(low)), math.exp(np.median(high)), len(high) / len(logs))
+
+
+def _parting(ordered: "NDArray[Any]", least: int) -> int:
+    """How many values form the lower part; either part has `least` of them."""
+    import numpy as np
+
+    n = len(ordered)
+    sizes = np.arange(least, n - least + 1)
+    # About the mean, so that nothing is lost where the spread is small against the level.
+    sums = np.cumsum(ordered - ordered.mean())[sizes - 1]
+    between = sums**2 / sizes + sums**2 / (n - sizes)
+    return int(sizes[np.argmax(between)])
+
+
+DRIFT = 0.02
+SIGNIFICANCE = 0.01
+DRIFT_FROM = 10
+MOST_POINTS = 500
+
+
+def drift(samples: Sequence[float]) -> Caveat | None:
+    """A doubt where `samples` moved by more than 2 % over the run; seconds per call, in order, evenly spaced.
+
+    The movement is the Theil–Sen slope (median of the slopes of all pairs; Sen 1968) times the run's length,
+    over the median; it must also be a trend by Mann–Kendall (`trend_p`) with p < 0.01. Beyond 500 samples the
+    medians of 500 successive groups stand for them. Fewer than ten samples show no drift.
+    """
+    import numpy as np
+
+    values = np.asarray(samples, dtype=float)
+    values = _grouped(values[np.isfinite(values)])
+    n = len(values)
+    if n < DRIFT_FROM or not (middle := float(np.median(values))):
+        return None
+    i, j = np.triu_indices(n, 1)
+    steps = values[j] - values[i]
+    slope = float(np.median(steps / (j - i)))
+    moved = slope * (n - 1) / abs(middle)
+    if abs(moved) <= DRIFT:
+        return None
+    residuals = values - slope * np.arange(n)
+    p = trend_p(steps, values, rank_autocorrelation(residuals.tolist()))
+    if p >= SIGNIFICANCE:
+        return None
+    word = "slower" if moved > 0 else "faster"
+    certain = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return Caveat("drift", f"became {percent(abs(moved))} {word} while it was measured ({certain})")
+
+
+def _grouped(values: "NDArray[Any]") -> "NDArray[Any]":
+    import numpy as np
+
+    if len(values) <= MOST_POINTS:
+        return values
+    return np.array([np.median(group) for group in np.array_split(values, MOST_POINTS)])
+
+
+def trend_p(steps: "NDArray[Any]", values: "NDArray[Any]", rho: float) -> float:
+    """Two-sided p of Mann–Kendall's test that `values` have no trend; `steps` are xⱼ − xᵢ for all i < j.
+
+    S = Σ sign(steps) has variance (n(n − 1)(2n + 5) − Σ t(t − 1)(2t + 5)) / 18 over groups of t ties (Kendall
+    1975), here times (1 + ρ)/(1 − ρ) for the autocorrelation ρ of what the trend leaves (Yue & Wang 2004):
+    without it samples that follow each other show trends that are none. Normal approximation, n ≥ 10.
+    """
+    import numpy as np
+
+    n = len(values)
+    _, ties = np.unique(values, return_counts=True)
+    variance = (n * (n - 1) * (2 * n + 5) - float(np.sum(ties * (ties - 1) * (2 * ties + 5)))) / 18
+    if variance <= 0:
+        return 1.0
+    s = float(np.sign(steps).sum())
+    z = max(0.0, abs(s) - 1) / (math.sqrt(variance) * widening(rho))
+    return 2 * NormalDist().cdf(-z)
+
+
+SWITCHES_PER_S = 50.0
+WAITED = 0.05
+THROTTLED = 0.01
+OTHERS = 0.25
+INTRUDERS = 0.1
+"""Of one core: below, others did not interrupt; the process's own threads made way for each other."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pressure:
+    """What the counters gained over `wall_s` seconds of measuring; null for what this system does not tell.
+
+    switches: involuntary context switches of this process (`ru_nivcsw`).
+    waited_s: time that the measuring thread was ready but not running (`/proc/thread-self/schedstat`).
+    throttled_s: time held back by a CPU quota (cgroup `cpu.stat`, `throttled_usec`).
+    others_s: CPU seconds of all other processes, over all cores (`/proc/stat` less this process's own).
+    load: the 1-minute load average. cores: logical CPUs that this process may use.
+    """
+
+    wall_s: float
+    cores: int
+    switches: int | None = None
+    waited_s: float | None = None
+    throttled_s: float | None = None
+    others_s: float | None = None
+    load: float | None = None
+
+
+def contention(seen: Pressure) -> Caveat | None:
+    """A doubt where anything took the processor away from the measurement.
+
+    Limits: 50 involuntary switches a second (one competitor on the same core caused 125 a second on Linux
+    6.18, and kept a spinning thread waiting half the time), where others used 10 % of a core at least; 5 % of
+    the time ready but not running; 1 % of the time held back by a quota; others busy for a quarter of all
+    cores' time; a load more than one above the number of cores.
+    """
+    if seen.wall_s <= 0:
+        return None
+    reasons = []
+    if seen.throttled_s is not None and seen.throttled_s / seen.wall_s > THROTTLED:
+        reasons.append(f"a CPU quota held it back for {percent(seen.throttled_s / seen.wall_s)} of the time")
+    if seen.waited_s is not None and seen.waited_s / seen.wall_s > WAITED:
+        reasons.append(f"it waited for a processor for {percent(seen.waited_s / seen.wall_s)} of the time")
+    alone = seen.others_s is not None and seen.others_s / seen.wall_s < INTRUDERS
+    if seen.switches is not None and seen.switches / seen.wall_s > SWITCHES_PER_S and not alone:
+        reasons.append(f"it was interrupted {seen.switches / seen.wall_s:,.0f} times a second")
+    if seen.others_s is not None and seen.others_s / (seen.wall_s * seen.cores) > OTHERS:
+        share = seen.others_s / (seen.wall_s * seen.cores)
+        reasons.append(f"other processes used {percent(share)} of {plural(seen.cores, 'logical CPU')}")
+    if seen.load is not None and seen.load > seen.cores + 1:
+        reasons.append(f"the load average was {seen.load:.1f} on {plural(seen.cores, 'logical CPU')}")
+    if not reasons:
+        return None
+    return Caveat("cpu-contention", f"the processor was shared: {listed(reasons)}")

@@ -1,0 +1,364 @@
+"""Medians, means of log ratios and their 95 % intervals, for samples that resemble their neighbours."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, wraps
+from operator import mul
+from statistics import NormalDist
+from typing import ParamSpec, TypeVar, cast
+
+from tuilab.model.run import ArmSamples
+
+_EXACT_UP_TO = 40
+
+
+def cdf(t: float, df: int) -> float:
+    """P(T ≤ t) for T of Student's t with `df` degrees of freedom (a whole number, at least 1).
+
+    Source: Abramowitz & Stegun 26.7.3 (odd) and 26.7.4 (even), finite sums in θ = atan(t / √df). Exact up
+    to rounding. Unitless.
+    """
+    theta = math.atan(t / math.sqrt(df))
+    cos2 = math.cos(theta) ** 2
+    total, term = 0.0, math.cos(theta) if df % 2 else 1.0
+    for k in range(1 if df % 2 else 0, df - 1, 2):
+        total += term
+        term *= cos2 * (k + 1) / (k + 2)
+    area = math.sin(theta) * total
+    if df % 2:
+        area = 2 / math.pi * (theta + area)
+    return 0.5 + area / 2
+
+
+@lru_cache(maxsize=1024)
+def t_quantile(p: float, df: int) -> float:
+    """The t with P(T ≤ t) = p, for 0 < p < 1. Unitless.
+
+    Up to 40 degrees of freedom by bisection of `cdf`; above, the expansion of Abramowitz & Stegun 26.7.5
+    around the normal quantile, there right to 1e-5 for p ≤ 0.9999.
+    """
+    if df < 1 or not 0 < p < 1:
+        raise ValueError(f"no t quantile for p = {p}, df = {df}")
+    if p < 0.5:
+        return -t_quantile(1 - p, df)
+    if df > _EXACT_UP_TO:
+        z = NormalDist().inv_cdf(p)
+        first = (z**3 + z) / 4
+        second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+        third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+        fourth = (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92_160
+        return z + first / df + second / df**2 + third / df**3 + fourth / df**4
+    low, high = 0.0, 1.0
+    while cdf(high, df) < p and high < 1e12:
+        low, high = high, high * 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if cdf(middle, df) < p else (low, middle)
+    return (low + high) / 2
+
+
+def chi_squared_tail(x: float, df: int) -> float:
+    """P(X > x) for X of χ² with `df` degrees of freedom (a whole number, at least 1). Unitless.
+
+    Source: Abramowitz & Stegun 26.4.4 (odd) and 26.4.5 (even), finite sums.
+    """
+    half = max(0.0, x) / 2
+    if df % 2:
+        tail, term, first = math.erfc(math.sqrt(half)), 2 * math.sqrt(half / math.pi) * math.exp(-half), 1.5
+    else:
+        tail, term, first = math.exp(-half), half * math.exp(-half), 2.0
+    for k in range((df - 1) // 2):
+        tail += term
+        term *= half / (first + k)
+    return min(1.0, tail)
+
+
+CORRELATED_FROM = 8
+MOST_CORRELATED = 0.95
+LARGE = 5_000
+
+
+def ranks(samples: Sequence[float]) -> list[float]:
+    """Ranks 1 … n, ties sharing their mean rank, in the samples' order. Finite samples assumed."""
+    order = sorted(range(len(samples)), key=samples.__getitem__)
+    out = [0.0] * len(samples)
+    if len(set(samples)) == len(samples):
+        for rank, place in enumerate(order, start=1):
+            out[place] = rank
+        return out
+    start = 0
+    while start < len(order):
+        stop = start + 1
+        while stop < len(order) and samples[order[stop]] == samples[order[start]]:
+            stop += 1
+        for place in range(start, stop):
+            out[order[place]] = (start + 1 + stop) / 2
+        start = stop
+    return out
+
+
+def rank_autocorrelation(samples: Sequence[float]) -> float:
+    """Lag-1 autocorrelation of the ranks, corrected for its bias; −1 … 0.95, 0 where it cannot be told.
+
+    The estimate r of an AR(1) process falls short by (1 + 4ρ) / n on average (Marriott & Pope 1954), which
+    is added, with r for ρ. On ranks one spike weighs no more than any other sample. Samples in the order of
+    measurement, equally far apart. Below 8 samples the estimate says nothing: 0. Unitless.
+    """
+    n = len(samples)
+    if n < CORRELATED_FROM:
+        return 0.0
+    r = _rank_correlation_of_many(samples) if n > LARGE else _rank_correlation(samples)
+    return max(-1.0, min(MOST_CORRELATED, r + (1 + 4 * r) / n)) if math.isfinite(r) else 0.0
+
+
+def _rank_correlation(samples: Sequence[float]) -> float:
+    centre = (len(samples) + 1) / 2
+    deviations = [rank - centre for rank in ranks(samples)]
+    spread = sum(map(mul, deviations, deviations))
+    return sum(map(mul, deviations, deviations[1:])) / spread if spread else math.nan
+
+
+def _rank_correlation_of_many(samples: Sequence[float]) -> float:
+    import numpy as np
+
+    _, place, counts = np.unique(np.asarray(samples, dtype=float), return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    deviations = (last - (counts - 1) / 2)[place] - (len(samples) + 1) / 2
+    spread = float(deviations @ deviations)
+    return float(deviations[1:] @ deviations[:-1]) / spread if spread else math.nan
+
+
+def widening(rho: float) -> float:
+    """√((1 + ρ) / (1 − ρ)): the standard error of a mean of AR(1) samples over that of independent ones.
+
+    Source: Bartlett 1946, large n. A negative ρ would narrow an interval on weak evidence: 1 then. Unitless.
+    """
+    rho = max(0.0, min(MOST_CORRELATED, rho))
+    return math.sqrt((1 + rho) / (1 - rho))
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LONGEST = 500
+"""Samples. Longer tuples are computed anew: keeping them would cost more memory than they take time."""
+
+
+def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:
+    """What `call` works out of the cells' samples, kept with the first of them until a sample comes.
+
+    One summary asks for the same figure in several places. what: its name among the figures of `cell`.
+    others: the further cells that it depends on.
+    """
+    counts = [(len(each.samples), len(each.latencies)) for each in (cell, *others)]
+    kept = cell.known.get(what)
+    if kept is None or kept[0] != counts or any(a is not b for a, b in zip(kept[1], others, strict=True)):
+        kept = cell.known[what] = counts, others, call()
+    return cast(T, kept[2])
+
+
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function of tuples, which must be pure, with its last 1,024 results kept.
+
+    For what no cell is at hand: most of a sweep's samples are as they were when it is looked at again.
+    """
+    kept = lru_cache(maxsize=1024)(function)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        if any(isinstance(arg, tuple) and len(arg) > LONGEST for arg in args):
+            return function(*args, **kwargs)
+        return cast(Callable[P, T], kept)(*args, **kwargs)
+
+    return call
+
+
+LEVEL = 0.95
+MIN_SAMPLES = 6  # Below, not even the whole range holds the median with 95 %.
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A median with its 95 % interval, in the samples' unit (seconds per call).
+
+    low, high: null where the samples are too few, or too much alike their neighbours, for any interval.
+    n: samples. rho: their lag-1 rank autocorrelation.
+    """
+
+    median: float
+    low: float | None
+    high: float | None
+    n: int
+    rho: float
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """(low, high), null where there is none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the interval's length, in the samples' unit."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    @property
+    def relative_half_width(self) -> float | None:
+        """`half_width` over the median: what a budget's precision is held against. Null for a median of 0."""
+        half = self.half_width
+        return None if half is None or not self.median else half / abs(self.median)
+
+
+def estimate(samples: Sequence[float]) -> Estimate | None:
+    """The median of `samples` (in the order of measurement) with its 95 % interval; null without samples.
+
+    The interval runs between two order statistics, at the fractional ranks of `rank_of_low_end`, which
+    assumes independent samples of one continuous distribution and nothing of its shape. Ranks are then moved
+    away from the middle by √((1+ρ)/(1−ρ)), ρ the lag-1 rank autocorrelation, since timings that follow each
+    other resemble each other. Where that leads beyond the smallest sample no interval is given. Samples that
+    are not finite are left out.
+    """
+    return _estimate(samples) if len(samples) > LONGEST else _remembered(tuple(samples))
+
+
+def _estimate(samples: Sequence[float]) -> Estimate | None:
+    kept = _finite(samples)
+    n = len(kept)
+    if not n:
+        return None
+    ascending = _sorted(kept)
+    middle = _at(ascending, (n + 1) / 2)
+    rho = rank_autocorrelation(kept)
+    rank = rank_of_low_end(n)
+    if rank is None:
+        return Estimate(middle, None, None, n, rho)
+    reach = ((n + 1) / 2 - rank) * widening(rho)
+    rank = (n + 1) / 2 - reach
+    if rank < 1:
+        return Estimate(middle, None, None, n, rho)
+    return Estimate(middle, _at(ascending, rank), _at(ascending, n + 1 - rank), n, rho)
+
+
+_remembered = remembered(_estimate)
+
+
+def median(samples: Sequence[float]) -> float | None:
+    """The median of those samples that are finite; null where none is."""
+    ascending = _sorted(_finite(samples))
+    return _at(ascending, (len(ascending) + 1) / 2) if len(ascending) else None
+
+
+def _finite(samples: Sequence[float]) -> Sequence[float]:
+    if len(samples) > LARGE:
+        import numpy as np
+
+        array = np.asarray(samples, dtype=float)
+        return cast(Sequence[float], array[np.isfinite(array)])
+    return [float(s) for s in samples if math.isfinite(s)]
+
+
+def _sorted(samples: Sequence[float]) -> Sequence[float]:
+    if len(samples) > LARGE:
+        import numpy as np
+
+        return cast(Sequence[float], np.sort(np.asarray(samples)))
+    return sorted(samples)
+
+
+def _at(ascending: Sequence[float], rank: float) -> float:
+    """The value at a fractional rank, 1 … n."""
+    below = min(max(int(rank), 1), len(ascending))
+    above = min(below + 1, len(ascending))
+    weight = rank - below
+    low, high = float(ascending[below - 1]), float(ascending[above - 1])
+    # In this form equal neighbours give themselves, which low × (1 − w) + high × w does not.
+    return low + weight * (high - low) if math.isfinite(high - low) else low * (1 - weight) + high * weight
+
+
+@lru_cache(maxsize=4096)
+def rank_of_low_end(n: int) -> float | None:
+    """The fractional rank (1 … n/2) at which a 95 % interval for the median of n samples begins.
+
+    Between order statistics k and n + 1 − k the median lies with probability γ(k) = 1 − 2 P(B < k), B
+    binomial (n, ½). k is the largest with γ(k) ≥ 0.95 and the rank is k + λ, where
+    λ = (n − k) I / (k + (n − 2k) I) and I = (γ(k) − 0.95) / (γ(k) − γ(k + 1)): Hettmansperger & Sheather
+    1986, Nyblom 1992. Null below n = 6. Above 1,000, where 2⁻ⁿ underflows, the normal approximation
+    (n + 1)/2 − 1.96 √n / 2, there right to 0.1 of a rank.
+    """
+    if n < MIN_SAMPLES:
+        return None
+    if n > 1_000:
+        return (n + 1) / 2 - 1.959963984540054 * math.sqrt(n) / 2
+    below, term = 0.0, math.exp(-n * math.log(2))
+    k, gamma = 0, 1.0
+    while True:
+        below += term
+        following = 1 - 2 * below
+        if following < LEVEL:
+            break
+        k, gamma = k + 1, following
+        term *= (n - k + 1) / k
+    share = (gamma - LEVEL) / (gamma - following)
+    return k + (n - k) * share / (k + (n - 2 * k) * share)
+
+
+TRIM = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A mean with its standard error and degrees of freedom, in the samples' unit.
+
+    error: null for a single sample, of which no spread can be told.
+    """
+
+    mean: float
+    error: float | None
+    df: int
+    n: int
+
+    def half_width(self, level: float = 0.95) -> float | None:
+        """Half-width of the two-sided t interval that holds the true mean with probability `level`."""
+        return None if self.error is None else t_quantile((1 + level) / 2, self.df) * self.error
+
+
+def locate(samples: Sequence[float], rho: float | None = None) -> Location | None:
+    """The 10 % trimmed mean of finite samples in the order of measurement; null without samples.
+
+    Standard error from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n / 10⌋ kept
+    (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank autocorrelation ρ; the
+    degrees of freedom (h − 1) shrink by the same factor squared. Below ten samples nothing is trimmed and
+    this is the ordinary mean. Assumes noise that is about symmetric; one spike among twenty rounds then
+    costs little, where a plain mean's interval grows several-fold. rho: given where more than these samples
+    tell of it.
+    """
+    n = len(samples)
+    if n < 2:
+        return Location(samples[0], None, 0, 1) if n else None
+    cut = int(TRIM * n)
+    h = n - 2 * cut
+    mean, squares = _trimmed_of_many(samples, cut) if n > LARGE else _trimmed(samples, cut)
+    factor = widening(rank_autocorrelation(samples) if rho is None else rho)
+    error = math.sqrt(squares / (h * (h - 1))) * factor
+    return Location(mean, error, max(1, int((h - 1) / factor**2)), n)
+
+
+def _trimmed(samples: Sequence[float], cut: int) -> tuple[float, float]:
+    """The trimmed mean, and the sum of the Winsorised samples' squared distances from their own mean."""
+    n = len(samples)
+    kept = sorted(samples)[cut : n - cut]
+    winsorised = [kept[0]] * cut + kept + [kept[-1]] * cut
+    centre = math.fsum(winsorised) / n
+    return math.fsum(kept) / len(kept), math.fsum([(w - centre) ** 2 for w in winsorised])
+
+
+def _trimmed_of_many(samples: Sequence[float], cut: int) -> tuple[float, float]:
+    """The same of many samples, to rounding."""
+    import numpy as np
+
+    n = len(samples)
+    kept = np.sort(np.asarray(samples, dtype=float))[cut : n - cut]
+    total, ends = float(kept.sum()), kept[[0, -1]]
+    centre = (total + cut * float(ends.sum())) / n
+    squares = float(((kept - centre) ** 2).sum()) + cut * float(((ends - centre) ** 2).sum())
+    return total / len(kept), squares

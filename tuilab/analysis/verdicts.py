@@ -1,0 +1,465 @@
+"""A document's claims, held against what was measured or observed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+import msgspec
+
+from tuilab.analysis.crossover import Crossing, Place, crossings, places, signs
+from tuilab.analysis.operations import computes
+from tuilab.analysis.ratios import RatioEstimate
+from tuilab.analysis.reading import (
+    arm_status,
+    axes,
+    compare,
+    device_of,
+    elsewhere,
+    estimate_at,
+    has_gpu,
+    measured,
+    no_gpu_sentence,
+    summary_point,
+    value_at,
+)
+from tuilab.analysis.sweeps import Series, series_of
+from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
+from tuilab.model.arms import ArmPattern, family
+from tuilab.model.claims import (
+    Claim,
+    Condition,
+    Crosses,
+    FactIs,
+    Faster,
+    KernelFor,
+    PhaseShare,
+    PlacedOn,
+    Raises,
+    SamePlacement,
+    Verdict,
+    VerdictWord,
+    WaitsForInput,
+)
+from tuilab.model.events import Fact, Node
+from tuilab.model.quantity import seconds
+from tuilab.model.run import ArmState, RunState
+from tuilab.model.sanitize import sanitize_line
+
+Finding = tuple[VerdictWord, str]
+"""A verdict and its evidence."""
+
+
+def matching(state: RunState, pattern: ArmPattern) -> list[ArmState]:
+    """The arms that the pattern names, whatever became of them."""
+    return [arm for arm in state.arms.values() if pattern.matches(arm.arm)]
+
+
+def timed(state: RunState, pattern: ArmPattern, point: int) -> list[ArmState]:
+    """Those measured at a point, fastest first; none that computed on another device than the pattern's."""
+    found = [arm for arm in measured(state, point) if pattern.matches(arm.arm)]
+    return [arm for arm in found if not (pattern.device and elsewhere(arm, point))]
+
+
+def reason(text: str) -> str:
+    """A reason from outside as part of a sentence."""
+    return sanitize_line(text, 160).strip().rstrip(".")
+
+
+def missing(state: RunState, pattern: ArmPattern) -> Finding:
+    """Why none of the pattern's arms gave a figure: cannot here (untestable), or did not (undecided)."""
+    arms, point = matching(state, pattern), summary_point(state)
+    wants_gpu = family(pattern.device) == "GPU" or (bool(arms) and all(_gpu(arm) for arm in arms))
+    if wants_gpu and not has_gpu(state):
+        return "untestable", no_gpu_sentence(state)
+    if not arms:
+        return "untestable", f"The run has no arm that is {pattern}."
+    moved = [arm for arm in arms if arm in measured(state, point) and elsewhere(arm, point)]
+    if moved:
+        return (
+            "untestable",
+            f"{moved[0].label} computed on {device_of(moved[0], point)}, not on {pattern.device}.",
+        )
+    stopped = [(arm, *arm_status(state, arm, point)) for arm in arms]
+    words = {"failed": "failed", "unavailable": "cannot run here"}
+    told = [(arm.label, words[status], why) for arm, status, why in stopped if status in words]
+    if len(told) < len(arms):
+        return "undecided", f"{listed([arm.label for arm in arms][:3])} was not measured."
+    label, verb, why = told[0]
+    others = f" (and {len(told) - 1} more arms)" if len(told) > 1 else ""
+    return "untestable", f"{label}{others} {verb}{': ' + reason(why) if why else ''}."
+
+
+def _gpu(arm: ArmState) -> bool:
+    return family(arm.arm.device) == "GPU"
+
+
+PHASE_WORDS = {
+    "dispatch": "dispatch",
+    "copy_in": "copying in",
+    "compute": "computing",
+    "copy_out": "copying out",
+    "input_wait": "waiting for input",
+    "other": "other work",
+}
+
+
+def faster(when: Faster, state: RunState) -> Finding:
+    """The fastest arm of `a` against that of `b`, by the interval of their paired ratio."""
+    point = summary_point(state)
+    ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
+    shared = {arm.arm.id for arm in ours} & {arm.arm.id for arm in theirs}
+    if shared and len(theirs) >= len(ours):  # the wider pattern leaves the common arms to the other
+        theirs = [arm for arm in theirs if arm.arm.id not in shared]
+    elif shared:
+        ours = [arm for arm in ours if arm.arm.id not in shared]
+    if absent := _absent(state, (when.a, ours), (when.b, theirs)):
+        return absent
+    a, b = ours[0], theirs[0]
+    speedup = compare(b, a, point)
+    if speedup is None or speedup.interval is None:
+        return "undecided", f"Too few rounds to compare {a.label} with {b.label}."
+    low, high = speedup.interval
+    word: VerdictWord = "undecided"
+    if low > when.by or low == when.by > 1:
+        word = "confirmed"
+    elif high < when.by or high == when.by == 1:
+        word = "refuted"
+    claimed = f"; at least {times(when.by)} was claimed" if when.by != 1 else ""
+    figures = f"{a.label} took {_figure(a, point)}, {b.label} {_figure(b, point)}"
+    return word, f"{figures}: {_speed(speedup)}{claimed}."
+
+
+def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Finding | None:
+    """Why a side has no figure; of two reasons the one that no further measuring would mend."""
+    reasons = [missing(state, pattern) for pattern, arms in sides if not arms]
+    return next((found for found in reasons if found[0] == "untestable"), next(iter(reasons), None))
+
+
+def _figure(arm: ArmState, point: int) -> str:
+    found = estimate_at(arm, point)
+    return seconds(found.median, found.half_width) if found else "–"
+
+
+def _speed(found: RatioEstimate) -> str:
+    """`1.27 × faster [1.25 1.29]`, from b's time over a's."""
+    assert found.low is not None and found.high is not None
+    if found.ratio >= 1:
+        ratio, low, high, word = found.ratio, found.low, found.high, "faster"
+    else:
+        ratio, low, high, word = 1 / found.ratio, 1 / found.high, 1 / found.low, "slower"
+    half = (high - low) / 2
+    span = f"[{times(low, half).removesuffix(' ×')} {times(high, half).removesuffix(' ×')}]"
+    return f"{times(ratio, half)} {word} {span}" + ("" if found.differs else ", which may be noise")
+
+
+def phase_share(state: RunState, pattern: ArmPattern, phases: Sequence[str], share: float) -> Finding:
+    """Whether the phases together take at least `share` of a call in every arm of the pattern.
+
+    A phase has no interval of its own; what the phases leave unexplained (the residual) may belong to any of
+    them, so a share is known to within the residual's.
+    """
+    point = summary_point(state)
+    arms = [(arm, arm.cells[point].phases) for arm in timed(state, pattern, point)]
+    known = [(arm, p) for arm, p in arms if p is not None and p.total_s > 0]
+    what = listed([PHASE_WORDS.get(phase, phase) for phase in phases])
+    if not known:
+        return (
+            ("undecided", f"The phases of {pattern} were not measured.") if arms else missing(state, pattern)
+        )
+    rows: list[tuple[VerdictWord, str]] = []
+    for arm, phases_of in known:
+        found = sum(phases_of.phases_s.get(phase, 0.0) for phase in phases) / phases_of.total_s
+        doubt = abs(phases_of.residual_s) / phases_of.total_s
+        word: VerdictWord = "undecided"
+        if found - doubt >= share:
+            word = "confirmed"
+        elif found + doubt < share:
+            word = "refuted"
+        rows.append((word, f"{percent(found)} of a call of {arm.label} (± {percent(doubt)})"))
+    order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
+    worst = min((row[0] for row in rows), key=order.index)
+    texts = [text for word, text in rows if word == worst][:3]
+    return worst, f"{what.capitalize()} takes {listed(texts)}; at least {percent(share)} was claimed."
+
+
+def crosses(when: Crosses, state: RunState) -> Finding:
+    """Whether `a` overtakes `b` between two sizes, by the interval of the crossover."""
+    if when.axis not in axes(state)[:1]:
+        return "undecided", f"It takes a sweep along {when.axis.replace('_', ' ')}."
+    findings = [_crosses(when, state, series) for series in series_of(state)]
+    if len({word for word, _ in findings}) == 1:
+        return findings[0]
+    return "undecided", " ".join(evidence for _, evidence in findings) or "No point was measured."
+
+
+def _crosses(when: Crosses, state: RunState, series: Series) -> Finding:
+    sides = []
+    for pattern in (when.a, when.b):
+        ids = {arm.arm.id for point in series.points.values() for arm in timed(state, pattern, point)}
+        sides.append([arm for arm in series.everyone() if arm.arm.id in ids])
+    if absent := _absent(state, (when.a, sides[0]), (when.b, sides[1])):
+        return absent
+    a, b = (series.best(arms) or arms[0] for arms in sides)
+    at = places(series.timings(a), series.timings(b), series.begun)
+    found = crossings(at)
+    evidence = series.crossover(a, b).sentence
+    claimed = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")
+    return _within(when, at, found), f"{evidence} Claimed: {claimed}."
+
+
+def _within(when: Crosses, at: Sequence[Place], found: Sequence[Crossing]) -> VerdictWord:
+    ours = [crossing for crossing in found if crossing.overtakes]
+    if any(when.low <= c.low and c.high <= when.high for c in ours):
+        return "confirmed"
+    if any(c.low <= when.high and when.low <= c.high for c in ours):
+        return "undecided"
+    if found:
+        return "refuted"
+    known = [sign for sign in signs(at) if sign]
+    if not known:
+        return "undecided"
+    # One arm is faster throughout: what was measured must reach past the claimed range to refute it.
+    reached = at[0].size <= when.low if known[0] < 0 else at[-1].size >= when.high and signs(at)[-1] != 0
+    return "refuted" if reached else "undecided"
+
+
+def short_device(name: str) -> str:
+    """`/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
+    return name.rpartition("device:")[2]
+
+
+def placed_on(when: PlacedOn, state: RunState) -> Finding:
+    """Whether every op of the type, in all arms of the pattern, ran on a device of the family.
+
+    An op that the optimiser fused with its neighbours is still the op that does the work: `_FusedMatMul`
+    is a `MatMul`.
+    """
+    if family(when.device) == "GPU" and not has_gpu(state):
+        return "untestable", no_gpu_sentence(state)
+    arms = matching(state, when.arms)
+    observed = [node for arm in arms for nodes in arm.placement.values() for node in nodes]
+    if not observed:
+        ran = any(cell.samples for arm in arms for cell in arm.cells.values())
+        return ("undecided", "The placement was not observed.") if ran else missing(state, when.arms)
+    nodes = [node for node in observed if node.kind == "op" and when.op in (node.op, computes(node.op))]
+    if not nodes:
+        seen = listed(sorted({node.op for node in observed if node.kind == "op"})[:4], "or")
+        return "untestable", f"No {when.op} ran, only ops such as {seen}."
+    where: dict[str, int] = {}
+    for node in nodes:
+        device = short_device(node.device)
+        where[device] = where.get(device, 0) + node.count
+    total = sum(where.values())
+    right = all(when.device in (device, family(device)) for device in where)
+    places = listed([f"{number:,} on {device}" for device, number in sorted(where.items())])
+    told = f"{plural(total, f'{when.op} op')} observed{_fused(when.op, nodes)}"
+    return "confirmed" if right else "refuted", f"Of {told}, {places}."
+
+
+def _fused(op: str, nodes: Sequence[Node]) -> str:
+    """` (2 fused, as _FusedMatMul)`; without the number where all are; empty where none is."""
+    others = [node for node in nodes if node.op != op]
+    number = "" if len(others) == len(nodes) else f"{sum(node.count for node in others):,} "
+    return f" ({number}fused, as {listed(sorted({node.op for node in others}))})" if others else ""
+
+
+def same_placement(when: SamePlacement, state: RunState) -> Finding:
+    """Whether each type of op keeps its devices at every point of the sweep, in every arm of the pattern.
+
+    An op that the optimiser leaves out at some sizes has not moved.
+    """
+    arms = [arm for arm in matching(state, when.arms) if len(arm.placement) > 1]
+    swept = state.sweep is not None and when.axis in {axis.parameter for axis in state.sweep.axes}
+    if not swept:
+        return "undecided", f"It takes a sweep along {when.axis.replace('_', ' ')}."
+    if not arms:
+        several = any(arm.placement for arm in matching(state, when.arms))
+        text = "The placement was observed at one size only."
+        return ("undecided", text) if several else missing(state, when.arms)
+    for arm in arms:
+        moved = _moved(state, when.axis, arm)
+        if moved:
+            return "refuted" if when.same else "confirmed", moved
+    points = max((sorted(arm.placement) for arm in arms), key=len)
+    sizes = sorted(int(value_at(state, p, when.axis)) for p in state.points if p.index in points)
+    span = on_axis(when.axis, f"{size(sizes[0])} to {size(sizes[-1])}") if sizes else when.axis
+    every = [n for arm in arms for nodes in arm.placement.values() for n in nodes if n.kind == "op"]
+    devices = {short_device(node.device) for node in every if node.device}
+    text = (
+        f"At {plural(len(points), 'size')}, {span}, every op stayed where it was: {listed(sorted(devices))}."
+    )
+    if not has_gpu(state):
+        text += " No other kind of device was there to move to."
+    return "confirmed" if when.same else "refuted", text
+
+
+def _moved(state: RunState, axis: str, arm: ArmState) -> str:
+    """The first op that changes its device along the axis, in a sentence; empty where none does."""
+    before: dict[str, tuple[set[str], str]] = {}
+    for point in sorted(state.points, key=lambda p: str(value_at(state, p, axis)).zfill(20)):
+        here = on_axis(axis, str(value_at(state, point, axis)))
+        for op, devices in _devices(arm.placement.get(point.index, ())).items():
+            earlier, where = before.setdefault(op, (devices, here))
+            if earlier != devices:
+                there, now = listed(sorted(earlier)), listed(sorted(devices))
+                return f"{op} in {arm.label} ran on {there} at {where} and on {now} at {here}."
+    return ""
+
+
+def _devices(nodes: "list[Node] | tuple[Node, ...]") -> dict[str, set[str]]:
+    out: dict[str, set[str]] = {}
+    for node in nodes:
+        if node.kind == "op":
+            out.setdefault(computes(node.op), set()).add(short_device(node.device))
+    return out
+
+
+def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozenset[str]]) -> Finding:
+    """Whether TensorFlow's kernel registry lists the kernel: no device is needed to know."""
+    name = f"kernel:{when.op}:{when.dtype}:{when.device}"
+    facts = [fact for fact in _all_facts(state) if fact.name == name]
+    if facts:
+        has = bool(facts[-1].value)
+    elif when.op in registry:
+        has = f"{when.dtype}:{when.device}" in registry[when.op]
+    else:
+        return "undecided", f"The kernel registry was not asked for {when.op} of {when.dtype}."
+    version = f"TensorFlow {state.machine.tensorflow}" if state.machine else "This TensorFlow"
+    verb = "has a" if has else "has no"
+    text = f"{version} {verb} {when.device} kernel of {when.op} for {when.dtype}."
+    return "confirmed" if has == when.exists else "refuted", text
+
+
+def raises(when: Raises, state: RunState) -> Finding:
+    """Whether every arm of the pattern that could run raised the error, or a kind of it, at some point."""
+    wanted = when.error.rpartition(".")[2]
+    arms = [arm for arm in matching(state, when.arms) if arm.status != "unavailable"]
+    rows = []
+    for arm in arms:
+        errors = [arm.error] if arm.status == "failed" else []
+        errors += [cell.error for cell in arm.cells.values() if cell.status == "failed"]
+        ran = any(cell.samples for cell in arm.cells.values()) or arm.status == "ok"
+        if errors or ran:
+            rows.append((arm, [tuple(name.rpartition(".")[2] for name in error) for error in errors]))
+    if not rows:
+        return missing(state, when.arms)
+    for arm, errors in rows:
+        if not errors:
+            return "refuted", f"{arm.label} ran and raised nothing."
+        other = next((error for error in errors if wanted not in error), None)
+        if other is not None:
+            kinds = listed(other[1:], "and")
+            of = f", a kind of {kinds}," if kinds else ""
+            return "refuted", f"{arm.label} raised {other[0] if other else 'an error'}{of} not {wanted}."
+    arm, errors = rows[0]
+    named = errors[0][0]
+    of = f", a kind of {wanted}" if named != wanted else ""
+    why = reason(arm.reason or next((c.reason for c in arm.cells.values() if c.reason), ""))
+    text = f"{listed([arm.label for arm, _ in rows][:3])} raised {named}{of}"
+    return "confirmed", f"{text}: {why}." if why else f"{text}."
+
+
+def fact_is(when: FactIs, state: RunState) -> Finding:
+    """Whether every observation of the fact, in the arms of the pattern, has the value."""
+    ids = {arm.arm.id for arm in matching(state, when.arms)}
+    facts = [f for f in _all_facts(state) if f.name == when.fact and (f.arm in ids or not f.arm)]
+    if not facts:
+        found = missing(state, when.arms)
+        told = found[0] == "untestable"
+        return found if told else ("undecided", f"The run observed no {when.fact.replace('_', ' ')}.")
+    wrong = [fact for fact in facts if not _holds(when, fact)]
+    shown = (wrong or facts)[-1]
+    text = reason(shown.text) or f"{when.fact.replace('_', ' ')} is {shown.value}"
+    label = f"{state.arms[shown.arm].label}: " if shown.arm in state.arms and len(ids) > 1 else ""
+    relation = {"is": "", "at-least": "at least ", "at-most": "at most "}[when.relation]
+    # A fact that is true or false says so in its own sentence.
+    said = isinstance(when.value, bool) and isinstance(shown.value, bool)
+    said = said or (when.relation == "is" and not wrong)
+    claimed = "" if said else f"; {relation}{when.value} was claimed"
+    return "refuted" if wrong else "confirmed", f"{label}{text}{claimed}."
+
+
+def _holds(when: FactIs, fact: Fact) -> bool:
+    value, wanted = fact.value, when.value
+    if when.relation == "is":
+        return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
+    if isinstance(value, str) or isinstance(wanted, str):
+        return False
+    return value >= wanted if when.relation == "at-least" else value <= wanted
+
+
+def _all_facts(state: RunState) -> list[Fact]:
+    return [*state.facts, *(fact for arm in state.arms.values() for fact in arm.facts)]
+
+
+Registry = Mapping[str, frozenset[str]]
+"""The kernels of a TensorFlow build: op → its kernels as `dtype:device`, such as `float64:GPU`."""
+
+
+def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Verdict:
+    """confirmed, refuted, undecided or untestable here, with the evidence in a sentence with numbers.
+
+    undecided: an interval holds the claimed threshold, or the run has not (yet) measured what it takes.
+    untestable: this machine cannot measure it (no GPU is visible, the op or the arm does not run here).
+    registry: for claims about kernels, where the run has no fact `kernel:<Op>:<dtype>:<device>`.
+    """
+    word, evidence = _judge(claim.when, state, registry or {})
+    return Verdict(claim.text, word, evidence)
+
+
+def _judge(when: Condition, state: RunState, registry: Registry) -> Finding:
+    match when:
+        case Faster():
+            return faster(when, state)
+        case Crosses():
+            return crosses(when, state)
+        case PhaseShare():
+            return phase_share(state, when.arms, when.phases, when.share)
+        case WaitsForInput():
+            return phase_share(state, when.arms, ("input_wait",), when.share)
+        case PlacedOn():
+            return placed_on(when, state)
+        case SamePlacement():
+            return same_placement(when, state)
+        case KernelFor():
+            return kernel_for(when, state, registry)
+        case Raises():
+            return raises(when, state)
+        case FactIs():
+            return fact_is(when, state)
+    assert_never(when)
+
+
+def by_host(state: RunState) -> dict[str, RunState]:
+    """Each host's part of the run, by its name in `Arm.host`; the run itself where one host measured it all.
+
+    The parts share their cells with the run.
+    """
+    hosts = list(dict.fromkeys(arm.arm.host for arm in state.arms.values()))
+    if len(hosts) < 2:
+        return dict.fromkeys(hosts or [""], state)
+    return {host: _part(state, host) for host in hosts}
+
+
+def _part(state: RunState, host: str) -> RunState:
+    machine = state.machines.get(host)
+    return replace(
+        state,
+        arms={name: arm for name, arm in state.arms.items() if arm.arm.host == host},
+        machine=machine or state.machine,
+        machines={host: machine} if machine else {},
+    )
+
+
+def verdicts(state: RunState, claims: Sequence[Claim]) -> tuple[Verdict, ...]:
+    """Each claim held against each host's own arms: a claim speaks of one machine's devices."""
+    parts = by_host(state)
+    if len(parts) < 2:
+        return tuple(judge(claim, state) for claim in claims)
+    found = [(host, judge(claim, part)) for claim in claims for host, part in parts.items()]
+    return tuple(_named(verdict, host) for host, verdict in found)
+
+
+def _named(verdict: Verdict, host: str) -> Verdict:
+    evidence = f"{host or 'this machine'}: {verdict.evidence}"
+    return msgspec.structs.replace(verdict, evidence=evidence, host=host)

@@ -1,0 +1,193 @@
+"""What else goes on while the lab measures: the machine's own pace, its processors, its GPUs."""
+
+import os
+import re
+import resource
+import statistics
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tuilab import nvml
+from tuilab.analysis.caveats import Pressure
+from tuilab.analysis.words import listed
+from tuilab.model.events import Caveat
+from tuilab.model.quantity import size
+
+LOOPS = 2_000
+TRIES = 3
+MOVED = 0.05
+MEMORY = 25
+
+
+def work() -> int:
+    """Integer arithmetic in the interpreter: about 50 µs, in registers and the first-level cache."""
+    total = 0
+    for i in range(LOOPS):
+        total += i * i
+    return total
+
+
+class Canary:
+    """Sings before and after each round; a song more than 5 % off the usual one disturbs the round.
+
+    One song is the fastest of three tries, so that a single interruption (which the block itself would
+    have survived as an outlier) is not heard, and a change of the processor's pace is. The usual one is the
+    median of the last 25 accepted, so that a lasting change is complained of for a while and then accepted.
+    """
+
+    def __init__(self, now: Callable[[], float], work: Callable[[], object] = work) -> None:
+        self._now, self._work = now, work
+        self._usual: deque[float] = deque(maxlen=MEMORY)
+        self._before = 0.0
+
+    def start(self) -> None:
+        """Sing before a round, where the last song is too long ago."""
+        self._before = self._sing()
+
+    def after(self) -> tuple[float, bool]:
+        """Sing after a round: the slower song of the two around it in seconds, and whether one had moved."""
+        before, self._before = self._before, self._sing()
+        around = (before, self._before)
+        usual = statistics.median(self._usual) if self._usual else min(around)
+        return max(around), any(abs(song / usual - 1) > MOVED for song in around)
+
+    def accept(self) -> None:
+        """The round counts: its song joins the usual ones."""
+        self._usual.append(self._before)
+
+    def _sing(self) -> float:
+        return min(self._once() for _ in range(TRIES))
+
+    def _once(self) -> float:
+        begun = self._now()
+        self._work()
+        return max(self._now() - begun, 1e-9)
+
+
+SHORTEST_S = 0.2
+"""Below, the kernel's ticks of 10 ms are too coarse to tell anything."""
+
+_SCHEDSTAT = Path("/proc/thread-self/schedstat")
+_GROUPS = Path("/sys/fs/cgroup")
+_QUOTA = (
+    (_GROUPS / "cpu.stat", "throttled_usec", 1e-6),
+    (_GROUPS / "cpu" / "cpu.stat", "throttled_time", 1e-9),
+    (_GROUPS / "cpu,cpuacct" / "cpu.stat", "throttled_time", 1e-9),
+)
+
+
+@dataclass(frozen=True)
+class Counters:
+    """The counters at one moment, in seconds but for `switches`; null for what this system does not tell."""
+
+    at: float
+    switches: int
+    waited_s: float | None
+    throttled_s: float | None
+    busy_s: float | None
+    own_s: float
+
+
+def read_counters() -> Counters:
+    """The counters now; call it from the thread that measures."""
+    return Counters(
+        at=time.monotonic(),
+        switches=resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
+        waited_s=_waited(),
+        throttled_s=_throttled(),
+        busy_s=_busy(),
+        own_s=time.process_time(),
+    )
+
+
+def pressure_since(before: Counters) -> Pressure | None:
+    """What the counters gained since `before`; null where that is too short a while to judge."""
+    now = read_counters()
+    if now.at - before.at < SHORTEST_S:
+        return None
+    busy = _gain(before.busy_s, now.busy_s)
+    return Pressure(
+        wall_s=now.at - before.at,
+        cores=len(os.sched_getaffinity(0)),
+        switches=now.switches - before.switches,
+        waited_s=_gain(before.waited_s, now.waited_s),
+        throttled_s=_gain(before.throttled_s, now.throttled_s),
+        others_s=None if busy is None else max(0.0, busy - (now.own_s - before.own_s)),
+    )
+
+
+def _gain(before: float | None, now: float | None) -> float | None:
+    return None if before is None or now is None else now - before
+
+
+def _waited() -> float | None:
+    try:
+        return int(_SCHEDSTAT.read_text().split()[1]) * 1e-9
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _throttled() -> float | None:
+    for path, key, unit in _QUOTA:
+        try:
+            figures = dict(line.split() for line in path.read_text().splitlines())
+            return int(figures[key]) * unit
+        except (OSError, ValueError, KeyError):
+            continue
+    return None
+
+
+def _busy() -> float | None:
+    """CPU seconds spent by anyone, this virtual machine's neighbours included, on the CPUs we may use."""
+    every = psutil.cpu_times(percpu=True)
+    mine = [times for cpu, times in enumerate(every) if cpu in os.sched_getaffinity(0)]
+    return sum(sum(times[:8]) - times.idle - getattr(times, "iowait", 0.0) for times in mine)
+
+
+_BUS = re.compile(r"pci bus id: ([0-9A-Fa-f:.]+)")
+
+
+def buses() -> dict[str, str]:
+    """The PCI bus id of each GPU by TensorFlow's name for it (`GPU:0`); NVML may number them otherwise."""
+    from tensorflow.python.client import device_lib  # the bus id is not in the public API
+
+    found = {}
+    for device in device_lib.list_local_devices():
+        bus = _BUS.search(device.physical_device_desc)
+        if device.device_type == "GPU" and bus:
+            found[device.name.rpartition("/device:")[2]] = bus[1]
+    return found
+
+
+class GpuWatch:
+    """Looks at the GPUs that a run uses. Costs nothing where there are none or NVML cannot be read."""
+
+    def __init__(self, by_name: dict[str, str], used: Iterable[str]) -> None:
+        self._buses = {name: by_name[name] for name in sorted(set(used)) if name in by_name}
+        self._looks = 0
+        self._reasons = {name: Counter[str]() for name in self._buses}
+
+    def look(self) -> None:
+        """Take note of each GPU's clock reasons now."""
+        self._looks += 1
+        for name, bus in self._buses.items():
+            self._reasons[name].update(nvml.gpu_conditions(bus))
+
+    def flags(self, run: str) -> list[Caveat]:
+        """Doubts over the whole run: slowed clocks, and other processes on a GPU."""
+        out = []
+        for name, bus in self._buses.items():
+            if reasons := self._reasons[name]:
+                often = max(reasons.values())
+                words = f"{name} was {listed(sorted(reasons))} in {often} of {self._looks} looks"
+                out.append(Caveat(run=run, code="throttled", message=words))
+            if others := nvml.other_processes(bus):
+                named = [f"{p.name or p.pid}" + (f" ({size(p.memory)})" if p.memory else "") for p in others]
+                words = f"{name} is shared with {listed(named)}"
+                out.append(Caveat(run=run, code="gpu-shared", message=words))
+        return out
