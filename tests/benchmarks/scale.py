@@ -97,9 +97,9 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
     """Open the lab on it and each of its views."""
     from tests.tui.lab import lab, opened, rest, still
     from tuilab.history.store import Store
+    from tuilab.lab.changes import Change
     from tuilab.model.events import RunStarted
     from tuilab.model.run import RunState
-    from tuilab.tui.news import Change
     from tuilab.tui.panels.views import VIEWS, Views
 
     store = Store.open(folder / "history")
@@ -153,7 +153,7 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
 
 async def held_up(control: "Control") -> float:
     """The longest that a key would wait, in ms, while the run on the screen is summed up anew and painted."""
-    from tuilab.tui.news import Change
+    from tuilab.lab.changes import Change
 
     state = control.session.shown
     state.version += 1  # as after a round: no figure is known any more

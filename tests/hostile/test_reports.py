@@ -20,13 +20,13 @@ from tests.terminal.terminal import Terminal
 from tuilab import catalogue
 from tuilab.analysis.summary import summarise
 from tuilab.history import recording
+from tuilab.lab.settings import Settings
 from tuilab.model.errors import InputError
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 from tuilab.model.scenario import BUDGET
 from tuilab.report import html, markdown, text
-from tuilab.tui.settings import Settings
 from tuilab.workloads import find
 
 

@@ -11,11 +11,11 @@ from textual.pilot import Pilot
 from tests.tui.picture import lines
 from tests.tui.scripted import GPU_MACHINE, ScriptedRunner
 from tuilab.history.store import Store
+from tuilab.lab.state import LabState
 from tuilab.model.events import Event
 from tuilab.model.machine import Machine
 from tuilab.tui.app import LabApp
 from tuilab.tui.options import Options
-from tuilab.tui.session import Session
 
 PRESETS = Path(__file__).parent / "presets"
 
@@ -51,7 +51,7 @@ def lab(
         "newcomer": False,
         "keymap": tmp_path / "keymap.toml",
         "runner": runner,
-        "session": lambda: Session(clock=lambda: 100.0, new_id=lambda: f"run{next(numbers)}"),
+        "session": lambda: LabState(clock=lambda: 100.0, new_id=lambda: f"run{next(numbers)}"),
         "store": lambda: Store.open(tmp_path / "history"),
     }
     app = TestLab(Options(**{**given, **options}))  # type: ignore[arg-type]

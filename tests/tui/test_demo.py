@@ -5,10 +5,10 @@ import msgspec
 from tests.tui.data import arm_results, run_result
 from tests.tui.lab import lab, opened, press, rest, text
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
+from tuilab.lab import demo as d
+from tuilab.lab.answer import opening
 from tuilab.model.arms import Arm
 from tuilab.model.preset import Preset, Source
-from tuilab.tui import demo as d
-from tuilab.tui.panels.answer import opening
 from tuilab.tui.panels.demo_bar import DemoBar
 
 ARMS = [Arm(device, mode) for device in ("CPU:0", "GPU:0") for mode in ("eager", "graph")]

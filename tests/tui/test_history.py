@@ -12,9 +12,9 @@ from tests.tui.kept import keep, run_events, some
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.history import browse, pruning
 from tuilab.history.store import FILE, Store
+from tuilab.lab import history as ledger
 from tuilab.model.brief import Brief
 from tuilab.model.sanitize import sanitize_line
-from tuilab.tui import ledger
 from tuilab.tui.screens.help import HelpScreen
 from tuilab.tui.screens.history import HistoryScreen
 from tuilab.tui.screens.history_acts import tags_of
@@ -568,7 +568,7 @@ async def test_a_prune_or_an_export_that_is_stopped_says_what_it_did(tmp_path, m
     app = history(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["h"])
-        screen, going = app.screen, ledger.Going("Pruning")
+        screen, going = app.screen, ledger.CancellableProgress("Pruning")
         store_of(app).connection.execute("UPDATE runs SET deleted_at = 1 WHERE run = ?", ("07" * 16,))
         going.stop()
         await screen._prune(pruning.PruneCandidates((SLOWER,), 10), going)

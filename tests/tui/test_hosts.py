@@ -6,16 +6,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.lab.test_state import SMALL, session
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
-from tests.tui.test_session import SMALL, session
+from tuilab.lab import settings as s
+from tuilab.lab.command_line import run_line
+from tuilab.lab.hosts import EVERYWHERE, Hosts, about
 from tuilab.model.errors import InputError
 from tuilab.model.events import Caveat, Ready, Warming, WorkerExited
 from tuilab.runner.multi_host import MultiHostRunner
 from tuilab.runner.supervisor import Supervisor
-from tuilab.tui import settings as s
-from tuilab.tui.command_line import run_line
-from tuilab.tui.hosts import EVERYWHERE, Hosts, about
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.screens.machines import Line, MachinesScreen
 from tuilab.workloads import find

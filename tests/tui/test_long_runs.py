@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.lab.test_state import session as made_session
 from tests.tui import data
 from tests.tui.scripted import GPU_MACHINE, ScriptedRunner
 from tests.tui.test_pacing import Canvas
-from tests.tui.test_session import session as made_session
+from tuilab.lab import state as module
+from tuilab.lab.state import LabState
 from tuilab.model.arms import Arm
 from tuilab.model.events import ArmStatus, Block, Event, Finished, Log, Point, Round, RunStarted
 from tuilab.model.scenario import BUDGET
-from tuilab.tui import session as module
 from tuilab.tui.control import Control
-from tuilab.tui.session import Session
 from tuilab.tui.views.common import figures, marks
 from tuilab.tui.widgets.chart import Thinned
 from tuilab.tui.widgets.from_run import live_chart
@@ -24,7 +24,7 @@ from tuilab.tui.widgets.from_run import live_chart
 ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
 
 
-def begun(session: Session) -> Session:
+def begun(session: LabState) -> LabState:
     session.apply(
         RunStarted(
             run="r1", scenario=data.SCENARIO, arms=ARMS, points=(Point(0),), budget=BUDGET["standard"],
@@ -96,7 +96,7 @@ def short(monkeypatch):
     monkeypatch.setattr(module, "LONG", 0)
 
 
-def controlled(session: Session, canvas: Canvas) -> Control:
+def controlled(session: LabState, canvas: Canvas) -> Control:
     return Control(session, canvas, lambda on_event: ScriptedRunner(on_event, GPU_MACHINE))
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from tests.tui.lab import lab, opened, press, rest, text, until
+from tuilab.lab.opening import kind
 from tuilab.model.parameters import LogInteger
 from tuilab.model.workload import Declaration
-from tuilab.tui.opening import kind
 from tuilab.tui.screens.document import DocumentScreen
 from tuilab.tui.widgets.document_view import DocumentView
 

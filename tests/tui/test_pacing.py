@@ -2,12 +2,12 @@
 
 import asyncio
 
+from tests.lab.test_state import session
 from tests.tui.scripted import GPU_MACHINE, Script, ScriptedRunner
-from tests.tui.test_session import session
+from tuilab.lab.changes import Change
 from tuilab.model.events import Event, Round
 from tuilab.model.requests import Painted
 from tuilab.tui.control import Control
-from tuilab.tui.news import Change
 from tuilab.tui.pacing import Pacing
 
 

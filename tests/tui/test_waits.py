@@ -5,33 +5,33 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.test_state import play, session
 from tests.tui.lab import lab, opened, press, text, until
 from tests.tui.scripted import ScriptedRunner
-from tests.tui.test_session import play, session
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
+from tuilab.lab.status import status
 from tuilab.model.events import Block, Progress, Round, RunStarted
 from tuilab.model.requests import Measure
 from tuilab.tui import control
-from tuilab.tui.news import Change
-from tuilab.tui.session import Session
-from tuilab.tui.status import status
 
 
-def begun() -> Session:
+def begun() -> LabState:
     """A session whose run has just begun; nothing more has come of it."""
     made = session()
     play(made, stop_after=1)
     return made
 
 
-def arm(made: Session) -> str:
+def arm(made: LabState) -> str:
     return next(iter(made.shown.arms))
 
 
-def at(made: Session, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "") -> None:
+def at(made: LabState, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "") -> None:
     made.apply(Progress(run="run1", stage=stage, done=done, total=total, unit=unit, arm=arm(made)))
 
 
-def round_of(made: Session, index: int) -> None:
+def round_of(made: LabState, index: int) -> None:
     made.apply(
         Round(run="run1", index=index, blocks=(Block(arm(made), 0, 1, 0.1, 0.1),), elapsed_s=0.1, timed_s=0.1)
     )
@@ -122,7 +122,7 @@ class Hanging(ScriptedRunner):
 async def test_on_the_screen_the_seconds_tick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "TICK_S", 0.02)
     now = [100.0]
-    app = lab(tmp_path, session=lambda: Session(clock=lambda: now[0], new_id=lambda: "run1"))
+    app = lab(tmp_path, session=lambda: LabState(clock=lambda: now[0], new_id=lambda: "run1"))
     async with opened(app, (120, 30)) as pilot:
         assert app.control is not None
         app.control.runner = Hanging(app.control.receive)

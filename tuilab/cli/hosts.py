@@ -7,8 +7,8 @@ import msgspec
 
 from tuilab.analysis.machines import PresetRows, Row, compared, search, text_of
 from tuilab.cli.kept import store
-from tuilab.cli.summing import sum_up
 from tuilab.history.machine_summaries import latest
+from tuilab.lab.summing import sum_up
 from tuilab.model.parameters import Value
 from tuilab.model.result import CrossoverStatus
 from tuilab.report.machines import machines_text

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
     from textual.screen import Screen
 
+    from tuilab.lab.recorder import RunRecorder
     from tuilab.tui.control import Control
-    from tuilab.tui.keeper import Keeper
 
 
 def palette() -> "type[Provider]":
@@ -53,7 +53,7 @@ class LabApp(App[int]):
         self.ascii_only = wants_ascii(os.environ) if options.ascii_only is None else options.ascii_only
         self.animation_level = "none"
         self.control: Control | None = None
-        self.keeper: Keeper | None = None
+        self.keeper: RunRecorder | None = None
         self.keymap: dict[str, str] = {}
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -164,7 +164,7 @@ class LabApp(App[int]):
         if self.is_headless:
             super()._fatal_error()
             return
-        from tuilab.tui.keep import keep_fault
+        from tuilab.lab.files import keep_fault
 
         self.last_words = keep_fault(sys.exception())
         self._close_messages_no_wait()

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuilab.history.store import Store
+from tuilab.lab.changes import Change
+from tuilab.lab.questions import Questions
+from tuilab.lab.state import LabState
 from tuilab.model.events import Event
 from tuilab.runner.multi_host import MultiHostRunner
 from tuilab.tui.control import Control
-from tuilab.tui.news import Change
-from tuilab.tui.questions import Questions
-from tuilab.tui.session import Session
 
 if TYPE_CHECKING:
     from tuilab.model.doctor import DoctorReport
@@ -40,7 +40,7 @@ class Canvas:
 class Lab:
     """What a filled screen works with."""
 
-    session: Session
+    session: LabState
     control: Control
     drawing: "Drawing"
     questions: Questions
@@ -51,16 +51,16 @@ class Lab:
 async def begin(screen: "LabScreen") -> None:
     """Fill the screen. The worker comes first: it takes longest."""
     app, options = screen.app, screen.app.options
-    session = options.session() if options.session else Session()
+    session = options.session() if options.session else LabState()
     canvas = Canvas(screen)
     control = Control(session, canvas, options.runner or MultiHostRunner, options.rerun)
     app.control = control
     await control.start()
 
     from tuilab import catalogue
+    from tuilab.lab.files import first_visit
+    from tuilab.lab.recorder import RunRecorder
     from tuilab.tui.drawing import Drawing
-    from tuilab.tui.keep import first_visit
-    from tuilab.tui.keeper import Keeper
     from tuilab.tui.widgets.plot import figure
 
     questions = Questions(control.runner, control.receive)
@@ -76,7 +76,7 @@ async def begin(screen: "LabScreen") -> None:
         control.say(text, "warning")
         screen.say(text, "warning")
 
-    keeper = app.keeper = Keeper(session, told, options.store() if options.store else None)
+    keeper = app.keeper = RunRecorder(session, told, options.store() if options.store else None)
     session.spool, session.finish = keeper.spool, options.hangup == "finish"
 
     def elsewhere(event: Event) -> None:
@@ -104,7 +104,7 @@ async def begin(screen: "LabScreen") -> None:
         control.run()
 
 
-def _open_first(session: Session, name: str) -> None:
+def _open_first(session: LabState, name: str) -> None:
     """Have a preset open from the start: the one asked for, else the first. Nothing is measured yet."""
     for preset in session.presets:
         if preset.name == name or not name:

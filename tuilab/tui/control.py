@@ -1,21 +1,21 @@
-"""Joins session, runner and screen: what keys ask for, and when events are drawn. No Textual."""
+"""Joins session, runner and screen: what keys ask for, and when events are drawn."""
 
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal, Protocol
 
+from tuilab.lab.changes import Change, Wanted, Worker
+from tuilab.lab.hosts import EVERYWHERE
+from tuilab.lab.replay import Replay, label
+from tuilab.lab.runner import Runner, RunnerFactory
+from tuilab.lab.settings import Settings
+from tuilab.lab.state import LabState
+from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.events import Event, Finished, Log
 from tuilab.model.requests import Painted
 from tuilab.model.scenario import BudgetName, Sweep
-from tuilab.tui.aside import aside
-from tuilab.tui.hosts import EVERYWHERE
-from tuilab.tui.news import Change, Wanted, Worker
-from tuilab.tui.options import Runner, RunnerFactory
 from tuilab.tui.pacing import Pacing
-from tuilab.tui.replay import Replay, label
-from tuilab.tui.session import Session
-from tuilab.tui.settings import Settings
 
 REST_S = 0.1
 """How long a slider must rest before its value is measured."""
@@ -39,7 +39,7 @@ class Canvas(Protocol):
 class Control:
     """One for the life of the app. All methods belong to the app's event loop."""
 
-    def __init__(self, session: Session, canvas: Canvas, runner: RunnerFactory, rerun: bool = True) -> None:
+    def __init__(self, session: LabState, canvas: Canvas, runner: RunnerFactory, rerun: bool = True) -> None:
         self.session = session
         session.beside = True
         self.rerun = rerun
@@ -268,7 +268,7 @@ class Control:
         """Sum a long run up in a thread, then paint it. Events wait meanwhile, and with them the worker."""
         begun = asyncio.get_running_loop().time()
         try:
-            await aside(self.session.sum_up)
+            await run_in_daemon_thread(self.session.sum_up)
         finally:
             self.session.summing = False
         self._draw(begun)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, cast
 
 from textual.containers import Container
 
+from tuilab.lab.answer import answer
+from tuilab.lab.changes import Change
+from tuilab.lab.questions import Questions
+from tuilab.lab.state import LabState
+from tuilab.lab.status import status
 from tuilab.model.machine import Machine
 from tuilab.model.result import Crossover, RunResult
-from tuilab.tui.news import Change
-from tuilab.tui.panels.answer import answer
 from tuilab.tui.panels.controls import Controls
 from tuilab.tui.panels.header import Header
 from tuilab.tui.panels.placement import PlacementLog
 from tuilab.tui.panels.presets import Presets
 from tuilab.tui.panels.views import Views
-from tuilab.tui.questions import Questions
-from tuilab.tui.session import Session
-from tuilab.tui.status import status
 from tuilab.tui.views.base import View
 from tuilab.tui.widgets.answer import AnswerPanel
 
@@ -31,7 +31,7 @@ FIGURES = Change.RUN | Change.REPORT | Change.OVER | Change.SETTINGS | Change.LO
 class Drawing:
     """Fills the frames of the main screen and keeps what is in them true."""
 
-    def __init__(self, screen: "LabScreen", session: Session, questions: Questions) -> None:
+    def __init__(self, screen: "LabScreen", session: LabState, questions: Questions) -> None:
         self._screen, self._session, self.questions = screen, session, questions
         self.header = screen.query_one(Header)
         self.presets = screen.query_one(Presets)

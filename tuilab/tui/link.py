@@ -1,4 +1,4 @@
-"""The line to the terminal: how much of what was sent has arrived, and how much more may be sent. No Textual.
+"""The line to the terminal: how much of what was sent has arrived, and how much more may be sent.
 
 A terminal answers a question about its cursor when it has drawn all that came before it, so that a question
 after a paint measures the whole way, over SSH too, where every buffer in between takes kilobytes at once. A

@@ -3,50 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tuilab.history.store import Store
-    from tuilab.model.events import Event
-    from tuilab.model.machine import Machine
-    from tuilab.model.requests import Measure, Request
-    from tuilab.tui.session import Session
-
-
-class Runner(Protocol):
-    """What the app asks of whoever runs its measurements: `runner.party.Party`, or a script."""
-
-    @property
-    def machine(self) -> "Machine | None":
-        """The worker's machine, once it has said so."""
-
-    @property
-    def busy(self) -> bool:
-        """Whether a request is under way or waiting."""
-
-    async def start(self) -> None:
-        """Start a worker; returns at once."""
-
-    def add(self, host: str) -> object:
-        """Have a worker on another host too, from the next `start` on."""
-
-    async def send(self, request: "Request") -> None:
-        """Pass a request on."""
-
-    async def measure(self, request: "Measure") -> None:
-        """Queue a run."""
-
-    async def cancel(self, run: str) -> None:
-        """Stop a run."""
-
-    async def close(self) -> None:
-        """End the worker."""
-
-    def kill_now(self) -> None:
-        """End the worker without waiting."""
-
-
-RunnerFactory = Callable[[Callable[["Event"], None]], Runner]
+    from tuilab.lab.runner import RunnerFactory
+    from tuilab.lab.state import LabState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +32,8 @@ class Options:
     hangup: str = "finish"
     rerun: bool = True
     newcomer: bool | None = None
-    runner: RunnerFactory | None = None
-    session: "Callable[[], Session] | None" = None
+    runner: "RunnerFactory | None" = None
+    session: "Callable[[], LabState] | None" = None
     store: "Callable[[], Store] | None" = None
 
     @classmethod

@@ -1,4 +1,4 @@
-"""How often a run is painted: its first round at once, then more seldom the longer it goes on. No Textual."""
+"""How often a run is painted: its first round at once, then more seldom the longer it goes on."""
 
 from collections.abc import Callable
 

@@ -9,13 +9,7 @@ from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
 
-from tuilab.model.errors import InputError
-from tuilab.model.machine import Machine
-from tuilab.model.parameters import Choice, Parameter, Value, is_numeric
-from tuilab.model.quantity import size
-from tuilab.model.result import Crossover
-from tuilab.tui.panels.switches import Switches
-from tuilab.tui.settings import (
+from tuilab.lab.settings import (
     Settings,
     device_stop,
     device_stops,
@@ -28,9 +22,13 @@ from tuilab.tui.settings import (
     with_dtype,
     with_variant,
 )
+from tuilab.model.errors import InputError
+from tuilab.model.machine import Machine
+from tuilab.model.parameters import Choice, Parameter, Value, is_numeric
+from tuilab.model.quantity import size
+from tuilab.model.result import Crossover
+from tuilab.tui.panels.switches import Switches
 from tuilab.tui.widgets.slider import Slider
-
-Apply = Callable[[Settings, Value], Settings]
 
 
 class Controls(VerticalScroll, can_focus=False):

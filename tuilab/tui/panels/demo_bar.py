@@ -7,8 +7,8 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from tuilab.lab.demo import Demo, lines
 from tuilab.model.events import Event, Finished, Ready
-from tuilab.tui.demo import Demo, lines
 from tuilab.tui.widgets.answer import numbers_strong
 from tuilab.tui.widgets.look import ACCENT, MUTED, STRONG, Line
 from tuilab.tui.widgets.painted import Painted

@@ -9,9 +9,9 @@ from typing import overload
 from textual.app import ComposeResult
 from textual.containers import Container
 
+from tuilab.lab.state import LabState
 from tuilab.model.result import PlacementRow, placement_row
 from tuilab.model.run import RunState
-from tuilab.tui.session import Session
 from tuilab.tui.widgets.lists import placement_table
 
 
@@ -34,7 +34,7 @@ device was asked for are marked. The whole log, with a filter, is the Placement 
     def compose(self) -> ComposeResult:
         yield self._table
 
-    def draw(self, session: Session) -> None:
+    def draw(self, session: LabState) -> None:
         """Show the rows, where there are others than before."""
         state = session.shown
         key = (state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values()))

@@ -9,7 +9,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tuilab.tui.settings import Switch
+from tuilab.lab.settings import Switch
 from tuilab.tui.widgets.look import ACCENT, MUTED, TEXT, Ink, Line, Run
 from tuilab.tui.widgets.painted import Painted
 from tuilab.tui.widgets.wording import fit

@@ -8,10 +8,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
+from tuilab.lab.state import LabState
 from tuilab.model.quantity import seconds
 from tuilab.tui.panels.switches import ASCII_BOXES, BOXES
 from tuilab.tui.screens.modal import Modal
-from tuilab.tui.session import Session
 from tuilab.tui.views.common import marks
 from tuilab.tui.widgets.look import ACCENT, TEXT, Ink, Line
 from tuilab.tui.widgets.painted import Painted
@@ -38,7 +38,7 @@ row is for ghosts: earlier runs, drawn faintly under this one. What is left out 
         Binding("a", "all", "draw all", show=False, id="arms.all"),
     ]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: LabState) -> None:
         super().__init__(empty="There is no run yet, so there are no arms.")
         self._session = session
         self._cursor = 0
@@ -128,7 +128,7 @@ class ArmsScreen(Modal[None]):
     ArmsScreen Container { width: 60; max-width: 96%; max-height: 90%; }
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: LabState) -> None:
         super().__init__()
         self._choices = Choices(session)
         self._rows = max(3, len(self._choices._keys))

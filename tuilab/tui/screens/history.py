@@ -16,17 +16,17 @@ from tuilab.history import browse
 from tuilab.history.browse import Entry, Extent
 from tuilab.history.schema import is_damage
 from tuilab.history.store import Store
+from tuilab.lab.history import LARGEST_BRIEF, HistoryClient, trouble, work_out
+from tuilab.lab.settings import Settings
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event, Finished
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import size
-from tuilab.tui.ledger import LARGEST_BRIEF, Ledger, trouble, work_out
 from tuilab.tui.panels.keys import Keys
 from tuilab.tui.screens.history_files import HistoryFiles
 from tuilab.tui.screens.history_parts import About, Said, Tone
 from tuilab.tui.screens.history_table import LATEST, PAGE, Rows, RunsTable
 from tuilab.tui.screens.modal import Modal
-from tuilab.tui.settings import Settings
 from tuilab.tui.views.filtered import Filter
 from tuilab.tui.widgets.table import Table
 
@@ -92,7 +92,7 @@ the same workload; a **baseline** too, and others are held against it. Neither i
     def __init__(self, lab: "Lab") -> None:
         super().__init__(id="history")
         self.lab = lab
-        self.ledger = Ledger(lab.store)
+        self.ledger = HistoryClient(lab.store)
         self.table = RunsTable(self._usual, self._reorder, self._look)
         self.rows = Rows(0, lambda _: None)
         self._known: dict[tuple[str, str], Mapping[str, Value] | None] = {}

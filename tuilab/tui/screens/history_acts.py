@@ -11,10 +11,10 @@ from tuilab.history import browse, pruning
 from tuilab.history.browse import Entry
 from tuilab.history.pruning import PruneCandidates
 from tuilab.history.store import Store
+from tuilab.lab.history import CancellableProgress, Stopped, ghosts, read, retag
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
-from tuilab.tui.ledger import Going, Stopped, ghosts, read, retag
 
 if TYPE_CHECKING:
     from tuilab.tui.screens.history import HistoryScreen
@@ -29,7 +29,7 @@ TAGS = "Separated by commas. A tag that is not in the line any more is taken off
 class HistoryActs:
     """The actions of `HistoryScreen`, and its answers to what the pages over it say."""
 
-    going: Going | None = None
+    going: CancellableProgress | None = None
 
     @property
     def _screen(self) -> "HistoryScreen":
@@ -37,7 +37,7 @@ class HistoryActs:
 
     # How an act goes
 
-    def _act(self, what: Callable[[], Awaitable[None]], going: Going | None = None) -> None:
+    def _act(self, what: Callable[[], Awaitable[None]], going: CancellableProgress | None = None) -> None:
         """Do it beside the screen. going: of a long one, of which there is one at a time."""
         screen = self._screen
         if going is not None and self.going is not None:
@@ -46,7 +46,7 @@ class HistoryActs:
             return
         screen.run_worker(self._done(what, going), exit_on_error=False)
 
-    async def _done(self, what: Callable[[], Awaitable[None]], going: Going | None) -> None:
+    async def _done(self, what: Callable[[], Awaitable[None]], going: CancellableProgress | None) -> None:
         screen = self._screen
         self.going = going or self.going
         timer = screen.set_interval(SHOW_S, lambda: screen.say(going.words())) if going is not None else None
@@ -125,10 +125,10 @@ class HistoryActs:
         if len(entries) > MOST:
             self._screen.say(f"At most {MOST} runs are compared at once; {len(entries)} are marked.", "warn")
         elif entries:
-            going = Going("Reading " + plural(max(2, len(entries)), "run"))
+            going = CancellableProgress("Reading " + plural(max(2, len(entries)), "run"))
             self._act(partial(self._compare, entries, going), going)
 
-    async def _compare(self, entries: list[Entry], going: Going) -> None:
+    async def _compare(self, entries: list[Entry], going: CancellableProgress) -> None:
         from tuilab.tui.screens.runs_compared import RunsCompared
 
         screen = self._screen
@@ -240,12 +240,12 @@ class HistoryActs:
 
         def given(found: PruneCandidates | None) -> None:
             if found is not None:
-                going = Going("Pruning")
+                going = CancellableProgress("Pruning")
                 self._act(partial(self._prune, found, going), going)
 
         self._screen.app.push_screen(PruneScreen(self._screen.ledger), given)
 
-    async def _prune(self, found: PruneCandidates, going: Going) -> None:
+    async def _prune(self, found: PruneCandidates, going: CancellableProgress) -> None:
         screen = self._screen
         hidden = await screen.ledger.do(lambda store: pruning.soft_delete(store, found.runs))
         screen.table.marked.clear()
@@ -265,7 +265,9 @@ class HistoryActs:
         screen.say(said + more, "good")
 
 
-def compared(store: Store, entries: list[Entry], going: Going) -> tuple[list[Entry], Across | None]:
+def compared(
+    store: Store, entries: list[Entry], going: CancellableProgress
+) -> tuple[list[Entry], Across | None]:
     """These runs held against the baseline among them, else the first; one alone against its baseline.
 
     None where there is nothing to compare it with. Raises Stopped.
@@ -289,7 +291,7 @@ def compared(store: Store, entries: list[Entry], going: Going) -> tuple[list[Ent
 
 async def load_ghosts(screen: "HistoryScreen") -> None:
     """Draw the pinned runs under the live plot from now on."""
-    from tuilab.tui.news import Change
+    from tuilab.lab.changes import Change
 
     screen.lab.session.pinned = await screen.ledger.do(ghosts)
     screen.lab.drawing.draw(Change.LOOK)

@@ -9,10 +9,10 @@ from tuilab.history import browse
 from tuilab.history.browse import Entry
 from tuilab.history.imports import import_file
 from tuilab.history.store import Store
+from tuilab.lab.history import CancellableProgress, Stopped
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
-from tuilab.tui.ledger import Going, Stopped
 from tuilab.tui.screens.history_acts import HistoryActs, titled
 
 MOST_FILES = 16
@@ -24,7 +24,7 @@ class HistoryFiles(HistoryActs):
 
     def action_export(self) -> None:
         """Write runs into the current folder, in the formats of the lab."""
-        from tuilab.tui.export import formats
+        from tuilab.lab.export import formats
         from tuilab.tui.screens.menu import Item, MenuScreen
 
         entries = self._chosen()
@@ -35,7 +35,7 @@ class HistoryFiles(HistoryActs):
             if key == "svg":
                 self._screen.call_after_refresh(self._picture)
             elif key:
-                going = Going(f"Writing {titled(entries)}")
+                going = CancellableProgress(f"Writing {titled(entries)}")
                 self._act(partial(self._export, key, entries, going), going)
 
         items = [Item(f.key, f.label, f.detail) for f in formats(True)]
@@ -44,7 +44,7 @@ class HistoryFiles(HistoryActs):
         )
 
     def _picture(self) -> None:
-        from tuilab.tui.export import free
+        from tuilab.lab.export import free
 
         path = free(Path.cwd() / "tuilab-history.svg")
         try:
@@ -54,8 +54,8 @@ class HistoryFiles(HistoryActs):
         else:
             self._screen.say(f"Written: {path}", "good")
 
-    async def _export(self, key: str, entries: list[Entry], going: Going) -> None:
-        from tuilab.tui.export_kept import write_kept
+    async def _export(self, key: str, entries: list[Entry], going: CancellableProgress) -> None:
+        from tuilab.lab.export import write_kept
 
         presets = {p.name: p.claims for p in self._screen.lab.session.presets}
         paths: list[Path] = []
@@ -84,7 +84,7 @@ class HistoryFiles(HistoryActs):
         def given(words: str | None) -> None:
             if words:
                 file = Path(words).expanduser()
-                going = Going(f"Taking in {sanitize_line(file.name, 60)}")
+                going = CancellableProgress(f"Taking in {sanitize_line(file.name, 60)}")
                 self._act(partial(self._import, file, going), going)
 
         typed = "or the path of a recording, then enter" if items else "the path of a recording, then enter"
@@ -92,7 +92,7 @@ class HistoryFiles(HistoryActs):
             MenuScreen("Take in a recording", items, typed=typed, empty=IMPORTS), given
         )
 
-    async def _import(self, file: Path, going: Going) -> None:
+    async def _import(self, file: Path, going: CancellableProgress) -> None:
         screen = self._screen
 
         def call(store: Store) -> tuple[int | None, int]:

@@ -50,7 +50,7 @@ class LabActions:
 
     async def action_sweep(self) -> None:
         """Measure over a range of sizes."""
-        from tuilab.tui.settings import default_sweep
+        from tuilab.lab.settings import default_sweep
 
         lab = self.lab
         if lab is None or lab.session.settings is None:
@@ -101,7 +101,7 @@ class LabActions:
 
     def action_original(self) -> None:
         """Everything as the document has it."""
-        from tuilab.tui.settings import Settings
+        from tuilab.lab.settings import Settings
 
         if self.lab is not None and (settings := self.lab.session.settings) is not None:
             self.lab.control.changed(Settings.of(settings.preset, settings.declaration, settings.file))

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
-from tuilab.tui.aside import aside
+from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.lab_actions import LabActions
 
 if TYPE_CHECKING:
+    from tuilab.lab.replay import Replay
     from tuilab.model.preset import Preset
     from tuilab.model.workload import Declaration
-    from tuilab.tui.replay import Replay
 
 OPENS = """A document's text with what is wrong with its benchmarks, a preset, or your own function or Keras \
 model. Type its path below, then enter."""
@@ -34,7 +34,7 @@ class LabPages(LabActions):
 
     def action_arms(self) -> None:
         """Choose what is drawn."""
-        from tuilab.tui.news import Change
+        from tuilab.lab.changes import Change
         from tuilab.tui.screens.arms import ArmsScreen
 
         lab = self.lab
@@ -75,7 +75,7 @@ class LabPages(LabActions):
 
     def action_hosts(self) -> None:
         """The other machines to measure on, and a line to add one."""
-        from tuilab.tui.hosts import about
+        from tuilab.lab.hosts import about
         from tuilab.tui.screens.menu import Item, MenuScreen
 
         lab = self.lab
@@ -103,7 +103,7 @@ class LabPages(LabActions):
 
     def action_copy(self) -> None:
         """The command line that does the same, to the clipboard and to a file."""
-        from tuilab.tui.keep import keep_command
+        from tuilab.lab.files import keep_command
 
         lab = self.lab
         if lab is None or lab.session.settings is None:
@@ -115,7 +115,7 @@ class LabPages(LabActions):
 
     def action_export(self) -> None:
         """Keep this view and run as a file."""
-        from tuilab.tui.export import formats, write
+        from tuilab.lab.export import formats
         from tuilab.tui.screens.menu import Item, MenuScreen
 
         lab, screen = self.lab, self._screen
@@ -125,10 +125,28 @@ class LabPages(LabActions):
         def chosen(key: str | None) -> None:
             if key:
                 # The page has closed, so that a picture shows the lab itself.
-                screen.call_after_refresh(lambda: self.say(*write(key, lab, screen, Path.cwd())))
+                screen.call_after_refresh(lambda: self._write(key))
 
         items = [Item(f.key, f.label, f.detail) for f in formats(bool(lab.session.shown.run))]
         screen.app.push_screen(MenuScreen("Export to the current folder", items), chosen)
+
+    def _write(self, key: str) -> None:
+        from tuilab.lab.export import new_file, write_shown
+
+        lab, folder = self.lab, Path.cwd()
+        assert lab is not None
+        try:
+            if key == "svg":
+                path = new_file(lab.session, key, folder)
+                path.write_text(self._screen.app.export_screenshot(title="tuilab"), encoding="utf-8")
+            else:
+                path = write_shown(key, lab.session, lab.store, folder)
+        except OSError as error:
+            self.say(f"Nothing could be written to {folder}: {error.strerror}", "error")
+        except ValueError as error:
+            self.say(f"Nothing was exported: {error}", "error")
+        else:
+            self.say(f"Written: {path}")
 
     def action_open(self) -> None:
         """Open a document, a preset file or code of one's own."""
@@ -143,9 +161,9 @@ class LabPages(LabActions):
 
     async def open_path(self, words: str | None) -> None:
         """Open what a path names; what is wrong with it is said."""
+        from tuilab.lab import opening
+        from tuilab.lab.questions import Unanswered
         from tuilab.model.errors import InputError
-        from tuilab.tui import opening
-        from tuilab.tui.questions import Unanswered
 
         lab = self.lab
         if lab is None or not words:
@@ -168,7 +186,7 @@ class LabPages(LabActions):
             self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
 
     async def _open_code(self, words: str) -> None:
-        from tuilab.tui import opening
+        from tuilab.lab import opening
 
         lab = self.lab
         assert lab is not None
@@ -179,10 +197,10 @@ class LabPages(LabActions):
         self._take(opening.own(declaration, words), (declaration, place))
 
     async def _open_document(self, words: str) -> None:
-        from tuilab.tui import opening
+        from tuilab.lab import opening
         from tuilab.tui.screens.document import DocumentScreen
 
-        report = await aside(opening.document, words)
+        report = await run_in_daemon_thread(opening.document, words)
         self._screen.app.push_screen(DocumentScreen(report), lambda p: self._take(p) if p else None)
 
     def _take(self, preset: "Preset", own: "tuple[Declaration, str] | None" = None) -> None:
@@ -195,7 +213,7 @@ class LabPages(LabActions):
 
     def action_history(self) -> None:
         """Every run that was kept, to find, compare, tag, pin, delete, take along or replay."""
-        from tuilab.tui.recordings import RUN
+        from tuilab.lab.replay import RUN
         from tuilab.tui.screens.history import HistoryScreen
 
         async def chosen(run: str | None) -> None:
@@ -209,13 +227,13 @@ class LabPages(LabActions):
         """Draw the runs that are pinned in the history under those of the same workload."""
         import sqlite3
 
-        from tuilab.tui.ledger import Ledger, ghosts
-        from tuilab.tui.news import Change
+        from tuilab.lab.changes import Change
+        from tuilab.lab.history import HistoryClient, ghosts
 
         lab = self.lab
         if lab is None:
             return
-        ledger = Ledger(lab.store)
+        ledger = HistoryClient(lab.store)
         try:
             lab.session.pinned = await ledger.do(ghosts)
         except sqlite3.Error as error:
@@ -227,13 +245,14 @@ class LabPages(LabActions):
 
     async def action_replay(self) -> None:
         """Show a recorded run as if it were live."""
-        from tuilab.tui.recordings import recorded
-        from tuilab.tui.screens.menu import MenuScreen
+        from tuilab.lab.replay import recorded
+        from tuilab.tui.screens.menu import Item, MenuScreen
 
         lab = self.lab
         if lab is None:
             return
-        items = await aside(recorded, lab.store)
+        found = await run_in_daemon_thread(recorded, lab.store)
+        items = [Item(r.key, r.label, r.detail) for r in found]
         page = MenuScreen(
             "Replay", items, typed="or the path of a recorded file, then enter",
             empty="No run has been kept yet. Type the path of a recorded file below.",
@@ -242,14 +261,14 @@ class LabPages(LabActions):
 
     async def play(self, name: str | None) -> None:
         """Replay a run of the history, or a file."""
+        from tuilab.lab.replay import load
         from tuilab.model.errors import InputError
-        from tuilab.tui.recordings import load
 
         lab = self.lab
         if lab is None or not name:
             return
         try:
-            replay: Replay = await aside(load, lab.store, name)
+            replay: Replay = await run_in_daemon_thread(load, lab.store, name)
         except InputError as error:
             self.say(str(error), "error")
             return
@@ -257,7 +276,7 @@ class LabPages(LabActions):
 
     async def action_demo(self) -> None:
         """Guess first, then see."""
-        from tuilab.tui.demo import Demo, tour
+        from tuilab.lab.demo import Demo, tour
         from tuilab.tui.panels.demo_bar import DemoBar
 
         lab, screen = self.lab, self._screen

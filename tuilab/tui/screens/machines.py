@@ -10,11 +10,11 @@ from textual.containers import Container
 from textual.widgets import Input
 
 from tuilab.analysis.machines import PresetRows, Row, compared, text_of
-from tuilab.cli.summing import sum_up
 from tuilab.history.machine_summaries import latest
 from tuilab.history.store import Store
+from tuilab.lab.summing import sum_up
+from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.report.machines import crossover, heading, median, verdict_marks
-from tuilab.tui.aside import aside
 from tuilab.tui.screens.modal import Page
 from tuilab.tui.views.filtered import Filter
 from tuilab.tui.widgets.look import MUTED, WARN
@@ -130,7 +130,7 @@ column.
         self.run_worker(self._load(), exit_on_error=False)
 
     async def _load(self) -> None:
-        found, problem = await aside(load, self._store)
+        found, problem = await run_in_daemon_thread(load, self._store)
         self.table.empty = problem or "No run in the history has a figure yet."
         self.table.set_rows(found)
 

@@ -12,9 +12,9 @@ from tuilab.analysis.words import plural
 from tuilab.history import pruning
 from tuilab.history.pruning import PruneCandidates
 from tuilab.history.store import UNDO_DAYS
+from tuilab.lab.history import HistoryClient, trouble
 from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
-from tuilab.tui.ledger import Ledger, trouble
 from tuilab.tui.screens.modal import Page
 
 FIELDS = {
@@ -34,7 +34,7 @@ class PruneScreen(Page[PruneCandidates]):
     PruneScreen Input:focus { border: none; }
     """
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: HistoryClient) -> None:
         super().__init__()
         self._ledger = ledger
         self._candidates: PruneCandidates | None = None

@@ -9,10 +9,10 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from tuilab.lab.questions import Unanswered
+from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.doctor import DoctorReport
 from tuilab.model.explain import ExplainScenario, ScenarioExplanation
-from tuilab.tui.aside import aside
-from tuilab.tui.questions import Unanswered
 from tuilab.tui.screens.modal import Page
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ TensorFlow would run it, from the registry of kernels; it is a forecast, never a
         self._examining = True
         self._show("#doctor", [Content("The doctor is looking…")])
         try:
-            self._lab.diagnosis = await aside(examine)
+            self._lab.diagnosis = await run_in_daemon_thread(examine)
         finally:
             self._examining = False
         self._show("#doctor", about_doctor(self._lab.diagnosis))

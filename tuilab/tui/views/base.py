@@ -6,23 +6,23 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 if TYPE_CHECKING:
-    from tuilab.tui.news import Change
-    from tuilab.tui.questions import Questions
-    from tuilab.tui.session import Session
+    from tuilab.lab.changes import Change
+    from tuilab.lab.questions import Questions
+    from tuilab.lab.state import LabState
 
 
 class View(Vertical):
     """One way to look at the run on the screen."""
 
     DEFAULT_CSS = "View { height: 1fr; }"
-    session: "Session | None" = None
+    session: "LabState | None" = None
     questions: "Questions | None" = None
 
     def wants(self, change: "Change") -> bool:
         """Whether it has to be drawn again after such a change."""
         return True
 
-    def draw(self, session: "Session") -> None:
+    def draw(self, session: "LabState") -> None:
         """Show the session as it is. Called whenever something changed and the view is open."""
         raise NotImplementedError
 

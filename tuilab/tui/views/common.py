@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from textual.widget import Widget
 
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
+from tuilab.lab.status import run_stage, status
 from tuilab.model.result import ArmResult
 from tuilab.model.run import RunState
-from tuilab.tui.news import Change
-from tuilab.tui.session import Session
-from tuilab.tui.status import run_stage, status
 from tuilab.tui.widgets.look import Mark, marks_for
 
 FIGURES = Change.RUN | Change.REPORT | Change.OVER | Change.LOOK | Change.SETTINGS
@@ -19,7 +19,7 @@ def marks(state: RunState) -> dict[str, Mark]:
     return marks_for([known.arm for known in state.arms.values()])
 
 
-def figures(session: Session) -> Mapping[str, ArmResult]:
+def figures(session: LabState) -> Mapping[str, ArmResult]:
     """The figures of the arms that are drawn, by id."""
     result = session.result()
     return {arm.id: arm for arm in result.arms if arm.id in session.drawn} if result else {}
@@ -31,7 +31,7 @@ def fitting(table: Widget, rows: int, room: int) -> None:
     table.styles.height = height if rows and height >= 3 else 0
 
 
-def why_empty(session: Session) -> str:
+def why_empty(session: LabState) -> str:
     """Why there is nothing to draw yet, in a sentence."""
     state = session.shown
     if state.run and state.running:

@@ -2,8 +2,8 @@
 
 from textual.app import ComposeResult
 
-from tuilab.tui.news import Change
-from tuilab.tui.session import Session
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, fitting, marks, why_empty
 from tuilab.tui.widgets.bars import Bars
@@ -30,7 +30,7 @@ fastest arm's time it takes, paired round by round. `%` switches between a linea
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: Session) -> None:
+    def draw(self, session: LabState) -> None:
         bars, numbers = self.query_one(Bars), self.query_one(Numbers)
         result = session.result()
         series = marks(session.shown)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
+from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.telemetry import DeviceSample
-from tuilab.tui.aside import aside
-from tuilab.tui.news import Change
-from tuilab.tui.session import Session
 from tuilab.tui.views.base import View
 from tuilab.tui.widgets.device_panel import DevicePanel
 
@@ -39,7 +39,7 @@ class DeviceView(View):
     def wants(self, change: Change) -> bool:
         return bool(change & Change.REPORT)
 
-    def draw(self, session: Session) -> None:
+    def draw(self, session: LabState) -> None:
         if session.replay:
             self.query_one(
                 DevicePanel
@@ -66,7 +66,7 @@ class DeviceView(View):
         """One sample, in a thread: a call into a wedged driver may block."""
         pid = self.session.worker.pid if self.session else 0
         try:
-            self.query_one(DevicePanel).show_sample(await aside(self._read, pid))
+            self.query_one(DevicePanel).show_sample(await run_in_daemon_thread(self._read, pid))
         finally:
             self._sampling = False
 

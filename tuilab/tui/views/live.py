@@ -3,8 +3,8 @@
 from textual.app import ComposeResult
 
 from tuilab.analysis.reading import summary_point
-from tuilab.tui.news import Change
-from tuilab.tui.session import Session
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, figures, fitting, marks, why_empty
 from tuilab.tui.widgets.from_run import live_chart
@@ -38,7 +38,7 @@ Under the plot: median, interval, number of samples, and the first call (tracing
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: Session) -> None:
+    def draw(self, session: LabState) -> None:
         state = session.shown
         plot, numbers = self.query_one(Plot), self.query_one(Numbers)
         series = marks(state)

@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from tuilab.tui.news import Change
-from tuilab.tui.session import Session
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.lists import log_table
 from tuilab.tui.widgets.table import Table
@@ -30,7 +30,7 @@ the screen. **/** filters; at the last line it follows what comes.
     def wants(self, change: Change) -> bool:
         return bool(change & Change.LOG)
 
-    def draw(self, session: Session) -> None:
+    def draw(self, session: LabState) -> None:
         if self._drawn is not session.log or len(self.table.rows) > len(session.log):
             self._drawn = session.log
             self.table.set_rows(session.log)

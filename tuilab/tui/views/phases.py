@@ -2,8 +2,8 @@
 
 from textual.app import ComposeResult
 
-from tuilab.tui.news import Change
-from tuilab.tui.session import Session
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, marks, why_empty
 from tuilab.tui.widgets.from_run import phases_of
@@ -21,7 +21,7 @@ class PhasesView(View):
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: Session) -> None:
+    def draw(self, session: LabState) -> None:
         phases = self.query_one(Phases)
         result = session.result()
         drawn = session.drawn

@@ -2,9 +2,9 @@
 
 from typing import Any, cast
 
-from tuilab.tui.news import Change
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
 from tuilab.tui.panels.placement import PlacementRows
-from tuilab.tui.session import Session
 from tuilab.tui.views.common import FIGURES, why_empty
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.lists import placement_table
@@ -34,7 +34,7 @@ its bytes; what the optimiser folded away is counted. **/** filters, **o** sorts
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: Session) -> None:
+    def draw(self, session: LabState) -> None:
         state = session.shown
         self.table.empty = why_empty(session)
         if state.run and state.running:

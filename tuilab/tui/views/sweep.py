@@ -2,10 +2,10 @@
 
 from textual.app import ComposeResult
 
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
 from tuilab.model.parameters import LogInteger
 from tuilab.model.result import Crossover, RunResult
-from tuilab.tui.news import Change
-from tuilab.tui.session import Session
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, marks, why_empty
 from tuilab.tui.views.sentences import Sentences
@@ -37,7 +37,7 @@ cross, found by bisection, with its interval as a shade. The crossover is marked
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: Session) -> None:
+    def draw(self, session: LabState) -> None:
         plot, heat, sentences = self.query_one(Plot), self.query_one(HeatMap), self.query_one(Sentences)
         result = session.result() if session.shown.sweep else None
         series = marks(session.shown)
@@ -64,7 +64,7 @@ cross, found by bisection, with its interval as a shade. The crossover is marked
         self.redraw()
 
 
-def binary_axes(session: Session, result: RunResult) -> tuple[bool, bool]:
+def binary_axes(session: LabState, result: RunResult) -> tuple[bool, bool]:
     """For each axis, whether its values are counted in powers of two."""
     settings = session.settings
     parameters = [settings.declaration.parameter(name) if settings else None for name in result.axis]

@@ -5,12 +5,12 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from tuilab.lab.changes import Change
+from tuilab.lab.questions import Unanswered
+from tuilab.lab.state import LabState
 from tuilab.model.profile import OpTime, Profile, ProfileArm
 from tuilab.model.quantity import seconds
 from tuilab.model.run import RunState
-from tuilab.tui.news import Change
-from tuilab.tui.questions import Unanswered
-from tuilab.tui.session import Session
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, fitting, why_empty
 from tuilab.tui.views.sentences import Sentences
@@ -65,7 +65,7 @@ ops by the time they take in one call. It stays with the run: a replay has the a
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: Session) -> None:
+    def draw(self, session: LabState) -> None:
         state = session.shown
         arms = profilable(state)
         if not self._picked or self._arm not in arms:
@@ -78,7 +78,7 @@ ops by the time they take in one call. It stays with the run: a replay has the a
             self._begin(session)
         self._show(state, known, session)
 
-    def _show(self, state: RunState, known: Profile | None, session: Session) -> None:
+    def _show(self, state: RunState, known: Profile | None, session: LabState) -> None:
         timeline, sentences, table = (
             self.query_one(Timeline),
             self.query_one(Sentences),
@@ -93,7 +93,7 @@ ops by the time they take in one call. It stays with the run: a replay has the a
             table.set_rows(ops)
         fitting(table, len(ops), self.size.height - TIMELINE_ROWS)
 
-    def _why(self, session: Session, label: str) -> str:
+    def _why(self, session: LabState, label: str) -> str:
         if self._doing:
             return f"profiling {label}…"
         if self._failed:
@@ -106,7 +106,7 @@ ops by the time they take in one call. It stays with the run: a replay has the a
             else "No arm of this run can be profiled."
         )
 
-    async def _profile(self, session: Session, arm: str) -> None:
+    async def _profile(self, session: LabState, arm: str) -> None:
         state = session.shown
         if self.questions is None or state.scenario is None or session.replay:
             return
@@ -133,14 +133,14 @@ ops by the time they take in one call. It stays with the run: a replay has the a
                 self._begin(session)
             self.draw(session)
 
-    def _begin(self, session: Session) -> None:
+    def _begin(self, session: LabState) -> None:
         self.run_worker(self._profile(session, self._arm), exclusive=True, exit_on_error=False)
 
     def on_resize(self) -> None:
         self.redraw()
 
 
-def _replayed(session: Session) -> str:
+def _replayed(session: LabState) -> str:
     """Why a replay has none, and what to do for one."""
     machine = session.shown.machine
     where = f" ({machine.host})" if machine else ""
@@ -158,7 +158,7 @@ def profilable(state: RunState) -> list[str]:
     return [arm for arm, known in state.arms.items() if known.status in (None, "ok") and known.cells]
 
 
-def fastest(session: Session, arms: list[str]) -> str:
+def fastest(session: LabState, arms: list[str]) -> str:
     """The arm to look at first."""
     result = session.result() if session.shown.run else None
     timed = {a.id: a.median_s for a in result.arms if a.median_s is not None} if result else {}

@@ -7,12 +7,12 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim, Verdict
 from tuilab.model.preset import Preset
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
-from tuilab.tui.news import Change
-from tuilab.tui.session import Session
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES
 
@@ -39,7 +39,7 @@ say holds each arm back, the gravest first.
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: Session) -> None:
+    def draw(self, session: LabState) -> None:
         settings = session.settings
         page = self.query_one(Static)
         if settings is None:

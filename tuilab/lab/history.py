@@ -1,4 +1,4 @@
-"""The history as its page uses it: a connection of its own, in a thread, call by call. No Textual."""
+"""The history as its page uses it: a connection of its own, in a thread, call by call."""
 
 import sqlite3
 import threading
@@ -12,11 +12,11 @@ from tuilab.history import browse
 from tuilab.history.browse import Entry
 from tuilab.history.schema import is_damage
 from tuilab.history.store import Store
+from tuilab.lab.state import ghost
+from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.brief import Brief
 from tuilab.model.events import Event
 from tuilab.model.run import RunState
-from tuilab.tui.aside import aside
-from tuilab.tui.ghosts import ghost
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Stopped(Exception):
     """A person stopped what was going on."""
 
 
-class Going:
+class CancellableProgress:
     """Whether a long act is to go on, and how far it is. Shared by the page and the act's thread.
 
     note: what is said behind how far it is.
@@ -63,7 +63,7 @@ class Going:
         return f"{self.what}{how}… {'stopping' if self.stopping else 'x stops'}{self.note}"
 
 
-class Ledger:
+class HistoryClient:
     """Calls on a store that the screen does not wait for. They raise what the call raises: sqlite3.Error."""
 
     def __init__(self, store: Store) -> None:
@@ -76,7 +76,7 @@ class Ledger:
         """The answer of `call`, from a thread; a store in memory, with its one connection, is asked here."""
         if self._store.file is None:
             return call(self._store)
-        return await aside(self._with, call)
+        return await run_in_daemon_thread(self._with, call)
 
     def _with(self, call: Callable[[Store], T]) -> T:
         with self._lock:
@@ -116,7 +116,7 @@ def trouble(error: sqlite3.Error) -> str:
     return f"The history cannot be used now ({error}); nothing was changed."
 
 
-def read(store: Store, run: str, going: Going | None = None) -> RunState:
+def read(store: Store, run: str, going: CancellableProgress | None = None) -> RunState:
     """A run's state. Raises Stopped."""
     state = RunState()
     for event in checked(store.events(run), going):
@@ -124,7 +124,7 @@ def read(store: Store, run: str, going: Going | None = None) -> RunState:
     return state
 
 
-def checked(events: Iterable[Event], going: Going | None) -> Iterator[Event]:
+def checked(events: Iterable[Event], going: CancellableProgress | None) -> Iterator[Event]:
     """The events, as long as they are wanted. Raises Stopped."""
     for number, event in enumerate(events):
         if going is not None and number % CHECK_EVERY == 0:

@@ -1,9 +1,8 @@
-"""What changes in the lab: kinds of change, the worker's state, a run that is wanted. No Textual."""
+"""What changes in the lab: kinds of change, the worker's state, a run that is wanted."""
 
 from dataclasses import dataclass
 from enum import Flag, auto
 
-from tuilab.model.claims import VerdictWord
 from tuilab.model.scenario import BudgetName, Sweep
 
 
@@ -42,9 +41,3 @@ class Wanted:
     budget: BudgetName | None
     sweep: Sweep | None
     since: float
-
-
-def overall(verdicts: list[VerdictWord]) -> VerdictWord:
-    """One word for several claims: the gravest that was decided."""
-    order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed", "untestable")
-    return min(verdicts, key=order.index)

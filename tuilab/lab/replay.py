@@ -1,10 +1,20 @@
-"""A recorded run, shown as if it were live, and always labelled as what it is. No Textual."""
+"""Recorded runs, of the history or of a file, played as if live and always labelled as what they are."""
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
+from tuilab.history import recording
+from tuilab.history.store import Store
+from tuilab.model.errors import InputError
 from tuilab.model.events import Event, Finished, Round, RunStarted
 
+MOST = 200
+"""Runs of the history that are offered for a replay."""
+RUN = "run:"
+"""In front of the id of a run of the history, where a path would else stand."""
 LONGEST_S = 0.25
 """Between two events, however far apart they were."""
 
@@ -48,3 +58,45 @@ def first_run(events: Iterable[Event]) -> Iterable[Event]:
             run = event.run
         if run and getattr(event, "run", "") == run:
             yield event
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run that can be replayed."""
+
+    key: str
+    """What `load` takes."""
+    label: str
+    detail: str
+
+
+def recorded(store: Store) -> list[Recorded]:
+    """The latest runs of the history, newest first."""
+    try:
+        lines = store.runs(limit=MOST)
+    except sqlite3.Error:
+        return []
+    return [
+        Recorded(
+            RUN + r.run,
+            f"{r.at[:10]} {r.at[11:16]}  {r.preset or r.workload}",
+            f"{r.host}, {r.rounds} rounds. {r.answer}",
+        )
+        for r in lines
+        if r.rounds
+    ]
+
+
+def load(store: Store, name: str) -> Replay:
+    """A run of the history (`run:ID`) or a file, ready to play. Raises InputError."""
+    if name.startswith(RUN):
+        try:
+            events: list[Event] = list(store.events(name.removeprefix(RUN)))
+        except sqlite3.Error as error:
+            raise InputError("history", str(error), "a store that can be read") from None
+    else:
+        events = list(recording.read(Path(name).expanduser()))
+    replay = Replay(events)
+    if replay.started is None:
+        raise InputError(name, "no run in it", "a recording of a run")
+    return replay

@@ -1,4 +1,4 @@
-"""The other hosts of the lab: which there are, how each does, which are measured on. No Textual."""
+"""The other hosts of the lab: which there are, how each does, which are measured on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

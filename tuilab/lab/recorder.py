@@ -8,19 +8,19 @@ from pathlib import Path
 from tuilab.history import spool
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
+from tuilab.lab.state import LabState
 from tuilab.model.events import Event, Finished, RunStarted
-from tuilab.tui.session import Session
 
 RETRY_S = 1.0
 
 
-class Keeper:
+class RunRecorder:
     """Listens to every event of the worker. notices: what a person should see at the start.
 
     spool: the folder in which workers keep a run until the history has it, "" for none.
     """
 
-    def __init__(self, session: Session, say: Callable[[str], None], store: Store | None = None) -> None:
+    def __init__(self, session: LabState, say: Callable[[str], None], store: Store | None = None) -> None:
         self.store = store or Store.open()
         self._recorder = Recorder(self.store)
         self._session, self._say = session, say

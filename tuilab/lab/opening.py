@@ -1,4 +1,4 @@
-"""What a typed path is: a person's own code, a preset file, a recording, or a document. No Textual."""
+"""What a typed path is: a person's own code, a preset file, a recording, or a document."""
 
 from pathlib import Path
 from typing import Literal

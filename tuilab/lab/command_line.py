@@ -1,13 +1,13 @@
-"""The `tuilab` line that does what the screen shows. Pure; no Textual."""
+"""The `tuilab` line that does what the screen shows. Pure."""
 
 import shlex
 from collections.abc import Sequence
 
+from tuilab.lab.settings import Settings
 from tuilab.model.arms import HERE, ArmSelection
 from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
 from tuilab.model.scenario import Sweep
-from tuilab.tui.settings import Settings
 
 
 def run_line(settings: Settings, budget: str = "standard") -> str:

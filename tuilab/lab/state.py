@@ -1,14 +1,19 @@
-"""What the lab knows at this moment: presets, settings, worker, runs. Screens draw from it. No Textual."""
+"""What the lab knows at this moment: presets, settings, worker, runs. Screens draw from it."""
 
 import contextlib
 import time
 import uuid
+from array import array
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from tuilab.catalogue.load import Catalogue, Problem
+from tuilab.lab.changes import Change, Wanted, Worker
+from tuilab.lab.command_line import run_line, sweep_line
+from tuilab.lab.hosts import Hosts
+from tuilab.lab.settings import Settings, default_sweep
 from tuilab.model.claims import VerdictWord
 from tuilab.model.errors import InputError
 from tuilab.model.events import (
@@ -30,16 +35,10 @@ from tuilab.model.machine import Machine
 from tuilab.model.preset import Preset
 from tuilab.model.requests import Measure
 from tuilab.model.result import RunResult
-from tuilab.model.run import RunState
+from tuilab.model.run import ArmSamples, ArmState, RunState
 from tuilab.model.sanitize import sanitize_block
 from tuilab.model.scenario import BUDGET, BudgetName, Sweep
 from tuilab.model.workload import Declaration
-from tuilab.tui.command_line import run_line, sweep_line
-from tuilab.tui.ghosts import ghost
-from tuilab.tui.hosts import Hosts
-from tuilab.tui.news import Change, Wanted, Worker, overall
-from tuilab.tui.settings import Settings, default_sweep
-from tuilab.tui.stage import LONG_S, Stage
 
 MOST_GHOSTS = 3
 LEAST_GHOST = 5
@@ -48,12 +47,36 @@ MOST_UNDO = 200
 SLID = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=4.0)
 """What a slider at rest is measured with: the worker is warm already, and the person waits."""
 MOST_LOG = 100_000
+LONG_S = 2.0
+"""Seconds after which a wait is told."""
 LONG = 50_000
 """Samples of a run that are summed up beside the screen."""
 
 
+@dataclass(frozen=True)
+class Stage:
+    """what: the same as long as the run is at the same thing. since: by the session's clock."""
+
+    what: tuple[object, ...] = ()
+    since: float = 0.0
+
+    def then(self, state: RunState, now: float) -> "Stage":
+        """The stage after an event: this one, where the run is still at the same thing."""
+        what = _what(state)
+        return self if what == self.what else Stage(what, now)
+
+
+def _what(state: RunState) -> tuple[object, ...]:
+    progress = state.progress
+    if progress is None:
+        return state.run, state.status, state.rounds
+    # What counts seconds moves with each block; what counts pieces is one stage from the first to the last.
+    moved = progress.done if progress.unit == "s" else None
+    return state.run, progress.stage, progress.arm, moved
+
+
 @dataclass
-class Session:
+class LabState:
     """Everything the screens draw. One at a time: `shown` is the run on the screen.
 
     spool: the folder in which a worker keeps a run until the history has it, "" for none. finish: a run goes
@@ -263,11 +286,6 @@ class Session:
     def _preset(self, state: RunState) -> Preset | None:
         return next((p for p in self.presets if p.name == state.preset), None)
 
-    @property
-    def preset_shown(self) -> Preset | None:
-        """The preset of the run on the screen."""
-        return self._preset(self.shown)
-
     # Events
 
     def apply(self, event: Event) -> Change:
@@ -398,3 +416,24 @@ def _first_called(state: RunState) -> bool:
     """One arm has been called so far, and none has been timed in a round."""
     called = (cell for arm in state.arms.values() for cell in arm.cells.values() if cell.first_s is not None)
     return not state.rounds and sum(1 for _ in called) == 1
+
+
+def ghost(state: RunState) -> RunState:
+    """The run with what a plot draws of it; its placement, logs and single calls are let go."""
+    arms = {name: _arm(arm) for name, arm in state.arms.items()}
+    return replace(state, arms=arms, log=[], flags=[], facts=[], canaries=array("d"))
+
+
+def _arm(arm: ArmState) -> ArmState:
+    cells = {point: _cell(cell) for point, cell in arm.cells.items()}
+    return replace(arm, cells=cells, placement={}, flags=[], facts=[])
+
+
+def _cell(cell: ArmSamples) -> ArmSamples:
+    return replace(cell, calls=array("q"), latencies=array("d"), phases=None, known={})
+
+
+def overall(verdicts: list[VerdictWord]) -> VerdictWord:
+    """One word for several claims: the gravest that was decided."""
+    order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed", "untestable")
+    return min(verdicts, key=order.index)

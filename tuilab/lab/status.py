@@ -1,12 +1,12 @@
-"""What the lab is doing, in a few words, with how long and how to stop it. Pure; no Textual."""
+"""What the lab is doing, in a few words, with how long and how to stop it. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal
 
+from tuilab.lab.state import LabState
 from tuilab.model.events import Progress
 from tuilab.model.quantity import count
 from tuilab.model.run import RunState
-from tuilab.tui.session import Session
 
 Tone = Literal["quiet", "busy", "good", "bad"]
 
@@ -20,7 +20,7 @@ class Status:
     stop: str = ""
 
 
-def status(session: Session) -> Status:
+def status(session: LabState) -> Status:
     """The state of worker and run, the more pressing first."""
     now = session.clock()
     worker, state = session.worker, session.shown

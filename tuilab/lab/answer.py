@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
+from tuilab.lab.state import LabState
+from tuilab.lab.status import status
 from tuilab.model.claims import VerdictWord
-from tuilab.tui.session import Session
-from tuilab.tui.status import status
 
 SUMMARY = 150
 """Characters of a preset's summary that leave room for what to do next."""
@@ -32,7 +32,7 @@ def opening(text: str, most: int = 0) -> str:
     return kept
 
 
-def answer(session: Session) -> Said:
+def answer(session: LabState) -> Said:
     """The answer of the run on the screen; before one, what would be measured; and always what to do next."""
     state, settings = session.shown, session.settings
     if session.worker.phase == "down" and session.worker.message and not state.rounds:
@@ -58,7 +58,7 @@ def answer(session: Session) -> Said:
     return Said(result.answer, claim.verdict if claim else None, "claim" if claim else "", detail)
 
 
-def _next(session: Session) -> str:
+def _next(session: LabState) -> str:
     now = status(session)
     if session.newcomer and not session.running:
         return "First time here? enter measures this; D plays a guided demo; ? says what you see; q leaves."

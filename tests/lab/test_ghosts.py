@@ -1,8 +1,8 @@
 """An earlier run stays on as its samples alone."""
 
 from tests.tui.data import ARMS, run_state
+from tuilab.lab.state import ghost
 from tuilab.model.events import Node, Placement
-from tuilab.tui.ghosts import ghost
 
 
 def test_a_ghost_has_the_samples_and_lets_the_rest_go():

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
+from tuilab.lab import settings as s
+from tuilab.lab.command_line import run_line, sweep_line
 from tuilab.model.arms import ArmSelection
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Device
 from tuilab.model.preset import Preset
 from tuilab.model.scenario import Axis, Sweep
-from tuilab.tui import settings as s
-from tuilab.tui.command_line import run_line, sweep_line
 from tuilab.workloads.stft import DECLARATION
 
 PRESET = Preset(title="STFT", workload="stft", name="stft-small", parameters={"samples": 4096})

@@ -1,16 +1,16 @@
-"""The demo: presets one after another; guess who wins, then see it measured. No Textual."""
+"""The demo: presets one after another; guess who wins, then see it measured."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tuilab.lab.answer import opening
+from tuilab.lab.settings import Settings
 from tuilab.model.arms import Arm, family, labels
 from tuilab.model.machine import Machine
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import seconds
 from tuilab.model.result import RunResult
-from tuilab.tui.panels.answer import opening
-from tuilab.tui.settings import Settings
 
 Stage = Literal["guess", "measure", "told"]
 GUESS_S, TOLD_S = 20, 15

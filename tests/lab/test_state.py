@@ -1,15 +1,14 @@
 """The state behind the screens, folded from events."""
 
+from tests.tui.lab import PRESETS
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, Script
 from tuilab.catalogue.load import Catalogue, read_file
+from tuilab.lab.answer import answer
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState, overall
+from tuilab.lab.status import status
 from tuilab.model.events import Finished, Log, Progress, Ready, Refused, RunStarted, Warming, WorkerExited
 from tuilab.model.preset import Preset
-from tuilab.tui.news import Change, overall
-from tuilab.tui.panels.answer import answer
-from tuilab.tui.session import Session
-from tuilab.tui.status import status
-
-from .lab import PRESETS
 
 SMALL = read_file(PRESETS / "stft-small.toml")
 MEDIUM = read_file(PRESETS / "stft-medium.toml")
@@ -23,9 +22,9 @@ class Clock:
         return self.now
 
 
-def session(machine=GPU_MACHINE) -> Session:
+def session(machine=GPU_MACHINE) -> LabState:
     numbers = iter(range(1, 100))
-    made = Session(clock=Clock(), new_id=lambda: f"run{next(numbers)}")
+    made = LabState(clock=Clock(), new_id=lambda: f"run{next(numbers)}")
     made.load(Catalogue((SMALL, MEDIUM)))
     made.choose(SMALL)
     if machine is not None:
@@ -33,7 +32,7 @@ def session(machine=GPU_MACHINE) -> Session:
     return made
 
 
-def play(made: Session, rounds: int = 6, stop_after: int | None = None, **asked) -> None:
+def play(made: LabState, rounds: int = 6, stop_after: int | None = None, **asked) -> None:
     script = Script(made.ask(**asked), made.machine or CPU_MACHINE, rounds)
     for index, batch in enumerate(script.batches()):
         if index == stop_after:

@@ -1,4 +1,4 @@
-"""Questions to the worker other than runs, each awaited. No Textual."""
+"""Questions to the worker other than runs, each awaited."""
 
 import asyncio
 import uuid
@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tuilab.lab.runner import Runner
 from tuilab.model.events import Answer, Declared, Event, Profiled, Refused
 from tuilab.model.profile import Profile, ProfileArm
 from tuilab.model.requests import Ask, Declare
 from tuilab.model.workload import Declaration
-from tuilab.tui.options import Runner
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 

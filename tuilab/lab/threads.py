@@ -9,7 +9,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def aside(call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_in_daemon_thread(call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """As `asyncio.to_thread`, whose threads asyncio joins at the end, however long they take. Raises what
     the call raises.
     """

@@ -1,4 +1,4 @@
-"""What is to be measured, as the person has set it: a preset with their changes. Pure; no Textual."""
+"""What is to be measured, as the person has set it: a preset with their changes. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from tuilab.catalogue.plan import usual_sweep
+from tuilab.lab.hosts import hosts_at, stop_of_hosts, stops_of_hosts
 from tuilab.model.arms import INPUTS, Arm, ArmSelection, Input, Mode, family
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand, expand_on
@@ -14,7 +15,6 @@ from tuilab.model.parameters import Choice, Value, Values, check_values
 from tuilab.model.preset import Preset
 from tuilab.model.scenario import Scenario, Sweep
 from tuilab.model.workload import Declaration
-from tuilab.tui.hosts import hosts_at, stop_of_hosts, stops_of_hosts
 
 ALL = "all"
 BOTH = "both"

@@ -1,0 +1,1 @@
+"""The lab without a face: what measures, keeps, compares and tells."""

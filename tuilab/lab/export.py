@@ -1,0 +1,99 @@
+"""A run as a file: a document in one of the formats of reports, or a recording of its events."""
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from tuilab.analysis.reading import summary_point
+from tuilab.analysis.summary import placement_of, summarise
+from tuilab.history import recording
+from tuilab.history.store import Store
+from tuilab.lab.history import CancellableProgress, checked, read
+from tuilab.lab.state import LabState
+from tuilab.model.claims import Claim
+from tuilab.report.formats import FORMATS
+
+DETAILS = {
+    "markdown": "the answer, the figures and the verdicts as text",
+    "html": "one page with plots, to mail or to publish",
+    "csv": "every sample",
+    "json": "the object that `tuilab run --json` prints",
+}
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way to take something along."""
+
+    key: str
+    label: str
+    detail: str
+
+
+def formats(run: bool) -> list[Format]:
+    """What there is to export: a picture of the screen always, the rest where there is a run."""
+    out = [Format(key, key, DETAILS.get(key, "")) for key in FORMATS] if run else []
+    out.append(Format("svg", "picture", "this screen as SVG"))
+    if run:
+        out.append(Format("recording", "recording", "every event, to import or to replay (R)"))
+    return out
+
+
+def suffix(key: str) -> str:
+    """The ending of a file in that format."""
+    return {"svg": ".svg", "recording": ".jsonl"}.get(key) or FORMATS[key][0]
+
+
+def new_file(session: LabState, key: str, folder: Path) -> Path:
+    """A file for what is on the screen, named after its preset and the time, that is not there yet."""
+    name = session.shown.preset or (session.settings.preset.name if session.settings else "lab")
+    return free(folder / f"tuilab-{name}-{time.strftime('%Y%m%d-%H%M%S')}{suffix(key)}")
+
+
+def write_shown(key: str, session: LabState, store: Store, folder: Path) -> Path:
+    """Write the run on the screen; returns the file. Raises OSError and ValueError."""
+    state, path = session.shown, new_file(session, key, folder)
+    if key == "recording":
+        recording.write(path, store.events(state.run))
+        return path
+    result = session.result()
+    if result is None:
+        raise ValueError("there is no run on the screen")
+    result = msgspec.structs.replace(result, placement=placement_of(state, summary_point(state)))
+    path.write_text(FORMATS[key][1](result, state), encoding="utf-8")
+    return path
+
+
+def write_kept(
+    key: str, run: str, claims: Sequence[Claim], folder: Path, going: CancellableProgress, store: Store
+) -> Path:
+    """Write a run of the history; returns the file. Raises OSError, sqlite3.Error, ValueError and Stopped.
+
+    A recording that was stopped half way is taken away again.
+    """
+    line = store.find(run)
+    name = re.sub(r"[^\w.-]+", "-", line.preset or line.workload)[:60]
+    path = free(folder / f"tuilab-{name}-{re.sub('[^0-9]', '', line.at[:19])}-{run[:8]}{suffix(key)}")
+    if key != "recording":
+        state = read(store, run, going)
+        path.write_text(FORMATS[key][1](summarise(state, claims), state), encoding="utf-8")
+        return path
+    try:
+        recording.write(path, checked(store.events(run), going))
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def free(path: Path) -> Path:
+    """The path, or the first numbered one that no file has yet."""
+    number, chosen = 1, path
+    while chosen.exists():
+        number += 1
+        chosen = path.with_stem(f"{path.stem}-{number}")
+    return chosen
