@@ -138,7 +138,7 @@ async def test_the_machines_of_the_history_are_compared_and_filtered(tmp_path):
             Line(
                 line.preset,
                 msgspec.structs.replace(
-                    line.row, standing=msgspec.structs.replace(line.row.summary, machine=f"node-{n}")
+                    line.row, summary=msgspec.structs.replace(line.row.summary, machine=f"node-{n}")
                 ),
                 ("the faster device: CPU on a; GPU on b",),
                 f"stft-small node-{n}",
