@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from queue import Empty, Queue
 
@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from hypothesis import settings
 
+from tests.emulated_gpu import build
 from tuilab.model import events, requests
 from tuilab.model.events import Event
 from tuilab.model.machine import Machine
@@ -30,17 +31,22 @@ settings.load_profile("same")
 
 
 class Worker:
-    """A worker process spoken to in JSON lines, blocking. cpus: logical ones that stand in for devices."""
+    """A worker process spoken to in JSON lines, blocking.
+
+    cpus: logical ones that stand in for devices. environment: what to set beside that.
+    """
 
     machine: Machine
 
-    def __init__(self, cpus: int = 2) -> None:
-        paths = [str(INSTALLED), os.environ.get("PYTHONPATH", "")]
+    def __init__(self, cpus: int = 2, environment: Mapping[str, str] | None = None) -> None:
+        more = dict(environment or {})
+        paths = [str(INSTALLED), more.pop("PYTHONPATH", ""), os.environ.get("PYTHONPATH", "")]
         environment = {
             **os.environ,
             "TUILAB_LOGICAL_CPUS": str(cpus),
             "TF_CPP_MIN_LOG_LEVEL": "3",
             "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+            **more,
         }
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tuilab.worker"],
@@ -148,5 +154,23 @@ def fold(seen: list[Event]) -> RunState:
 def worker() -> Iterator[Worker]:
     """The shared worker. A test leaves it idle: it waits for the end of whatever it began."""
     worker = Worker()
+    yield worker
+    worker.close()
+
+
+@pytest.fixture(scope="session")
+def emulated_gpu() -> Callable[..., dict[str, str]]:
+    """What to set so that a process sees emulated GPUs (`build.environment`). Skips where they cannot be had."""
+    try:
+        build.environment()
+    except build.Missing as error:
+        pytest.skip(f"no emulated GPU: {error}")
+    return build.environment
+
+
+@pytest.fixture(scope="session")
+def gpu_worker(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
+    """A worker beside one emulated GPU, shared like `worker`."""
+    worker = Worker(cpus=1, environment=emulated_gpu())
     yield worker
     worker.close()

@@ -1,0 +1,162 @@
+"""The emulated GPU, made: the library by the system's `cc`, the TensorFlow that it needs by pip.
+
+It runs in `tensorflow-cpu` of the version that is installed here. In the CUDA build an op with a resource argument
+would reach CUDA's own kernel, which crashes. That wheel is put in front of the installed one for a worker's process
+alone, by `PYTHONPATH`; it and the library are kept between runs in the user's cache folder, or where
+`TUILAB_EMULATED_GPU` says.
+"""
+
+import fcntl
+import functools
+import hashlib
+import importlib.metadata
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import platformdirs
+
+DEVICE = Path(__file__).parent / "device"
+LIBRARIES = ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")
+
+
+class Missing(RuntimeError):
+    """The emulation cannot be had here; the message says why."""
+
+
+def cache() -> Path:
+    """The folder that holds what is kept between runs."""
+    told = os.environ.get("TUILAB_EMULATED_GPU")
+    return Path(told) if told else platformdirs.user_cache_path("tuilab") / "emulated-gpu"
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time: several test runners start together."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@functools.cache
+def wheel() -> Path:
+    """A folder with `tensorflow-cpu` of the installed TensorFlow's version. Raises Missing."""
+    try:
+        version = importlib.metadata.version("tensorflow")
+    except importlib.metadata.PackageNotFoundError:
+        raise Missing("TensorFlow is not installed") from None
+    folder = cache() / f"tensorflow-cpu-{version}-{sys.implementation.cache_tag}"
+    with _alone(cache()):
+        if not folder.exists():
+            _install(f"tensorflow-cpu=={version}", folder)
+    return folder
+
+
+def _install(requirement: str, folder: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=cache()) as scratch:
+        for pip in ([sys.executable, "-m", "pip"], ["uv", "pip"]):
+            place = Path(scratch) / pip[-2].rpartition("/")[2]
+            command = [*pip, "install", "--quiet", "--no-deps", "--target", str(place), requirement]
+            if pip[0] == "uv":
+                command += ["--python", sys.executable]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                said = str(error)
+                continue
+            if done.returncode == 0:
+                place.rename(folder)
+                return
+            said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    raise Missing(f"{requirement} could not be installed: {said}")
+
+
+@functools.cache
+def library() -> Path:
+    """The plug-in, compiled against that TensorFlow. Raises Missing."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise Missing("there is no C compiler (cc)")
+    tensorflow = wheel() / "tensorflow"
+    sources = sorted(DEVICE.iterdir())
+    version = hashlib.sha256(b"".join(path.read_bytes() for path in sources) + bytes(wheel())).hexdigest()[
+        :16
+    ]
+    built = cache() / f"libemulated-{version}.so"
+    with _alone(cache()):
+        if not built.exists():
+            with tempfile.TemporaryDirectory(dir=cache()) as scratch:
+                (Path(scratch) / "kernels.inc").write_text(
+                    "".join(rows((DEVICE / "kernels.txt").read_text()))
+                )
+                out = Path(scratch) / "lib.so"
+                command = [
+                    compiler,
+                    "-std=gnu11",
+                    "-O2",
+                    "-shared",
+                    "-fPIC",
+                    "-fvisibility=hidden",
+                    "-Wall",
+                    "-Werror",
+                ]
+                command += [f"-I{scratch}", f"-I{tensorflow / 'include'}", f"-L{tensorflow}", "-o", str(out)]
+                command += [str(path) for path in sources if path.suffix == ".c"]
+                # TensorFlow's kernels.h defines a constant in every file that includes it.
+                command += [f"-l:{name}" for name in LIBRARIES] + ["-lpthread", "-Wl,-z,muldefs"]
+                done = subprocess.run(command, capture_output=True, text=True)
+                if done.returncode:
+                    raise Missing(f"cc failed:\n{done.stderr[-2000:]}")
+                out.rename(built)
+    return built
+
+
+def rows(table: str) -> Iterator[str]:
+    """The table of kernels as C: a kernel is of one type for each attribute."""
+    for line in table.splitlines():
+        op, types, host = line.split(" | ")
+        attributes = [a.partition("=") for a in types.split(" ") if a != "-"]
+        for combination in itertools.product(*(allowed.split(",") for _, _, allowed in attributes)):
+            chosen = " ".join(f"{a[0]}={t}" for a, t in zip(attributes, combination, strict=True))
+            yield f'{{"{op}", "{chosen}", "{host.replace("-", "")}"}},\n'
+
+
+def environment(
+    gpus: int = 1,
+    *,
+    memory: int = 0,
+    kernel_us: float | None = None,
+    copy_us: float | None = None,
+    copy_gbps: float | None = None,
+    pace_ns: float | None = None,
+    asynchronous: bool = True,
+    fail: str = "",
+) -> dict[str, str]:
+    """What to set for a process that shall see so many emulated GPUs. Raises Missing.
+
+    memory: bytes of each. kernel_us, copy_us, copy_gbps: least times of kernels and of copies. pace_ns: of the op of
+    known pace (device/paced.c). asynchronous: False where training is checked for what it computes: TensorFlow's own
+    kernels for variables write at once, not in a stream's order. fail: `init`, `init:N`, `alloc`, or an op's name.
+    """
+    out = {
+        "PYTHONPATH": str(wheel()),
+        "TF_PLUGGABLE_DEVICE_LIBRARY_PATH": str(library()),
+        "EMULATED_GPUS": str(gpus),
+        "EMULATED_GPU_ASYNC": str(int(asynchronous)),
+    }
+    more = {
+        "EMULATED_GPU_MEMORY": memory or None,
+        "EMULATED_GPU_KERNEL_US": kernel_us,
+        "EMULATED_GPU_COPY_US": copy_us,
+        "EMULATED_GPU_COPY_GBPS": copy_gbps,
+        "EMULATED_PACE_NS": pace_ns,
+        "EMULATED_GPU_FAIL": fail or None,
+    }
+    return out | {name: str(value) for name, value in more.items() if value is not None}

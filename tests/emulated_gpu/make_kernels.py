@@ -1,0 +1,87 @@
+"""Writes kernels.txt: the GPU kernels of the CUDA build that the emulated device takes over.
+
+    python -m tests.emulated_gpu.make_kernels > tests/emulated_gpu/device/kernels.txt
+
+A line is an op, the types of each type attribute (numbers of `DataType` in types.proto) and the arguments that lie in
+host memory, `-` for none. The emulated device so has the coverage and the host-memory arguments of the CUDA build.
+Left out are ops with resource or variant arguments and those of `NEVER`: TensorFlow's own device-neutral kernels do
+these, or nobody does.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from tests.emulated_gpu.build import wheel
+
+NEVER = ("Iterator", "Dataset", "TensorList", "Collective", "Nccl", "Stack", "Stage", "Queue", "Xla", "PyFunc", "Cudnn",
+         "CSR", "Sparse", "Stateful", "Send", "Recv", "Switch", "Merge", "Enter", "Exit", "Scoped", "_CopyFrom")  # fmt: skip
+RESOURCE, VARIANT = 20, 21
+
+DUMP = """
+import json, sys
+import tensorflow
+from tensorflow.core.framework import op_def_pb2
+from tensorflow.python.client import pywrap_tf_session
+from tensorflow.python.framework import kernels
+ops = op_def_pb2.OpList()
+ops.ParseFromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))
+rows = []
+for op in ops.op:
+    arguments = [*op.input_arg, *op.output_arg]
+    plain = not any(a.is_ref or a.type in (20, 21) for a in arguments)
+    for kernel in kernels.get_registered_kernels_for_op(op.name).kernel:
+        if kernel.device_type == "GPU" and not kernel.label and plain:
+            types = {c.name: sorted(c.allowed_values.list.type) for c in kernel.constraint}
+            rows.append([op.name, types, sorted(kernel.host_memory_arg)])
+json.dump(rows, sys.stdout)
+"""
+
+
+def dump(path: str) -> list[Any]:
+    """The GPU kernels of the TensorFlow that is imported with this in front of the path."""
+    environment = {**os.environ, "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    done = subprocess.run([sys.executable, "-c", DUMP], env=environment, capture_output=True, check=True)
+    rows: list[Any] = json.loads(done.stdout)
+    return rows
+
+
+def table(cuda: Iterable[Any], cpu: Iterable[Any]) -> list[str]:
+    """The lines of the table: rows of the CUDA build that the CPU build lacks."""
+    known = {json.dumps(row) for row in cpu}
+    lines = set()
+    for op, types, host in cuda:
+        foreign = any(word in op for word in NEVER) or {RESOURCE, VARIANT} & {
+            t for ts in types.values() for t in ts
+        }
+        if foreign or not all(types.values()) or json.dumps([op, types, host]) in known:
+            continue
+        shown = " ".join(f"{name}={','.join(map(str, allowed))}" for name, allowed in types.items())
+        lines.add(f"{op} | {shown or '-'} | {' '.join(host) or '-'}")
+    return merged(sorted(lines))
+
+
+def merged(lines: Iterable[str]) -> list[str]:
+    """Lines that differ in the types of a single attribute, as one."""
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    out = []
+    for line in lines:
+        op, types, host = line.split(" | ")
+        name, _, allowed = types.rpartition("=")
+        # The last attribute's types; those before it are the same within a group.
+        if not name:
+            out.append(line)
+        else:
+            groups.setdefault((op, name, host), []).extend(map(int, allowed.split(",")))
+    out += [
+        f"{op} | {name}={','.join(map(str, sorted(set(ts))))} | {host}"
+        for (op, name, host), ts in groups.items()
+    ]
+    return sorted(out)
+
+
+if __name__ == "__main__":
+    print("\n".join(table(dump(""), dump(str(wheel())))))

@@ -1,0 +1,93 @@
+"""The emulated device itself: what a test beside it may rely on."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.real_worker
+Environment = Callable[..., dict[str, str]]
+
+PROGRAM = """
+import json, time
+import numpy as np
+import tensorflow as tf
+out = {"devices": [d.name for d in tf.config.list_logical_devices("GPU")],
+       "named": tf.config.experimental.get_device_details(tf.config.list_physical_devices("GPU")[0])["device_name"]}
+sync = tf.test.experimental.sync_devices
+with tf.device("/GPU:0"):
+    a = tf.random.uniform((64, 64), seed=1)
+    b = tf.matmul(a, a)
+    out["matmul"] = [b.device[-5:], b.backing_device[-5:], bool(np.allclose(b, a.numpy() @ a.numpy(), atol=1e-3))]
+    counted = tf.constant([1, 2, 3]) + 1
+    out["int32"] = [counted.device[-5:], counted.backing_device[-5:]]
+    f = tf.function(lambda x: tf.reduce_sum(tf.nn.relu(x @ x + 1.0), axis=0))
+    out["graph"] = bool(np.allclose(f(a), np.maximum(a.numpy() @ a.numpy() + 1, 0).sum(0), rtol=1e-3))
+    x = tf.random.uniform((1, 16, 16, 4)); w = tf.ones((3, 3, 4, 4))
+    out["conv"] = tf.nn.conv2d(x, w, 1, "SAME").backing_device[-5:]
+    out["stft"] = tf.signal.stft(tf.random.uniform((4096,)), 256, 128).backing_device[-5:]
+    v = tf.Variable(tf.ones((4,))); v.assign_add(tf.ones((4,)))
+    out["variable"] = v.numpy().tolist()
+    b = a @ a; sync(); begun = time.perf_counter()
+    for _ in range(20):
+        b = a @ a
+    out["enqueued_s"] = time.perf_counter() - begun
+    sync(); out["done_s"] = time.perf_counter() - begun
+    try:
+        tf.zeros((1 << 28,)); out["refused"] = ""
+    except Exception as error:
+        out["refused"] = type(error).__name__
+    fresh = [tf.identity(a + float(i)) for i in range(5)]; sync(); begun = time.perf_counter()
+    for each in fresh:
+        each.numpy()
+    out["copies_s"] = time.perf_counter() - begun
+print(json.dumps(out))
+"""
+
+
+@pytest.fixture(scope="module")
+def seen(emulated_gpu: Environment) -> dict[str, Any]:
+    made = emulated_gpu(2, memory=256 * 2**20, kernel_us=20_000, copy_us=10_000)
+    environment = {**os.environ, **made, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_it_is_called_emulated_and_nothing_else(seen: dict[str, Any]) -> None:
+    assert seen["devices"] == ["/device:GPU:0", "/device:GPU:1"] and seen["named"] == "EMULATED"
+
+
+def test_its_kernels_compute_what_the_cpus_do(seen: dict[str, Any]) -> None:
+    assert seen["matmul"] == ["GPU:0", "GPU:0", True] and seen["graph"]
+    assert seen["conv"] == seen["stft"] == "GPU:0" and seen["variable"] == [2.0] * 4
+
+
+def test_int32_lies_on_the_host_as_in_the_cuda_build(seen: dict[str, Any]) -> None:
+    assert seen["int32"] == ["GPU:0", "CPU:0"]
+
+
+def test_its_work_is_asynchronous_and_takes_its_least_time(seen: dict[str, Any]) -> None:
+    assert seen["done_s"] > 20 * 0.020 > 2 * seen["enqueued_s"]
+    assert seen["copies_s"] > 5 * 0.010
+
+
+def test_its_memory_has_an_end(seen: dict[str, Any]) -> None:
+    assert seen["refused"] == "ResourceExhaustedError"
+
+
+def test_the_table_gives_a_kernel_for_each_combination_of_types() -> None:
+    from tests.emulated_gpu.build import rows
+
+    made = list(rows("Cast | A=1,2 B=3 | x y\nNothing | - | -"))
+    assert made == [
+        '{"Cast", "A=1 B=3", "x y"},\n',
+        '{"Cast", "A=2 B=3", "x y"},\n',
+        '{"Nothing", "", ""},\n',
+    ]
