@@ -26,7 +26,7 @@ BUDGETS = {
     "keys": "keys:measure",
     "slide": "slide:measure",
     "disturbance": "undisturbed:measure",
-    "bytes": "thin_line:measure",
+    "bytes": "bytes_sent:measure",
     "idle": "idle:measure",
     "scale": "scale:measure",
     "machines": "machines:measure",

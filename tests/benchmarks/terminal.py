@@ -20,9 +20,6 @@ import psutil
 import pyte
 
 PATIENCE_S = 90.0
-CURSOR, HERE = re.compile(rb"\x1b\[(\d+);(\d+)H\x1b\[6n"), b"\x1b[%s;%sR"
-"""What a terminal is asked, and answers when it has drawn all before it: where it was put."""
-LONGEST = 16
 PLACE = re.compile(rb"\x1b\[(\d+);(\d+)H")
 SLICE_S = 0.02
 LAB = (sys.executable, "-m", "tuilab")
@@ -31,7 +28,7 @@ LAB = (sys.executable, "-m", "tuilab")
 class Terminal:
     """A program in a terminal. rate: bytes per second that its line takes, None for no limit.
 
-    mute: it answers nothing. `arrivals`: (time, bytes so far) of each read; times of `time.monotonic`.
+    `arrivals`: (time, bytes so far) of each read; times of `time.monotonic`.
     """
 
     def __init__(
@@ -41,16 +38,15 @@ class Terminal:
         size: tuple[int, int] = (120, 40),
         *,
         rate: float | None = None,
-        mute: bool = False,
     ) -> None:
-        self.rate, self.mute = rate, mute
+        self.rate = rate
         self.sent, self.arrivals = 0, [(0.0, 0)]
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self._screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self._screen)
         self._all = bytearray()
-        self._fed, self._tail = 0, b""
+        self._fed = 0
         self._lock = threading.Lock()
         self._over = threading.Event()
         self.begun = time.monotonic()
@@ -88,12 +84,6 @@ class Terminal:
             self._all += data
             self.sent += len(data)
             self.arrivals.append((time.monotonic(), self.sent))
-        seen = self._tail + data
-        asked = list(CURSOR.finditer(seen))
-        self._tail = seen[asked[-1].end() if asked else 0 :][-LONGEST:]
-        for question in [] if self.mute else asked:
-            with contextlib.suppress(OSError):
-                os.write(self._master, HERE % question.groups())
 
     @property
     def text(self) -> str:
@@ -195,7 +185,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def program(
-    command: Sequence[str], *, colors: str = "truecolor", rate: float | None = None, mute: bool = False
+    command: Sequence[str], *, colors: str = "truecolor", rate: float | None = None
 ) -> Iterator[Terminal]:
     """A program in a terminal of 120 × 40, with folders of its own. colors: truecolor or 256."""
     with tempfile.TemporaryDirectory() as folder:
@@ -208,7 +198,7 @@ def program(
         }
         env["COLORTERM"] = "truecolor" if colors == "truecolor" else ""
         env.setdefault("LANG", "C.UTF-8")
-        terminal = Terminal(command, env, rate=rate, mute=mute)
+        terminal = Terminal(command, env, rate=rate)
         try:
             yield terminal
         finally:

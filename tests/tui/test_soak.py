@@ -6,7 +6,6 @@ import os
 import threading
 from collections import Counter
 
-from textual._styles_cache import StylesCache
 from textual.widget import Widget
 
 from tests.benchmarks.startup import fill
@@ -14,9 +13,8 @@ from tests.tui.lab import lab, opened, press, rest
 from tuilab.history import store as store_module
 from tuilab.history.store import Store
 from tuilab.model.run import RunState
-from tuilab.tui.widgets.quiet import send_less
 
-KINDS = (Widget, StylesCache, RunState)
+KINDS = (Widget, RunState)
 BEFORE, RUNS, ROUND = 8, 40, 8
 PAGES = (
     ("a", "escape"),
@@ -45,7 +43,6 @@ def held() -> Counter[str]:
 
 
 async def test_runs_and_pages_leave_nothing_behind(tmp_path):
-    send_less()
     app = lab(tmp_path)
     async with opened(app) as pilot:
         first: Counter[str] | None = None

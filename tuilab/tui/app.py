@@ -12,12 +12,9 @@ from textual.app import App
 
 from tuilab.tui.actions import ACTIONS, Action
 from tuilab.tui.lasting import lasting, watch
-from tuilab.tui.link import LIVE_IN_256, Link
-from tuilab.tui.metered import metered
 from tuilab.tui.options import Options
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.themes import DARK, LIGHT
-from tuilab.tui.widgets.quiet import send_less
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -45,11 +42,8 @@ class LabApp(App[int]):
     COMMAND_PALETTE_BINDING = "ctrl+p"
 
     def __init__(self, options: Options) -> None:
-        self.link = Link()
         super().__init__()
         self.options = options
-        if self.console.color_system != "truecolor":
-            self.link.live = LIVE_IN_256
         self.ascii_only = wants_ascii(os.environ) if options.ascii_only is None else options.ascii_only
         self.animation_level = "none"
         self.control: Control | None = None
@@ -61,26 +55,24 @@ class LabApp(App[int]):
         self._leaving = False
         self._ending: asyncio.Future[None] | None = None
         self.last_words = ""
-        self._plain: LineFilter | None = None
 
     def get_driver_class(self) -> "type[Driver]":
         from textual.drivers.linux_driver import LinuxDriver
 
         driver = super().get_driver_class()
-        # A browser's page and a test's have no terminal whose line could be slow.
-        return metered(lasting(driver)) if issubclass(driver, LinuxDriver) else driver
+        # A browser's page and a test's have no terminal that could go.
+        return lasting(driver) if issubclass(driver, LinuxDriver) else driver
 
     def get_default_screen(self) -> "Screen[None]":
         return LabScreen()
 
     def get_line_filters(self) -> "Sequence[LineFilter]":
         filters = super().get_line_filters()
-        if not self.ascii_only:
+        if not (self.ascii_only or self.no_color):
             return filters
-        from tuilab.tui.plain import Ascii
+        from tuilab.tui.filters import ASCII, COLOURLESS
 
-        self._plain = self._plain or Ascii()
-        return [*filters, self._plain]
+        return [*filters, *[COLOURLESS] * self.no_color, *[ASCII] * self.ascii_only]
 
     def keys_of(self, action: Action) -> str:
         """An action's keys under the present keymap, as people write them: `?, f1`."""
@@ -196,8 +188,6 @@ def run(options: Mapping[str, Any] | Options | None = None) -> int:
     if not served and not (sys.stdin.isatty() and sys.stderr.isatty()):
         sys.stderr.write("tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n")
         return 2
-    send_less()
-    send_less()
     app = LabApp(chosen)
     code = app.run()
     words = [app.last_words, app.keeper.close() if app.keeper is not None else ""]

@@ -60,12 +60,6 @@ class Drawing:
     def draw(self, change: Change) -> None:
         """Show what changed."""
         session = self._session
-        link = self._screen.app.link
-        link.running = session.running or session.shown.running
-        if not change & (Change.SETTINGS | Change.LOOK):
-            link.unasked()
-        if Change.FIRST in change:
-            link.awaited()
         self._header()
         said = answer(session)
         self.answer.say(said.sentence, said.verdict, said.claim, said.detail)

@@ -157,7 +157,7 @@ def test_phases_in_words_account_for_the_whole():
 def test_known_phases_keep_their_look_and_unknown_ones_get_one_each():
     names = ["dispatch", "compute", "mine", "yours"]
     looks = [phases.look_of(name, names, UNICODE) for name in [*names, phases.REST]]
-    assert len({(ink.name, fill) for ink, fill in looks}) == 5
+    assert len({(style.name, fill) for style, fill in looks}) == 5
     assert phases.look_of("compute", ["compute"], UNICODE) == looks[1]
     assert all(fill.isascii() for _, fill in (phases.look_of(name, names, ASCII) for name in names))
 
@@ -355,8 +355,8 @@ async def test_a_finding_out_of_sight_is_brought_into_view():
 
 def test_numbers_stand_out_and_intervals_step_back():
     runs = numbers_strong("CPU graph: 0.48 ms [0.47 0.50]; GPU:0 is 1.27 × slower, 71 % of it.")
-    assert [text for text, ink in runs if ink == STRONG] == ["0.48 ms", "1.27 ×", "71 %"]
-    assert [text for text, ink in runs if ink == MUTED] == ["[0.47 0.50]"]
+    assert [text for text, style in runs if style == STRONG] == ["0.48 ms", "1.27 ×", "71 %"]
+    assert [text for text, style in runs if style == MUTED] == ["[0.47 0.50]"]
     assert "".join(text for text, _ in runs).endswith("71 % of it.")
 
 

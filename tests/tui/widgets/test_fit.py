@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tui.gallery import PAGES, Gallery
-from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.wording import width_of
 
 SIZES = [(20, 3), (40, 8), (80, 24), (200, 60)]
@@ -17,7 +17,7 @@ async def test_what_is_painted_fits(page: str, ascii_only: bool) -> None:
         for width, height in SIZES:
             await pilot.resize_terminal(width, height)
             await pilot.pause()
-            for widget in app.query(Painted):
+            for widget in app.query(LineWidget):
                 size = widget.size
                 if size.width < 1 or size.height < 1:
                     continue

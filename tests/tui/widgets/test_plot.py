@@ -8,7 +8,6 @@ from tuilab.model.run import RunState
 from tuilab.tui.widgets.chart import Axis, Chart, Series
 from tuilab.tui.widgets.from_run import live_chart, rounded, sweep_chart
 from tuilab.tui.widgets.look import MARKERS, Mark, marks_for
-from tuilab.tui.widgets.painted import Painted, changed_columns
 from tuilab.tui.widgets.plot import Plot, raster
 
 MARKS = marks_for(ARMS)
@@ -143,28 +142,6 @@ async def test_axes_stay_while_data_grows_inside_and_start_afresh_with_another_r
         assert rows(plot)[-1] == foot
 
 
-async def test_what_did_not_change_is_not_sent(monkeypatch):
-    regions = []
-    original = Painted.refresh
-    monkeypatch.setattr(
-        Painted, "refresh", lambda self, *r, **k: (regions.append(r), original(self, *r, **k))[1]
-    )
-    state = run_state(40)
-    plot = Plot(live_chart(state, MARKS))
-    async with Bench(plot).run_test(size=(100, 24)) as pilot:
-        regions.clear()
-        plot.chart = live_chart(state, MARKS)
-        await pilot.pause()
-        assert regions == []
-        cell = next(iter(state.arms.values())).cell()
-        cell.samples.append(cell.samples[-1])
-        cell.rounds.append(40)
-        plot.chart = live_chart(state, MARKS)
-        await pilot.pause()
-        sent = [region for r in regions for region in r]
-        assert 0 < sum(region.width for region in sent) <= 6
-
-
 async def test_a_hidden_plot_is_not_painted_until_it_shows(monkeypatch):
     painted = []
     original = Plot.paint
@@ -182,17 +159,6 @@ async def test_a_hidden_plot_is_not_painted_until_it_shows(monkeypatch):
         await pilot.pause()
         assert painted
         assert "40" in rows(plot)[-1]
-
-
-def test_changed_columns_are_those_between_the_first_and_last_difference():
-    from tuilab.tui.widgets.look import MUTED, TEXT
-
-    assert changed_columns((("abc", TEXT),), (("abc", TEXT),)) is None
-    assert changed_columns((("ab", TEXT), ("c", TEXT)), (("abc", TEXT),)) is None
-    assert changed_columns((("abc", TEXT),), (("aXc", TEXT),)) == (1, 2)
-    assert changed_columns((("abc", TEXT),), (("ab", TEXT), ("c", MUTED))) == (2, 3)
-    assert changed_columns((), (("ab", TEXT),)) == (0, 2)
-    assert changed_columns((("日本", TEXT),), (("日x", TEXT),)) == (2, 4)
 
 
 def test_sizes_are_rounded_to_two_digits():

@@ -10,15 +10,15 @@ from textual.content import Content
 from tuilab.lab.demo import Demo, lines
 from tuilab.model.events import Event, Finished, Ready
 from tuilab.tui.widgets.answer import numbers_strong
+from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, MUTED, STRONG, Line
-from tuilab.tui.widgets.painted import Painted
 from tuilab.tui.widgets.wording import fit
 
 if TYPE_CHECKING:
     from tuilab.tui.begin import Lab
 
 
-class DemoBar(Painted, can_focus=True):
+class DemoBar(LineWidget, can_focus=True):
     """Has the keys while the demo goes on."""
 
     DEFAULT_CSS = "DemoBar { height: 5; width: 1fr; }"

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from tuilab.tui.widgets.look import ACCENT, BAD, GOOD, MUTED, STRONG, TEXT, Ink, Line, Run
-from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import ACCENT, BAD, GOOD, MUTED, STRONG, TEXT, Line, Run, TextStyle
 from tuilab.tui.widgets.wording import fit
 
-TONES: dict[str, tuple[str, Ink]] = {
+TONES: dict[str, tuple[str, TextStyle]] = {
     "quiet": ("○", MUTED),
     "busy": ("●", ACCENT),
     "good": ("●", GOOD),
@@ -17,7 +17,7 @@ TONES: dict[str, tuple[str, Ink]] = {
 ASCII_TONES = {"○": "o", "●": "*", "▲": "!"}
 
 
-class Header(Painted):
+class Header(LineWidget):
     """One line. `show` what to say; the machine gives way first where there is no room."""
 
     DEFAULT_CSS = "Header { height: 1; dock: top; }"
@@ -26,27 +26,13 @@ class Header(Painted):
 ## The first line
 
 What is open, on which machine, and what the lab does at this moment. While something goes on it says what,
-for how long, and the key that stops it. *slow line*: the terminal takes less than
-8 kB a second, so that fewer paints are sent. *mute terminal*: it does not tell what has arrived, so that a
-run is painted as if its line were slow; what you ask for is painted at once.
+for how long, and the key that stops it.
 """
 
     def __init__(self) -> None:
         super().__init__(id="header")
         self._title, self._tone, self._state = "", "busy", "starting"
         self._machine: tuple[str, ...] = ()
-        self._line = ""
-
-    @property
-    def line(self) -> str:
-        """What is to be said of the line to the terminal, such as that it is slow."""
-        return self._line
-
-    @line.setter
-    def line(self, word: str) -> None:
-        if word != self._line:
-            self._line = word
-            self.repaint()
 
     def show(self, title: str, machine: Sequence[str], tone: str, state: str) -> None:
         """title: of the preset. machine: parts, the dearest first. tone: of the state's glyph."""
@@ -55,18 +41,19 @@ run is painted as if its line were slow; what you ask for is painted at once.
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        glyph, ink = TONES[self._tone]
+        glyph, style = TONES[self._tone]
         glyph = ASCII_TONES[glyph] if self.glyphs.ascii else glyph
-        said = f"{self._line} {self.glyphs.separator} {self._state}" if self._line else self._state
         # The state always has room; the title gets what it needs of the rest.
-        state = fit(said, min(cell_len(said), max(12, width - 24)), ellipsis=self.glyphs.ellipsis)
+        state = fit(
+            self._state, min(cell_len(self._state), max(12, width - 24)), ellipsis=self.glyphs.ellipsis
+        )
         right: list[Run] = [
-            (glyph, ink),
+            (glyph, style),
             (" ", TEXT),
             (state, TEXT if self._tone != "quiet" else MUTED),
             (" ", TEXT),
         ]
-        left: list[Run] = [(" tuilab ", Ink("accent", bold=True))]
+        left: list[Run] = [(" tuilab ", TextStyle("accent", bold=True))]
         room = width - 8 - cell_len(state) - 5
         title = fit(self._title, min(cell_len(self._title), max(0, room - 2)), ellipsis=self.glyphs.ellipsis)
         if title:

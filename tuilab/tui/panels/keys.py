@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual import events
 
+from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, MUTED, TEXT, Line, Run
-from tuilab.tui.widgets.painted import Painted
 
 LAST = 2
 
 
-class Keys(Painted):
+class Keys(LineWidget):
     """One line of keys and what they do; a click does it too."""
 
     DEFAULT_CSS = "Keys { height: 1; dock: bottom; }"

@@ -8,15 +8,15 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, GOOD, MUTED, TEXT, WARN, Ink, Line
-from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, GOOD, MUTED, TEXT, WARN, Line, TextStyle
 from tuilab.tui.widgets.wording import fit, wrap
 
 if TYPE_CHECKING:
     from tuilab.catalogue.load import Problem
     from tuilab.model.preset import Preset
 
-VERDICTS: dict[str, tuple[int, Ink]] = {
+VERDICTS: dict[str, tuple[int, TextStyle]] = {
     "confirmed": (0, GOOD), "refuted": (1, BAD), "undecided": (2, WARN), "untestable": (3, MUTED),
 }  # fmt: skip
 ABOUT_ROWS = 8
@@ -32,7 +32,7 @@ class Entry:
     kind: str = "preset"
 
 
-class Presets(Painted, can_focus=True):
+class Presets(LineWidget, can_focus=True):
     """A list with a cursor. `Chosen` when one is picked."""
 
     HELP = """\
@@ -123,20 +123,20 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         here = index == self._cursor and self.has_focus
         opened = entry.name == self._open and entry.kind == "preset"
         head = glyphs.focus if opened else " "
-        ink = Ink("text", bold=opened, on="accent/22" if here else "")
+        style = TextStyle("text", bold=opened, on="accent/22" if here else "")
         text = fit(entry.text, width - 5, ellipsis=glyphs.ellipsis)
         if entry.kind == "problem":
-            mark, mark_ink = "!", BAD
+            mark, mark_style = "!", BAD
         else:
             place = VERDICTS.get(self._verdicts.get(entry.name, ""))
-            mark, mark_ink = (glyphs.verdicts[place[0]], place[1]) if place else (" ", TEXT)
+            mark, mark_style = (glyphs.verdicts[place[0]], place[1]) if place else (" ", TEXT)
         return (
             (" ", TEXT),
             (head, ACCENT),
             (" ", TEXT),
-            (text, ink),
+            (text, style),
             (" ", TEXT),
-            (mark, mark_ink if not opened else Ink(mark_ink.name, bold=True)),
+            (mark, mark_style if not opened else TextStyle(mark_style.name, bold=True)),
         )
 
     def action_move(self, by: int) -> None:

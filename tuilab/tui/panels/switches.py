@@ -10,15 +10,15 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tuilab.lab.settings import Switch
-from tuilab.tui.widgets.look import ACCENT, MUTED, TEXT, Ink, Line, Run
-from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import ACCENT, MUTED, TEXT, Line, Run, TextStyle
 from tuilab.tui.widgets.wording import fit
 
 BOXES, ASCII_BOXES = ("☑", "☐"), ("[x]", "[ ]")
 """On and off."""
 
 
-class Switches(Painted, can_focus=True):
+class Switches(LineWidget, can_focus=True):
     """Switches side by side, in as many rows as they need. `Flipped` when one is turned over."""
 
     DEFAULT_CSS = "Switches { height: auto; width: 1fr; }"
@@ -69,35 +69,35 @@ device or copied there in each call; then the workload's own flags.
         for y, row in enumerate(self._rows(width)[:height]):
             line: list[Run] = [(" ", TEXT)]
             x = 1
-            for text, ink, index in row:
+            for text, style, index in row:
                 if index is not None:
                     self._places.append((y, x, x + cell_len(text), index))
-                line.append((text, ink))
+                line.append((text, style))
                 x += cell_len(text)
             lines.append(tuple(line))
         return lines
 
-    def _rows(self, width: int) -> list[list[tuple[str, Ink, int | None]]]:
+    def _rows(self, width: int) -> list[list[tuple[str, TextStyle, int | None]]]:
         boxes = ASCII_BOXES if self.glyphs.ascii else BOXES
-        rows: list[list[tuple[str, Ink, int | None]]] = [[]]
+        rows: list[list[tuple[str, TextStyle, int | None]]] = [[]]
         room = width - 1
         index = 0
         for group, members in groupby(self._switches, key=lambda s: s.group):
-            cells: list[tuple[str, Ink, int | None]] = []
+            cells: list[tuple[str, TextStyle, int | None]] = []
             if group:
                 cells.append((f"{group} ", MUTED, None))
             for switch in members:
                 here = index == self._cursor and self.has_focus
                 text = f"{boxes[0] if switch.on else boxes[1]} {switch.label}"
-                ink = ACCENT if here else (TEXT if switch.on else MUTED)
-                cells += [(text, Ink(ink.name, reverse=here), index), ("  ", TEXT, None)]
+                style = ACCENT if here else (TEXT if switch.on else MUTED)
+                cells += [(text, TextStyle(style.name, reverse=here), index), ("  ", TEXT, None)]
                 index += 1
             cells.append(("  ", TEXT, None))
             size = sum(cell_len(text) for text, _, _ in cells)
             if size > room and rows[-1]:
                 rows.append([])
                 room = width - 1
-            rows[-1] += [(fit(text, min(cell_len(text), width)), ink, i) for text, ink, i in cells]
+            rows[-1] += [(fit(text, min(cell_len(text), width)), style, i) for text, style, i in cells]
             room -= size
         return rows
 

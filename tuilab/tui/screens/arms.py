@@ -13,14 +13,14 @@ from tuilab.model.quantity import seconds
 from tuilab.tui.panels.switches import ASCII_BOXES, BOXES
 from tuilab.tui.screens.modal import Modal
 from tuilab.tui.views.common import marks
-from tuilab.tui.widgets.look import ACCENT, TEXT, Ink, Line
-from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import ACCENT, TEXT, Line, TextStyle
 from tuilab.tui.widgets.wording import fit
 
 GHOSTS = "ghosts"
 
 
-class Choices(Painted, can_focus=True):
+class Choices(LineWidget, can_focus=True):
     """A row an arm, and one for the ghosts."""
 
     HELP = """\
@@ -72,14 +72,14 @@ row is for ghosts: earlier runs, drawn faintly under this one. What is left out 
             figure = seconds(arm.median_s) if arm and arm.median_s is not None else (known.status or "")
             text = f" {known.label}  {figure}"
             look = marks(session.shown)[key]
-            mark = (f" {self.glyphs.marker(look.marker)}", look.ink)
-        ink = Ink("accent" if here else "text" if drawn else "muted", bold=here)
+            mark = (f" {self.glyphs.marker(look.marker)}", look.style)
+        style = TextStyle("accent" if here else "text" if drawn else "muted", bold=here)
         head = self.glyphs.focus if here else " "
         return (
             (head, ACCENT),
-            (f" {box}", ink),
+            (f" {box}", style),
             mark,
-            (fit(text, width - 7, ellipsis=self.glyphs.ellipsis), ink),
+            (fit(text, width - 7, ellipsis=self.glyphs.ellipsis), style),
         )
 
     def action_move(self, by: int) -> None:

@@ -9,16 +9,16 @@ from tuilab.analysis.words import percent, times
 from tuilab.history.browse import Entry
 from tuilab.model.quantity import seconds, size
 from tuilab.tui.screens.history_table import fastest, status, tags
-from tuilab.tui.widgets.look import ACCENT, BAD, GOOD, MUTED, STRONG, TEXT, WARN, Ink, Line
-from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import ACCENT, BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, TextStyle
 from tuilab.tui.widgets.wording import clip, fit, wrap
 
 Tone = Literal["quiet", "good", "warn", "bad"]
-TONES: dict[Tone, Ink] = {"quiet": MUTED, "good": GOOD, "warn": WARN, "bad": BAD}
+TONES: dict[Tone, TextStyle] = {"quiet": MUTED, "good": GOOD, "warn": WARN, "bad": BAD}
 MOST_SAID = 3
 
 
-class About(Painted):
+class About(LineWidget):
     """The run under the cursor in full."""
 
     def __init__(self) -> None:
@@ -66,20 +66,20 @@ class About(Painted):
             f"id {line.run[:8]}",
         ]
         marks = " ".join([line.pinned, tags(entry)]).strip()
-        out: list[tuple[str, Ink]] = [(entry.name, STRONG), (f"  {marks}" if marks else "", ACCENT)]
+        out: list[tuple[str, TextStyle]] = [(entry.name, STRONG), (f"  {marks}" if marks else "", ACCENT)]
         out.append((between + between.join(part for part in parts if part), MUTED))
         return cut(out, width, self.glyphs.ellipsis)
 
 
-def cut(line: Sequence[tuple[str, Ink]], width: int, ellipsis: str) -> Line:
+def cut(line: Sequence[tuple[str, TextStyle]], width: int, ellipsis: str) -> Line:
     """The pieces of a line as far as there is room."""
-    out: list[tuple[str, Ink]] = []
+    out: list[tuple[str, TextStyle]] = []
     room = width
-    for text, ink in line:
+    for text, style in line:
         length = cell_len(text)
         if length > room:
-            return (*out, (fit(text, room, ellipsis=ellipsis), ink))
-        out.append((text, ink))
+            return (*out, (fit(text, room, ellipsis=ellipsis), style))
+        out.append((text, style))
         room -= length
     return tuple(out)
 
@@ -103,7 +103,7 @@ def sentence(entry: Entry) -> str:
     return f"{found.fastest} is fastest: {seconds(found.median_s)}. {ratio}"
 
 
-class Said(Painted):
+class Said(LineWidget):
     """What the last act did, or what goes on."""
 
     DEFAULT_CSS = "Said { height: 1; padding: 0 1; }"

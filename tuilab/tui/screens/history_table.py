@@ -11,7 +11,7 @@ from tuilab.history.browse import Entry
 from tuilab.history.lines import RunLine
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import seconds, size
-from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, WARN, Ink, Line
+from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, WARN, Line, TextStyle
 from tuilab.tui.widgets.table import Table
 from tuilab.tui.widgets.tabular import Column
 
@@ -112,23 +112,23 @@ by the next column and **O** turns the order round, as does a click on a column'
         super().__init__(self._columns(), noun="runs", empty="Looking into the history…")
 
     def _columns(self) -> list[Column[Entry]]:
-        muted: Callable[[Entry], Ink | None] = lambda _: MUTED  # noqa: E731
+        muted: Callable[[Entry], TextStyle | None] = lambda _: MUTED  # noqa: E731
         return [
-            Column("", self._mark, width=1, ink=lambda _: ACCENT),
+            Column("", self._mark, width=1, style=lambda _: ACCENT),
             Column("when (UTC)", lambda e: e.line.at[:16].replace("T", " ") if e.run else "…", width=16),
             Column("run", lambda e: e.name, most=26, flex=True),
             Column("machine", lambda e: e.line.host, most=18, drop=1),
             Column("fastest", fastest, most=28),
-            Column("ratio", lead, width=7, align="right", ink=_lead_ink),
+            Column("ratio", lead, width=7, align="right", style=_lead_style),
             Column("parameters", lambda e: short(e, self._usual(e.line.preset, e.line.workload)), most=40,
-                   flex=True, drop=4, ink=muted),
-            Column("budget", lambda e: e.line.budget, most=10, drop=6, ink=muted),
-            Column("pinned", lambda e: e.line.pinned, width=8, drop=2, ink=lambda _: ACCENT),
-            Column("tags", tags, most=28, flex=True, drop=3, ink=lambda _: ACCENT),
-            Column("status", status, most=12, drop=5, ink=_status_ink),
+                   flex=True, drop=4, style=muted),
+            Column("budget", lambda e: e.line.budget, most=10, drop=6, style=muted),
+            Column("pinned", lambda e: e.line.pinned, width=8, drop=2, style=lambda _: ACCENT),
+            Column("tags", tags, most=28, flex=True, drop=3, style=lambda _: ACCENT),
+            Column("status", status, most=12, drop=5, style=_status_style),
             Column("rounds", lambda e: f"{e.line.rounds:,}" if e.run else "", align="right", drop=8,
-                   ink=muted),
-            Column("size", lambda e: size(e.line.size) if e.run else "", align="right", drop=7, ink=muted),
+                   style=muted),
+            Column("size", lambda e: size(e.line.size) if e.run else "", align="right", drop=7, style=muted),
         ]  # fmt: skip
 
     def _mark(self, entry: Entry) -> str:
@@ -253,7 +253,7 @@ def lead(entry: Entry) -> str:
     return times(found.ratio, (found.high - found.low) / 2)
 
 
-def _lead_ink(entry: Entry) -> Ink | None:
+def _lead_style(entry: Entry) -> TextStyle | None:
     return None if entry.brief is not None and entry.brief.leads else MUTED
 
 
@@ -262,7 +262,7 @@ def status(entry: Entry) -> str:
     return (entry.line.status or "not finished") if entry.run else ""
 
 
-def _status_ink(entry: Entry) -> Ink | None:
+def _status_style(entry: Entry) -> TextStyle | None:
     return {"ok": MUTED, "failed": BAD, "cancelled": WARN}.get(entry.line.status or "", FAINT)
 
 

@@ -7,6 +7,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
+from textual.screen import Screen
 
 from tuilab.tui.actions import ACTIONS
 from tuilab.tui.panels.header import Header
@@ -15,13 +16,12 @@ from tuilab.tui.panels.presets import Presets
 from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.lab_pages import LabPages
 from tuilab.tui.screens.small import SIZES, Small, size_classes
-from tuilab.tui.thin import ThinScreen
 
 if TYPE_CHECKING:
     from tuilab.tui.app import LabApp
 
 
-class LabScreen(LabPages, ThinScreen):
+class LabScreen(LabPages, Screen[None]):
     """Composed of light frames, so that the first paint is quick; what is in them comes after it."""
 
     AUTO_FOCUS = "#presets"

@@ -64,9 +64,9 @@ def machines_table() -> Table[Line]:
         Column("fastest", _fastest, most=22, drop=1),
         Column("crossover", lambda line: crossover(line.row.summary.crossed), align="right", drop=3),
         Column("claims", lambda line: verdict_marks(line.row.summary), drop=2),
-        Column("≠", lambda line: "≠" if line.disagreements else "", width=1, ink=lambda _: WARN),
+        Column("≠", lambda line: "≠" if line.disagreements else "", width=1, style=lambda _: WARN),
         Column("TensorFlow", lambda line: line.row.summary.tensorflow, drop=4,
-               ink=lambda line: WARN if line.row.unlike else MUTED),
+               style=lambda line: WARN if line.row.unlike else MUTED),
     ]  # fmt: skip
     return Table(
         columns,

@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.widgets import Input
 
 from tuilab.tui.screens.modal import Page
-from tuilab.tui.widgets.look import ACCENT, MUTED, TEXT, Ink, Line
-from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import ACCENT, MUTED, TEXT, Line, TextStyle
 from tuilab.tui.widgets.wording import fit
 
 ROWS = 16
@@ -28,7 +28,7 @@ class Item:
     detail: str = ""
 
 
-class Items(Painted, can_focus=True):
+class Items(LineWidget, can_focus=True):
     """The list. `Chosen` when one is picked."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -62,8 +62,8 @@ class Items(Painted, can_focus=True):
         return (
             (self.glyphs.focus if here else " ", ACCENT),
             (" ", TEXT),
-            (fit(item.label, column, ellipsis=dots), Ink("text", bold=here, on=ground)),
-            (fit("  " + item.detail, width - column - 2, ellipsis=dots), Ink(MUTED.name, on=ground)),
+            (fit(item.label, column, ellipsis=dots), TextStyle("text", bold=here, on=ground)),
+            (fit("  " + item.detail, width - column - 2, ellipsis=dots), TextStyle(MUTED.name, on=ground)),
         )
 
     def action_move(self, by: int) -> None:

@@ -6,12 +6,10 @@ from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tuilab.tui.thin import ThinScreen
-
 Result = TypeVar("Result")
 
 
-class Modal(ThinScreen, ModalScreen[Result], Generic[Result]):
+class Modal(ModalScreen[Result], Generic[Result]):
     """Over another screen until it is dismissed, once: another key may come after the one that did it."""
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:

@@ -14,7 +14,7 @@ from tuilab.analysis.words import times
 from tuilab.history.browse import Entry
 from tuilab.model.quantity import interval, seconds
 from tuilab.tui.screens.modal import Page
-from tuilab.tui.widgets.look import BAD, GOOD, MUTED, Ink
+from tuilab.tui.widgets.look import BAD, GOOD, MUTED, TextStyle
 from tuilab.tui.widgets.table import Table
 from tuilab.tui.widgets.tabular import Column
 
@@ -106,7 +106,7 @@ def arms_table(found: Across) -> Table[ArmAcross]:
         if index != found.base:
             letters = f"{LETTERS[index]} / {LETTERS[found.base]}"
             columns.append(
-                Column(letters, _standing(index), most=16, ink=_standing_ink(index),
+                Column(letters, _standing(index), most=16, style=_standing_style(index),
                        drop=0 if index < 2 else index, key=_ratio(index))
             )  # fmt: skip
     return Table(
@@ -173,11 +173,11 @@ def _standing(index: int) -> Callable[[ArmAcross], str]:
     return lambda row: standing(row.figures[index])
 
 
-def _standing_ink(index: int) -> Callable[[ArmAcross], Ink | None]:
-    def ink(row: ArmAcross) -> Ink | None:
+def _standing_style(index: int) -> Callable[[ArmAcross], TextStyle | None]:
+    def style(row: ArmAcross) -> TextStyle | None:
         figure = row.figures[index]
         if figure is None or figure.ratio is None or not figure.differs:
             return MUTED
         return BAD if figure.ratio > 1 else GOOD
 
-    return ink
+    return style

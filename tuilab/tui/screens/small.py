@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import Line
-from tuilab.tui.widgets.painted import Painted
 
 SMALLEST = (60, 16)
 NARROW, WIDE = 110, 160
@@ -32,7 +32,7 @@ def size_classes(width: int, height: int) -> frozenset[str]:
     return frozenset(out)
 
 
-class Small(Painted):
+class Small(LineWidget):
     """Says that the terminal is too small, and how large it must be."""
 
     DEFAULT_CSS = "Small { display: none; width: 1fr; height: 1fr; }"

@@ -150,9 +150,11 @@ def about_doctor(report: DoctorReport) -> list[Content]:
     lines.append(Content(""))
     width = max((len(p.name) for p in report.probes), default=0)
     for probe in report.probes:
-        sign, ink = SIGNS[probe.status]
+        sign, style = SIGNS[probe.status]
         lines.append(
-            Content.assemble((f"{sign} ", ink), (f"{probe.name:<{width}}  ", ""), (probe.detail, "$primary"))
+            Content.assemble(
+                (f"{sign} ", style), (f"{probe.name:<{width}}  ", ""), (probe.detail, "$primary")
+            )
         )
     return lines
 
@@ -171,11 +173,11 @@ def _ops(answer: ScenarioExplanation) -> Iterator[Content]:
     rows = answer.forecast[:MOST_OPS]
     width = max((len(f"{r.op} {r.dtype}") for r in rows), default=0)
     for row in rows:
-        sign, ink = SIGNS["ok" if row.gpu else "fail"]
+        sign, style = SIGNS["ok" if row.gpu else "fail"]
         name = f"{row.op} {row.dtype}"
         times = f"{row.count} × " if row.count > 1 else ""
         yield Content.assemble(
-            (f"{sign} ", ink), (f"{name:<{width}}  ", ""), (f"{times}{row.reason}", "$primary")
+            (f"{sign} ", style), (f"{name:<{width}}  ", ""), (f"{times}{row.reason}", "$primary")
         )
     if len(answer.forecast) > MOST_OPS:
         yield Content.styled(

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from tuilab.tui.widgets.answer import numbers_strong
+from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import Line
-from tuilab.tui.widgets.painted import Painted
 from tuilab.tui.widgets.wording import fit
 
 
-class Sentences(Painted):
+class Sentences(LineWidget):
     """As many rows as there are sentences, four at most."""
 
     DEFAULT_CSS = "Sentences { height: 0; }"

@@ -190,8 +190,8 @@ def ops_table() -> Table[OpTime]:
         Column("op", lambda op: op.op, most=24),
         Column("time a call", lambda op: seconds(op.seconds), align="right", key=lambda op: op.seconds),
         Column("runs", lambda op: f"{op.count:g}", align="right", key=lambda op: op.count),
-        Column("phase", lambda op: op.phase, drop=2, ink=lambda _: MUTED),
+        Column("phase", lambda op: op.phase, drop=2, style=lambda _: MUTED),
         Column("device", lambda op: op.device, drop=1),
-        Column("name", lambda op: op.name, flex=True, most=60, ink=lambda _: MUTED),
+        Column("name", lambda op: op.name, flex=True, most=60, style=lambda _: MUTED),
     ]
     return Table(columns, noun="ops", empty="")

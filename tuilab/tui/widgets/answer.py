@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from tuilab.model.claims import VerdictWord
-from tuilab.tui.widgets.look import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Ink, Line, Run
-from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run, TextStyle
 from tuilab.tui.widgets.wording import fit, wrap
 
-_INKS: dict[VerdictWord, Ink] = {"confirmed": GOOD, "refuted": BAD, "undecided": WARN, "untestable": MUTED}
+_STYLES: dict[VerdictWord, TextStyle] = {
+    "confirmed": GOOD,
+    "refuted": BAD,
+    "undecided": WARN,
+    "untestable": MUTED,
+}
 _WORDS: dict[VerdictWord, str] = {
     "confirmed": "confirmed",
     "refuted": "refuted",
@@ -22,13 +27,13 @@ _NUMBER = re.compile(
 )
 
 
-def verdict_mark(verdict: VerdictWord, marks: Sequence[str]) -> tuple[str, Ink]:
-    """The mark of a verdict, ✓ ✗ ≈ ?, and its ink."""
-    return marks[list(_WORDS).index(verdict)], _INKS[verdict]
+def verdict_mark(verdict: VerdictWord, marks: Sequence[str]) -> tuple[str, TextStyle]:
+    """The mark of a verdict, ✓ ✗ ≈ ?, and its style."""
+    return marks[list(_WORDS).index(verdict)], _STYLES[verdict]
 
 
 def numbers_strong(text: str) -> list[Run]:
-    """The text with its numbers and their units in strong ink, intervals muted."""
+    """The text with its numbers and their units in strong style, intervals muted."""
     out: list[Run] = []
     at = 0
     for match in _NUMBER.finditer(text):
@@ -39,7 +44,7 @@ def numbers_strong(text: str) -> list[Run]:
     return [run for run in out if run[0]]
 
 
-class AnswerPanel(Painted):
+class AnswerPanel(LineWidget):
     """One sentence, wrapped; under it what else there is to say; the verdict at the lower right."""
 
     DEFAULT_CSS = "AnswerPanel { height: 3; width: 1fr; }"
@@ -75,8 +80,8 @@ where the one overtakes the other. The mark at the right is the verdict on the d
             return self.empty_lines(width, height)
         tag: list[Run] = []
         if verdict:
-            mark, ink = verdict_mark(verdict, self.glyphs.verdicts)
-            tag = [(f"{claim}: " if claim else "", MUTED), (f"{mark} {_WORDS[verdict]}", ink)]
+            mark, style = verdict_mark(verdict, self.glyphs.verdicts)
+            tag = [(f"{claim}: " if claim else "", MUTED), (f"{mark} {_WORDS[verdict]}", style)]
         return lay_out(sentence, detail, tag, width, height, self.glyphs.ellipsis)
 
 

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from tuilab.model.quantity import seconds, significant
 from tuilab.tui.widgets.chart import Axis, Limits, place, round_down, round_up
-from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, Glyphs, Ink, Line, Mark, Run
+from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, Glyphs, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.ticks import ticks
 from tuilab.tui.widgets.wording import fit
@@ -130,15 +130,15 @@ def draw_bar(bar: Bar, layout: Layout, glyphs: Glyphs) -> Line:
     marker = glyphs.marker(bar.mark.marker)
     there = bar.value is not None
     head: list[Run] = [
-        (f"{marker} ", bar.mark.ink if there else MUTED),
+        (f"{marker} ", bar.mark.style if there else MUTED),
         (fit(bar.label, layout.label - 2, ellipsis=glyphs.ellipsis), TEXT if there else MUTED),
     ]
     if bar.value is None:
         room = layout.value + layout.cells + layout.ratio
         return (*head, (fit(" " + (bar.note or "not measured"), room, ellipsis=glyphs.ellipsis), MUTED))
     head.append((fit(seconds(bar.value, _half(bar)), layout.value, "right") + " ", STRONG))
-    ink = STRONG if bar.ratio is None else MUTED
-    tail = (fit(ratio_text(bar, layout.ratio > 10), layout.ratio, "right", glyphs.ellipsis), ink)
+    style = STRONG if bar.ratio is None else MUTED
+    tail = (fit(ratio_text(bar, layout.ratio > 10), layout.ratio, "right", glyphs.ellipsis), style)
     return (*head, *_drawn(bar, layout, glyphs), *([tail] if layout.ratio else []))
 
 
@@ -153,7 +153,7 @@ def _drawn(bar: Bar, layout: Layout, glyphs: Glyphs) -> list[Run]:
         at = min(cells - 1, round(exact))
         text[:at] = glyphs.rule * at
         text[at] = glyphs.thumb
-        inks = [FAINT] * at + [bar.mark.ink] * (cells - at)
+        styles = [FAINT] * at + [bar.mark.style] * (cells - at)
     else:
         blocks = glyphs.blocks
         eighths = round(exact * (len(blocks) - 1))
@@ -161,7 +161,7 @@ def _drawn(bar: Bar, layout: Layout, glyphs: Glyphs) -> list[Run]:
         drawn = blocks[-1] * full + (blocks[part] if part else "")
         # However small, a measured time is not nothing.
         text = list((drawn or blocks[1]).ljust(cells)[:cells])
-        inks = [bar.mark.ink] * cells
+        styles = [bar.mark.style] * cells
     if bar.low is not None and bar.high is not None:
         low, high = (round(place(v, layout.ends, layout.log) * cells) for v in (bar.low, bar.high))
         if high - low >= 2:
@@ -169,10 +169,14 @@ def _drawn(bar: Bar, layout: Layout, glyphs: Glyphs) -> list[Run]:
             for cell in range(max(0, low), min(cells, high + 1)):
                 here = left if cell == low else right if cell == high else middle
                 # Over the bar itself the whisker is cut out of the bar.
-                ink = Ink(bar.mark.hue, reverse=True) if text[cell] == glyphs.blocks[-1] else bar.mark.ink
+                style = (
+                    TextStyle(bar.mark.hue, reverse=True)
+                    if text[cell] == glyphs.blocks[-1]
+                    else bar.mark.style
+                )
                 if not (layout.log and text[cell] == glyphs.thumb):
-                    text[cell], inks[cell] = here, ink
-    return list(zip(text, inks, strict=True))
+                    text[cell], styles[cell] = here, style
+    return list(zip(text, styles, strict=True))
 
 
 def draw_foot(layout: Layout, glyphs: Glyphs) -> list[Line]:

@@ -11,7 +11,7 @@ from itertools import groupby
 from rich.cells import cell_len
 
 from tuilab.tui.widgets.chart import Chart, Limits, Series, place, spread
-from tuilab.tui.widgets.look import FAINT, MUTED, TEXT, Glyphs, Ink, Line, Run
+from tuilab.tui.widgets.look import FAINT, MUTED, TEXT, Glyphs, Line, Run, TextStyle
 from tuilab.tui.widgets.ticks import Ticks, ticks
 from tuilab.tui.widgets.wording import fit, width_of
 
@@ -38,7 +38,7 @@ class Layout:
 
 
 class Canvas:
-    """Cells of (character, ink), rows from the top.
+    """Cells of (character, style), rows from the top.
 
     Rules, bars and ghosts lie below the series. Where series meet, they take turns from column to column.
     """
@@ -49,12 +49,12 @@ class Canvas:
         self._series: list[list[list[Run]]] = [[[] for _ in range(columns)] for _ in range(rows)]
         self._grounds = [[""] * columns for _ in range(rows)]
 
-    def put(self, column: int, row: int, character: str, ink: Ink) -> None:
+    def put(self, column: int, row: int, character: str, style: TextStyle) -> None:
         """Put a character below the series."""
         if 0 <= column < self.columns and 0 <= row < self.rows:
-            self._below[row][column] = (character, ink)
+            self._below[row][column] = (character, style)
 
-    def stamp(self, lines: Sequence[str], ink: Ink, *, below: bool = False) -> None:
+    def stamp(self, lines: Sequence[str], style: TextStyle, *, below: bool = False) -> None:
         """Lay a drawing of a series on the canvas.
 
         A marker replaces lines; markers take turns with markers, and lines with lines.
@@ -64,14 +64,14 @@ class Canvas:
                 if character in (" ", BLANK_DOTS):
                     continue
                 if below:
-                    self._below[row][column] = (character, ink)
+                    self._below[row][column] = (character, style)
                     continue
                 cell = self._series[row][column]
                 if not _is_line(character):
                     cell[:] = [run for run in cell if not _is_line(run[0])]
                 elif any(not _is_line(run[0]) for run in cell):
                     continue
-                cell.append((character, ink))
+                cell.append((character, style))
 
     def shade(self, columns: range, rows: range, ground: str) -> None:
         """Give a rectangle a ground."""
@@ -80,19 +80,19 @@ class Canvas:
                 self._grounds[row][column] = ground
 
     def line(self, row: int) -> list[Run]:
-        """A row as runs of the same ink."""
+        """A row as runs of the same style."""
         seen: list[Run] = []
         for column, cell in enumerate(self._series[row]):
-            character, ink = _turn(cell, column) if cell else self._below[row][column]
+            character, style = _turn(cell, column) if cell else self._below[row][column]
             ground = self._grounds[row][column]
             if ground:
-                ink = replace(ink, on=ground)
+                style = replace(style, on=ground)
             elif character == " " and seen and not seen[-1][1].on:
                 # A blank has no colour: with that of the character before it, fewer colours need be sent.
-                ink = seen[-1][1]
-            seen.append((character, ink))
+                style = seen[-1][1]
+            seen.append((character, style))
         groups = groupby(seen, key=lambda cell: cell[1])
-        return [("".join(cell[0] for cell in group), ink) for ink, group in groups]
+        return [("".join(cell[0] for cell in group), style) for style, group in groups]
 
 
 def _is_line(character: str) -> bool:
@@ -101,13 +101,13 @@ def _is_line(character: str) -> bool:
 
 def _turn(cell: Sequence[Run], column: int) -> Run:
     """What shows of several: the dots of all lines together, and else one after another."""
-    character, ink = cell[column % len(cell)]
+    character, style = cell[column % len(cell)]
     if _is_line(character):
         dots = 0
         for other, _ in cell:
             dots |= ord(other)
         character = chr(dots)
-    return character, ink
+    return character, style
 
 
 def compose(
@@ -158,7 +158,7 @@ def _draw_verticals(canvas: Canvas, chart: Chart, ends: Limits, glyphs: Glyphs) 
             )
             canvas.shade(range(low, high + 1), range(canvas.rows), COLUMN)
         for row in range(canvas.rows):
-            canvas.put(at, row, glyphs.crossover, Ink("warn"))
+            canvas.put(at, row, glyphs.crossover, TextStyle("warn"))
 
 
 def _draw_series(
@@ -170,13 +170,13 @@ def _draw_series(
     glyphs: Glyphs,
     raster: Raster,
 ) -> None:
-    ink = _ink(series)
+    style = _style(series)
     if series.low and series.high and len(series.low) == len(points[0]):
         for x, low, high in zip(points[0], series.low, series.high, strict=False):
             column = column_of(place(x, ends[0], chart.x.log), canvas.columns)
             rows = _span((low, high), ends[1], chart.y.log, canvas.rows)
             for row in rows if len(rows) > 1 else ():
-                canvas.put(column, row, glyphs.vertical, ink)
+                canvas.put(column, row, glyphs.vertical, style)
     places = [
         (place(x, ends[0], chart.x.log), place(y, ends[1], chart.y.log)) for x, y in zip(*points, strict=True)
     ]
@@ -187,11 +187,11 @@ def _draw_series(
         lines = raster(
             canvas.columns, canvas.rows, *fewer(xs, ys, 2 * canvas.columns, 4 * canvas.rows), True, stroke
         )
-        canvas.stamp(lines, ink, below=series.ghost)
+        canvas.stamp(lines, style, below=series.ghost)
     if (series.style != "line" or len(xs) == 1) and xs:
         cells = dict.fromkeys(zip(*fewer(xs, ys, canvas.columns, canvas.rows), strict=True))
         xs, ys = zip(*cells, strict=True)
-        canvas.stamp(raster(canvas.columns, canvas.rows, xs, ys, False, marker), ink, below=series.ghost)
+        canvas.stamp(raster(canvas.columns, canvas.rows, xs, ys, False, marker), style, below=series.ghost)
 
 
 def fewer(xs: Sequence[float], ys: Sequence[float], columns: int, rows: int) -> Points:
@@ -204,8 +204,8 @@ def fewer(xs: Sequence[float], ys: Sequence[float], columns: int, rows: int) -> 
     return [x for x, _ in kept], [y for _, y in kept]
 
 
-def _ink(series: Series) -> Ink:
-    return Ink(f"{series.mark.hue}/45") if series.ghost else series.mark.ink
+def _style(series: Series) -> TextStyle:
+    return TextStyle(f"{series.mark.hue}/45") if series.ghost else series.mark.style
 
 
 def _draw_level(canvas: Canvas, chart: Chart, series: Series, ends: Limits, glyphs: Glyphs) -> None:
@@ -216,7 +216,7 @@ def _draw_level(canvas: Canvas, chart: Chart, series: Series, ends: Limits, glyp
         canvas.shade(range(canvas.columns), rows, series.mark.hue + BAND)
     row = row_of(place(series.median, ends, chart.y.log), canvas.rows)
     for column in range(canvas.columns):
-        canvas.put(column, row, glyphs.rule, Ink(f"{series.mark.hue}/60"))
+        canvas.put(column, row, glyphs.rule, TextStyle(f"{series.mark.hue}/60"))
 
 
 def _span(band: Limits, ends: Limits, log: bool, rows: int) -> range:
@@ -278,7 +278,7 @@ def _legend(
         note = fit(series.note, max(0, room - cell_len(label) - 1), ellipsis=glyphs.ellipsis)
         quiet = MUTED if not points[series.key][1] else TEXT
         marker = glyphs.marker(series.mark.marker)
-        out[row] = [(f" {marker} ", series.mark.ink), (label + " ", quiet), (note.rstrip(), MUTED)]
+        out[row] = [(f" {marker} ", series.mark.style), (label + " ", quiet), (note.rstrip(), MUTED)]
     return out
 
 
@@ -312,8 +312,8 @@ def _head(chart: Chart, layout: Layout, y_ticks: Ticks, ends: Limits, glyphs: Gl
         line: list[Run] = [(fit(unit, UNIT), MUTED)]
         unit = ""
         for series in series_row:
-            ink = series.mark.ink
-            line += [(f"{glyphs.marker(series.mark.marker)} ", ink), (series.label + "  ", TEXT)]
+            style = series.mark.style
+            line += [(f"{glyphs.marker(series.mark.marker)} ", style), (series.label + "  ", TEXT)]
         out.append(tuple(line))
     return out
 
@@ -327,7 +327,7 @@ def _top(chart: Chart, layout: Layout, unit: str, ends: Limits) -> Line:
         length = cell_len(vertical.label)
         start = min(max(used, at - length // 2), width - length)
         if vertical.label and start >= used and layout.left <= at < width:
-            line += [(" " * (start - width_of(line)), TEXT), (vertical.label, Ink("warn"))]
+            line += [(" " * (start - width_of(line)), TEXT), (vertical.label, TextStyle("warn"))]
             used = start + length + 1
     if chart.title and used + cell_len(chart.title) + 1 < width:
         line += [(" " * (width - cell_len(chart.title) - width_of(line)), TEXT), (chart.title, MUTED)]

@@ -9,13 +9,13 @@ from textual.binding import Binding, BindingType
 
 from tuilab.model.telemetry import DeviceSample
 from tuilab.tui.widgets.gauges import cpu_lines, gpu_lines, note_lines, process_lines
+from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import MUTED, Line
-from tuilab.tui.widgets.painted import Painted
 
 REMEMBERED = 120
 
 
-class DevicePanel(Painted, can_focus=True):
+class DevicePanel(LineWidget, can_focus=True):
     """The last sample, with the use of the samples before it beside the bars."""
 
     DEFAULT_CSS = "DevicePanel { height: 1fr; width: 1fr; }"

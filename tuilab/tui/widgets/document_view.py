@@ -9,12 +9,12 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, TEXT, WARN, Glyphs, Ink, Line
-from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, TEXT, WARN, Glyphs, Line, TextStyle
 from tuilab.tui.widgets.wording import fit, width_of, wrap
 
 Level = Literal["error", "warning", "note"]
-_INKS: dict[Level, Ink] = {"error": BAD, "warning": WARN, "note": ACCENT}
+_STYLES: dict[Level, TextStyle] = {"error": BAD, "warning": WARN, "note": ACCENT}
 _SIGNS: dict[Level, str] = {"error": "✗", "warning": "!", "note": "·"}
 
 
@@ -38,7 +38,7 @@ class Laid:
     finding: int = -1
 
 
-class DocumentView(Painted, can_focus=True):
+class DocumentView(LineWidget, can_focus=True):
     """Numbered lines; `n` and `N` go from finding to finding."""
 
     DEFAULT_CSS = "DocumentView { height: 1fr; width: 1fr; }"
@@ -135,7 +135,7 @@ and down, home and end move through the text.
             if one.finding >= 0 and one.finding == self._finding:
                 ground = "accent/18" if self.has_focus else "muted/12"
                 line = (*line, (" " * max(0, width - width_of(line)), TEXT))
-                line = tuple((text, Ink(ink.name, ink.bold, on=ground)) for text, ink in line)
+                line = tuple((text, TextStyle(style.name, style.bold, on=ground)) for text, style in line)
             out.append(line)
         return out
 
@@ -197,7 +197,7 @@ def lay_out(text: Sequence[str], findings: Sequence[Finding], width: int, glyphs
     out: list[Laid] = []
     for number, line in enumerate(text, 1):
         level = marked.get(number)
-        side = (bar if level else " ", _INKS[level] if level else TEXT)
+        side = (bar if level else " ", _STYLES[level] if level else TEXT)
         for i, part in enumerate(broken(line, room)):
             label = fit(str(number) if i == 0 else "", digits, "right")
             out.append(Laid(((label + " ", FAINT), side, (" " + part, TEXT)), number))
@@ -207,11 +207,15 @@ def lay_out(text: Sequence[str], findings: Sequence[Finding], width: int, glyphs
 
 
 def _finding_lines(finding: Finding, index: int, digits: int, room: int, glyphs: Glyphs) -> list[Laid]:
-    ink = _INKS[finding.level]
+    style = _STYLES[finding.level]
     sign = _SIGNS[finding.level] if not glyphs.ascii else "*"
     pad = " " * (digits + 2)
     out = [
-        Laid(((pad + " ", TEXT), (f"{sign if i == 0 else ' '} {line}", Ink(ink.name, bold=True))), 0, index)
+        Laid(
+            ((pad + " ", TEXT), (f"{sign if i == 0 else ' '} {line}", TextStyle(style.name, bold=True))),
+            0,
+            index,
+        )
         for i, line in enumerate(wrap(finding.title, room - 2))
     ]
     out += [Laid(((pad + "   " + line, MUTED),), 0, index) for line in wrap(finding.text, room - 2)]

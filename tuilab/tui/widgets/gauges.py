@@ -6,12 +6,12 @@ from rich.cells import cell_len
 
 from tuilab.model.quantity import significant, size
 from tuilab.model.telemetry import CpuSample, GpuSample, Link, ProcessSample
-from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, WARN, Glyphs, Ink, Line, Run
+from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, WARN, Glyphs, Line, Run, TextStyle
 from tuilab.tui.widgets.wording import clip, fit
 
 LABEL = 9
 LEVELS, ASCII_LEVELS = " ▁▂▃▄▅▆▇█", " .:-=+*#%@"
-CPU, GPU = Ink("cpu1"), Ink("gpu1")
+CPU, GPU = TextStyle("cpu1"), TextStyle("gpu1")
 UNKNOWN = "not told"
 
 
@@ -27,7 +27,7 @@ def level(share: float, glyphs: Glyphs) -> str:
     return levels[max(share > 0.01, round(share * (len(levels) - 1)))]
 
 
-def gauge(share: float | None, cells: int, ink: Ink, glyphs: Glyphs) -> list[Run]:
+def gauge(share: float | None, cells: int, style: TextStyle, glyphs: Glyphs) -> list[Run]:
     """A bar of `cells` cells, filled to the share."""
     if share is None:
         return [(" " * cells, TEXT)]
@@ -35,17 +35,23 @@ def gauge(share: float | None, cells: int, ink: Ink, glyphs: Glyphs) -> list[Run
     eighths = round(min(1.0, max(0.0, share)) * cells * (len(blocks) - 1))
     full, part = divmod(eighths, len(blocks) - 1)
     bar = (blocks[-1] * full + (blocks[part] if part else ""))[:cells]
-    return [(bar, ink), (glyphs.rule * (cells - len(bar)), FAINT)]
+    return [(bar, style), (glyphs.rule * (cells - len(bar)), FAINT)]
 
 
-def history(shares: Sequence[float], cells: int, ink: Ink, glyphs: Glyphs) -> list[Run]:
+def history(shares: Sequence[float], cells: int, style: TextStyle, glyphs: Glyphs) -> list[Run]:
     """The last loads, the newest at the right."""
     recent = shares[-cells:] if cells > 0 else ()
-    return [(" " * (cells - len(recent)) + "".join(level(share, glyphs) for share in recent), ink)]
+    return [(" " * (cells - len(recent)) + "".join(level(share, glyphs) for share in recent), style)]
 
 
 def measure(
-    label: str, share: float | None, words: str, past: Sequence[float], ink: Ink, width: int, glyphs: Glyphs
+    label: str,
+    share: float | None,
+    words: str,
+    past: Sequence[float],
+    style: TextStyle,
+    width: int,
+    glyphs: Glyphs,
 ) -> Line:
     """`use  38 % of 96  ███┄┄┄┄┄  ▁▂▃`: label, words, bar, and past where there is room and any is given."""
     words_width = 19
@@ -58,18 +64,20 @@ def measure(
         return tuple(line)
     trail = min(len(past), rest // 2) if len(past) > 1 else 0
     bar = min(40, rest - (trail + 2 if trail else 0))
-    line += gauge(share, bar, ink, glyphs)
+    line += gauge(share, bar, style, glyphs)
     if trail:
-        line += [("  ", TEXT), *history(past, min(trail, rest - bar - 2), ink, glyphs)]
+        line += [("  ", TEXT), *history(past, min(trail, rest - bar - 2), style, glyphs)]
     return tuple(line)
 
 
-def facts(label: str, parts: Sequence[str], width: int, glyphs: Glyphs, ink: Ink = TEXT) -> list[Line]:
+def facts(
+    label: str, parts: Sequence[str], width: int, glyphs: Glyphs, style: TextStyle = TEXT
+) -> list[Line]:
     """Words after a label, with separators, in as many lines as they take; nothing without words."""
     text = f"  {glyphs.separator}  ".join(part for part in parts if part)
     lines = clip(text, max(8, width - LABEL), 3, glyphs.ellipsis)
     return [
-        ((" " + fit(label if not i else "", LABEL - 1), MUTED), (line, ink)) for i, line in enumerate(lines)
+        ((" " + fit(label if not i else "", LABEL - 1), MUTED), (line, style)) for i, line in enumerate(lines)
     ]
 
 

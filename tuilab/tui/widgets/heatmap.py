@@ -11,9 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tuilab.model.quantity import seconds, significant
-from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, Glyphs, Ink, Line, Mark, Run
-from tuilab.tui.widgets.painted import Painted
-from tuilab.tui.widgets.stops import short
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, Glyphs, Line, Mark, Run, TextStyle
+from tuilab.tui.widgets.snap_points import short
 from tuilab.tui.widgets.wording import clip, fit
 
 # A ratio of this many powers of two is shown in the full hue.
@@ -47,7 +47,7 @@ class Heat:
     words: tuple[tuple[str, ...], ...] = ()
 
 
-class HeatMap(Painted, can_focus=True):
+class HeatMap(LineWidget, can_focus=True):
     """Cells in the hue and with the marker of the arm that wins there; the stronger, the more it wins by."""
 
     DEFAULT_CSS = "HeatMap { height: 1fr; width: 1fr; }"
@@ -169,17 +169,17 @@ def cell_text(value: float | None, heat: Heat, width: int, glyphs: Glyphs) -> st
     return fit(" " + text if cell_len(text) < width else text if cell_len(text) == width else marker, width)
 
 
-def cell_ink(value: float | None, heat: Heat, span: tuple[float, float]) -> Ink:
+def cell_style(value: float | None, heat: Heat, span: tuple[float, float]) -> TextStyle:
     """The hue of the winner, the stronger the more it wins by."""
     if value is None or not math.isfinite(value) or value <= 0:
         return FAINT
     if heat.kind == "time":
         low, high = span
         share = math.log(value / low) / math.log(high / low) if high > low else 0.5
-        return Ink(on=f"{heat.low[1].hue}/{LEAST + round((MOST - LEAST) * min(1.0, max(0.0, share)))}")
+        return TextStyle(on=f"{heat.low[1].hue}/{LEAST + round((MOST - LEAST) * min(1.0, max(0.0, share)))}")
     mark = (heat.low if value < 1 else heat.high)[1]
     strength = min(1.0, abs(math.log2(value)) / FULL)
-    return Ink(on=f"{mark.hue}/{LEAST + round((MOST - LEAST) * strength)}")
+    return TextStyle(on=f"{mark.hue}/{LEAST + round((MOST - LEAST) * strength)}")
 
 
 def draw(
@@ -199,13 +199,13 @@ def draw(
             line: list[Run] = [((label if middle else " " * (layout.left - 1)) + " ", MUTED)]
             for i, value in enumerate(heat.values[j]):
                 text = cell_text(value, heat, layout.cell, glyphs) if middle else " " * layout.cell
-                ink = cell_ink(value, heat, span)
+                style = cell_style(value, heat, span)
                 if (i, j) == at:
                     # The cursor is a frame of strong characters, so that it shows without colour too.
-                    ink = Ink(bold=True, on=ink.on, reverse=focused)
+                    style = TextStyle(bold=True, on=style.on, reverse=focused)
                     if middle and layout.cell >= 3:
                         text = glyphs.focus + text[1:]
-                line.append((text, ink))
+                line.append((text, style))
             lines.append(tuple(line))
     lines.append(_labels(heat, layout, width))
     words = clip(in_words(heat, *at), width - 1, 2 if len(layout.shown) > 2 else 1, glyphs.ellipsis)
@@ -215,14 +215,14 @@ def draw(
 def _head(heat: Heat, width: int, glyphs: Glyphs) -> Line:
     name, mark = heat.low
     if heat.kind == "time":
-        return ((f"{glyphs.marker(mark.marker)} ", mark.ink), (f"{name}: time per call", TEXT))
+        return ((f"{glyphs.marker(mark.marker)} ", mark.style), (f"{name}: time per call", TEXT))
     other, second = heat.high
     tail = " is faster" if cell_len(name + other) + 30 <= width else ""
     room = max(4, (width - 7) // 2)
     return (
-        (f"{glyphs.marker(mark.marker)} ", mark.ink),
+        (f"{glyphs.marker(mark.marker)} ", mark.style),
         (fit(name, min(room, cell_len(name)), ellipsis=glyphs.ellipsis) + tail + "   ", TEXT),
-        (f"{glyphs.marker(second.marker)} ", second.ink),
+        (f"{glyphs.marker(second.marker)} ", second.style),
         (fit(other, min(room, cell_len(other)), ellipsis=glyphs.ellipsis) + tail, TEXT),
     )
 

@@ -5,9 +5,13 @@ from collections.abc import Callable
 from tuilab.model.events import Log
 from tuilab.model.quantity import size
 from tuilab.model.result import PlacementRow
-from tuilab.tui.widgets.look import BAD, FAINT, MUTED, WARN, Ink
+from tuilab.tui.widgets.look import BAD, FAINT, MUTED, WARN, TextStyle
 from tuilab.tui.widgets.table import Table
 from tuilab.tui.widgets.tabular import Column
+
+
+def _moved_style(row: PlacementRow) -> TextStyle | None:
+    return TextStyle("warn", bold=True) if moved(row) else None
 
 
 def moved(row: PlacementRow) -> bool:
@@ -34,10 +38,10 @@ def _detail(row: PlacementRow) -> str:
     return ": ".join(part for part in (", ".join(parts), row.reason) if part)
 
 
-def _placement_ink(row: PlacementRow) -> Ink | None:
+def _placement_style(row: PlacementRow) -> TextStyle | None:
     if moved(row):
         return WARN
-    return MUTED if row.kind == "folded" else Ink("accent") if row.kind == "copy" else None
+    return MUTED if row.kind == "folded" else TextStyle("accent") if row.kind == "copy" else None
 
 
 def placement_table(
@@ -52,19 +56,19 @@ def placement_table(
     """
     columns: list[Column[PlacementRow]] = [
         Column("op", _what, most=22),
-        Column("device", _device, width=16, ink=lambda row: Ink("warn", bold=True) if moved(row) else None),
+        Column("device", _device, width=16, style=_moved_style),
         Column("node", lambda row: row.node, flex=True, most=60),
-        Column("type", lambda row: row.dtype, most=12, drop=2, ink=lambda _: MUTED),
+        Column("type", lambda row: row.dtype, most=12, drop=2, style=lambda _: MUTED),
         Column("bytes", lambda row: size(row.bytes) if row.bytes else "", align="right", drop=3,
-               key=lambda row: row.bytes, ink=lambda _: MUTED),
+               key=lambda row: row.bytes, style=lambda _: MUTED),
         Column("count", lambda row: f"{row.count:,}", align="right", drop=4, key=lambda row: row.count,
-               ink=lambda _: MUTED),
-        Column("arm", lambda row: arm_label(row.arm), most=28, drop=5, ink=lambda _: MUTED),
+               style=lambda _: MUTED),
+        Column("arm", lambda row: arm_label(row.arm), most=28, drop=5, style=lambda _: MUTED),
     ]  # fmt: skip
     return Table(
         columns,
         detail=_detail,
-        ink=_placement_ink,
+        style=_placement_style,
         text=lambda row: (
             f"{row.op}\t{row.node}\t{_device(row)}\t{row.dtype}\t{row.arm}\t{row.kind}\t{row.reason}"
         ),
@@ -80,13 +84,13 @@ _LEVELS = {"error": BAD, "warning": WARN, "debug": FAINT}
 def log_table(*, empty: str = "Nothing has been logged yet.", id: str | None = None) -> Table[Log]:
     """Lines that TensorFlow, the user's code or the lab said, the newest below; it follows the end."""
     columns: list[Column[Log]] = [
-        Column("from", lambda line: line.source, most=12, drop=1, ink=lambda _: MUTED),
+        Column("from", lambda line: line.source, most=12, drop=1, style=lambda _: MUTED),
         Column("level", lambda line: line.level, width=7, drop=2),
         Column("line", lambda line: line.text, flex=True, most=200),
     ]
     return Table(
         columns,
-        ink=lambda line: _LEVELS.get(line.level),
+        style=lambda line: _LEVELS.get(line.level),
         text=lambda line: f"{line.text}\t{line.source}\t{line.level}",
         detail=lambda line: line.text,
         follow=True,

@@ -1,7 +1,7 @@
-"""Inks, hues, markers and glyphs: the one place that says how things look.
+"""Styles, hues, markers and glyphs: the one place that says how things look.
 
-Drawing functions are pure: they return lines of (text, ink). What colour an ink is, the theme decides when
-the line is shown. A series is told apart by its marker and label as well as by its hue.
+Drawing functions are pure: they return lines of (text, style). What colour a style is, the theme decides
+when the line is shown. A series is told apart by its marker and label as well as by its hue.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Ink:
+class TextStyle:
     """How a piece of text is drawn: a role, a hue or `#rrggbb`, on a ground (`""` for the widget's own)."""
 
     name: str = "text"
@@ -25,12 +25,12 @@ class Ink:
     on: str = ""
 
 
-Run = tuple[str, Ink]
+Run = tuple[str, TextStyle]
 Line = tuple[Run, ...]
 
-TEXT, MUTED, FAINT, ACCENT = Ink(), Ink("muted"), Ink("faint"), Ink("accent")
-GOOD, BAD, WARN = Ink("good"), Ink("bad"), Ink("warn")
-STRONG = Ink(bold=True)
+TEXT, MUTED, FAINT, ACCENT = TextStyle(), TextStyle("muted"), TextStyle("faint"), TextStyle("accent")
+GOOD, BAD, WARN = TextStyle("good"), TextStyle("bad"), TextStyle("warn")
+STRONG = TextStyle(bold=True)
 
 # After Okabe and Ito (2008), lightened for dark grounds and darkened for light ones. CPU hues are blues and
 # GPU hues oranges, which every kind of colour blindness keeps apart; lightness says the mode.
@@ -57,9 +57,9 @@ class Mark:
     marker: str
 
     @property
-    def ink(self) -> Ink:
-        """The series' ink."""
-        return Ink(self.hue)
+    def style(self) -> TextStyle:
+        """The series' style."""
+        return TextStyle(self.hue)
 
 
 MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "△", "*")

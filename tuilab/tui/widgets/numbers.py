@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tuilab.model.quantity import interval, seconds
 from tuilab.model.result import ArmResult
-from tuilab.tui.widgets.look import MUTED, WARN, Ink, Mark
+from tuilab.tui.widgets.look import MUTED, WARN, Mark, TextStyle
 from tuilab.tui.widgets.table import Table
 from tuilab.tui.widgets.tabular import Column
 
@@ -56,17 +56,18 @@ figures; the last line says those of the row under the cursor.
     ) -> None:
         self._marks: Mapping[str, Mark] = {}
         columns: list[Column[ArmResult]] = [
-            Column("arm", self._label, flex=True, most=36, ink=self._ink),
-            Column("median", _median, align="right", key=lambda arm: arm.median_s or 0.0, ink=_quiet),
-            Column("95 %", _interval, align="right", drop=1, key=lambda arm: arm.median_s or 0.0, ink=_soft),
+            Column("arm", self._label, flex=True, most=36, style=self._style),
+            Column("median", _median, align="right", key=lambda arm: arm.median_s or 0.0, style=_quiet),
+            Column("95 %", _interval, align="right", drop=1, key=lambda arm: arm.median_s or 0.0,
+                   style=_soft),
             Column("n", lambda arm: f"{arm.n:,}" if arm.n else "", align="right", drop=4,
                    key=lambda arm: arm.n),
             Column("one call", lambda arm: _time(arm.latency_s), align="right", drop=5,
                    key=lambda arm: arm.latency_s or 0.0),
             Column("first call", lambda arm: _time(arm.first_call_s), align="right", drop=3,
                    key=lambda arm: arm.first_call_s or 0.0),
-            Column("ran on", _ran_on, drop=2, ink=_ran_ink),
-            Column("flags", lambda arm: f"⚑ {len(arm.flags)}" if arm.flags else "", ink=lambda _: WARN),
+            Column("ran on", _ran_on, drop=2, style=_ran_style),
+            Column("flags", lambda arm: f"⚑ {len(arm.flags)}" if arm.flags else "", style=lambda _: WARN),
         ]  # fmt: skip
         super().__init__(columns, detail=_detail, noun="arms", empty=empty, id=id, classes=classes)
 
@@ -83,16 +84,16 @@ figures; the last line says those of the row under the cursor.
         mark = self._marks.get(arm.id)
         return f"{self.glyphs.marker(mark.marker)} {arm.label}" if mark else arm.label
 
-    def _ink(self, arm: ArmResult) -> Ink | None:
+    def _style(self, arm: ArmResult) -> TextStyle | None:
         mark = self._marks.get(arm.id)
-        return mark.ink if mark and arm.median_s is not None else MUTED
+        return mark.style if mark and arm.median_s is not None else MUTED
 
 
-def _quiet(arm: ArmResult) -> Ink | None:
-    return MUTED if arm.median_s is None else Ink(bold=True)
+def _quiet(arm: ArmResult) -> TextStyle | None:
+    return MUTED if arm.median_s is None else TextStyle(bold=True)
 
 
-def _soft(_: ArmResult) -> Ink | None:
+def _soft(_: ArmResult) -> TextStyle | None:
     return MUTED
 
 
@@ -100,5 +101,5 @@ def _ran_on(arm: ArmResult) -> str:
     return arm.device or ("" if arm.status != "ok" else "?")
 
 
-def _ran_ink(arm: ArmResult) -> Ink | None:
+def _ran_style(arm: ArmResult) -> TextStyle | None:
     return WARN if arm.device and arm.device != arm.requested_device else MUTED

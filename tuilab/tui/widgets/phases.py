@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from rich.cells import cell_len
 
 from tuilab.model.quantity import seconds
-from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Glyphs, Ink, Line, Mark, Run
+from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Glyphs, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import clip, fit
 
@@ -114,8 +114,8 @@ def phase_names(rows: Sequence[PhaseRow]) -> list[str]:
     return [name for name in _LOOKS if name in seen] + [name for name in seen if name not in _LOOKS]
 
 
-def look_of(name: str, names: Sequence[str], glyphs: Glyphs) -> tuple[Ink, str]:
-    """The ink and the fill of a phase."""
+def look_of(name: str, names: Sequence[str], glyphs: Glyphs) -> tuple[TextStyle, str]:
+    """The style and the fill of a phase."""
     if name == REST:
         hue, fill = "faint", "·"
     elif name in _LOOKS:
@@ -123,7 +123,7 @@ def look_of(name: str, names: Sequence[str], glyphs: Glyphs) -> tuple[Ink, str]:
     else:
         unknown = [other for other in names if other not in _LOOKS]
         hue, fill = _OTHERS[unknown.index(name) % len(_OTHERS)]
-    return Ink(hue), _ASCII_FILLS[fill] if glyphs.ascii else fill
+    return TextStyle(hue), _ASCII_FILLS[fill] if glyphs.ascii else fill
 
 
 def legend(names: Sequence[str], width: int, glyphs: Glyphs) -> list[Line]:
@@ -131,11 +131,11 @@ def legend(names: Sequence[str], width: int, glyphs: Glyphs) -> list[Line]:
     lines: list[list[Run]] = [[]]
     used = 0
     for name in [*names, REST]:
-        ink, fill = look_of(name, names, glyphs)
+        style, fill = look_of(name, names, glyphs)
         if used + cell_len(name) + 5 > width and lines[-1]:
             lines.append([])
             used = 0
-        lines[-1] += [(" " + fill * 2 + " ", ink), (name + " ", TEXT)]
+        lines[-1] += [(" " + fill * 2 + " ", style), (name + " ", TEXT)]
         used += cell_len(name) + 5
     return [tuple(line) for line in lines]
 
@@ -155,7 +155,7 @@ def draw_row(
     value = max(map(cell_len, totals), default=0) + 1
     there = bool(row.parts)
     head: list[Run] = [
-        (glyphs.marker(row.mark.marker) + " ", row.mark.ink if there else MUTED),
+        (glyphs.marker(row.mark.marker) + " ", row.mark.style if there else MUTED),
         (fit(row.label, label, ellipsis=glyphs.ellipsis), TEXT if there else MUTED),
     ]
     cells = width - 2 - label - value - 1
@@ -179,14 +179,14 @@ def stacked(row: PhaseRow, names: Sequence[str], whole: float, cells: int, glyph
     for name, part in parts:
         done += part
         end = min(cells, round(done / whole * cells))
-        ink, fill = look_of(name, names, glyphs)
+        style, fill = look_of(name, names, glyphs)
         share = f" {100 * part / row.length:.0f} % "
         length = end - at
         if length >= len(share) + 2 and name != REST:
             left = (length - len(share)) // 2
-            out += [(fill * left, ink), (share, STRONG), (fill * (length - left - len(share)), ink)]
+            out += [(fill * left, style), (share, STRONG), (fill * (length - left - len(share)), style)]
         elif length > 0:
-            out.append((fill * length, ink))
+            out.append((fill * length, style))
         at = max(at, end)
     return out
 

@@ -8,12 +8,12 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, TEXT, Line
-from tuilab.tui.widgets.painted import Painted
 from tuilab.tui.widgets.wording import width_of
 
 
-class Picking(Painted, can_focus=True):
+class Picking(LineWidget, can_focus=True):
     """Rows with keys of their own; the one under the cursor can be opened."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,7 +71,7 @@ class Picking(Painted, can_focus=True):
             line: Line = ((self.glyphs.focus if here else " ", ACCENT), *row)
             if here:
                 line += ((" " * max(0, width - width_of(line)), TEXT),)
-                line = tuple((text, replace(ink, on=ink.on or "accent/22")) for text, ink in line)
+                line = tuple((text, replace(style, on=style.on or "accent/22")) for text, style in line)
             out += [line, *([()] if self._pitch == 2 else [])]
         return (out + [()] * height)[:height]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from tuilab.tui.widgets.chart import Chart, Limits, Thinned, limits
 from tuilab.tui.widgets.compose import Points, compose
+from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import Line
-from tuilab.tui.widgets.painted import Painted
 
 _loading = Lock()
 
@@ -54,7 +54,7 @@ def raster(
     return str(plot.build().string(True)).splitlines()
 
 
-class Plot(Painted, can_focus=False):
+class Plot(LineWidget, can_focus=False):
     """A chart of series over two axes. Set `chart`; only what differs is drawn and sent."""
 
     DEFAULT_CSS = "Plot { height: 1fr; width: 1fr; }"

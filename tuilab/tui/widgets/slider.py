@@ -12,17 +12,17 @@ from textual.message import Message
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Constraint, Integer, LogInteger, Parameter, Value, parse_value
 from tuilab.tui.widgets import track
+from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import Line
-from tuilab.tui.widgets.painted import Painted
 from tuilab.tui.widgets.reach import declared, reach
-from tuilab.tui.widgets.stops import fine_step, full, next_mark, next_stop, options, value_at
+from tuilab.tui.widgets.snap_points import fine_step, full, next_mark, next_stop, options, value_at
 
 PAGE = 4
 MESSAGE_S = 6.0
 TYPED = frozenset("0123456789.,_ kKmMgGiI")
 
 
-class Slider(Painted, can_focus=True):
+class Slider(LineWidget, can_focus=True):
     """One parameter: label, value, track, upper end and a note."""
 
     DEFAULT_CSS = "Slider { height: 1; width: 1fr; }"

@@ -8,19 +8,19 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tuilab.tui.widgets.look import FAINT, MUTED, TEXT, Ink, Line, Run
-from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import FAINT, MUTED, TEXT, Line, Run, TextStyle
 from tuilab.tui.widgets.tabular import Column, Index, Row, natural_width, share_out
 from tuilab.tui.widgets.wording import fit
 
 WHEEL = 3
 
 
-class Table(Painted, Generic[Row], can_focus=True):
+class Table(LineWidget, Generic[Row], can_focus=True):
     """Rows of any kind in columns, with a filter, an order and a row under the cursor.
 
     columns: see `Column`. detail: a sentence on the row under the cursor, shown in the last line.
-    ink: how a whole row is drawn. text: what the filter looks in; all cells if not given.
+    style: how a whole row is drawn. text: what the filter looks in; all cells if not given.
     follow: while the cursor is on the last row, stay there as rows are added.
     """
 
@@ -68,7 +68,7 @@ about the row under the cursor, and how many rows there are.
         rows: Sequence[Row] = (),
         *,
         detail: Callable[[Row], str] | None = None,
-        ink: Callable[[Row], Ink | None] | None = None,
+        style: Callable[[Row], TextStyle | None] | None = None,
         text: Callable[[Row], str] | None = None,
         follow: bool = False,
         noun: str = "rows",
@@ -78,7 +78,7 @@ about the row under the cursor, and how many rows there are.
     ) -> None:
         super().__init__(empty=empty, id=id, classes=classes)
         self.columns = tuple(columns)
-        self._detail, self._row_ink, self._follow, self._noun = detail, ink, follow, noun
+        self._detail, self._row_style, self._follow, self._noun = detail, style, follow, noun
         self._text = text or (lambda row: "\t".join(column.cell(row) for column in self.columns))
         self._index: Index[Row] = Index(rows, self._text)
         self._natural: list[int] = []
@@ -195,7 +195,7 @@ about the row under the cursor, and how many rows there are.
                 label = f"{label} {arrow}"
             gap = " " if at > 1 else ""
             text = gap + fit(label, width, column.align, self.glyphs.ellipsis)
-            line.append((text, Ink("muted", bold=True)))
+            line.append((text, TextStyle("muted", bold=True)))
             self._heads.append((at, at + width, index))
             at += width + 1
         return tuple(line)
@@ -203,19 +203,21 @@ about the row under the cursor, and how many rows there are.
     def _row_line(self, place: int, layout: Sequence[tuple[int, int]], width: int) -> Line:
         row, here = self._index[place], place == self._cursor
         ground = ("accent/22" if self.has_focus else "muted/15") if here else ""
-        own = self._row_ink(row) if self._row_ink else None
-        line: list[Run] = [(self.glyphs.focus if here and self.has_focus else " ", Ink("accent", on=ground))]
+        own = self._row_style(row) if self._row_style else None
+        line: list[Run] = [
+            (self.glyphs.focus if here and self.has_focus else " ", TextStyle("accent", on=ground))
+        ]
         used = 1
         for index, cells in layout:
             column = self.columns[index]
-            ink = (column.ink(row) if column.ink else None) or own or TEXT
+            style = (column.style(row) if column.style else None) or own or TEXT
             if ground:
-                ink = replace(ink, on=ground)
+                style = replace(style, on=ground)
             text = fit(column.cell(row), cells, column.align, self.glyphs.ellipsis)
             gap = " " if used > 1 else ""
             used += cells + len(gap)
-            line.append((gap + text, ink))
-        line.append((" " * max(0, width - used), Ink(on=ground)))
+            line.append((gap + text, style))
+        line.append((" " * max(0, width - used), TextStyle(on=ground)))
         return tuple(line)
 
     def _footer(self) -> str:

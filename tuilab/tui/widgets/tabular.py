@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from rich.cells import cell_len
 
-from tuilab.tui.widgets.look import Ink
+from tuilab.tui.widgets.look import TextStyle
 
 Row = TypeVar("Row")
 
@@ -28,7 +28,7 @@ class Column(Generic[Row]):
     align: Literal["left", "right"] = "left"
     flex: bool = False
     drop: int = 0
-    ink: Callable[[Row], Ink | None] | None = None
+    style: Callable[[Row], TextStyle | None] | None = None
     key: Callable[[Row], Any] | None = None
 
 

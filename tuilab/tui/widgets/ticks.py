@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tuilab.model.quantity import significant, size, time_unit
 from tuilab.tui.widgets.chart import Axis, Kind, Limits
-from tuilab.tui.widgets.stops import short
+from tuilab.tui.widgets.snap_points import short
 
 # Finer and finer ticks within a decade, until there are as many as fit.
 _DECADE = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0))

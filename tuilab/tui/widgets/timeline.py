@@ -10,8 +10,8 @@ from textual.message import Message
 
 from tuilab.model.quantity import seconds
 from tuilab.tui.widgets.chart import Axis
-from tuilab.tui.widgets.look import CATEGORICAL, FAINT, MUTED, TEXT, Glyphs, Ink, Line, Run
-from tuilab.tui.widgets.painted import Painted
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import CATEGORICAL, FAINT, MUTED, TEXT, Glyphs, Line, Run, TextStyle
 from tuilab.tui.widgets.spans import Piece, Span, Track, pieces, tracks
 from tuilab.tui.widgets.ticks import ticks
 from tuilab.tui.widgets.wording import fit
@@ -19,7 +19,7 @@ from tuilab.tui.widgets.wording import fit
 PAN, ZOOM = 0.25, 1.6
 
 
-class Timeline(Painted, can_focus=True):
+class Timeline(LineWidget, can_focus=True):
     """Spans on lanes between two moments."""
 
     DEFAULT_CSS = "Timeline { height: 1fr; width: 1fr; }"
@@ -109,7 +109,7 @@ lane. The last line gives the event's name, length and moment.
             name = track.lane if track.depth == 0 else ""
             here = row == self._at[0]
             head: list[Run] = [
-                (self.glyphs.focus if here and self.has_focus else " ", Ink("accent")),
+                (self.glyphs.focus if here and self.has_focus else " ", TextStyle("accent")),
                 (fit(name, label - 1, ellipsis=self.glyphs.ellipsis), TEXT if here else MUTED),
             ]
             drawn = pieces(track, *self._window, columns)
@@ -257,15 +257,15 @@ def draw_track(drawn: Sequence[Piece], columns: int, hue: str, chosen: int, glyp
         width = piece.end - piece.first
         own = piece.span.hue if piece.span and piece.span.hue else hue
         if piece.span is None:
-            out.append(("=" if glyphs.ascii else "▒", Ink(own)))
+            out.append(("=" if glyphs.ascii else "▒", TextStyle(own)))
         else:
             picked = piece.index == chosen
-            ink = (
-                Ink("text" if picked else own, bold=picked, reverse=picked)
+            style = (
+                TextStyle("text" if picked else own, bold=picked, reverse=picked)
                 if width == 1
-                else Ink(bold=picked, reverse=picked, on=f"{own}/40")
+                else TextStyle(bold=picked, reverse=picked, on=f"{own}/40")
             )
-            out.append((_block(piece.span.name, width, glyphs), ink))
+            out.append((_block(piece.span.name, width, glyphs), style))
         at = piece.end
     if at < columns:
         out.append((" " * (columns - at), TEXT))

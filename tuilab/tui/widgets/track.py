@@ -6,9 +6,21 @@ from itertools import groupby
 from rich.cells import cell_len
 
 from tuilab.model.parameters import Integer, LogInteger, Parameter, Value
-from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, STRONG, TEXT, WARN, Glyphs, Ink, Line, Run
+from tuilab.tui.widgets.look import (
+    ACCENT,
+    BAD,
+    FAINT,
+    MUTED,
+    STRONG,
+    TEXT,
+    WARN,
+    Glyphs,
+    Line,
+    Run,
+    TextStyle,
+)
 from tuilab.tui.widgets.reach import Reach
-from tuilab.tui.widgets.stops import cell_of, full, options, short
+from tuilab.tui.widgets.snap_points import cell_of, full, options, short
 from tuilab.tui.widgets.wording import fit, width_of
 
 VALUE_WIDTH = 10
@@ -75,7 +87,9 @@ def draw(row: Row, width: int, glyphs: Glyphs) -> tuple[Line, Places]:
 def _value_field(row: Row, glyphs: Glyphs) -> Run:
     unit = getattr(row.parameter, "unit", "")
     if row.typed is not None:
-        return fit((row.typed + glyphs.caret)[-VALUE_WIDTH:], VALUE_WIDTH, "right"), Ink("text", reverse=True)
+        return fit((row.typed + glyphs.caret)[-VALUE_WIDTH:], VALUE_WIDTH, "right"), TextStyle(
+            "text", reverse=True
+        )
     text = full(row.value) + (f" {unit}" if unit else "")
     return fit(text, VALUE_WIDTH, "right", glyphs.ellipsis), STRONG
 
@@ -90,14 +104,14 @@ def _hint(row: Row) -> str:
     return "Enter sets, Esc leaves"
 
 
-def _with_message(body: list[Run], text: str, ink: Ink, room: int, glyphs: Glyphs) -> list[Run]:
+def _with_message(body: list[Run], text: str, style: TextStyle, room: int, glyphs: Glyphs) -> list[Run]:
     """The message behind the track where it fits there, else over it."""
     end = next((i for i, (piece, _) in enumerate(body) if piece == glyphs.end), len(body) - 1)
     kept = body[: end + 1]
     left = room - width_of(kept) - 1
     if left >= cell_len(text):
-        return [*kept, (" " + text, ink)]
-    return [(fit(text, room, ellipsis=glyphs.ellipsis), ink)]
+        return [*kept, (" " + text, style)]
+    return [(fit(text, room, ellipsis=glyphs.ellipsis), style)]
 
 
 def right_width(room: int) -> int:
@@ -140,9 +154,12 @@ def _number_track(row: Row, cells: int, glyphs: Glyphs) -> list[Run]:
     for cell in marked:
         track[cell] = (glyphs.mark, TEXT)
     if row.crossover is not None:
-        track[cell_of(parameter, round(row.crossover), cells)] = (glyphs.crossover, Ink("warn", bold=True))
+        track[cell_of(parameter, round(row.crossover), cells)] = (
+            glyphs.crossover,
+            TextStyle("warn", bold=True),
+        )
     thumb = glyphs.thumb_on_mark if row.value in row.marks else glyphs.thumb
-    track[at] = (thumb, Ink("accent", bold=True) if row.focused else STRONG)
+    track[at] = (thumb, TextStyle("accent", bold=True) if row.focused else STRONG)
     return track
 
 
@@ -164,9 +181,9 @@ def _choice(
     column = start + width_of(body)
     for index, (stop, name) in enumerate(zip(stops, names, strict=True) if listed else ()):
         gap = f" {glyphs.separator} " if index else " "
-        ink = Ink("faint", strike=True) if str(stop) in row.reach.blocked else MUTED
-        ink = STRONG if stop == row.value else ink
-        body += [(gap, FAINT), (name, ink)]
+        style = TextStyle("faint", strike=True) if str(stop) in row.reach.blocked else MUTED
+        style = STRONG if stop == row.value else style
+        body += [(gap, FAINT), (name, style)]
         column += cell_len(gap)
         places.append((column, column + cell_len(name), stop))
         column += cell_len(name)
@@ -188,12 +205,12 @@ def _choice_track(row: Row, stops: tuple[Value, ...], cells: int, glyphs: Glyphs
         glyph = glyphs.mark if stop in row.marks else glyphs.stop
         track[cell_of(row.parameter, stop, cells)] = (glyphs.closed, FAINT) if closed else (glyph, MUTED)
     thumb = glyphs.thumb_on_mark if row.value in row.marks else glyphs.thumb
-    ink = Ink("accent", bold=True) if row.focused else STRONG
-    track[cell_of(row.parameter, row.value, cells)] = (thumb, ink)
+    style = TextStyle("accent", bold=True) if row.focused else STRONG
+    track[cell_of(row.parameter, row.value, cells)] = (thumb, style)
     return track
 
 
 def _runs(cells: list[Run]) -> list[Run]:
-    """Cells of the same ink joined into one piece."""
+    """Cells of the same style joined into one piece."""
     groups = groupby(cells, key=lambda cell: cell[1])
-    return [("".join(text for text, _ in group), ink) for ink, group in groups]
+    return [("".join(text for text, _ in group), style) for style, group in groups]

@@ -1,18 +1,15 @@
-"""Bytes: a still screen, a live run in either colours, a slider's step; and a line of 2 kB/s."""
+"""Bytes: a still screen, a live run in either colours, a slider's step."""
 
-import itertools
 import statistics
 import time
 
 from tests.benchmarks.budget import Row, below, quantile
-from tests.benchmarks.keys import DOWN, UP, answer
 from tests.benchmarks.terminal import Terminal, lab
 
 PRESET = "stft-medium"
 STILL_S, LIVE_S = 10.0, 25.0
-LIMIT_LIVE = {"truecolor": 6_000, "256": 3_000}
-LIMIT_STEP = 2_000
-RATE, ANSWER_S, NEVER_S, KEYS = 2_000.0, 0.5, 10.0, 40
+LIMIT_LIVE = {"truecolor": 16_000, "256": 10_000}
+LIMIT_STEP = 4_000
 
 
 def rounds(terminal: Terminal) -> bool:
@@ -62,27 +59,6 @@ def drag(terminal: Terminal) -> list[int]:
     return took
 
 
-def thin(mute: bool) -> tuple[list[float], bool, float]:
-    """Keys' seconds on a line of 2 kB/s during a run, whether the first line tells, and bytes per second."""
-    took: list[float] = []
-    told, word = False, "mute terminal" if mute else "slow line"
-    with lab("--preset", PRESET, mute=mute) as terminal:
-        opened(terminal)
-        longer(terminal)
-        terminal.rate = RATE
-        terminal.press("r")
-        terminal.until(lambda: rounds(terminal), what="rounds")
-        begun, before = time.monotonic(), terminal.sent
-        for key in itertools.islice(itertools.cycle((DOWN, UP)), KEYS):
-            try:
-                took.append(answer(terminal, key, NEVER_S))
-            except TimeoutError:
-                took.append(NEVER_S)
-            told = told or word in terminal.text.splitlines()[0]
-            time.sleep(0.3)
-        return took, told, (terminal.sent - before) / (time.monotonic() - begun)
-
-
 def measure() -> list[Row]:
     """All of them."""
     rows = []
@@ -106,14 +82,4 @@ def measure() -> list[Row]:
                     median=statistics.median(steps), most=max(steps),
                 ),
             ]  # fmt: skip
-    for mute in (False, True):
-        took, told, rate = thin(mute)
-        who = "a terminal that answers nothing" if mute else "a terminal"
-        how = f"{who} that reads {RATE / 1e3:.0f} kB/s, during a run: {KEYS} arrow keys, 95 % of them"
-        row = below(
-            f"key on a 2 kB/s line{', mute terminal' if mute else ''}", 1e3 * quantile(took, 0.95),
-            1e3 * ANSWER_S, " ms", how, 0, median=statistics.median(took), most=max(took), rate=rate,
-        )  # fmt: skip
-        what = "the terminal is mute" if mute else "the line is slow"
-        rows += [row, Row(f"the first line says that {what}", "yes", "yes" if told else "no", told, how)]
     return rows

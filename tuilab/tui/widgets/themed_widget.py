@@ -1,19 +1,28 @@
-"""What every widget of ours knows: its glyphs, and the style of an ink under the present theme."""
+"""What every widget of ours knows: its glyphs, and the Rich style of a text style under the present theme."""
 
 from rich.style import Style
 from textual.color import Color
 from textual.theme import Theme
 from textual.widget import Widget
 
-from tuilab.tui.widgets.look import ASCII, DARK_HUES, UNICODE, Glyphs, Ink, contrast, hue_color, readable
+from tuilab.tui.widgets.look import (
+    ASCII,
+    DARK_HUES,
+    UNICODE,
+    Glyphs,
+    TextStyle,
+    contrast,
+    hue_color,
+    readable,
+)
 
 # How far towards the text colour, from the ground.
 _SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
 _ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning", "primary": "primary"}
 
 
-class Inked(Widget):
-    """A widget that draws with inks and glyphs."""
+class ThemedWidget(Widget):
+    """A widget that draws with text styles and glyphs."""
 
     ALLOW_SELECT = (
         False  # a drag would repaint the whole screen at each step, for a selection that none draws
@@ -21,7 +30,7 @@ class Inked(Widget):
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self._inks: dict[Ink, Style] = {}
+        self._rich_styles: dict[TextStyle, Style] = {}
 
     @property
     def glyphs(self) -> Glyphs:
@@ -40,7 +49,7 @@ class Inked(Widget):
 
     def refresh_look(self) -> None:
         """Say that the theme or the glyphs changed."""
-        self._inks.clear()
+        self._rich_styles.clear()
         self.forget()
         self.refresh()
 
@@ -48,33 +57,33 @@ class Inked(Widget):
         """Drop what was drawn; it is drawn afresh when it shows."""
 
     def notify_style_update(self) -> None:
-        self._inks.clear()
+        self._rich_styles.clear()
         super().notify_style_update()
 
-    def style_of(self, ink: Ink) -> Style:
-        """The style of an ink under the present theme."""
-        style = self._inks.get(ink)
-        if style is None:
-            style = self._inks[ink] = self._resolve(ink)
-        return style
+    def style_of(self, style: TextStyle) -> Style:
+        """The Rich style of a text style under the present theme."""
+        found = self._rich_styles.get(style)
+        if found is None:
+            found = self._rich_styles[style] = self._resolve(style)
+        return found
 
-    def _resolve(self, ink: Ink) -> Style:
-        color = self.color_of(ink.name)
-        ground = self.color_of(ink.on) if ink.on else None
+    def _resolve(self, style: TextStyle) -> Style:
+        color = self.color_of(style.name)
+        ground = self.color_of(style.on) if style.on else None
         if ground:
             # On a strong ground the widget's own ground may be read better than its text.
             best = max(self.color_of("text"), self.background_colors[1], key=lambda c: contrast(c, ground))
-            color = best if ink.name == "text" else readable(color, ground, best)
+            color = best if style.name == "text" else readable(color, ground, best)
         return self.rich_style + Style(
             color=color.rich_color,
             bgcolor=ground.rich_color if ground else None,
-            bold=ink.bold or None,
-            reverse=ink.reverse or None,
-            strike=ink.strike or None,
+            bold=style.bold or None,
+            reverse=style.reverse or None,
+            strike=style.strike or None,
         )
 
     def color_of(self, name: str) -> Color:
-        """The colour of an ink's name: a shade, a role of the theme, a hue, or `#rrggbb`.
+        """The colour of a text style's name: a shade, a role of the theme, a hue, or `#rrggbb`.
 
         `name/20` is 20 % of that colour laid on the ground.
         """

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuilab.model.parameters import Boolean, Choice, Integer, LogInteger
-from tuilab.tui.widgets.stops import (
+from tuilab.tui.widgets.snap_points import (
     cell_of,
     fine_step,
     fraction,

@@ -1,0 +1,66 @@
+"""What every line of the screen passes on its way to a terminal that has less: no colour, or ASCII alone."""
+
+from functools import lru_cache
+
+from rich.color import Color as RichColor
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
+
+from tuilab.tui.widgets.wording import asciify
+
+BORDERS = str.maketrans(
+    "╭╮╰╯┌┐└┘├┤┬┴┼─│━┃║═╔╗╚╝▔▁▎▊▏▕▄▀▌▐█▇▆▅▃▂⭘▼▶●○◉",
+    "+++++++++++++-|=||=++++-_||||##||#####_ov>*o*",
+)
+RAISED = (38, 225)
+"""Greys of a ground that stands out of a dark theme, from there on, and of a light one, below."""
+
+
+class Ascii(LineFilter):
+    """Replaces every character that is not ASCII by one that is like it, cell for cell."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments in ASCII."""
+        return [
+            segment
+            if segment.text.isascii()
+            else Segment(asciify(segment.text.translate(BORDERS)), *segment[1:])
+            for segment in segments
+        ]
+
+
+class Colourless(LineFilter):
+    """Takes every colour away, which is what NO_COLOR asks for; Textual's own filter sends greys.
+
+    What stands on a ground of its own is reversed, so that a cursor and a focus still show.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments without colours."""
+        return [
+            Segment(segment.text, colourless(segment.style), segment.control)
+            if segment.style is not None
+            else segment
+            for segment in segments
+        ]
+
+
+ASCII, COLOURLESS = Ascii(), Colourless()
+
+
+@lru_cache(16_384)
+def colourless(style: Style) -> Style:
+    """The style without colours, reversed where its ground stands out."""
+    ground = _grey(style.bgcolor, 0)
+    raised = ground < RAISED[1] if _grey(style.color, 255) < ground else ground >= RAISED[0]
+    return style.without_color + Style(reverse=True) if raised else style.without_color
+
+
+def _grey(color: RichColor | None, otherwise: int) -> int:
+    """How light a colour is, from 0 to 255, by Rec. 601."""
+    if color is None or color.is_default:
+        return otherwise
+    red, green, blue = color.get_truecolor()
+    return round(0.299 * red + 0.587 * green + 0.114 * blue)

@@ -1,0 +1,80 @@
+"""The base of the widgets that draw themselves line by line."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.reactive import reactive
+from textual.strip import Strip
+
+from tuilab.model.sanitize import sanitize_line
+from tuilab.tui.widgets.look import MUTED, Line
+from tuilab.tui.widgets.themed_widget import ThemedWidget
+from tuilab.tui.widgets.wording import asciify, wrap
+
+
+class LineWidget(ThemedWidget):
+    """A widget whose content is `paint(width, height)`: lines of (text, style).
+
+    `repaint` says that the data changed; the lines are painted once for the next frame, and only where the
+    widget shows.
+    """
+
+    empty: reactive[str] = reactive("", layout=False)
+
+    def __init__(
+        self, *, empty: str = "", name: str | None = None, id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self.set_reactive(LineWidget.empty, empty)
+        self._lines: Sequence[Line] | None = None
+        self._painted_size = (0, 0)
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        """The lines of the content: at most `height` of them, each of at most `width` cells."""
+        raise NotImplementedError
+
+    def repaint(self) -> None:
+        """Say that the data changed."""
+        self.forget()
+        self.refresh()
+
+    def forget(self) -> None:
+        self._lines = None
+
+    def watch_empty(self) -> None:
+        self.repaint()
+
+    def on_focus(self) -> None:
+        self.repaint()
+
+    def on_blur(self) -> None:
+        self.repaint()
+
+    def _safely(self, width: int, height: int) -> Sequence[Line]:
+        """The lines, without any character that a terminal would act on, however it came there."""
+        return [
+            line
+            if all(text.isprintable() for text, _ in line)
+            else tuple((sanitize_line(t), s) for t, s in line)
+            for line in self.paint(width, height)[:height]
+        ]
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the content as Textual shows it."""
+        width, height = self.size
+        if self._lines is None or self._painted_size != (width, height):
+            self._painted_size = (width, height)
+            self._lines = self._safely(width, height)
+        line: Line = self._lines[y] if y < len(self._lines) else ()
+        if self.glyphs.ascii:
+            line = tuple((asciify(text), style) for text, style in line)
+        segments = [Segment(text, self.style_of(style)) for text, style in line]
+        return Strip(segments).simplify().adjust_cell_length(width, self.rich_style)
+
+    def empty_lines(self, width: int, height: int, sentence: str = "") -> Sequence[Line]:
+        """The sentence that says why there is nothing here, wrapped and centred."""
+        text = wrap(sentence or self.empty, max(1, min(width - 2, 72)))[:height]
+        top = max(0, (height - len(text)) // 2)
+        body = [((" " * max(0, (width - cell_len(line)) // 2) + line, MUTED),) for line in text]
+        return [*([()] * top), *body]
