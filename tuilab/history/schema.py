@@ -64,8 +64,90 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE INDEX runs_pinned ON runs (at DESC) WHERE deleted_at IS NULL AND pinned IN ('ghost', 'baseline');
     """,
+    # Rounds as arrays, many to a row (`history.packed`), results as they were worked out, and texts found by
+    # any part of them. Runs get a number of their own, by which the texts know them. `loose`: rounds that an
+    # earlier version left as lines are still to be packed. timed: RunState.timed_s after a piece.
+    """
+    CREATE TABLE runs_now (
+        id INTEGER PRIMARY KEY,
+        run TEXT NOT NULL UNIQUE,
+        at TEXT NOT NULL,
+        preset TEXT NOT NULL,
+        workload TEXT NOT NULL,
+        host TEXT NOT NULL,
+        budget TEXT NOT NULL,
+        status TEXT,
+        rounds INTEGER NOT NULL DEFAULT 0,
+        size INTEGER NOT NULL DEFAULT 0,
+        answer TEXT NOT NULL DEFAULT '',
+        note TEXT NOT NULL DEFAULT '',
+        pinned TEXT NOT NULL DEFAULT '',
+        source TEXT NOT NULL DEFAULT '',
+        deleted_at REAL,
+        summed INTEGER,
+        loose INTEGER NOT NULL DEFAULT 0,
+        brief TEXT,
+        scenario BLOB NOT NULL,
+        machine BLOB NOT NULL
+    );
+    INSERT INTO runs_now (run, at, preset, workload, host, budget, status, rounds, size, answer, note, pinned,
+            source, deleted_at, summed, loose, brief, scenario, machine)
+        SELECT run, at, preset, workload, host, budget, status, rounds, size, answer, note, pinned, source,
+            deleted_at, summed, rounds > 0, brief, scenario, machine FROM runs ORDER BY at;
+    DROP TABLE runs;
+    ALTER TABLE runs_now RENAME TO runs;
+    CREATE INDEX runs_by_time ON runs (deleted_at, at DESC, run, size);
+    CREATE INDEX runs_to_sum ON runs (run)
+        WHERE deleted_at IS NULL AND status IS NOT NULL AND summed IS NOT rounds;
+    CREATE INDEX runs_pinned ON runs (at DESC) WHERE deleted_at IS NULL AND pinned IN ('ghost', 'baseline');
+    CREATE INDEX runs_loose ON runs (at DESC) WHERE loose;
+    CREATE TABLE pieces (
+        run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
+        first INTEGER NOT NULL,
+        last INTEGER NOT NULL,
+        rounds INTEGER NOT NULL,
+        timed REAL NOT NULL,
+        data BLOB NOT NULL,
+        UNIQUE (run, first)
+    );
+    CREATE TABLE results (
+        run TEXT PRIMARY KEY REFERENCES runs (run) ON DELETE CASCADE,
+        of TEXT NOT NULL,
+        result BLOB NOT NULL
+    );
+    FOUND;
+    INSERT INTO found (rowid, preset, workload, host, answer, note, run, tags)
+        SELECT id, preset, workload, host, answer, note, run,
+            COALESCE((SELECT group_concat(tag, char(10)) FROM tags WHERE tags.run = runs.run), '') FROM runs;
+    CREATE TRIGGER found_new AFTER INSERT ON runs BEGIN
+        INSERT INTO found (rowid, preset, workload, host, answer, note, run, tags)
+            VALUES (new.id, new.preset, new.workload, new.host, new.answer, new.note, new.run, '');
+    END;
+    CREATE TRIGGER found_changed AFTER UPDATE OF answer, note ON runs
+        WHEN old.answer IS NOT new.answer OR old.note IS NOT new.note BEGIN
+        UPDATE found SET answer = new.answer, note = new.note WHERE rowid = new.id;
+    END;
+    CREATE TRIGGER found_gone AFTER DELETE ON runs BEGIN
+        DELETE FROM found WHERE rowid = old.id;
+    END;
+    CREATE TRIGGER found_tagged AFTER INSERT ON tags BEGIN
+        UPDATE found SET tags = (SELECT group_concat(tag, char(10)) FROM tags WHERE run = new.run)
+            WHERE rowid = (SELECT id FROM runs WHERE run = new.run);
+    END;
+    CREATE TRIGGER found_untagged AFTER DELETE ON tags BEGIN
+        UPDATE found SET tags = COALESCE((SELECT group_concat(tag, char(10)) FROM tags WHERE run = old.run), '')
+            WHERE rowid = (SELECT id FROM runs WHERE run = old.run);
+    END;
+    """,
 )
 VERSION = len(MIGRATIONS)
+
+_TEXTS = "preset, workload, host, answer, note, run, tags"
+_FOUND = (
+    # Where this Python's SQLite has no index of parts of words, the same table is looked through.
+    f"CREATE VIRTUAL TABLE found USING fts5({_TEXTS}, tokenize = 'trigram')",
+    f"CREATE TABLE found ({_TEXTS})",
+)
 
 
 def is_damage(error: sqlite3.Error) -> bool:

@@ -3,6 +3,7 @@
 from array import array
 from dataclasses import dataclass, field
 from math import inf
+from operator import truediv
 from sys import intern
 
 from tuilab.model.arms import Arm, labels
@@ -31,6 +32,7 @@ from tuilab.model.events import (
 )
 from tuilab.model.machine import Machine
 from tuilab.model.profile import Profile
+from tuilab.model.rounds import Rounds
 from tuilab.model.scenario import Budget, Scenario, Sweep
 
 
@@ -210,6 +212,29 @@ class RunState:
         self.progress = None
         if event.canary_s is not None:
             self.canaries.append(event.canary_s)
+
+    def take(self, rounds: Rounds) -> None:
+        """Fold many rounds of this run in at once, as `apply` would one by one."""
+        for part in rounds.cells:
+            state = self.arms.get(part.arm)
+            if state is None:
+                continue
+            cell = state.cell(part.point)
+            samples = array("d", map(truediv, part.seconds, part.calls))
+            cell.samples.extend(samples)
+            cell.fastest, cell.slowest = min(cell.fastest, min(samples)), max(cell.slowest, max(samples))
+            if part.rounds is None:
+                cell.rounds.extend(array("i", range(self.rounds, self.rounds + rounds.count)))
+            else:
+                cell.rounds.extend(array("i", [self.rounds + i for i in part.rounds]))
+            cell.calls.extend(part.calls)
+            cell.latencies.extend(part.latencies)
+        self.rounds += rounds.count
+        self.repeated += rounds.repeated
+        self.timed_s, self.elapsed_s = rounds.timed_s, rounds.elapsed_s
+        self.progress = None
+        self.canaries.extend(rounds.canaries)
+        self.version += rounds.count
 
     def _arm(self, state: ArmState, event: Event) -> None:
         match event:

@@ -1,0 +1,303 @@
+"""Many rounds of one run as arrays: a tenth of the room that their lines take, and folded in one step.
+
+A piece holds consecutive rounds column by column: for each arm at each point the blocks' seconds, latencies and
+calls, and for each round its number, its times, its canary, and in which order its blocks came. Nothing is
+rounded: unpacked, the lines are byte for byte what was packed. A round that is not as this lab writes them is
+left as a line.
+"""
+
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import msgspec
+
+from tuilab.model import events as e
+from tuilab.model.rounds import CellRounds, Rounds
+
+FORM = 1
+"""The form of a piece, its first byte."""
+
+_MOST = 2**63 - 1
+_ROUND = b'"type":"round"'
+
+
+class _Piece(msgspec.Struct, array_like=True):
+    """What is in a piece, before each array is taken apart into its bytes' planes."""
+
+    run: str
+    worker: int
+    count: int
+    """Rounds."""
+    cells: list[tuple[str, int]]
+    """Arm and point of each."""
+    blocks: list[int]
+    """How many blocks each cell has."""
+    numbers: bytes
+    """int64: the number of each event in its run, as differences."""
+    indices: bytes
+    """int64: each round's own index, as differences."""
+    regular: bool
+    """Every round has each cell once."""
+    sizes: bytes
+    """int32: blocks in each round."""
+    order: bytes
+    """uint16: the cell of each block, round by round in the order they came."""
+    elapsed: bytes
+    """float64."""
+    timed: bytes | None
+    """float64; null where each is the sum of its blocks, as the worker makes it."""
+    canary: bytes
+    """float64, of the rounds that have one."""
+    sung: bytes
+    """uint8: whether a round has a canary."""
+    repeated: bytes
+    """uint8."""
+    calls: bytes
+    """int64: of each cell's blocks, cell after cell; one number where all are equal."""
+    seconds: bytes
+    """float64: likewise."""
+    latency: bytes
+    """float64: of the blocks that have one."""
+    single: bytes
+    """uint8: whether a block has a latency; one number where all are equal."""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decoder = msgspec.msgpack.Decoder(_Piece)
+
+
+class Damaged(ValueError):
+    """A piece that is not what was written."""
+
+
+def is_round(line: bytes) -> bool:
+    """Whether an encoded event is a round."""
+    return _ROUND in line[:40]
+
+
+def exact(line: bytes) -> e.Round | None:
+    """The round of a line, where packing loses nothing of it: numbers of 64 bits, written as this lab does."""
+    try:
+        event = e.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    if not isinstance(event, e.Round) or e.encode(event).rstrip() != line:
+        return None
+    whole = [event.index, event.worker, *(n for b in event.blocks for n in (b.calls, b.point))]
+    return event if all(-_MOST <= n <= _MOST for n in whole) else None
+
+
+def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
+    """One piece of these rounds, each with its event's number, rising; null where they are not of one kind."""
+    first = rounds[0][1]
+    if any(r.run != first.run or r.worker != first.worker for _, r in rounds):
+        return None
+    places: dict[tuple[str, int], int] = {}
+    blocks: list[list[e.Block]] = []
+    order = array("H")
+    for _, r in rounds:
+        for b in r.blocks:
+            key = b.arm, b.point
+            at = places.get(key)
+            if at is None:
+                at = places[key] = len(blocks)
+                if at > 65_535:
+                    return None
+                blocks.append([])
+            blocks[at].append(b)
+            order.append(at)
+    regular = all(len(r.blocks) == len(blocks) == len({(b.arm, b.point) for b in r.blocks}) for _, r in rounds)
+    every = [b for some in blocks for b in some]
+    timed = None if all(r.timed_s == _timed(r.blocks) for _, r in rounds) else [r.timed_s for _, r in rounds]
+    piece = _Piece(
+        run=first.run,
+        worker=first.worker,
+        count=len(rounds),
+        cells=list(places),
+        blocks=[len(some) for some in blocks],
+        numbers=_planes(array("q", _steps([n for n, _ in rounds]))),
+        indices=_planes(array("q", _steps([r.index for _, r in rounds]))),
+        regular=regular,
+        sizes=_planes(array("i", [len(r.blocks) for _, r in rounds])),
+        order=_planes(order),
+        elapsed=_planes(array("d", [r.elapsed_s for _, r in rounds])),
+        timed=None if timed is None else _planes(array("d", timed)),
+        canary=_planes(array("d", [r.canary_s for _, r in rounds if r.canary_s is not None])),
+        sung=bytes(r.canary_s is not None for _, r in rounds),
+        repeated=bytes(r.repeated for _, r in rounds),
+        calls=_alike(array("q", [b.calls for b in every])),
+        seconds=_planes(array("d", [b.seconds for b in every])),
+        latency=_planes(array("d", [b.latency_s for b in every if b.latency_s is not None])),
+        single=_alike(array("B", [b.latency_s is not None for b in every])),
+    )
+    return bytes([FORM]) + zlib.compress(_encode(piece), 1)
+
+
+def _timed(blocks: Sequence[e.Block]) -> float:
+    return sum(b.seconds + (b.latency_s or 0.0) * (b.calls > 1) for b in blocks)
+
+
+def _steps(numbers: Sequence[int]) -> list[int]:
+    return [numbers[0], *(b - a for a, b in pairwise(numbers))]
+
+
+def _planes(values: "array[Any]") -> bytes:
+    """The first bytes of all values, then the second ones: like stands by like, which compresses."""
+    data, wide = values.tobytes(), values.itemsize
+    return data if wide == 1 else b"".join(data[i::wide] for i in range(wide))
+
+
+def _alike(values: "array[Any]") -> bytes:
+    return _planes(values[:1] if values.count(values[0]) == len(values) else values) if values else b""
+
+
+def _back(kind: str, data: bytes, count: int) -> "array[Any]":
+    """The array of that many values whose planes these are; one value stands for as many as there are."""
+    values = array(kind)
+    wide = values.itemsize
+    if len(data) == wide and count != 1:
+        values.frombytes(data)
+        return values * count
+    if len(data) != wide * count:
+        raise Damaged(f"{len(data)} bytes for {count} values of {wide}")
+    if wide == 1:
+        values.frombytes(data)
+        return values
+    out = bytearray(len(data))
+    for i in range(wide):
+        out[i::wide] = data[i * count : (i + 1) * count]
+    values.frombytes(bytes(out))
+    return values
+
+
+def _opened(data: bytes) -> _Piece:
+    """Raises Damaged."""
+    try:
+        if not data or data[0] != FORM:
+            raise Damaged("of a form that is not known")
+        piece = _decoder.decode(zlib.decompress(data[1:]))
+    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Damaged(str(error)) from None
+    if len(piece.cells) != len(piece.blocks) or piece.count < 1 or min(piece.blocks, default=1) < 1:
+        raise Damaged("its cells do not fit its blocks")
+    return piece
+
+
+def unpack(data: bytes, timed_s: float) -> Rounds:
+    """What a run's state takes in of a piece. timed_s: of the run up to the piece's end. Raises Damaged."""
+    piece = _opened(data)
+    total = sum(piece.blocks)
+    sizes = _back("i", piece.sizes, piece.count)
+    if sum(sizes) != total or min(sizes) < 0:
+        raise Damaged("its rounds do not fit its blocks")
+    calls, seconds = _back("q", piece.calls, total), _back("d", piece.seconds, total)
+    single = _back("B", piece.single, total)
+    latencies = _back("d", piece.latency, sum(single))
+    within = _within(piece, sizes)
+    cells, start, taken = [], 0, 0
+    for (arm, point), count, rounds in zip(piece.cells, piece.blocks, within, strict=True):
+        end = start + count
+        sung = sum(single[start:end])
+        cells.append(
+            CellRounds(
+                arm, point, rounds, calls[start:end], seconds[start:end], latencies[taken : taken + sung]
+            )
+        )
+        start, taken = end, taken + sung
+    elapsed = _back("d", piece.elapsed, piece.count)
+    return Rounds(
+        run=piece.run,
+        count=piece.count,
+        cells=tuple(cells),
+        canaries=_back("d", piece.canary, sum(_back("B", piece.sung, piece.count))),
+        repeated=sum(_back("B", piece.repeated, piece.count)),
+        timed_s=timed_s,
+        elapsed_s=elapsed[-1],
+    )
+
+
+def _within(piece: _Piece, sizes: "array[int]") -> list["array[int] | None"]:
+    """The places in the piece of each cell's rounds; null where it is in every one."""
+    if piece.regular:
+        if any(count != piece.count for count in piece.blocks):
+            raise Damaged("its cells do not fit its blocks")
+        return [None] * len(piece.blocks)
+    out: list[array[int] | None] = [array("i") for _ in piece.blocks]
+    number, left = -1, 0
+    ends = iter(sizes)
+    for cell in _order(piece):
+        while not left:
+            number, left = number + 1, next(ends)
+        places = out[cell]
+        assert places is not None
+        places.append(number)
+        left -= 1
+    return out
+
+
+def _order(piece: _Piece) -> "array[int]":
+    order = _back("H", piece.order, sum(piece.blocks))
+    if max(order, default=0) >= len(piece.cells):
+        raise Damaged("a block of a cell that is not there")
+    known = Counter(order)
+    if [known[cell] for cell in range(len(piece.cells))] != piece.blocks:
+        raise Damaged("its cells do not fit its blocks")
+    return order
+
+
+def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
+    """Each round of a piece with its event's number, as they were packed. Raises Damaged."""
+    piece = _opened(data)
+    total, count = sum(piece.blocks), piece.count
+    calls, seconds = _back("q", piece.calls, total), _back("d", piece.seconds, total)
+    single = _back("B", piece.single, total)
+    latencies = iter(_back("d", piece.latency, sum(single)))
+    lone = [next(latencies) if there else None for there in single]
+    next_of = list(accumulate([0, *piece.blocks[:-1]])) if piece.blocks else []
+    order = iter(_order(piece))
+    sung = _back("B", piece.sung, count)
+    canaries = iter(_back("d", piece.canary, sum(sung)))
+    timed = None if piece.timed is None else _back("d", piece.timed, count)
+    repeated, elapsed = _back("B", piece.repeated, count), _back("d", piece.elapsed, count)
+    sizes = _back("i", piece.sizes, count)
+    if sum(sizes) != total:
+        raise Damaged("its rounds do not fit its blocks")
+    numbers = accumulate(_back("q", piece.numbers, count))
+    indices = accumulate(_back("q", piece.indices, count))
+    for i, (number, index) in enumerate(zip(numbers, indices, strict=True)):
+        blocks = []
+        for _ in range(sizes[i]):
+            cell = next(order)
+            at = next_of[cell]
+            next_of[cell] = at + 1
+            arm, point = piece.cells[cell]
+            blocks.append(e.Block(arm, point, calls[at], seconds[at], lone[at]))
+        yield (
+            number,
+            e.Round(
+                run=piece.run,
+                index=index,
+                blocks=tuple(blocks),
+                elapsed_s=elapsed[i],
+                timed_s=_timed(blocks) if timed is None else timed[i],
+                canary_s=next(canaries) if sung[i] else None,
+                repeated=bool(repeated[i]),
+                worker=piece.worker,
+            ),
+        )
+
+
+def sound(data: bytes, run: str, count: int) -> str:
+    """What is wrong with a piece of that run and of so many rounds; "" where nothing is."""
+    try:
+        known = unpack(data, 0.0)
+        numbers = [number for number, _ in rounds(data)]
+    except Damaged as error:
+        return str(error)
+    if known.run != run or known.count != count or len(numbers) != count:
+        return f"{known.count} rounds of run {known.run[:8]!r} where {count} of {run[:8]!r} belong"
+    return ""
