@@ -1,11 +1,12 @@
 """Standings in the store: worked out once, kept up to date, the latest of each machine."""
 
 import sqlite3
+from typing import Any
 
 import msgspec
 import pytest
 
-from tuilab.history import schema
+from tests.history.older import older
 from tuilab.history.machine_summaries import keep, latest, unsummed
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import FILE, Store
@@ -24,26 +25,28 @@ def machine(host: str) -> Machine:
     )
 
 
-def record(
-    store: Store, run: str, at: str = "2026-11-21T00:00:00Z", host: str = "h", seconds: float = 1e-3
-) -> None:
-    recorder = Recorder(store)
-    recorder.record(
-        e.RunStarted(
-            run=run,
-            scenario=Scenario("stft", {"samples": 256}),
-            arms=(ARM,),
-            points=(e.Point(0),),
-            budget=BUDGET["quick"],
-            machine=machine(host),
-            at=at,
-            preset="stft-small",
-        )
+def run_of(
+    run: str, at: str = "2026-11-21T00:00:00Z", host: str = "h", seconds: float = 1e-3
+) -> list[e.Event]:
+    started = e.RunStarted(
+        run=run,
+        scenario=Scenario("stft", {"samples": 256}),
+        arms=(ARM,),
+        points=(e.Point(0),),
+        budget=BUDGET["quick"],
+        machine=machine(host),
+        at=at,
+        preset="stft-small",
     )
-    for index in range(3):
-        block = (e.Block(ARM.id, 0, 1, seconds),)
-        recorder.record(e.Round(run=run, index=index, blocks=block, elapsed_s=1.0))
-    recorder.record(e.Finished(run=run, status="ok"))
+    block = (e.Block(ARM.id, 0, 1, seconds),)
+    rounds = [e.Round(run=run, index=index, blocks=block, elapsed_s=1.0) for index in range(3)]
+    return [started, *rounds, e.Finished(run=run, status="ok")]
+
+
+def record(store: Store, run: str, **about: Any) -> None:
+    recorder = Recorder(store)
+    for event in run_of(run, **about):
+        recorder.record(event)
     assert recorder.flush()
 
 
@@ -126,13 +129,8 @@ def test_a_standing_of_another_version_is_left_out(store):
     assert latest(store) == []
 
 
-def test_a_store_of_the_first_version_keeps_its_runs_and_gets_standings(tmp_path, monkeypatch):
-    with monkeypatch.context() as patched:
-        patched.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
-        patched.setattr(schema, "VERSION", 1)
-        old = Store.open(tmp_path)
-        record(old, "r1")
-        old.close()
+def test_a_store_of_the_first_version_keeps_its_runs_and_gets_standings(tmp_path):
+    older(tmp_path, [run_of("r1")], version=1)
     assert sqlite3.connect(tmp_path / FILE).execute("PRAGMA user_version").fetchone() == (1,)
     store = Store.open(tmp_path)
     try:

@@ -1,9 +1,9 @@
 """Many rounds of one run as arrays: a tenth of the room that their lines take, and folded in one step.
 
-A piece holds consecutive rounds column by column: for each arm at each point the blocks' seconds, latencies and
-calls, and for each round its number, its times, its canary, and in which order its blocks came. Nothing is
-rounded: unpacked, the lines are byte for byte what was packed. A round that is not as this lab writes them is
-left as a line.
+A piece holds consecutive rounds column by column: for each arm at each point the blocks' seconds, latencies
+and calls, and for each round its number, its times, its canary, and in which order its blocks came. Nothing
+is rounded: unpacked, the lines are byte for byte what was packed. A round that is not as this lab writes them
+is left as a line.
 """
 
 import zlib
@@ -20,6 +20,8 @@ from tuilab.model.rounds import CellRounds, Rounds
 
 FORM = 1
 """The form of a piece, its first byte."""
+MOST = 2**22
+"""Blocks or rounds in a piece; a line has at least 30 bytes for each."""
 
 _MOST = 2**63 - 1
 _ROUND = b'"type":"round"'
@@ -80,7 +82,7 @@ def is_round(line: bytes) -> bool:
 
 
 def exact(line: bytes) -> e.Round | None:
-    """The round of a line, where packing loses nothing of it: numbers of 64 bits, written as this lab does."""
+    """The round of a line, where packing loses nothing of it: numbers of 64 bits, written as here."""
     try:
         event = e.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -92,9 +94,11 @@ def exact(line: bytes) -> e.Round | None:
 
 
 def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
-    """One piece of these rounds, each with its event's number, rising; null where they are not of one kind."""
+    """One piece of these rounds, each with its event's number, rising; null where they do not fit in one."""
     first = rounds[0][1]
     if any(r.run != first.run or r.worker != first.worker for _, r in rounds):
+        return None
+    if max(len(rounds), sum(len(r.blocks) for _, r in rounds)) > MOST:
         return None
     places: dict[tuple[str, int], int] = {}
     blocks: list[list[e.Block]] = []
@@ -110,9 +114,12 @@ def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
                 blocks.append([])
             blocks[at].append(b)
             order.append(at)
-    regular = all(len(r.blocks) == len(blocks) == len({(b.arm, b.point) for b in r.blocks}) for _, r in rounds)
+    regular = all(
+        len(r.blocks) == len(blocks) == len({(b.arm, b.point) for b in r.blocks}) for _, r in rounds
+    )
     every = [b for some in blocks for b in some]
-    timed = None if all(r.timed_s == _timed(r.blocks) for _, r in rounds) else [r.timed_s for _, r in rounds]
+    timed = array("d", [r.timed_s for _, r in rounds])
+    derived = timed.tobytes() == array("d", [_timed(r.blocks) for _, r in rounds]).tobytes()
     piece = _Piece(
         run=first.run,
         worker=first.worker,
@@ -125,7 +132,7 @@ def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
         sizes=_planes(array("i", [len(r.blocks) for _, r in rounds])),
         order=_planes(order),
         elapsed=_planes(array("d", [r.elapsed_s for _, r in rounds])),
-        timed=None if timed is None else _planes(array("d", timed)),
+        timed=None if derived else _planes(timed),
         canary=_planes(array("d", [r.canary_s for _, r in rounds if r.canary_s is not None])),
         sung=bytes(r.canary_s is not None for _, r in rounds),
         repeated=bytes(r.repeated for _, r in rounds),
@@ -138,7 +145,7 @@ def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
 
 
 def _timed(blocks: Sequence[e.Block]) -> float:
-    return sum(b.seconds + (b.latency_s or 0.0) * (b.calls > 1) for b in blocks)
+    return sum((b.seconds + (b.latency_s or 0.0) * (b.calls > 1) for b in blocks), 0.0)
 
 
 def _steps(numbers: Sequence[int]) -> list[int]:
@@ -184,6 +191,10 @@ def _opened(data: bytes) -> _Piece:
         raise Damaged(str(error)) from None
     if len(piece.cells) != len(piece.blocks) or piece.count < 1 or min(piece.blocks, default=1) < 1:
         raise Damaged("its cells do not fit its blocks")
+    if max(piece.count, sum(piece.blocks)) > MOST:
+        raise Damaged("of more blocks than a piece has")
+    if any(data.translate(None, b"\0\1") for data in (piece.sung, piece.repeated, piece.single)):
+        raise Damaged("neither yes nor no")
     return piece
 
 
@@ -241,7 +252,7 @@ def _within(piece: _Piece, sizes: "array[int]") -> list["array[int] | None"]:
 
 def _order(piece: _Piece) -> "array[int]":
     order = _back("H", piece.order, sum(piece.blocks))
-    if max(order, default=0) >= len(piece.cells):
+    if max(order, default=-1) >= len(piece.cells):
         raise Damaged("a block of a cell that is not there")
     known = Counter(order)
     if [known[cell] for cell in range(len(piece.cells))] != piece.blocks:

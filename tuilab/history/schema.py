@@ -1,5 +1,6 @@
 """The shape of the store, and how an older one becomes the present one."""
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -135,7 +136,8 @@ MIGRATIONS: tuple[str, ...] = (
             WHERE rowid = (SELECT id FROM runs WHERE run = new.run);
     END;
     CREATE TRIGGER found_untagged AFTER DELETE ON tags BEGIN
-        UPDATE found SET tags = COALESCE((SELECT group_concat(tag, char(10)) FROM tags WHERE run = old.run), '')
+        UPDATE found
+            SET tags = COALESCE((SELECT group_concat(tag, char(10)) FROM tags WHERE run = old.run), '')
             WHERE rowid = (SELECT id FROM runs WHERE run = old.run);
     END;
     """,
@@ -171,25 +173,47 @@ def migrate(connection: sqlite3.Connection, file: Path) -> Path | None:
     if found == VERSION:
         return None
     backup = _backup(connection, file, found) if found else None
-    for number in range(found, VERSION):
-        script = f"BEGIN IMMEDIATE;{MIGRATIONS[number]};PRAGMA user_version = {number + 1};COMMIT;"
-        try:
-            connection.executescript(script)
-        except sqlite3.OperationalError:
-            connection.rollback()
-            # Another program may have migrated the store between our look and our lock.
-            (now,) = connection.execute("PRAGMA user_version").fetchone()
-            if now <= number:
-                raise
+    # A table is replaced by another of its name, to which the others' rows still belong.
+    connection.execute("PRAGMA foreign_keys = OFF")
+    try:
+        for number in range(found, VERSION):
+            _step(connection, number)
+    finally:
+        connection.execute("PRAGMA foreign_keys = ON")
     return backup
 
 
+def _step(connection: sqlite3.Connection, number: int) -> None:
+    """One step, whole or not at all, whatever ends this program meanwhile."""
+    last: sqlite3.OperationalError | None = None
+    for found in _FOUND if "FOUND;" in MIGRATIONS[number] else _FOUND[:1]:
+        sql = MIGRATIONS[number].replace("FOUND;", found + ";")
+        script = f"BEGIN IMMEDIATE;{sql};PRAGMA user_version = {number + 1};COMMIT;"
+        try:
+            connection.executescript(script)
+            return
+        except sqlite3.OperationalError as error:
+            connection.rollback()
+            # Another program may have migrated the store between our look and our lock.
+            (now,) = connection.execute("PRAGMA user_version").fetchone()
+            if now > number:
+                return
+            last = error
+            if "fts5" not in str(error) and "trigram" not in str(error):
+                break
+    assert last is not None
+    raise last
+
+
 def _backup(connection: sqlite3.Connection, file: Path, version: int) -> Path:
+    """The store as it was, beside it; whole from the moment that it has its name."""
     path = file.with_name(f"{file.name}.v{version}.backup")
-    private_file(path)
-    target = sqlite3.connect(path)
+    part = file.with_name(f"{path.name}.{os.getpid()}")
+    private_file(part)
+    target = sqlite3.connect(part)
     try:
         connection.backup(target)
     finally:
         target.close()
+    part.rename(path)
     return path

@@ -3,11 +3,17 @@
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
+from math import inf
+from operator import itemgetter
 from pathlib import Path
 
 import msgspec
 
+from tuilab.history import packed
 from tuilab.history.lines import COLUMNS, RunLine, line_of
 from tuilab.history.paths import data_folder, fallback_folder, private_file, private_folder
 from tuilab.history.schema import TooNew, is_damage, migrate
@@ -24,6 +30,10 @@ BUSY_S = 0.05
 OPEN_BUSY_S = 1.0
 """How long an open waits for another program's lock; afterwards `BUSY_S`, because a screen waits too."""
 UNDO_DAYS = 7.0
+PIECE_BYTES = 256 * 2**10
+"""Of rounds as lines, before they are packed."""
+PACKING_S = 0.5
+"""How long an open packs what an earlier version left as lines; the next one goes on."""
 
 
 __all__ = ["FILE", "RunLine", "Store", "count_rounds"]
@@ -38,6 +48,7 @@ class Store:
         self.connection = connection
         self.file = file
         self.messages = tuple(messages)
+        self._loose: defaultdict[str, int] = defaultdict(int)
 
     @classmethod
     def open(cls, folder: Path | None = None) -> "Store":
@@ -49,9 +60,13 @@ class Store:
         """
         if folder is not None:
             opened = cls._at(folder)
-            return opened if isinstance(opened, Store) else cls._in_memory(opened)
+            if not isinstance(opened, Store):
+                return cls._in_memory(opened)
+            opened.pack_older(PACKING_S)
+            return opened
         opened = cls._at(data_folder())
         if isinstance(opened, Store):
+            opened.pack_older(PACKING_S)
             _take_back(opened)
             return opened
         instead = fallback_folder()
@@ -137,9 +152,13 @@ class Store:
         """Write a run's events anew, in one transaction; its tags and note stay."""
         with self.at_once():
             self._begin(started)
-            self.connection.execute("DELETE FROM events WHERE run = ?", (started.run,))
-            self.connection.execute("UPDATE runs SET rounds = 0, size = 0 WHERE run = ?", (started.run,))
+            for table in ("events", "pieces", "results"):
+                self.connection.execute(f"DELETE FROM {table} WHERE run = ?", (started.run,))
+            self.connection.execute(
+                "UPDATE runs SET rounds = 0, size = 0, brief = NULL WHERE run = ?", (started.run,)
+            )
             self._insert(started.run, 0, lines)
+            self._pack(started.run)
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
@@ -161,11 +180,71 @@ class Store:
             "UPDATE runs SET rounds = rounds + ?, size = size + ? WHERE run = ?",
             (count_rounds(lines), sum(map(len, lines)), run),
         )
+        self._loose[run] += sum(len(line) for line in lines if packed.is_round(line))
+        if self._loose[run] >= PIECE_BYTES:
+            self._pack(run)
+
+    def _pack(self, run: str) -> None:
+        """Put the rounds of a run that are lines still into pieces, within a transaction."""
+        c = self.connection
+        last, timed = c.execute(
+            "SELECT last, timed FROM pieces WHERE run = ? ORDER BY first DESC LIMIT 1", (run,)
+        ).fetchone() or (-1, 0.0)
+        rows = c.execute("SELECT number, event FROM events WHERE run = ? AND number > ?", (run, last))
+        some: list[tuple[int, e.Round]] = []
+        size = 0
+        for number, line in rows.fetchall():
+            line = _bytes(line)
+            if not packed.is_round(line):
+                continue
+            found = packed.exact(line)
+            if some and (found is None or found.worker != some[0][1].worker or size >= PIECE_BYTES):
+                self._keep_piece(run, some, timed, size)
+                some, size = [], 0
+            if found is not None:
+                some.append((number, found))
+                size += len(line)
+                timed += found.timed_s
+            else:
+                timed += _timed(line)
+        if some:
+            self._keep_piece(run, some, timed, size)
+        self._loose.pop(run, None)
+
+    def _keep_piece(self, run: str, some: list[tuple[int, e.Round]], timed: float, size: int) -> None:
+        data = packed.pack(some)
+        if data is None or len(data) >= size:
+            return
+        c = self.connection
+        first, last = some[0][0], some[-1][0]
+        values = (run, first, last, len(some), timed, data)
+        c.execute("INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?, ?, ?)", values)
+        gone = [(run, number) for number, _ in some]
+        c.executemany("DELETE FROM events WHERE run = ? AND number = ?", gone)
+        c.execute("UPDATE runs SET size = MAX(0, size - ?) WHERE run = ?", (size - len(data), run))
+
+    def pack_older(self, limit_s: float = inf) -> bool:
+        """Pack runs that an earlier version left as lines, run by run; False where some are left."""
+        begun = time.monotonic()
+        query = "SELECT run FROM runs INDEXED BY runs_loose WHERE loose ORDER BY at DESC"
+        try:
+            for (run,) in self.connection.execute(query).fetchall():
+                if time.monotonic() - begun > limit_s:
+                    return False
+                with self.at_once():
+                    self._pack(run)
+                    self.connection.execute("UPDATE runs SET loose = 0 WHERE run = ?", (run,))
+        except sqlite3.Error:
+            return False  # they are read as they are, and packed another time
+        return True
 
     def next_number(self, run: str) -> int:
         """The number of the run's next event; 0 for a run that is not there."""
-        query = "SELECT COALESCE(MAX(number) + 1, 0) FROM events WHERE run = ?"
-        return int(self.connection.execute(query, (run,)).fetchone()[0])
+        query = (
+            "SELECT MAX(COALESCE((SELECT MAX(number) FROM events WHERE run = :run), -1),"
+            " COALESCE((SELECT MAX(last) FROM pieces WHERE run = :run), -1)) + 1"
+        )
+        return int(self.connection.execute(query, {"run": run}).fetchone()[0])
 
     def _begin(self, started: e.RunStarted) -> None:
         scenario, machine = msgspec.json.encode(started.scenario), msgspec.json.encode(started.machine)
@@ -178,13 +257,31 @@ class Store:
 
     def conclude(self, run: str, status: str, answer: str) -> None:
         """Note how a run ended and what it answered."""
-        self.connection.execute(
-            "UPDATE runs SET status = ?, answer = ? WHERE run = ?", (status, sanitize_line(answer), run)
-        )
+        with self.at_once():
+            self.connection.execute(
+                "UPDATE runs SET status = ?, answer = ? WHERE run = ?", (status, sanitize_line(answer), run)
+            )
+            self._pack(run)
 
     def end(self, run: str, status: str) -> None:
         """Note how a run ended."""
-        self.connection.execute("UPDATE runs SET status = ? WHERE run = ?", (status, run))
+        with self.at_once():
+            self.connection.execute("UPDATE runs SET status = ? WHERE run = ?", (status, run))
+            self._pack(run)
+
+    def keep_result(self, run: str, of: str, result: bytes) -> None:
+        """Keep a run's result as it was worked out. of: what else than the run's events it depends on."""
+        values = (run, of, zlib.compress(result, 1))
+        self.connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", values)
+
+    def result(self, run: str, of: str) -> bytes | None:
+        """The result that is kept of a run, null where there is none or it depended on something else."""
+        query = "SELECT result FROM results WHERE run = ? AND of = ?"
+        row = self.connection.execute(query, (run, of)).fetchone()
+        try:
+            return zlib.decompress(row[0]) if row else None
+        except (zlib.error, TypeError):
+            return None
 
     def answer(self, run: str, answer: str, brief: Brief | None = None) -> None:
         """Note what a run answered, and its line in a list where that is known."""
@@ -233,28 +330,65 @@ class Store:
         return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
 
     def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
-        """The events of a run in order, as they are stored, each with its number."""
+        """The events of a run in order, encoded, each with its number; what is damaged is left out."""
         query = "SELECT number, event FROM events WHERE run = ? ORDER BY number"
-        for number, line in self.connection.execute(query, (run,)):
-            yield number, line if isinstance(line, bytes) else str(line).encode(errors="replace")
+        lines = ((number, _bytes(line)) for number, line in self.connection.execute(query, (run,)))
+        rounds = ((number, e.encode(event).rstrip()) for number, event in self._rounds(run))
+        yield from merge(lines, rounds, key=itemgetter(0))
+
+    def _rounds(self, run: str) -> Iterator[tuple[int, e.Round]]:
+        for first, last, _, data in self._pieces(run):
+            with contextlib.suppress(packed.Damaged):
+                yield from [(n, r) for n, r in packed.rounds(data) if r.run == run and first <= n <= last]
+
+    def _pieces(self, run: str) -> Iterator[tuple[int, int, float, bytes]]:
+        query = "SELECT first, last, timed, data FROM pieces WHERE run = ? ORDER BY first"
+        yield from self.connection.execute(query, (run,))
 
     def events(self, run: str) -> Iterator[e.Event]:
         """The events of a run in order; a stored line that cannot be read is skipped and logged as such."""
-        for number, line in self.raw(run):
+        return map(itemgetter(1), merge(self._lines(run), self._unpacked(run), key=itemgetter(0)))
+
+    def _lines(self, run: str) -> Iterator[tuple[int, e.Event]]:
+        query = "SELECT number, event FROM events WHERE run = ? ORDER BY number"
+        for number, line in self.connection.execute(query, (run,)):
             try:
-                event = e.decode(line)
-            except msgspec.MsgspecError as error:
-                text = sanitize_line(f"stored event {number} cannot be read: {error}")
-                yield e.Log(text=text, level="error", source="tuilab", run=run)
+                event = e.decode(_bytes(line))
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                yield number, _unread(run, f"stored event {number}", error)
             else:
                 # The file is a person's, but who wrote into it is not known.
-                yield event if isinstance(event, e.Round) else sanitize(event)
+                yield number, event if isinstance(event, e.Round) else sanitize(event)
+
+    def _unpacked(self, run: str) -> Iterator[tuple[int, e.Event]]:
+        for first, last, _, data in self._pieces(run):
+            try:
+                found = list(packed.rounds(data))
+            except packed.Damaged as error:
+                yield first, _unread(run, f"stored rounds {first} to {last}", error)
+            else:
+                yield from found
 
     def state(self, run: str) -> RunState:
         """The fold over a run's events."""
+        return self.read(run, lambda: None)
+
+    def read(self, run: str, going: Callable[[], None]) -> RunState:
+        """As `state`. going: called now and then; what it raises ends the reading."""
         state = RunState()
-        for event in self.events(run):
-            state.apply(event)
+        pieces = ((first, (timed, data)) for first, _, timed, data in self._pieces(run))
+        for count, (number, part) in enumerate(merge(self._lines(run), pieces, key=itemgetter(0))):
+            if count % 256 == 0 or isinstance(part, tuple):
+                going()
+            if not isinstance(part, tuple):
+                state.apply(part)
+                continue
+            try:
+                rounds = packed.unpack(part[1], part[0])
+            except packed.Damaged as error:
+                state.apply(_unread(run, f"the rounds from event {number} on", error))
+            else:
+                state.take(rounds)
         return state
 
     def started(self, run: str) -> tuple[str, Scenario] | None:
@@ -316,14 +450,39 @@ class Store:
 
 def _connect(file: Path | str) -> sqlite3.Connection:
     connection = sqlite3.connect(file, timeout=OPEN_BUSY_S, isolation_level=None, check_same_thread=False)
+    connection.text_factory = _text
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
 
 
+def _bytes(line: object) -> bytes:
+    return line if isinstance(line, bytes) else str(line).encode(errors="replace")
+
+
+def _unread(run: str, what: str, error: Exception) -> e.Log:
+    return e.Log(
+        text=sanitize_line(f"{what} cannot be read: {error}"), level="error", source="tuilab", run=run
+    )
+
+
+def _timed(line: bytes) -> float:
+    """A round's time inside timed blocks, of one that is not packed."""
+    try:
+        event = e.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return 0.0
+    return event.timed_s if isinstance(event, e.Round) else 0.0
+
+
+def _text(data: bytes) -> str:
+    """A stored text, whatever its bytes are."""
+    return data.decode(errors="replace")
+
+
 def count_rounds(lines: Iterable[bytes]) -> int:
     """How many of the encoded events are rounds."""
-    return sum(b'"type":"round"' in line[:40] for line in lines)
+    return sum(map(packed.is_round, lines))
 
 
 def _take_back(store: Store) -> None:

@@ -215,6 +215,8 @@ class RunState:
 
     def take(self, rounds: Rounds) -> None:
         """Fold many rounds of this run in at once, as `apply` would one by one."""
+        if rounds.run != self.run or not self.run:
+            return
         for part in rounds.cells:
             state = self.arms.get(part.arm)
             if state is None:

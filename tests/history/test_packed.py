@@ -1,0 +1,153 @@
+"""Rounds as arrays are the rounds that were packed, bit by bit, and fold to the same state."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.history.older import older
+from tuilab.history import packed
+from tuilab.history.store import PIECE_BYTES, Store
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.machine import Machine
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, Scenario
+
+ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"), Arm("CPU:0", "xla"))
+MACHINE = Machine(host="h", cpu="c", cores=2, memory=1, os="o", python="3.11", tensorflow="2.21.0")
+
+seconds = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
+blocks = st.builds(
+    e.Block,
+    st.sampled_from([arm.id for arm in ARMS] + ["unknown"]),
+    st.integers(0, 3),
+    st.integers(1, 2**62),
+    seconds,
+    st.none() | seconds,
+)
+some_rounds = st.builds(
+    e.Round,
+    run=st.just("r1"),
+    index=st.integers(0, 2**62),
+    blocks=st.lists(blocks, max_size=5).map(tuple),
+    elapsed_s=seconds,
+    timed_s=seconds,
+    canary_s=st.none() | seconds,
+    repeated=st.booleans(),
+    worker=st.integers(0, 1),
+)
+
+
+def started(run: str = "r1") -> e.RunStarted:
+    return e.RunStarted(
+        run=run, scenario=Scenario("stft", {}), arms=ARMS, points=(e.Point(0),), budget=BUDGET["quick"],
+        machine=MACHINE, at="2026-11-21T00:00:00Z",
+    )  # fmt: skip
+
+
+def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:
+    rng, out = random.Random(seed), []
+    for index in range(count):
+        order = rng.sample(ARMS, len(ARMS))
+        some = tuple(
+            e.Block(a.id, 0, 16, rng.lognormvariate(-7, 0.1), rng.lognormvariate(-9, 0.1)) for a in order
+        )
+        timed = sum(b.seconds + (b.latency_s or 0.0) for b in some)
+        out.append(
+            e.Round(run=run, index=index, blocks=some, elapsed_s=index / 7, timed_s=timed, canary_s=1e-5)
+        )
+    return out
+
+
+def folded(events: list[e.Event]) -> RunState:
+    state = RunState()
+    for event in events:
+        state.apply(event)
+    return state
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(some_rounds, min_size=1, max_size=12))
+def test_what_is_packed_comes_back_bit_by_bit(rounds):
+    numbered = [(3 * i + 2, r) for i, r in enumerate(rounds) if r.worker == rounds[0].worker]
+    data = packed.pack(numbered)
+    assert data is not None
+    assert list(packed.rounds(data)) == numbered
+    assert [e.encode(r) for _, r in packed.rounds(data)] == [e.encode(r) for _, r in numbered]
+    assert packed.sound(data, "r1", len(numbered)) == ""
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(some_rounds, max_size=12), st.integers(1, 4_000))
+def test_a_run_from_the_store_is_the_run_as_it_was_live(tmp_path_factory, rounds, piece):
+    events = [started(), *sorted(rounds, key=lambda r: r.worker), e.Finished(run="r1", status="ok")]
+    store = Store.open(tmp_path_factory.mktemp("history"))
+    try:
+        lines = [e.encode(event).rstrip() for event in events]
+        store.append("r1", 0, lines[:4], events[0])
+        store._loose["r1"] = PIECE_BYTES - piece  # the first piece ends at some round
+        for number, line in enumerate(lines[4:], 4):
+            store.append("r1", number, [line])
+        store.end("r1", "ok")
+        assert [line for _, line in store.raw("r1")] == lines
+        assert list(store.events("r1")) == events
+        assert store.next_number("r1") == len(lines)
+        assert store.state("r1") == folded(events)
+    finally:
+        store.close()
+
+
+def test_a_long_run_takes_few_bytes_a_sample(tmp_path):
+    store = Store.open(tmp_path)
+    events = [started(), *regular(4_000), e.Finished(run="r1", status="ok")]
+    store.replace(events[0], [e.encode(event).rstrip() for event in events])
+    (line,) = store.runs()
+    assert line.size < 16 * 12_000 and line.rounds == 4_000
+    assert store.state("r1") == folded(events)
+    store.close()
+
+
+def test_a_damaged_piece_is_told_and_the_rest_is_there(tmp_path):
+    store = Store.open(tmp_path)
+    events = [started(), *regular(4_000), e.Finished(run="r1", status="ok")]
+    store.replace(events[0], [e.encode(event).rstrip() for event in events])
+    (first,) = store.connection.execute("SELECT first FROM pieces ORDER BY first LIMIT 1").fetchone()
+    store.connection.execute("UPDATE pieces SET data = substr(data, 1, 5000) WHERE first = ?", (first,))
+    state = store.state("r1")
+    assert 0 < state.rounds < 4_000 and any("cannot be read" in log.text for log in state.log)
+    assert sum(isinstance(event, e.Round) for event in store.events("r1")) == state.rounds
+    assert math.isclose(state.timed_s, folded(events).timed_s)
+    store.close()
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 50, 400])
+def test_no_damage_of_a_piece_raises_anything_else(length):
+    data = packed.pack(list(enumerate(regular(30))))
+    rng = random.Random(length)
+    for _ in range(200):
+        broken = bytearray(data[: length or None])
+        for _ in range(rng.randint(1, 4)):
+            broken[rng.randrange(len(broken))] = rng.randrange(256)
+        if bytes(broken) != data:
+            packed.sound(bytes(broken), "r1", 30)
+
+
+def test_an_older_history_is_packed_and_says_the_same(tmp_path):
+    runs = [
+        [started(f"r{i}"), *regular(200, i, f"r{i}"), e.Finished(run=f"r{i}", status="ok")] for i in range(3)
+    ]
+    file = older(tmp_path, runs)
+    before = file.stat().st_size
+    store = Store.open(tmp_path)
+    assert store.connection.execute("SELECT SUM(loose), COUNT(*) FROM runs").fetchone() == (0, 3)
+    for events in runs:
+        run = events[0].run
+        assert list(store.events(run)) == events
+        assert store.state(run) == folded(events)
+        assert store.find(run).size < sum(len(e.encode(event)) for event in events) / 3
+    assert [line.run for line in store.runs("stft")] == ["r0", "r1", "r2"] or len(store.runs("stft")) == 3
+    assert before
+    store.close()
