@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.history.test_store import keep, started
-from tuilab.history import browse, pruning
+from tuilab.history import browse
 from tuilab.history.recorder import Recorder
 from tuilab.history.search import condition
-from tuilab.history.store import Store
+from tuilab.history.store import PruneCandidates, Store
 from tuilab.model.brief import Brief
 
 
@@ -135,34 +135,34 @@ def test_what_a_prune_would_delete_is_known_before(store):
     store.pin("r1", "baseline")
     Recorder(store).record(started("running", at=day(1)))
     sizes = {line.run: line.size for line in store.runs()}
-    old = pruning.prune_candidates(store, days=30)
+    old = store.prune_candidates(days=30)
     assert set(old.runs) == {"r2", "r3", "r4"} and old.size == sum(sizes[run] for run in old.runs)
-    newest = pruning.prune_candidates(store, size=sizes["r4"] + sizes["r3"])
+    newest = store.prune_candidates(size=sizes["r4"] + sizes["r3"])
     assert set(newest.runs) == {"r2"}
-    assert pruning.prune_candidates(store) == pruning.PruneCandidates()
-    assert store.prune(size=sizes["r4"] + sizes["r3"]) == 1
+    assert store.prune_candidates() == PruneCandidates()
+    assert store.prune(size=sizes["r4"] + sizes["r3"]) == ["r2"]
 
 
 def test_a_prune_is_undone_as_a_whole_but_spares_what_was_pinned_meanwhile(store):
     for number in range(1, 5):
         keep(store, f"r{number}", at=day(number))
-    found = pruning.prune_candidates(store, days=1)
+    found = store.prune_candidates(days=1)
     store.pin("r2", "ghost")
-    hidden = pruning.soft_delete(store, found.runs)
+    hidden = store.soft_delete(found.runs)
     assert set(hidden) == {"r1", "r3", "r4"} and runs(store) == ["r2"]
-    assert set(pruning.bring_back(store)) == set(hidden) and browse.extent(store).runs == 4
-    assert pruning.bring_back(store) == []
+    assert set(store.bring_back()) == set(hidden) and browse.extent(store).runs == 4
+    assert store.bring_back() == []
 
 
 def test_the_last_deletion_is_undone_first_also_by_another_program(store, tmp_path):
     for number in range(1, 5):
         keep(store, f"r{number}", at=day(number))
     store.pin("r1", "ghost")
-    assert pruning.soft_delete(store, ["r1", "r2", "gone"], asked=True) == ["r1", "r2"]
+    assert store.soft_delete(["r1", "r2", "gone"], asked=True) == ["r1", "r2"]
     store.delete("r3")
     other = Store.open(tmp_path)
-    assert pruning.bring_back(other) == ["r3"]
-    assert set(pruning.bring_back(other)) == {"r1", "r2"}
+    assert other.bring_back() == ["r3"]
+    assert set(other.bring_back()) == {"r1", "r2"}
     other.close()
 
 
@@ -170,9 +170,9 @@ def test_a_purge_can_be_stopped(store):
     for number in range(5):
         keep(store, f"r{number}")
         store.delete(f"r{number}")
-    assert pruning.purge(store, days=-1, going=lambda done, total: done < 2) == 2
+    assert store.purge(days=-1, going=lambda done, total: done < 2) == 2
     assert store.connection.execute("SELECT count(*) FROM runs").fetchone() == (3,)
-    assert pruning.purge(store, days=-1) == 3
+    assert store.purge(days=-1) == 3
 
 
 def test_pinned_runs_latest_first(store):

@@ -1,46 +1,68 @@
 """What a person types to find runs, as a condition on the table of runs."""
 
-TEXTS = ("preset", "workload", "host", "answer", "note", "run")
+from collections.abc import Sequence
+
+from tuilab.model.sanitize import sanitize_line
+
+TEXTS = ("preset", "workload", "host", "answer", "note", "run", "tags")
 PLACES = {
     "preset": ("preset", "workload"),
     "machine": ("host",),
     "host": ("host",),
     "note": ("note",),
-    "pinned": ("pinned",),
-    "budget": ("budget",),
-    "status": ("status",),
     "run": ("run",),
+    "tag": ("tags",),
 }
 """`machine:gpu-07` looks in these alone."""
-TAG = "tag"
-_TAGGED = "EXISTS (SELECT 1 FROM tags t WHERE t.run = runs.run AND tag LIKE ? ESCAPE '\\')"
+STATES = {"pinned": "pinned", "budget": "budget", "status": "status"}
+"""`status:failed` looks in what a run is rather than in its texts."""
+SHORTEST = 3
+"""Characters of a word that the index of parts of words knows; else all texts are looked through."""
+LONGEST = 10_000
 
 
-def condition(search: str) -> tuple[str, list[str]]:
+def condition(search: str, indexed: bool = True) -> tuple[str, list[str]]:
     """SQL and its values for runs that are not deleted and that have every word of `search`.
 
     A word occurs in one of a run's texts or tags; `#word` or `tag:word` in a tag, `machine:word` and the
-    others of `PLACES` in what they name.
+    others of `PLACES` in what they name. indexed: the texts are (`history.schema`).
     """
-    where, values = ["deleted_at IS NULL"], []
-    for word in search.split():
-        fields, text, tags = _place(word)
-        parts = [f"{field} LIKE ? ESCAPE '\\'" for field in fields] + [_TAGGED] * tags
-        where.append("(" + " OR ".join(parts) + ")")
-        values += [containing(text)] * len(parts)
-    return " AND ".join(where), values
+    parts, values, terms = [], [], []
+    for word in dict.fromkeys(sanitize_line(search, LONGEST).split()):
+        name, _, rest = word.partition(":")
+        fields, text = _place(word)
+        if rest and name.lower() in STATES:
+            parts.append(f"{STATES[name.lower()]} LIKE ? ESCAPE '\\'")
+            values.append(containing(rest))
+        elif indexed and len(text) >= SHORTEST:
+            quoted = '"' + text.replace('"', '""') + '"'
+            terms.append(f"{{{' '.join(fields)}}} : {quoted}")
+        else:
+            some = " OR ".join(f"{field} LIKE ? ESCAPE '\\'" for field in fields)
+            parts.append(f"+id IN (SELECT rowid FROM found WHERE {some})")
+            values += [containing(text)] * len(fields)
+    if terms:
+        parts.append("+id IN (SELECT rowid FROM found WHERE found MATCH ?)")
+        values.append(_all(terms))
+    return "deleted_at IS NULL" + (f" AND {_all(parts)}" if parts else ""), values
 
 
-def _place(word: str) -> tuple[tuple[str, ...], str, bool]:
-    """In which fields to look, for what, and whether in tags."""
+def _place(word: str) -> tuple[Sequence[str], str]:
+    """In which fields to look, and for what."""
     name, colon, rest = word.partition(":")
     if word[0] == "#" and len(word) > 1:
-        return (), word[1:], True
-    if colon and rest and name.lower() == TAG:
-        return (), rest, True
+        return PLACES["tag"], word[1:]
     if colon and rest and name.lower() in PLACES:
-        return PLACES[name.lower()], rest, False
-    return TEXTS, word, True
+        return PLACES[name.lower()], rest
+    return TEXTS, word
+
+
+def _all(parts: Sequence[str]) -> str:
+    """All of them, halved and halved again: thousands in a row would be deeper than SQLite goes."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    return f"({_all(parts[:half])} AND {_all(parts[half:])})"
 
 
 def containing(text: str) -> str:

@@ -7,7 +7,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
-from math import inf
+from math import inf, nextafter
 from operator import itemgetter
 from pathlib import Path
 
@@ -30,6 +30,8 @@ BUSY_S = 0.05
 OPEN_BUSY_S = 1.0
 """How long an open waits for another program's lock; afterwards `BUSY_S`, because a screen waits too."""
 UNDO_DAYS = 7.0
+_DAY_S = 86_400.0
+_FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
 PIECE_BYTES = 256 * 2**10
 """Of rounds as lines, before they are packed."""
 PACKING_S = 0.5
@@ -37,6 +39,14 @@ PACKING_S = 0.5
 
 
 __all__ = ["FILE", "RunLine", "Store", "count_rounds"]
+
+
+class PruneCandidates(msgspec.Struct, frozen=True):
+    """What a prune would delete."""
+
+    runs: tuple[str, ...] = ()
+    size: int = 0
+    """Bytes that they take."""
 
 
 class Store:
@@ -93,7 +103,7 @@ class Store:
     @classmethod
     def _begun_anew(cls, file: Path, fault: sqlite3.Error) -> "Store | str":
         try:
-            aside = _set_aside(file)
+            aside = set_aside(file)
             store = cls._opened(private_file(file))
         except (OSError, sqlite3.Error) as error:
             return f"{file} is damaged ({fault}) and cannot be set aside ({error})"
@@ -101,8 +111,13 @@ class Store:
         return store
 
     @classmethod
+    def at(cls, file: Path) -> "Store":
+        """The store in that file, made where it is new. Raises OSError, TooNew and sqlite3.Error."""
+        return cls._opened(private_file(file))
+
+    @classmethod
     def _opened(cls, file: Path) -> "Store":
-        connection = _connect(file)
+        connection = connect(file)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             backup = migrate(connection, file)
@@ -125,13 +140,13 @@ class Store:
         """
         assert self.file is not None
         self.connection.close()
-        aside = _set_aside(self.file)
+        aside = set_aside(self.file)
         self.connection = Store._opened(private_file(self.file)).connection
         return f"the history was damaged; it is set aside as {aside.name}"
 
     @classmethod
     def _in_memory(cls, message: str) -> "Store":
-        connection = _connect(":memory:")
+        connection = connect(":memory:")
         migrate(connection, Path(":memory:"))
         return cls(connection, None, [f"runs are kept in memory only: {message}"])
 
@@ -301,7 +316,7 @@ class Store:
 
     def runs(self, search: str = "", limit: int = 1_000, offset: int = 0) -> list[RunLine]:
         """The latest runs that are not deleted and that `search` finds (see `history.search`)."""
-        where, words = condition(search)
+        where, words = condition(search, self.searched)
         rows = self.connection.execute(
             f"SELECT {COLUMNS} FROM runs WHERE {where} ORDER BY at DESC LIMIT ? OFFSET ?",
             (*words, limit, offset),
@@ -322,6 +337,8 @@ class Store:
 
     def find(self, start: str) -> RunLine:
         """The one run whose id begins with `start`. Raises KeyError where there is none or more than one."""
+        if not start:
+            raise KeyError(start)
         pattern = escaped(start) + "%"
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL AND run LIKE ? ESCAPE '\\' LIMIT 2"
         rows = self.connection.execute(query, (pattern,)).fetchall()
@@ -426,32 +443,101 @@ class Store:
 
     def delete(self, run: str) -> None:
         """Hide a run; `undelete` brings it back until it is purged."""
-        self.connection.execute("UPDATE runs SET deleted_at = ? WHERE run = ?", (time.time(), run))
+        self.soft_delete([run], asked=True)
 
-    def undelete(self, run: str) -> None:
-        """Bring a deleted run back."""
-        self.connection.execute("UPDATE runs SET deleted_at = NULL WHERE run = ?", (run,))
+    def undelete(self, run: str) -> bool:
+        """Bring a deleted run back; False where there is no deleted run of that id."""
+        query = "UPDATE runs SET deleted_at = NULL WHERE run = ? AND deleted_at IS NOT NULL"
+        return self.connection.execute(query, (run,)).rowcount > 0
 
-    def prune(self, days: float | None = None, size: int | None = None) -> int:
-        """Delete unpinned runs older than `days`, then the oldest until at most `size` bytes are left.
+    def prune_candidates(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
+        """Runs older than `days`, then the oldest until at most `size` bytes are left.
 
-        Returns how many. They can be brought back like any deleted run, until `purge`.
+        Pinned runs and those that go on are left alone, but count for what is left. Raises ValueError where
+        `days` or `size` is negative, or no number.
         """
-        from tuilab.history import pruning
+        if not (days is None or 0 <= days < inf) or not (size is None or size >= 0):
+            raise ValueError(f"{days} days, {size} bytes")
+        found: dict[str, int] = {}
+        c = self.connection
+        limit = ""
+        if days is not None:
+            past = max(0.0, time.time() - days * _DAY_S)
+            limit = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(past))
+            found.update(c.execute(f"SELECT run, size FROM runs WHERE {_FREE} AND at < ?", (limit,)))
+        if size is not None:
+            # The latest runs until the limit is full; what comes after it goes.
+            kept, total = f"NOT ({_FREE} AND at < ?)", 0
+            query = f"SELECT run, size, {_FREE} FROM runs WHERE deleted_at IS NULL AND {kept}"
+            query += " ORDER BY at DESC, run"
+            for run, own, free in c.execute(query, (limit,)):
+                total += own
+                if total > size and free:
+                    found[run] = own
+        return PruneCandidates(tuple(found), sum(found.values()))
 
-        return len(pruning.soft_delete(self, pruning.prune_candidates(self, days, size).runs))
+    def soft_delete(self, runs: Iterable[str], *, asked: bool = False) -> list[str]:
+        """Delete these runs at once, until `bring_back`; returns those that were there.
 
-    def purge(self, days: float = UNDO_DAYS) -> int:
-        """Remove for good what was deleted more than `days` ago; returns how many runs."""
-        from tuilab.history import pruning
+        asked: somebody named these very runs, so that pinned ones, too, and those without an end are deleted.
+        """
+        which = "deleted_at IS NULL" if asked else _FREE
+        named = dict.fromkeys(runs)
+        with self.at_once():
+            c = self.connection
+            # Later than any before, so that it is undone first whatever the clock does.
+            (last,) = c.execute("SELECT COALESCE(MAX(deleted_at), 0) FROM runs").fetchone()
+            now = max(time.time(), nextafter(last, inf))
+            some = "run IN (SELECT value FROM json_each(?))"
+            query = f"UPDATE runs SET deleted_at = ? WHERE {which} AND {some}"
+            c.execute(query, (now, msgspec.json.encode(list(named)).decode()))
+            there = {run for (run,) in c.execute("SELECT run FROM runs WHERE deleted_at = ?", (now,))}
+        return [run for run in named if run in there]
 
-        return pruning.purge(self, days)
+    def bring_back(self) -> list[str]:
+        """Undo the last deletion that is not undone yet; returns its runs, none where nothing is left."""
+        last = "deleted_at = (SELECT MAX(deleted_at) FROM runs)"
+        with self.at_once():
+            runs = [run for (run,) in self.connection.execute(f"SELECT run FROM runs WHERE {last}")]
+            self.connection.execute(f"UPDATE runs SET deleted_at = NULL WHERE {last}")
+        return runs
+
+    def prune(self, days: float | None = None, size: int | None = None) -> list[str]:
+        """Delete what `prune_candidates` finds; returns the runs.
+
+        They can be brought back like any deleted run, until `purge`.
+        """
+        return self.soft_delete(self.prune_candidates(days, size).runs)
+
+    def purge(
+        self, days: float = UNDO_DAYS, going: Callable[[int, int], bool] = lambda done, total: True
+    ) -> int:
+        """Remove for good what was deleted more than `days` ago; returns how many runs.
+
+        Run by run, so that others can write in between. going: how many are done, of how many; False stops.
+        """
+        limit = time.time() - days * _DAY_S
+        query = "SELECT run FROM runs WHERE deleted_at < ?"
+        runs = self.connection.execute(query, (limit,)).fetchall()
+        for done, (run,) in enumerate(runs):
+            if not going(done, len(runs)):
+                return done
+            self.connection.execute("DELETE FROM runs WHERE run = ? AND deleted_at < ?", (run, limit))
+        return len(runs)
+
+    @property
+    def searched(self) -> bool:
+        """Whether parts of words are indexed, which not every SQLite can."""
+        query = "SELECT sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master WHERE name = 'found'"
+        return bool((self.connection.execute(query).fetchone() or (False,))[0])
 
 
-def _connect(file: Path | str) -> sqlite3.Connection:
+def connect(file: Path | str) -> sqlite3.Connection:
+    """A connection as every part of the history uses it; the file is not looked at yet."""
     connection = sqlite3.connect(file, timeout=OPEN_BUSY_S, isolation_level=None, check_same_thread=False)
     connection.text_factory = _text
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA cache_size = -16000")
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
 
@@ -513,7 +599,7 @@ def _move(line: RunLine, other: Store, store: Store) -> None:
     other.connection.execute("DELETE FROM runs WHERE run = ?", (line.run,))
 
 
-def _set_aside(file: Path) -> Path:
+def set_aside(file: Path) -> Path:
     """Give a damaged store, with its WAL, a name that is free."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     aside = file.with_name(f"{file.stem}-damaged-{stamp}{file.suffix}")

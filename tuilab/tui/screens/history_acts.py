@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from tuilab.analysis.compare import Across, across
 from tuilab.analysis.words import plural
-from tuilab.history import browse, pruning
+from tuilab.history import browse
 from tuilab.history.browse import Entry
-from tuilab.history.pruning import PruneCandidates
-from tuilab.history.store import Store
+from tuilab.history.store import PruneCandidates, Store
 from tuilab.lab.history import CancellableProgress, Stopped, ghosts, read, retag
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import size
@@ -215,7 +214,7 @@ class HistoryActs:
             return
 
         async def act() -> None:
-            call = partial(pruning.soft_delete, runs=[e.run for e in entries], asked=True)
+            call = partial(Store.soft_delete, runs=[e.run for e in entries], asked=True)
             await self._change(call, lambda _: f"Deleted: {titled(entries)}. u brings back.")
             screen.table.marked.clear()
             await load_ghosts(screen)
@@ -229,7 +228,7 @@ class HistoryActs:
             return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing is left to bring back."
 
         async def act() -> None:
-            await self._change(pruning.bring_back, words)
+            await self._change(Store.bring_back, words)
             await load_ghosts(self._screen)
 
         self._act(act)
@@ -247,7 +246,7 @@ class HistoryActs:
 
     async def _prune(self, found: PruneCandidates, going: CancellableProgress) -> None:
         screen = self._screen
-        hidden = await screen.ledger.do(lambda store: pruning.soft_delete(store, found.runs))
+        hidden = await screen.ledger.do(lambda store: store.soft_delete(found.runs))
         screen.table.marked.clear()
         screen.reload()
         said = f"{plural(len(hidden), 'run')} deleted, {size(found.size)}. u brings them back for a week."
@@ -257,7 +256,7 @@ class HistoryActs:
             return True
 
         try:
-            gone = await screen.ledger.do(lambda store: pruning.purge(store, going=on))
+            gone = await screen.ledger.do(lambda store: store.purge(going=on))
         except Stopped:
             screen.say(f"{said} Taking away what had been deleted before was stopped.", "warn")
             return

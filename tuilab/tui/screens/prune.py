@@ -9,9 +9,7 @@ from textual.containers import Container
 from textual.widgets import Input, Static
 
 from tuilab.analysis.words import plural
-from tuilab.history import pruning
-from tuilab.history.pruning import PruneCandidates
-from tuilab.history.store import UNDO_DAYS
+from tuilab.history.store import UNDO_DAYS, PruneCandidates
 from tuilab.lab.history import HistoryClient, trouble
 from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
@@ -79,7 +77,7 @@ class PruneScreen(Page[PruneCandidates]):
             return
         left = None if megabytes is None else int(megabytes * 1e6)
         try:
-            found = await self._ledger.do(lambda store: pruning.prune_candidates(store, days, left))
+            found = await self._ledger.do(lambda store: store.prune_candidates(days, left))
         except sqlite3.Error as error:
             self._tell(trouble(error))
             return

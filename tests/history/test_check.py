@@ -1,0 +1,108 @@
+"""A damaged history is told run by run, and what can be read of it is saved."""
+
+import random
+import sqlite3
+
+import pytest
+
+from tests.history.older import older
+from tests.history.test_packed import regular, started
+from tuilab.history.check import check, repair
+from tuilab.history.store import FILE, Store
+from tuilab.model import events as e
+
+
+def run_of(run: str, count: int = 40) -> list[e.Event]:
+    return [started(run), *regular(count, len(run), run), e.Finished(run=run, status="ok")]
+
+
+def filled(folder, runs=6):
+    store = Store.open(folder)
+    for number in range(runs):
+        events = run_of(f"run{number}", 300)
+        store.replace(events[0], [e.encode(event).rstrip() for event in events])
+        store.conclude(f"run{number}", "ok", "CPU graph is fastest.")
+    store.tag("run1", "nightly")
+    store.note("run2", "a note")
+    store.close()
+    return folder / FILE
+
+
+def rounds(folder):
+    store = Store.open(folder)
+    try:
+        return {line.run: store.state(line.run).rounds for line in store.runs()}
+    finally:
+        store.close()
+
+
+def test_a_sound_history_is_said_to_be(tmp_path):
+    report = check(filled(tmp_path))
+    assert (report.runs, report.rounds, report.findings) == (6, 1_800, ())
+
+
+def test_an_older_one_is_checked_as_it_is(tmp_path):
+    report = check(older(tmp_path, [run_of("r1"), run_of("r2")]))
+    assert (report.runs, report.rounds, report.findings) == (2, 80, ())
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ("UPDATE pieces SET data = substr(data, 1, 900) WHERE run = 'run3'", "300 rounds from event"),
+        ("UPDATE events SET event = '{' WHERE run = 'run3' AND number = 301", "event 301"),
+        ("UPDATE runs SET rounds = 7 WHERE run = 'run3'", "300 rounds where its line says 7"),
+        ("UPDATE runs SET scenario = x'ff' WHERE run = 'run3'", "scenario"),
+        ("DELETE FROM events WHERE run = 'run3' AND number = 0", "beginning"),
+    ],
+)
+def test_each_damage_is_named_with_its_run(tmp_path, damage, words):
+    file = filled(tmp_path)
+    connection = sqlite3.connect(file)
+    connection.execute(damage)
+    connection.commit()
+    connection.close()
+    report = check(file)
+    assert {finding.run for finding in report.findings} == {"run3"}
+    assert any(words in finding.what for finding in report.findings)
+
+
+def test_a_repair_keeps_runs_tags_and_notes_and_the_damaged_file(tmp_path):
+    file = filled(tmp_path)
+    connection = sqlite3.connect(file)
+    connection.execute("UPDATE pieces SET data = substr(data, 1, 900) WHERE run = 'run3'")
+    connection.execute("DELETE FROM events WHERE run = 'run4' AND number = 0")
+    connection.commit()
+    connection.close()
+    done = repair(file)
+    assert done.aside is not None and done.aside.exists()
+    assert {finding.run for finding in done.lost} == {"run3"}
+    assert check(file).findings == ()
+    assert rounds(tmp_path) == {f"run{i}": 0 if i == 3 else 300 for i in range(6)}
+    store = Store.open(tmp_path)
+    assert store.find("run1").tags == ("nightly",) and store.find("run2").note == "a note"
+    assert store.state("run4").arms.keys() == store.state("run5").arms.keys()
+    store.close()
+
+
+def test_a_file_without_its_header_is_read_all_the_same(tmp_path):
+    file = filled(tmp_path)
+    with file.open("r+b") as stream:
+        stream.write(b"\0" * 100)
+    done = repair(file)
+    assert done.runs == 6 and set(rounds(tmp_path).values()) == {300}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_after_random_damage_what_is_left_is_a_sound_history(tmp_path, seed):
+    file = filled(tmp_path)
+    rng = random.Random(seed)
+    data = bytearray(file.read_bytes())
+    for _ in range(rng.choice([1, 5, 40])):
+        at = rng.randrange(len(data))
+        data[at : at + rng.choice([1, 16, 512])] = rng.randbytes(rng.choice([1, 16, 512]))
+    file.write_bytes(data)
+    check(file)
+    repair(file)
+    assert check(file).findings == ()
+    assert all(count <= 300 for count in rounds(tmp_path).values())

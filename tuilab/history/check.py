@@ -1,0 +1,359 @@
+"""Whether a history is sound, run by run, and what can be saved of one that is not."""
+
+import contextlib
+import re
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tuilab.history import packed
+from tuilab.history.paths import private_file
+from tuilab.history.store import Store, set_aside
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.machine import Machine
+from tuilab.model.sanitize import sanitize_line
+from tuilab.model.scenario import BUDGET, Scenario
+
+MOST_UNREADABLE = 10_000
+"""So many numbers after an unreadable event are tried one by one."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something that is not as it was written."""
+
+    run: str
+    """Its id; "" where it is about the file."""
+    what: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check found."""
+
+    runs: int = 0
+    rounds: int = 0
+    findings: tuple[Finding, ...] = ()
+
+
+class Repaired(msgspec.Struct, frozen=True, kw_only=True):
+    """What a repair saved."""
+
+    runs: int = 0
+    rounds: int = 0
+    lost: tuple[Finding, ...] = ()
+    """What could not be saved."""
+    aside: Path | None = None
+    """The damaged file, under its new name."""
+
+
+def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> Report:
+    """Verify all of a history: SQLite's own check, every event, every piece, the sums of each run.
+
+    at: told how many runs are done, of how many. Raises OSError where the file cannot be opened.
+    """
+    found: list[Finding] = []
+    rounds = 0
+    with contextlib.closing(_source(file)) as connection:
+        found += [Finding("", words) for words in _integrity(connection)]
+        runs = _runs(connection, found)
+        for done, run in enumerate(runs):
+            at(done, len(runs))
+            count, wrong = _check_run(connection, run)
+            rounds += count
+            found += [Finding(run, words) for words in wrong]
+    return Report(runs=len(runs), rounds=rounds, findings=tuple(found))
+
+
+def _source(file: Path) -> sqlite3.Connection:
+    if not file.is_file():
+        raise OSError(0, "there is no such file")
+    return _plain(file)
+
+
+def _plain(file: Path) -> sqlite3.Connection:
+    """A connection that expects nothing of the file."""
+    connection = sqlite3.connect(file, timeout=2.0, isolation_level=None)
+    connection.text_factory = lambda data: data.decode(errors="replace")
+    return connection
+
+
+def _integrity(connection: sqlite3.Connection) -> list[str]:
+    try:
+        said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
+        orphans = connection.execute("PRAGMA foreign_key_check").fetchmany(20)
+    except sqlite3.Error as error:
+        return [sanitize_line(str(error))]
+    wrong = [sanitize_line(words) for words in said if words != "ok"]
+    return wrong + [f"a row of {row[0]} belongs to no run" for row in orphans]
+
+
+def _runs(connection: sqlite3.Connection, found: list[Finding]) -> list[str]:
+    """Every run of which there is a trace, in the table, in its indexes or in the events."""
+    runs: dict[str, None] = {}
+    queries = (
+        "SELECT run FROM runs NOT INDEXED",
+        "SELECT run FROM runs NOT INDEXED ORDER BY rowid DESC",
+        "SELECT run FROM runs ORDER BY run",
+        "SELECT run FROM runs ORDER BY deleted_at, at DESC",
+        "SELECT DISTINCT run FROM events",
+        "SELECT DISTINCT run FROM pieces",
+    )
+    for query in queries:
+        try:
+            for (run,) in connection.execute(query):
+                if isinstance(run, str):
+                    runs.setdefault(run)
+        except sqlite3.Error as error:
+            if "no such table" not in str(error):
+                found.append(Finding("", sanitize_line(f"{query.split(' FROM ')[1]}: {error}")))
+    return list(runs)
+
+
+def _check_run(connection: sqlite3.Connection, run: str) -> tuple[int, list[str]]:
+    wrong: list[str] = []
+    rounds, begun = 0, False
+    try:
+        row = _row(connection, run)
+        for number, line in _lines(connection, run, wrong):
+            try:
+                event = e.decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                wrong.append(sanitize_line(f"event {number}: {error}", 200))
+                continue
+            begun |= isinstance(event, e.RunStarted)
+            rounds += isinstance(event, e.Round)
+        for first, count, data in _pieces(connection, run, wrong):
+            why = packed.sound(data, run, count)
+            if why:
+                wrong.append(f"the {count} rounds from event {first} on: {sanitize_line(why, 200)}")
+            else:
+                rounds += count
+    except sqlite3.Error as error:
+        return rounds, [*wrong, sanitize_line(str(error))]
+    if row is None:
+        wrong.append("its line in the list is gone")
+    else:
+        if row.get("rounds") != rounds:
+            wrong.append(f"{rounds} rounds where its line says {row.get('rounds')}")
+        wrong += _texts(row)
+    if not begun:
+        wrong.append("its beginning is gone")
+    return rounds, wrong
+
+
+def _texts(row: dict[str, Any]) -> Iterator[str]:
+    for name, kind in (("scenario", Scenario), ("machine", Machine)):
+        try:
+            msgspec.json.decode(row[name], type=kind)
+        except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, KeyError) as error:
+            yield sanitize_line(f"its {name}: {error}", 200)
+
+
+def _row(connection: sqlite3.Connection, run: str) -> dict[str, Any] | None:
+    for query in ("SELECT * FROM runs WHERE run = ?", "SELECT * FROM runs NOT INDEXED WHERE run = ?"):
+        with contextlib.suppress(sqlite3.Error):
+            cursor = connection.execute(query, (run,))
+            row = cursor.fetchone()
+            if row is not None:
+                return dict(zip([column[0] for column in cursor.description], row, strict=True))
+    return None
+
+
+def _lines(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Iterator[tuple[int, bytes]]:
+    """The run's lines; one that the file does not give is named and stepped over."""
+    number, failed = -1, 0
+    query = "SELECT number, event FROM events WHERE run = ? AND number > ? ORDER BY number"
+    while True:
+        try:
+            for found, line in connection.execute(query, (run, number)):
+                if isinstance(found, int):
+                    number = found
+                yield number, line if isinstance(line, bytes) else str(line).encode(errors="replace")
+            return
+        except sqlite3.Error as error:
+            if not failed:
+                wrong.append(sanitize_line(f"after event {number}: {error}", 200))
+            failed += 1
+            number += 1
+            if failed > MOST_UNREADABLE:
+                return
+
+
+def _pieces(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Iterator[tuple[int, int, bytes]]:
+    try:
+        firsts = connection.execute("SELECT rowid, first FROM pieces WHERE run = ?", (run,)).fetchall()
+    except sqlite3.Error as error:
+        if "no such table" not in str(error):
+            wrong.append(sanitize_line(f"its rounds: {error}", 200))
+        return
+    for rowid, first in sorted(firsts, key=lambda row: str(row[1]).rjust(20)):
+        try:
+            query = "SELECT rounds, data FROM pieces WHERE rowid = ?"
+            row = connection.execute(query, (rowid,)).fetchone()
+        except sqlite3.Error as error:
+            wrong.append(sanitize_line(f"the rounds from event {first} on: {error}", 200))
+            continue
+        if row is not None:
+            yield first, row[0], row[1] if isinstance(row[1], bytes) else b""
+
+
+def repair(file: Path, into: Path | None = None) -> Repaired:
+    """Save what can be read of a history, row by row, in a new one that takes its place.
+
+    The damaged file is kept under another name. into: a history that gets the runs instead; the file then
+    stays where it is. Raises OSError and sqlite3.Error where no new one can be written.
+    """
+    lost: list[Finding] = []
+    new = into or file.with_name(f"{file.stem}-repaired{file.suffix}")
+    if into is None:
+        for suffix in ("", "-wal", "-shm"):
+            new.with_name(new.name + suffix).unlink(missing_ok=True)
+        private_file(new)
+    rounds = runs = 0
+    with contextlib.closing(Store.at(new)) as store, _readable(file, lost) as connection:
+        for run in _runs(connection, lost):
+            count = _save(connection, run, store, lost)
+            runs += count is not None
+            rounds += count or 0
+    if into is not None:
+        return Repaired(runs=runs, rounds=rounds, lost=tuple(lost))
+    aside = set_aside(file)
+    new.rename(file)
+    return Repaired(runs=runs, rounds=rounds, lost=tuple(lost), aside=aside)
+
+
+@contextlib.contextmanager
+def _readable(file: Path, lost: list[Finding]) -> Iterator[sqlite3.Connection]:
+    """A connection to the file; to a copy with a new header where SQLite does not know it as its own."""
+    connection = _source(file)
+    copy = None
+    try:
+        try:
+            connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        except sqlite3.DatabaseError as error:
+            lost.append(Finding("", sanitize_line(f"the file's header: {error}")))
+            connection.close()
+            copy = file.with_name(f"{file.stem}-header{file.suffix}")
+            private_file(copy)
+            shutil.copyfile(file, copy)
+            _new_header(copy)
+            connection = _plain(copy)
+        yield connection
+    finally:
+        connection.close()
+        if copy is not None:
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+
+
+def _new_header(file: Path, page: int = 4096) -> None:
+    """The first hundred bytes as SQLite writes them for a file like this (sqlite.org/fileformat2.html)."""
+    pages = max(1, file.stat().st_size // page)
+    header = b"SQLite format 3\0" + page.to_bytes(2, "big") + bytes([1, 1, 0, 64, 32, 32])
+    header += (1).to_bytes(4, "big") + pages.to_bytes(4, "big") + bytes(8) + (1).to_bytes(4, "big")
+    header += (4).to_bytes(4, "big") + bytes(8) + (1).to_bytes(4, "big") + bytes(12) + bytes(20)
+    header += (1).to_bytes(4, "big") + (3_040_000).to_bytes(4, "big")
+    with file.open("r+b") as stream:
+        stream.write(header)
+
+
+KEPT = ("note", "pinned", "source", "answer", "deleted_at", "status")
+
+
+def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Finding]) -> int | None:
+    """The rounds of a run that are now in the new store; null where nothing of it can be told."""
+    wrong: list[str] = []
+    row = _row(connection, run) or {}
+    lines: list[tuple[int, bytes]] = []
+    for number, line in _lines(connection, run, wrong):
+        try:
+            e.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            wrong.append(sanitize_line(f"event {number}: {error}", 200))
+        else:
+            lines.append((number, line))
+    for first, count, data in _pieces(connection, run, wrong):
+        try:
+            some = [(number, e.encode(event).rstrip()) for number, event in packed.rounds(data)]
+        except packed.Damaged as error:
+            wrong.append(f"the {count} rounds from event {first} on: {sanitize_line(str(error), 200)}")
+        else:
+            lines += some
+    lines.sort(key=lambda line: line[0])
+    started = _started(run, row, [line for _, line in lines])
+    lost += [Finding(run, words) for words in wrong]
+    if started is None:
+        lost.append(Finding(run, f"what it measured cannot be told; {len(lines)} events are lost"))
+        return None
+    encoded = [line for _, line in lines]
+    if not any(b'"type":"run-started"' in line[:40] for line in encoded):
+        encoded.insert(0, e.encode(started).rstrip())
+    if store.next_number(run):
+        return None
+    store.replace(started, encoded)
+    for name in KEPT:
+        value = row.get(name)
+        if value is None or isinstance(value, str | float | int):
+            with contextlib.suppress(sqlite3.Error):
+                store.connection.execute(f"UPDATE runs SET {name} = ? WHERE run = ?", (value, run))
+    with contextlib.suppress(sqlite3.Error):
+        for (tag,) in connection.execute("SELECT tag FROM tags WHERE run = ?", (run,)).fetchall():
+            store.tag(run, str(tag))
+    return sum(map(packed.is_round, encoded))
+
+
+def _started(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStarted | None:
+    """The run's beginning: its own event, or made of its line in the list and of what its rounds name."""
+    arms: dict[str, None] = {}
+    points: dict[int, None] = {}
+    for line in lines:
+        event = e.decode(line)
+        if isinstance(event, e.RunStarted):
+            return event
+        if isinstance(event, e.Round):
+            arms.update(dict.fromkeys(block.arm for block in event.blocks))
+            points.update(dict.fromkeys(block.point for block in event.blocks))
+    try:
+        scenario = msgspec.json.decode(row["scenario"], type=Scenario)
+        machine = msgspec.json.decode(row["machine"], type=Machine)
+        return e.RunStarted(
+            run=run,
+            scenario=scenario,
+            arms=tuple(arm for name in arms if (arm := _arm(name)) is not None),
+            points=tuple(e.Point(index) for index in sorted(points)) or (e.Point(0),),
+            budget=next((b for b in BUDGET.values() if b.name == row.get("budget")), BUDGET["standard"]),
+            machine=machine,
+            at=str(row.get("at") or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(0))),
+            preset=str(row.get("preset") or ""),
+        )
+    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, UnicodeDecodeError):
+        return None
+
+
+def _arm(name: str) -> Arm | None:
+    """The arm of that id, null where it is no id."""
+    host, _, rest = name.rpartition("/")
+    device, *parts = rest.split(".")
+    found = re.fullmatch(r"([a-z]+)(\d+)", device)
+    if found is None or len(parts) < 3:
+        return None
+    together = parts[-1] == "together"
+    mode, place, dtype, *variant = parts[: -1 if together else None]
+    with contextlib.suppress(msgspec.ValidationError):
+        fields = {
+            "device": f"{found[1].upper()}:{found[2]}",
+            "mode": mode,
+            "input": place,
+            "dtype": dtype,
+            "variant": ".".join(variant),
+            "host": host,
+            "together": together,
+        }
+        arm = msgspec.convert(fields, Arm)
+        return arm if arm.id == name else None
+    return None
