@@ -1,20 +1,34 @@
 """`tuilab history`: earlier runs, listed, compared, tagged, pruned, taken along."""
 
+import sqlite3
 from pathlib import Path
 
 import click
 import msgspec
 
 from tuilab.analysis.compare import compare
+from tuilab.cli.exits import NOT_CONFIRMED
 from tuilab.cli.kept import find, store
 from tuilab.history import spool
 from tuilab.history.imports import import_file
 from tuilab.history.recording import write
+from tuilab.model.errors import InputError
+
+SHORTEST_ID = 4
+"""Characters of an id that a deletion asks for."""
+MOST = 1e9
+"""Days, or megabytes."""
 
 
 @click.group(invoke_without_command=True)
 @click.option("--search", default="", help="Only runs in which each of these words occurs.")
-@click.option("--limit", default=20, show_default=True, help="How many, latest first.")
+@click.option(
+    "--limit",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1, 1_000_000),
+    help="How many, latest first.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> None:
@@ -89,6 +103,8 @@ def compare_(a: str, b: str, as_json: bool) -> None:
 @click.argument("run")
 def delete(run: str) -> None:
     """Delete RUN; `tuilab history undelete` with its whole id brings it back for a week."""
+    if len(run) < SHORTEST_ID:
+        raise InputError("run", run, f"at least {SHORTEST_ID} characters of an id, or last")
     with store() as kept:
         line = find(kept, run)
         kept.delete(line.run)
@@ -98,21 +114,81 @@ def delete(run: str) -> None:
 @history.command()
 @click.argument("run")
 def undelete(run: str) -> None:
-    """Bring a deleted RUN back; needs its whole id."""
+    """Bring a deleted RUN back; needs its whole id. `last` undoes the last deletion, a prune as a whole."""
     with store() as kept:
-        kept.undelete(run)
-        find(kept, run)
+        runs = kept.bring_back() if run == "last" else [run] * kept.undelete(run)
+    if not runs:
+        raise InputError("run", run, "the whole id of a deleted run, or last")
+    for name in runs:
+        click.echo(name)
+
+
+def number(text: str) -> float:
+    """A number from 0 on, neither infinite nor none at all. Raises click.BadParameter."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= MOST:
+        raise click.BadParameter(f"{text!r} is not a number from 0 to {MOST:,.0f}")
+    return found
 
 
 @history.command()
-@click.option("--days", type=float, help="Delete runs older than this.")
-@click.option("--megabytes", type=float, help="Then the oldest until this much is left.")
+@click.option("--days", type=number, help="Delete runs older than this.")
+@click.option("--megabytes", type=number, help="Then the oldest until this much is left.")
 def prune(days: float | None, megabytes: float | None) -> None:
-    """Delete old runs that are not pinned."""
+    """Delete old runs that are not pinned, and print their ids."""
+    if days is None and megabytes is None:
+        raise InputError("tuilab history prune", "nothing", "--days, --megabytes or both")
     with store() as kept:
-        count = kept.prune(days, None if megabytes is None else int(megabytes * 1e6))
+        runs = kept.prune(days, None if megabytes is None else int(megabytes * 1e6))
         kept.purge()
-    click.echo(f"{count} runs deleted", err=True)
+        kept.pack_older()
+    for run in runs:
+        click.echo(run)
+    undo = "; to undo: tuilab history undelete last" if runs else ""
+    click.echo(f"{len(runs)} runs deleted{undo}", err=True)
+
+
+@history.command("check")
+@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--repair", is_flag=True, help="Save what can be read in a new history; the old one is kept.")
+@click.pass_context
+def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
+    """Verify the history, every event of it, or a FILE that was set aside.
+
+    With --repair, what can be read of a FILE is added to the history. Exits with 4 where something is damaged
+    and not repaired.
+    """
+    from tuilab.history import check
+
+    with store() as kept:
+        if kept.file is None:
+            raise InputError("tuilab history check", "in memory", "a history that is kept in a file")
+        own = kept.file
+    which = file or own
+    try:
+        report = check.check(which)
+        done = check.repair(which, None if file is None else own) if repair and report.findings else None
+    except (OSError, sqlite3.Error) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(str(which), why, "a history that can be read") from None
+    for finding in report.findings if done is None else done.lost:
+        click.echo(f"{finding.run or '-'}  {finding.what}")
+    if done is not None:
+        click.echo(f"{done.runs} runs with {done.rounds} rounds are saved", err=True)
+        if done.aside is not None:
+            click.echo(f"the damaged history is kept as {done.aside}", err=True)
+    elif report.findings:
+        click.echo(
+            f"{report.runs} runs, {report.rounds} rounds, {len(report.findings)} damages; "
+            "`tuilab history check --repair` saves what can be read",
+            err=True,
+        )
+        ctx.exit(NOT_CONFIRMED)
+    else:
+        click.echo(f"{report.runs} runs, {report.rounds} rounds: all is sound", err=True)
 
 
 @history.command()
