@@ -48,15 +48,20 @@ size at which the faster device changes. **x** stops whatever goes on.
     def __init__(self) -> None:
         super().__init__(id="lab")
         self.lab = None
-        self._titles: tuple[titles.Title, ...] = ()
         self._found: Catalogue | None = None
 
     def compose(self) -> ComposeResult:
-        self._titles = titles.kept(self.app.options.presets)
+        rows = titles.kept(self.app.options.presets)
+        if not rows:
+            # The first start, or a preset changed: what can be measured is on the first screen all the same.
+            from tuilab import catalogue
+
+            self._found = catalogue.load(*self.app.options.presets)
+            rows = titles.titles(self._found.presets, self._found.problems)
         self._fit(*self.app.size)
         yield Header()
         with Horizontal(id="body"):
-            yield PresetsPanel(self._titles)
+            yield PresetsPanel(rows)
             with Vertical(id="work"):
                 yield frame("answer", "Answer")
                 yield Views()
@@ -67,14 +72,6 @@ size at which the faster device changes. **x** stops whatever goes on.
 
     def on_mount(self) -> None:
         self.query_one(Keys).show(self.app.key_line())
-        self.call_after_refresh(self._fill if self._titles else self._read_presets)
-
-    def _read_presets(self) -> None:
-        """At a first start, or after a preset changed: the list comes before a worker takes the processor."""
-        from tuilab import catalogue
-
-        self._found = catalogue.load(*self.app.options.presets)
-        self.query_one(PresetsPanel).load(titles.titles(self._found.presets, self._found.problems))
         self.call_after_refresh(self._fill)
 
     async def _fill(self) -> None:
