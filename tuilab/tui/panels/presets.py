@@ -96,7 +96,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         if row.kind == "heading":
             return Content(row.text)
         if row.kind == "problem":
-            return Content.assemble("  ", ("! ", "$text-error"), row.text)
+            return Content.assemble(" ", ("! ", "$text-error"), row.text)
         opened = row.name == self._opened
         place, color = VERDICTS.get(self._verdicts.get(row.name, ""), (-1, ""))
         mark = glyphs.verdicts[place] if place >= 0 else " "
