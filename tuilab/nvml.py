@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tuilab.model.sanitize import sanitize_line
-from tuilab.model.telemetry import GpuFacts, GpuProcess, GpuSample, Link
+from tuilab.model.telemetry import GpuAccess, GpuFacts, GpuProcess, GpuSample, Link
 
 MEGA = 1e6
 
@@ -25,6 +25,13 @@ REASONS = {
     0x100: "clocks set for the display",
 }
 """NVML's clock event reasons (nvml.h, `nvmlClocksEventReason*`) in words."""
+
+
+COMPUTE_MODES = {0: "Default", 1: "Exclusive_Thread", 2: "Prohibited", 3: "Exclusive_Process"}
+"""NVML's compute modes (nvml.h, `nvmlComputeMode_t`) as nvidia-smi writes them."""
+
+UNCORRECTED, SINCE_DRIVER_LOAD = 1, 0
+"""`NVML_MEMORY_ERROR_TYPE_UNCORRECTED` and `NVML_VOLATILE_ECC` (nvml.h)."""
 
 
 class NvmlUnavailable(RuntimeError):
@@ -92,6 +99,17 @@ class Nvml:
             sm_clock_max_hz=_scaled(read("clock", "nvmlDeviceGetMaxClockInfo", lib.NVML_CLOCK_SM), MEGA),
             memory_clock_max_hz=_scaled(read("clock", "nvmlDeviceGetMaxClockInfo", lib.NVML_CLOCK_MEM), MEGA),
             power_limit_w=_scaled(read("power", "nvmlDeviceGetEnforcedPowerLimit"), 1e-3),
+        )
+
+    def access(self, index: int) -> GpuAccess:
+        """Who may compute on GPU `index`, and whether its memory is sound."""
+        read = _Reader(self._lib, self._handles[index])
+        mode = read("compute mode", "nvmlDeviceGetComputeMode")
+        mig = read("MIG", "nvmlDeviceGetMigMode")
+        return GpuAccess(
+            compute_mode="" if mode is None else COMPUTE_MODES.get(int(mode), str(mode)),
+            mig=mig and bool(mig[0]),
+            memory_errors=read("ECC", "nvmlDeviceGetTotalEccErrors", UNCORRECTED, SINCE_DRIVER_LOAD),
         )
 
     def sample(self, index: int) -> GpuSample:

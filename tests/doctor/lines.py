@@ -64,3 +64,12 @@ MISMATCH = (
     "not match DSO "
     "version 570.86.15 -- cannot find working devices in this configuration\n"
 )
+INVALID_PTX = (
+    "W0000 00:00:1795221410.770384    6040 tf_gpu_runtime_wrappers.cc:40] 'cuModuleLoadData(&module, data)' "
+    "failed with 'CUDA_ERROR_INVALID_PTX'\n"
+)
+NO_PTXAS = (
+    "W0000 00:00:1795221410.770384    6040 subprocess_compilation.cc:100] Couldn't get ptxas version string: "
+    "INTERNAL: Couldn't invoke ptxas --version\n"
+    "W0000 00:00:1795221410.770384    6040 redzone_allocator.cc:318] INTERNAL: Failed to launch ptxas\n"
+)

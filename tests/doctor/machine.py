@@ -1,5 +1,6 @@
 """A made-up machine: files of /proc, /dev and /sys, installed packages, CUDA libraries, and a driver."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from tuilab.doctor.examine import examine
 from tuilab.doctor.place import Place
+from tuilab.doctor.tensorflow import WORK
 from tuilab.model.doctor import Built, DoctorReport, Imported, Listed, ListedGpu, Stage, Tried, encode
 
 SOURCE = Path(__file__).with_name("stub_libcuda.c")
@@ -44,6 +46,7 @@ class Machine:
     stub: Path
     framework: Path
     environ: dict[str, str] = field(default_factory=dict)
+    processor: str = "x86_64"
 
     def __post_init__(self) -> None:
         self.root, self.site, self.lib = (self.folder / name for name in ("root", "site", "lib"))
@@ -92,6 +95,33 @@ class Machine:
             shutil.copy(self.stub, self.lib / "libnvidia-ml.so.1")
         self.environ |= {f"STUB_{name.upper()}": str(value) for name, value in stub.items()}
         self.environ["LD_LIBRARY_PATH"] = str(self.lib)
+
+    def file(self, path: str, text: str = "") -> None:
+        """A file of the machine."""
+        file = self.root / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def module(self, kernel: str, *, running: str = "6.8.0-48-generic") -> None:
+        """The driver's kernel module, built for `kernel`; the machine runs `running`."""
+        self.file("/proc/sys/kernel/osrelease", f"{running}\n")
+        self.file(f"/lib/modules/{running}/modules.dep", "kernel/drivers/net/veth.ko.zst:\n")
+        self.file(f"/lib/modules/{kernel}/modules.dep", "updates/dkms/nvidia.ko.zst: kernel/drivers/drm.ko\n")
+
+    def refuses(self, path: str, why: int) -> None:
+        """Opening device files with that in their path fails with the error number `why`."""
+        self.environ |= {
+            "LD_PRELOAD": str(self.stub),
+            "STUB_REFUSED": f"{self.root}/dev/{path}",
+            "STUB_ERRNO": str(why),
+        }
+
+    def nvml(self, **gpu: object) -> None:
+        """A made-up nvidia-ml-py in which each named call gives that value (see fake_pynvml.py)."""
+        source = Path(__file__).with_name("fake_pynvml.py")
+        module = self.folder / "child" / "pynvml.py"
+        module.write_text(source.read_text())
+        self.environ["FAKE_NVML"] = json.dumps(gpu)
 
     def package(self, name: str, version: str, requires: tuple[str, ...] = ()) -> None:
         """A distribution's metadata."""
@@ -145,6 +175,7 @@ class Machine:
             environ=self.environ,
             python=sys.executable,
             platform="linux",
+            machine=self.processor,
             metadata=(str(self.site),),
             worker="canned",
         )
@@ -166,9 +197,7 @@ class Machine:
     def sees(self, capability: str = "8.9", err: str = "", *tried: Tried) -> None:
         """TensorFlow lists one GPU and works on it."""
         gpu = ListedGpu(name="GPU:0", description="Stub GPU", compute_capability=capability)
-        work = tried or tuple(
-            Tried(what=what, device="GPU:0", seconds=0.1) for what in ("MatMul", "Conv2D", "XLA")
-        )
+        work = tried or tuple(Tried(what=what, device="GPU:0", seconds=0.1) for what in WORK)
         self.says(IMPORTED, BUILT, Listed(gpus=(gpu,)), *work, err=err)
 
 

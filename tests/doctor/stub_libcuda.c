@@ -6,9 +6,15 @@ STUB_CAPABILITY  compute capability times ten (89)
 STUB_CUDA        cuDriverGetVersion (12080)
 STUB_HANG        the name of a call that never returns
 STUB_CRASH       the name of a call that kills the process
+STUB_REFUSED     with LD_PRELOAD: opening a file whose path contains this fails with STUB_ERRNO
 CUDA_VISIBLE_DEVICES empty or negative: cuInit says NO_DEVICE, as the real driver does. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int number(const char *name, int otherwise) {
@@ -56,3 +62,27 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 
 int nvmlInit_v2(void) { return 0; }
 int nvmlShutdown(void) { return 0; }
+
+/* What a cgroup, a missing right or a dead GPU makes of opening a device file. */
+static int opened(const char *path, int flags, int mode) {
+  const char *refused = getenv("STUB_REFUSED");
+  if (refused && strstr(path, refused)) {
+    errno = number("STUB_ERRNO", EPERM);
+    return -1;
+  }
+  return syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+int open(const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  int mode = va_arg(rest, int);
+  va_end(rest);
+  return opened(path, flags, mode);
+}
+int open64(const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  int mode = va_arg(rest, int);
+  va_end(rest);
+  return opened(path, flags, mode);
+}

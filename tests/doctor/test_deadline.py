@@ -8,10 +8,12 @@ import time
 import psutil
 import pytest
 
+from tests.doctor import lines
 from tests.doctor.machine import BUILT, IMPORTED, Machine
-from tuilab.doctor import children
+from tuilab.doctor import children, tensorflow
+from tuilab.doctor.examine import examine
 from tuilab.doctor.place import Place
-from tuilab.model.doctor import Began
+from tuilab.model.doctor import Began, Listed, ListedGpu, Tried, encode
 
 FOREVER_S = 600
 
@@ -40,7 +42,7 @@ def test_everything_hangs_at_once(machine: Machine):
 
 
 def test_a_probe_that_never_returns_is_named(machine: Machine, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tuilab.doctor.kernel_driver.look", lambda place: time.sleep(FOREVER_S))
+    monkeypatch.setattr("tuilab.doctor.kernel_driver.look", lambda place, until: time.sleep(FOREVER_S))
     report = machine.examine(limit_s=2.0)
     assert report.elapsed_s < FOREVER_S / 10
     probe = next(p for p in report.probes if p.name == "kernel driver")
@@ -90,6 +92,32 @@ def test_the_doctors_process_never_loads_tensorflow(machine: Machine):
         [sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+def compiling(machine: Machine, seconds: float) -> None:
+    """TensorFlow announces PTX and then is `seconds` at its first op."""
+    machine.healthy()
+    gpu = ListedGpu(name="GPU:0", description="Stub GPU", compute_capability="9.0")
+    done = encode(Tried(what="Mul", device="GPU:0", seconds=seconds))
+    then = f"time.sleep({seconds}); os.write(1, {done!r})"
+    machine.says(IMPORTED, BUILT, Listed(gpus=(gpu,)), Began(what="Mul"), err=lines.newer("9.0"), then=then)
+
+
+def test_kernels_that_are_being_compiled_get_more_time(machine: Machine):
+    compiling(machine, 6.0)
+    told = []
+    report = examine(machine.place(), limit_s=4.0, wait=told.append)
+    assert told == [tensorflow.COMPILING_S]
+    assert report.code == "gpu-newer-than-build" and report.cause.endswith("Mul ran")
+
+
+def test_that_time_has_an_end_too(machine: Machine, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tensorflow, "COMPILING_S", 1.0)
+    compiling(machine, FOREVER_S)
+    report = machine.examine(limit_s=4.0)
+    assert report.elapsed_s < FOREVER_S / 10
+    assert report.code == "gpu-newer-than-build" and report.cause.endswith("Mul was still at it")
+    assert not left_behind(str(machine.folder))
 
 
 def left_behind(mark: str) -> list[int]:

@@ -1,7 +1,7 @@
 """Each probe by itself, on made-up files."""
 
 import ctypes.util
-import os
+import errno
 import stat
 import time
 from pathlib import Path
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.doctor.machine import CUDA_WHEELS, Machine
 from tuilab.doctor import (
+    children,
     container,
     devices,
     elf,
@@ -19,11 +20,11 @@ from tuilab.doctor import (
     hardware,
     kernel_driver,
     libcuda,
-    lines,
     packages,
 )
 from tuilab.doctor.place import Place
 from tuilab.doctor.tensorflow_log import TensorFlowLog
+from tuilab.model.telemetry import GpuAccess
 
 
 def place(root: Path, **environ: str) -> Place:
@@ -85,21 +86,28 @@ def test_the_kernel_drivers_version(text: str, version: str):
     assert kernel_driver.parse_version(text) == version
 
 
-def test_device_files_that_may_not_be_opened(machine: Machine, monkeypatch: pytest.MonkeyPatch):
+def test_device_files_that_do_not_open(machine: Machine):
     machine.kernel()
-    (machine.root / "dev/nvidia0").chmod(0)
-    # Root may open every file, so the kernel's answer is made up too.
-    monkeypatch.setattr(os, "access", lambda path, mode: path.stat().st_mode & 0o600 == 0o600)
-    found = kernel_driver.look(machine.place())
-    assert found.denied == ("/dev/nvidia0",) and found.group == ""
-    assert kernel_driver.probe(found).detail == "570.86.15; this user may not open /dev/nvidia0"
+    machine.refuses("nvidia0", errno.EPERM)
+    found = kernel_driver.look(machine.place(), time.monotonic() + 20)
+    assert found.unopened == {"/dev/nvidia0": "EPERM"} and found.failing("EPERM") == ("/dev/nvidia0",)
+    assert kernel_driver.probe(found).detail == "570.86.15; does not open: /dev/nvidia0 (EPERM)"
 
 
 def test_missing_device_files_are_named(machine: Machine):
     machine.kernel()
     (machine.root / "dev/nvidia-uvm").unlink()
-    found = kernel_driver.probe(kernel_driver.look(machine.place()))
+    found = kernel_driver.probe(kernel_driver.look(machine.place(), time.monotonic() + 20))
     assert found.status == "warn" and found.detail == "570.86.15; missing: /dev/nvidia-uvm"
+
+
+def test_the_kernel_module_and_secure_boot(machine: Machine):
+    machine.module("6.8.0-45-generic")
+    machine.file("/lib/modules/6.8.0-49-generic/modules.dep", "kernel/nvidia-570/nvidia.ko: \n")
+    machine.file(kernel_driver.SECURE_BOOT, "\x06\x00\x00\x00\x00")
+    found = kernel_driver.look(machine.place(), time.monotonic() + 20)
+    assert (found.module, found.built_for) == ("", ("6.8.0-45-generic", "6.8.0-49-generic"))
+    assert found.release == "6.8.0-48-generic" and not found.secure_boot
 
 
 def test_hardware_tells_an_empty_bus_from_one_that_cannot_be_read(machine: Machine, tmp_path: Path):
@@ -182,7 +190,7 @@ def test_a_library_that_is_no_driver(machine: Machine):
 
 
 def test_lines_cut_off_by_a_kill_are_dropped():
-    assert lines.known(b'{"a": 1}\nnoise\n{"b": 2, "a": 3}\n[1]\n{"c":') == {"a": 3, "b": 2}
+    assert children.known(b'{"a": 1}\nnoise\n{"b": 2, "a": 3}\n[1]\n{"c":') == {"a": 3, "b": 2}
 
 
 def test_the_log_keeps_telling_lines_once_and_without_their_prefix():
@@ -198,9 +206,9 @@ def test_the_log_keeps_telling_lines_once_and_without_their_prefix():
 
 H100 = (
     "0, NVIDIA H100 80GB HBM3, GPU-aa, 9.0, 570.86.15, 81559, 1024, 97, 1755, 1980, 2619, 2619, 512.31,"
-    " 700.00, 61, 4, 5, 8, 16"
+    " 700.00, 61, 4, 5, 8, 16, Exclusive_Process, Enabled, 3"
 )
-T4 = f"1, Tesla T4, GPU-bb, 7.5, 570.86.15, 15360{', [N/A]' * 13}"
+T4 = f"1, Tesla T4, GPU-bb, 7.5, 570.86.15, 15360{', [N/A]' * 16}"
 APPS = "GPU-aa, 4242, /usr/bin/python3, 900\nGPU-aa, [Not Found], x, 1\n"
 
 
@@ -220,10 +228,53 @@ def test_nvidia_smi_where_nvml_cannot_be_had(machine: Machine):
     assert "GPU 0: NVIDIA H100 80GB HBM3, compute capability 9.0" in said
     assert "driver 570.86.15, SM clock 1755 of 1980 MHz, power 512 of 700 W" in said
     assert "PCIe 4.0 ×8 (at most 5.0 ×16)" in said and "used by 4242 python3 944 MB" in said
-    assert found.found[1].now.memory_used is None and found.found[1].now.use is None
+    assert "compute mode Exclusive_Process, MIG is on, 3 uncorrectable memory errors" in said
+    assert (
+        found.found[1].access == GpuAccess()
+        and found.found[1].now.memory_used is None
+        and found.found[1].now.use is None
+    )
 
 
 def test_without_nvml_and_nvidia_smi_the_reason_is_told(machine: Machine):
     machine.environ["PATH"] = str(machine.folder)
     found = devices.probe(devices.look(machine.place(), time.monotonic() + 20))
     assert found.status == "skip" and found.detail.startswith("no GPU figures: ")
+
+
+def test_nvmls_own_words_on_who_may_compute(machine: Machine):
+    machine.nvml(nvmlDeviceGetComputeMode=3, nvmlDeviceGetMigMode=[1, 1], nvmlDeviceGetTotalEccErrors=7)
+    found = devices.look(machine.place(), time.monotonic() + 20)
+    assert found.source == "NVML"
+    assert found.found[0].access == GpuAccess(compute_mode="Exclusive_Process", mig=True, memory_errors=7)
+
+
+REAL_LINES = Path(__file__).parents[2] / "../shared/gpu/recordings/logs/real-lines.tsv"
+KINDS = {
+    "cuDNN version": "cudnn-version",
+    "cuDNN start": "dnn",
+    "libdevice": "libdevice",
+    "ptxas": "ptxas",
+    "PTX": "ptx",
+    "invalid PTX": "invalid-ptx",
+    "invalid handle": "invalid-handle",
+    "not ready": "cuinit",
+    "no cudart": "no-cudart",
+    "skipped": "skipped",
+    "dlopen": "dlopen",
+    "runtime": "runtime",
+    "no device": "no-supported-device",
+}
+"""What a reader of the recorded lines calls each, and what the doctor does. `device` lines tell of no trouble."""
+
+
+def test_every_recorded_log_line_is_known():
+    if not REAL_LINES.exists():
+        pytest.skip("the recorded log lines are not on this machine")
+    rows = [row.split("\t") for row in REAL_LINES.read_text().splitlines()[1:]]
+    unknown = [
+        (source, line)
+        for source, kind, line in rows
+        if kind != "device" and KINDS.get(kind, kind) not in TensorFlowLog(line)
+    ]
+    assert rows and not unknown

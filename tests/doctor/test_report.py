@@ -22,11 +22,11 @@ REPORT = DoctorReport(
 )
 
 
-def test_cause_and_mend_stand_on_top():
+def test_cause_and_fix_stand_on_top():
     lines = text(REPORT, 80).splitlines()
     assert lines[0] == "GPU     not visible to TensorFlow"
     assert lines[1].startswith("cause   CUDA_VISIBLE_DEVICES='-1' hides every GPU")
-    assert lines[3] == "mend    unset CUDA_VISIBLE_DEVICES"
+    assert lines[3] == "fix     unset CUDA_VISIBLE_DEVICES"
     assert "then    the CUDA runtime wheel is missing" in lines
 
 

@@ -1,10 +1,11 @@
 """What the doctor dares not do in its own process: calls into a driver and libraries that may hang or crash.
 
-`python -m tuilab.doctor.child libcuda | libraries | nvml`. Prints JSON lines, each with what is newly known,
-so that whatever was learnt before a hang is not lost; `at` names what comes next.
+`python -m tuilab.doctor.child libcuda | libraries | nodes | nvml`. Prints JSON lines, each with what is newly
+known, so that whatever was learnt before a hang is not lost; `at` names what comes next.
 """
 
 import ctypes
+import errno
 import json
 import os
 import sys
@@ -110,6 +111,17 @@ def libraries(wanted: str) -> None:
     say(at="")
 
 
+def nodes(*paths: str) -> None:
+    """Open each device file as the driver's library does; say the error's name, or nothing."""
+    for path in paths:
+        say(at=path)
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+        except OSError as error:
+            say(**{path: errno.errorcode.get(error.errno or 0, str(error))})
+    say(at="")
+
+
 def nvml() -> None:
     """Every GPU's facts and its state now, by NVML."""
     import msgspec
@@ -126,11 +138,16 @@ def nvml() -> None:
     devices = []
     for index in range(session.count):
         say(at=f"reading GPU {index}")
-        devices.append(GpuDevice(session.facts(index), session.sample(index)))
+        devices.append(GpuDevice(session.facts(index), session.sample(index), session.access(index)))
     say(devices=msgspec.to_builtins(devices), at="")
 
 
-TASKS: dict[str, Callable[..., None]] = {"libcuda": libcuda, "libraries": libraries, "nvml": nvml}
+TASKS: dict[str, Callable[..., None]] = {
+    "libcuda": libcuda,
+    "libraries": libraries,
+    "nodes": nodes,
+    "nvml": nvml,
+}
 
 if __name__ == "__main__":
     die_with_parent()

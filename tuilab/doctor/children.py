@@ -1,14 +1,16 @@
-"""Child processes that may hang, each in a process group of its own that can be killed as a whole."""
+"""Child processes that may hang, each in a process group of its own, and what they said before the end."""
 
+import json
 import os
 import signal
 import subprocess
 import sysconfig
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tuilab
 
@@ -37,10 +39,20 @@ class Ran:
         return f"ended with code {self.code}" if self.code else ""
 
 
-def run(argv: Sequence[str], environ: Mapping[str, str], until: float) -> Ran:
+def _no_more(ran: Ran) -> float:
+    return 0.0
+
+
+def run(
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    until: float,
+    more: Callable[[Ran], float] = _no_more,
+) -> Ran:
     """Run `argv` to its end or until `until` (monotonic clock), then kill its whole group.
 
-    Raises OSError when it cannot be started.
+    more: given what the child had said by then, how many seconds longer it may take. Raises OSError when it
+    cannot be started.
     """
     child = subprocess.Popen(
         argv,
@@ -56,8 +68,15 @@ def run(argv: Sequence[str], environ: Mapping[str, str], until: float) -> Ran:
         try:
             out, err = child.communicate(timeout=max(0.0, until - time.monotonic()))
             return Ran(child.returncode, out, err)
-        except subprocess.TimeoutExpired:
-            kill(child)
+        except subprocess.TimeoutExpired as late:
+            seconds = more(Ran(None, late.output or b"", late.stderr or b""))
+        if seconds > 0:
+            try:
+                out, err = child.communicate(timeout=seconds)
+                return Ran(child.returncode, out, err)
+            except subprocess.TimeoutExpired:
+                pass
+        kill(child)
         try:
             out, err = child.communicate(timeout=REAP_S)
         except subprocess.TimeoutExpired as late:
@@ -102,3 +121,16 @@ def own_module(python: str, environ: Mapping[str, str], until: float, *arguments
     """Run `tuilab.doctor.child` with these arguments."""
     argv = module(python, "tuilab.doctor.child", *arguments)
     return run(argv, environment(environ), until)
+
+
+def known(out: bytes) -> dict[str, Any]:
+    """All JSON lines of a child in one object, later ones winning. A line cut off by a kill is dropped."""
+    facts: dict[str, Any] = {}
+    for line in out.splitlines():
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(said, dict):
+            facts |= said
+    return facts

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tuilab.doctor import children, lines
+from tuilab.doctor import children
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import GpuDevice, Probe
 from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
-from tuilab.model.telemetry import GpuFacts, GpuProcess, GpuSample, Link
+from tuilab.model.telemetry import GpuAccess, GpuFacts, GpuProcess, GpuSample, Link
 
 MIB, MEGA = 2**20, 1e6
 
@@ -21,6 +21,7 @@ FIELDS = (
     *("utilization.gpu", "clocks.sm", "clocks.max.sm", "clocks.mem", "clocks.max.mem"),
     *("power.draw", "power.limit", "temperature.gpu", "pcie.link.gen.current", "pcie.link.gen.max"),
     *("pcie.link.width.current", "pcie.link.width.max"),
+    *("compute_mode", "mig.mode.current", "ecc.errors.uncorrected.volatile.total"),
 )
 """What is asked of `nvidia-smi --query-gpu`; without units it answers in MiB, MHz, W and °C."""
 
@@ -38,7 +39,7 @@ class Devices:
 def look(place: Place, until: float) -> Devices:
     """Ask NVML; where nvidia-ml-py or the library is missing, ask nvidia-smi."""
     ran = children.own_module(place.python, place.environ, until, "nvml")
-    facts = lines.known(ran.out)
+    facts = children.known(ran.out)
     if ran.code is None:
         return Devices(hung=str(facts.get("at", "NVML")))
     if "devices" in facts:
@@ -130,7 +131,10 @@ def _device(cell: dict[str, str], users: tuple[GpuProcess, ...]) -> GpuDevice:
         processes=users,
         unread={"throttle reasons": "read through NVML only"},
     )
-    return GpuDevice(facts, now)
+    mig = {"Enabled": True, "Disabled": False}.get(cell["mig.mode.current"])
+    mode = "" if cell["compute_mode"].startswith("[") else sanitize_line(cell["compute_mode"], 30)
+    errors = whole("ecc.errors.uncorrected.volatile.total")
+    return GpuDevice(facts, now, GpuAccess(compute_mode=mode, mig=mig, memory_errors=errors))
 
 
 def _rows(text: str, columns: int) -> list[list[str]]:
@@ -170,6 +174,12 @@ def describe(device: GpuDevice) -> str:
     parts.append(_against("SM clock", now.sm_clock_hz, facts.sm_clock_max_hz, MEGA, "MHz"))
     parts.append(_against("power", now.power_w, now.power_limit_w, 1.0, "W"))
     parts.append(link(now.link))
+    if device.access.compute_mode not in ("", "Default"):
+        parts.append(f"compute mode {device.access.compute_mode}")
+    if device.access.mig:
+        parts.append("MIG is on")
+    if device.access.memory_errors:
+        parts.append(f"{device.access.memory_errors} uncorrectable memory errors")
     if now.throttle:
         parts.append("held back: " + ", ".join(now.throttle))
     if now.processes:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from tuilab.doctor import (
+    causes,
     children,
     container,
     devices,
@@ -17,7 +18,6 @@ from tuilab.doctor import (
     libcuda,
     libraries,
     packages,
-    rules,
     tensorflow,
 )
 from tuilab.doctor.findings import Findings
@@ -26,42 +26,46 @@ from tuilab.model.doctor import DoctorReport, Probe
 from tuilab.model.sanitize import sanitize_line
 
 LIMIT_S = 26.0
-"""The whole examination, whatever hangs. Starting Python and printing come on top, within 30 s."""
+"""The whole examination, whatever hangs. Starting Python and printing come on top, within 30 s.
+
+Only where the driver is seen compiling TensorFlow's kernels from PTX it is `tensorflow.COMPILING_S` longer.
+"""
 
 CHILD_MARGIN_S = 2.0
 """How much earlier the children are killed, so that what they had said is still told."""
 
-Task = Callable[[Place, float], Iterator[tuple[str, Any]]]
+Wait = Callable[[float], None]
+Task = Callable[[Place, float, Wait], Iterator[tuple[str, Any]]]
 
 
-def _files(place: Place, until: float) -> Iterator[tuple[str, Any]]:
+def _files(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
     yield "environment", environment.look(place)
     yield "container", container.look(place)
     yield "hardware", hardware.look(place)
-    yield "kernel", kernel_driver.look(place)
+    yield "kernel", kernel_driver.look(place, until)
 
 
-def _wheels(place: Place, until: float) -> Iterator[tuple[str, Any]]:
+def _wheels(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
     found = packages.look(place)
     yield "packages", found
     yield "toolchain", libraries.toolchain(place, found)
     yield "libraries", libraries.look(place, found, environment.look(place), until)
 
 
-def _libcuda(place: Place, until: float) -> Iterator[tuple[str, Any]]:
+def _libcuda(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
     yield "libcuda", libcuda.look(place, until)
 
 
-def _unhidden(place: Place, until: float) -> Iterator[tuple[str, Any]]:
+def _unhidden(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
     yield "unhidden", libcuda.look_unhidden(place, until)
 
 
-def _devices(place: Place, until: float) -> Iterator[tuple[str, Any]]:
+def _devices(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
     yield "devices", devices.look(place, until)
 
 
-def _tensorflow(place: Place, until: float) -> Iterator[tuple[str, Any]]:
-    yield "tensorflow", tensorflow.look(place, until)
+def _tensorflow(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
+    yield "tensorflow", tensorflow.look(place, until, wait)
 
 
 TASKS: tuple[Task, ...] = (_tensorflow, _files, _wheels, _libcuda, _unhidden, _devices)
@@ -81,16 +85,21 @@ SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
 """Finding, the probe's name, and how its finding is told. TensorFlow's own probes follow."""
 
 
-def examine(place: Place | None = None, limit_s: float = LIMIT_S) -> DoctorReport:
-    """Look at everything within `limit_s` seconds and name the cause. Never imports TensorFlow here."""
+def examine(
+    place: Place | None = None, limit_s: float = LIMIT_S, wait: Wait = lambda seconds: None
+) -> DoctorReport:
+    """Look at everything within `limit_s` seconds and name the cause. Never imports TensorFlow here.
+
+    wait: told how many seconds longer it takes where the GPU's kernels are being compiled.
+    """
     place = place or Place()
     begun = time.monotonic()
-    found = gather(place, begun + limit_s, begun + max(limit_s - CHILD_MARGIN_S, limit_s / 2))
+    found = gather(place, begun + limit_s, begun + max(limit_s - CHILD_MARGIN_S, limit_s / 2), wait)
     silent = {name: why for name, why in found.items() if isinstance(why, Unanswered)}
     answered = {name: finding for name, finding in found.items() if name not in silent}
     fields = {name: finding for name, finding in answered.items() if name != "toolchain"}
     findings = replace(Findings(python=place.python, silent=tuple(silent)), **fields)
-    first, *further = rules.diagnose(findings)
+    first, *further = causes.diagnose(findings)
     return DoctorReport(
         gpu_visible=bool(findings.gpus),
         code=first.code,
@@ -103,11 +112,15 @@ def examine(place: Place | None = None, limit_s: float = LIMIT_S) -> DoctorRepor
     )
 
 
+LONGER = "longer"
+"""Comes in place of a finding's name when a task may take longer; the finding is the seconds."""
+
+
 class Unanswered(str):
     """Why a probe gave no finding."""
 
 
-def gather(place: Place, deadline: float, until: float) -> dict[str, Any]:
+def gather(place: Place, deadline: float, until: float, wait: Wait = lambda seconds: None) -> dict[str, Any]:
     """Run every task in a thread of its own; by the deadline, every finding or an `Unanswered`.
 
     The threads are daemons: one that a broken driver holds inside the kernel is left behind.
@@ -122,7 +135,10 @@ def gather(place: Place, deadline: float, until: float) -> dict[str, Any]:
     try:
         while ended < len(TASKS):
             name, finding = answers.get(timeout=max(0.0, deadline - time.monotonic()))
-            if name:
+            if name == LONGER:
+                deadline += finding
+                wait(finding)
+            elif name:
                 found[name] = finding
             else:
                 ended += 1
@@ -137,7 +153,7 @@ def gather(place: Place, deadline: float, until: float) -> dict[str, Any]:
 
 def _run(task: Task, place: Place, until: float, answers: "queue.SimpleQueue[tuple[str, Any]]") -> None:
     try:
-        for answer in task(place, until):
+        for answer in task(place, until, lambda seconds: answers.put((LONGER, seconds))):
             answers.put(answer)
         answers.put(("", ""))
     except Exception as error:  # one probe's fault must not take the others' findings along

@@ -1,6 +1,5 @@
 """The machine and its PCI bus: is there an NVIDIA GPU to be driven at all?"""
 
-import platform
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,8 @@ from tuilab.model.doctor import Probe
 from tuilab.model.sanitize import sanitize_line
 
 NVIDIA, AMD = "0x10de", "0x1002"
-DISPLAY_CLASS = "0x03"
-"""PCI base class of display controllers; a GPU without outputs has it too (0x0302)."""
+DISPLAY_CLASS, SWITCH_CLASS = "0x03", "0x0680"
+"""PCI classes of display controllers (a GPU without outputs has 0x0302) and of NVSwitches."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,10 @@ class PciGpu:
 
 @dataclass(frozen=True)
 class Hardware:
-    """gpus: null where the PCI bus cannot be read. wsl: Linux inside Windows, whose GPU is no PCI device."""
+    """gpus: null where the PCI bus cannot be read. wsl: Linux inside Windows, whose GPU is no PCI device.
+
+    switch: NVSwitches join the GPUs, which a fabric manager must set up. jetson: NVIDIA's own small machines.
+    """
 
     gpus: tuple[PciGpu, ...] | None = None
     wsl: bool = False
@@ -34,6 +36,8 @@ class Hardware:
     system: str = "linux"
     distribution: tuple[str, ...] = ()
     machine: str = ""
+    switch: bool = False
+    jetson: bool = False
 
     @property
     def nvidia(self) -> tuple[PciGpu, ...]:
@@ -48,13 +52,16 @@ class Hardware:
 
 def look(place: Place) -> Hardware:
     """Read /sys/bus/pci, /etc/os-release and the kernel's version."""
+    bus = place.file("/sys/bus/pci/devices")
     return Hardware(
-        gpus=_pci(place.file("/sys/bus/pci/devices")),
+        gpus=_pci(bus),
         wsl="microsoft" in place.read("/proc/version").lower(),
         wsl_gpu=place.file("/dev/dxg").exists(),
         system=place.platform,
         distribution=_distribution(place.read("/etc/os-release")),
-        machine=platform.machine(),
+        machine=place.machine,
+        switch=_switch(bus),
+        jetson=place.file("/etc/nv_tegra_release").exists(),
     )
 
 
@@ -73,6 +80,13 @@ def _pci(folder: Path) -> tuple[PciGpu, ...] | None:
         name = driver.resolve().name if driver.exists() else ""
         found.append(PciGpu(device.name, _word(device / "vendor"), _word(device / "device"), name))
     return tuple(found)
+
+
+def _switch(bus: Path) -> bool:
+    return any(
+        _word(device / "vendor") == NVIDIA and _word(device / "class").startswith(SWITCH_CLASS)
+        for device in (bus.iterdir() if bus.is_dir() else ())
+    )
 
 
 def _word(path: Path) -> str:

@@ -1,33 +1,63 @@
-"""The driver's half in the kernel: its version and the device files through which a program reaches it."""
+"""The driver's half in the kernel: its module, its version and the device files that lead to it."""
 
 import grp
 import os
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from tuilab.doctor import children
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import Probe
 from tuilab.model.sanitize import sanitize_line
 
 VERSION_FILE = "/proc/driver/nvidia/version"
 _VERSION = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+(?:\.\d+)+)")
+SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+"""An EFI variable: four bytes of attributes, then 1 where Secure Boot is on (UEFI specification, 3.3)."""
+
+SIGNING_KEYS = (
+    "/var/lib/shim-signed/mok/MOK.der",
+    "/var/lib/dkms/mok.pub",
+    "/etc/pki/akmods/certs/public_key.der",
+)
+"""Where Ubuntu, Debian's DKMS and Fedora's akmods keep the key with which they sign modules."""
+
+FABRIC_MANAGER = "nv-fabricmanage"
+"""nv-fabricmanager as /proc shows it: a process's name is cut to 15 characters."""
 
 
 @dataclass(frozen=True)
 class KernelDriver:
     """version: empty where no NVIDIA driver is loaded. nodes: `/dev/nvidia0` and so on.
 
-    denied: device files that this user may not read and write. group: the group that may.
+    unopened: device files that do not open, with the error's name (`EACCES`). group: the group that may open
+    them. hung: the device file whose opening did not return.
+    module: the driver's module as built for the running kernel. built_for: other kernels that have one.
+    dkms: its source is here, to be built. signing_key: the key that Secure Boot must be told of.
+    mig_instances: compute instances of GPUs that are divided (Multi-Instance GPU).
     """
 
     version: str = ""
     nodes: tuple[str, ...] = ()
     control: bool = False
     uvm: bool = False
-    denied: tuple[str, ...] = ()
+    unopened: dict[str, str] = field(default_factory=dict)
     group: str = ""
+    hung: str = ""
+    release: str = ""
+    module: str = ""
+    built_for: tuple[str, ...] = ()
+    dkms: bool = False
+    secure_boot: bool = False
+    signing_key: str = ""
+    mig_instances: int = 0
+    fabric_manager: bool = False
+
+    def failing(self, *errors: str) -> tuple[str, ...]:
+        """The device files that do not open for one of these reasons."""
+        return tuple(path for path, error in self.unopened.items() if error in errors)
 
     @property
     def loaded(self) -> bool:
@@ -41,8 +71,8 @@ def parse_version(text: str) -> str:
     return found[1] if found else sanitize_line(text.strip(), 100)
 
 
-def look(place: Place) -> KernelDriver:
-    """Read /proc/driver/nvidia/version and list /dev/nvidia*."""
+def look(place: Place, until: float) -> KernelDriver:
+    """Read /proc, /dev and /lib/modules, and open each device file in a child: some refuse only then."""
     folder = place.file("/dev")
     try:
         names = sorted(os.listdir(folder))
@@ -50,15 +80,55 @@ def look(place: Place) -> KernelDriver:
         names = []
     nodes = [name for name in names if re.fullmatch(r"nvidia\d+", name)]
     needed = [name for name in (*nodes, "nvidiactl", "nvidia-uvm") if name in names]
-    denied = [name for name in needed if not os.access(folder / name, os.R_OK | os.W_OK)]
+    unopened, hung = _open(place, [folder / name for name in needed], until)
+    release = sanitize_line(place.read("/proc/sys/kernel/osrelease").strip(), 100)
+    modules = {kernel: path for kernel in _folders(place, "/lib/modules") if (path := _module(place, kernel))}
     return KernelDriver(
         version=parse_version(place.read(VERSION_FILE)),
         nodes=tuple(f"/dev/{name}" for name in nodes),
         control="nvidiactl" in names,
         uvm="nvidia-uvm" in names,
-        denied=tuple(f"/dev/{name}" for name in denied),
-        group=_group(folder / denied[0]) if denied else "",
+        unopened={f"/dev/{path.name}": error for path, error in unopened.items()},
+        group=_group(next(iter(unopened))) if unopened else "",
+        hung=hung,
+        release=release,
+        module=modules.get(release, ""),
+        built_for=tuple(kernel for kernel in modules if kernel != release),
+        dkms=any(name.startswith("nvidia") for name in _folders(place, "/var/lib/dkms")),
+        secure_boot=place.read(SECURE_BOOT)[4:5] == "\x01",
+        signing_key=next((key for key in SIGNING_KEYS if place.file(key).exists()), ""),
+        mig_instances=len(list(place.file("/proc/driver/nvidia/capabilities").glob("gpu*/mig/gi*/ci*"))),
+        fabric_manager=any(
+            place.read(f"/proc/{pid}/comm").startswith(FABRIC_MANAGER)
+            for pid in _folders(place, "/proc")
+            if pid.isdigit()
+        ),
     )
+
+
+def _open(place: Place, paths: list[Path], until: float) -> tuple[dict[Path, str], str]:
+    """The files that do not open, with the error's name, and the one whose opening did not return."""
+    if not paths:
+        return {}, ""
+    ran = children.own_module(place.python, place.environ, until, "nodes", *map(str, paths))
+    said = children.known(ran.out)
+    hung = f"/dev/{Path(str(said.get('at'))).name}" if ran.code is None and said.get("at") else ""
+    return {path: str(said[str(path)]) for path in paths if said.get(str(path))}, hung
+
+
+def _folders(place: Place, path: str) -> list[str]:
+    try:
+        return sorted(os.listdir(place.file(path)))
+    except OSError:
+        return []
+
+
+def _module(place: Place, kernel: str) -> str:
+    """Where that kernel has nvidia.ko, by the list that modprobe reads."""
+    found = re.search(
+        r"^(\S+/nvidia\.ko[.\w]*):", place.read(f"/lib/modules/{kernel}/modules.dep", 8_000_000), re.MULTILINE
+    )
+    return f"/lib/modules/{sanitize_line(kernel, 100)}/{sanitize_line(found[1], 200)}" if found else ""
 
 
 def _group(path: Path) -> str:
@@ -75,11 +145,13 @@ def probe(found: KernelDriver) -> Probe:
     files = ", ".join(found.nodes) or "no /dev/nvidia0"
     if not found.loaded:
         rest = f"; {files}" if found.nodes else "; there is no /dev/nvidia* either"
+        rest += f"; {found.module} is built, but not loaded" if found.module else ""
         return Probe("kernel driver", "fail", f"{VERSION_FILE} does not exist{rest}")
-    if found.denied:
-        return Probe(
-            "kernel driver", "fail", f"{found.version}; this user may not open {', '.join(found.denied)}"
-        )
+    if found.hung:
+        return Probe("kernel driver", "fail", f"{found.version}; opening {found.hung} did not return")
+    if found.unopened:
+        refused = ", ".join(f"{path} ({error})" for path, error in found.unopened.items())
+        return Probe("kernel driver", "fail", f"{found.version}; does not open: {refused}")
     expected = {
         "/dev/nvidia0": bool(found.nodes),
         "/dev/nvidiactl": found.control,

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tuilab.doctor import children, cuda_errors, lines
+from tuilab.doctor import children, cuda_errors
 from tuilab.doctor.environment import VISIBLE
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import Probe
@@ -73,7 +73,7 @@ def look_unhidden(place: Place, until: float) -> Libcuda | None:
 
 def _ask(place: Place, environ: dict[str, str], until: float) -> Libcuda:
     ran = children.own_module(place.python, environ, until, "libcuda")
-    return read(lines.known(ran.out), ran)
+    return read(children.known(ran.out), ran)
 
 
 def read(facts: dict[str, Any], ran: children.Ran) -> Libcuda:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tuilab.doctor import children, lines
+from tuilab.doctor import children
 from tuilab.doctor.elf import search_path
 from tuilab.doctor.environment import Environment
 from tuilab.doctor.packages import Packages
@@ -86,7 +86,7 @@ def look(place: Place, packages: Packages, environment: Environment, until: floa
         own = [] if any(path.exists() for path in named) else [folder / wanted.soname for folder in folders]
         plan.append((wanted.soname, [str(path) for path in own]))
     ran = children.own_module(place.python, place.environ, until, "libraries", json.dumps(plan))
-    return read(lines.known(ran.out), ran, home)
+    return read(children.known(ran.out), ran, home)
 
 
 def read(facts: dict[str, Any], ran: children.Ran, home: Path | None) -> Libraries:

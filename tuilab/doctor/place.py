@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from platform import machine as architecture
 
 
 @dataclass(frozen=True)
@@ -12,13 +13,15 @@ class Place:
     """A machine as its files, its environment and its Python.
 
     root: what stands for `/` when /proc, /dev, /sys and /etc are read. metadata: folders with installed
-    packages, null for this Python's own path. worker: the module run as TensorFlow's child.
+    packages, null for this Python's own path. machine: the processor's architecture, such as `aarch64`.
+    worker: the module run as TensorFlow's child.
     """
 
     root: Path = Path("/")
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     python: str = sys.executable
     platform: str = sys.platform
+    machine: str = architecture()
     metadata: tuple[str, ...] | None = None
     worker: str = "tuilab.worker.doctor_probe"
 

@@ -1,5 +1,6 @@
 """TensorFlow's own answer, from a child process: its import, its build, its device list, work on the GPU."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -12,6 +13,9 @@ from tuilab.model.sanitize import sanitize_line
 
 VMODULE = "cuda_diagnostics=1,dso_loader=1"
 """Source files whose silent lines tell most: driver versions, and each library that was or was not opened."""
+
+WORK = ("Mul", "MatMul", "Conv2D", "XLA")
+"""What the child tries on the GPU: each goes through another library or compiler."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,11 @@ class TensorFlow:
         return self.listed.gpus if self.listed else ()
 
     @property
+    def compiling(self) -> bool:
+        """It was killed at work on a GPU for which the build has PTX alone."""
+        return self.hung in WORK and "ptx" in self.log
+
+    @property
     def failed(self) -> Tried | None:
         """The first piece of GPU work that raised."""
         return next((tried for tried in self.tried if tried.error), None)
@@ -48,9 +57,24 @@ def environment(place: Place) -> dict[str, str]:
     return children.environment(place.environ, **more)
 
 
-def look(place: Place, until: float) -> TensorFlow:
-    """Run the child to its end or until `until`."""
-    return read(children.run(children.module(place.python, place.worker), environment(place), until))
+COMPILING_S = 120.0
+"""How much longer the child may take where the driver is compiling TensorFlow's kernels for this GPU."""
+
+
+def look(place: Place, until: float, wait: Callable[[float], None] = lambda seconds: None) -> TensorFlow:
+    """Run the child to its end or until `until`; `COMPILING_S` longer while kernels are compiled from PTX.
+
+    wait: told of those seconds before they are spent.
+    """
+
+    def more(ran: children.Ran) -> float:
+        if not read(ran).compiling:
+            return 0.0
+        wait(COMPILING_S)
+        return COMPILING_S
+
+    argv = children.module(place.python, place.worker)
+    return read(children.run(argv, environment(place), until, more))
 
 
 def read(ran: children.Ran) -> TensorFlow:
@@ -74,11 +98,8 @@ def read(ran: children.Ran) -> TensorFlow:
         tried=tuple(s for s in stages if isinstance(s, Tried)),
         hung=begun if ran.code is None else "",
         crashed=f"{ran.ending} in {begun}: {sanitize_line(last, 200)}" if ran.code else "",
-        log=TensorFlowLog(err),
+        log=TensorFlowLog(err, [s.error for s in stages if isinstance(s, Listed | Tried) and s.error]),
     )
-
-
-WORK = ("MatMul", "Conv2D", "XLA")
 
 
 def probes(found: TensorFlow) -> tuple[Probe, ...]:

@@ -1,6 +1,7 @@
-"""What TensorFlow's own start-up lines say, by the wording of its 2.21 sources."""
+"""What TensorFlow's own lines and errors say, by the wording of its 2.21 sources and of older reports."""
 
 import re
+from collections.abc import Sequence
 
 from tuilab.model.sanitize import sanitize_line
 
@@ -11,14 +12,26 @@ LINES = {
     "mismatch": r"kernel version (\S+) does not match DSO version (\S+)",
     "dlopen": r"Could not load dynamic library '([^']+)'; dlerror: (.*?)(?:; LD_LIBRARY_PATH: .*)?$",
     "skipped": r"Cannot dlopen some GPU libraries",
+    "no-supported-device": r"no supported devices found for platform CUDA",
+    "runtime": r"(?:cuda[GS]etDevice\(\)|CUDA runtime implicit initialization)(?: on GPU:\d+)? failed\."
+    r" Status: .*",
+    "busy": r"CUDA_ERROR_DEVICE_UNAVAILABLE|CUDA-capable device(?:s are|\(s\) is/are) busy or unavailable",
+    "ecc": r"CUDA_ERROR_ECC_UNCORRECTABLE|uncorrectable ECC error",
+    "old-driver": r"CUDA_ERROR_UNSUPPORTED_PTX_VERSION|unsupported toolchain|driver version is insufficient"
+    r"|API call is not supported in the installed CUDA driver",
     "too-old": r"Cuda compute capability (\d+\.\d+).*minimum required Cuda capability is (\d+\.\d+)",
     "few-cores": r"with core count: (\d+)\. The minimum required count is (\d+)",
     "ptx": r"not built with CUDA kernel binaries compatible with compute capability (\d+\.\d+)",
-    "dnn": r"DNN library (?:initialization failed|is not found)",
+    "invalid-ptx": r"CUDA_ERROR_INVALID_PTX",
+    "invalid-handle": r"CUDA_ERROR_INVALID_HANDLE",
+    "dnn": r"DNN library (?:initialization failed|is not found)|CUDNN_STATUS_NOT_INITIALIZED"
+    r"|CUDNN_STATUS_SUBLIBRARY_\w+",
     "cudnn-version": r"runtime CuDNN library: (\S+) but source was compiled with: (\S+?)\.?(?:\s|$)",
-    "memory": r"CUDNN_STATUS_ALLOC_FAILED|CUDA_ERROR_OUT_OF_MEMORY",
+    "memory": r"CUDNN_STATUS_ALLOC_FAILED|CUDA_ERROR_OUT_OF_MEMORY|ResourceExhausted"
+    r"|CUBLAS_STATUS_NOT_INITIALIZED|failed to allocate",
     "libdevice": r"(?:Can't find libdevice directory|libdevice not found|libdevice is required by this)",
-    "ptxas": r"(?:Couldn't get ptxas|ptxas.* not found|No PTX compilation provider)",
+    "ptxas": r"(?:Couldn't get ptxas|Couldn't invoke ptxas|Failed to launch ptxas|Can't find ptxas"
+    r"|ptxas.* not found|No PTX compilation provider)",
 }
 """Each kind of line by the words that mark it."""
 
@@ -29,24 +42,24 @@ _ADVICE = re.compile(r"(; LD_LIBRARY_PATH: | Please make sure the missing ).*")
 
 
 class TensorFlowLog:
-    """The telling lines of one process, by kind."""
+    """The telling lines and errors of one process, by kind. lines: the former alone, without their prefix."""
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str = "", errors: Sequence[str] = ()) -> None:
         self._found: dict[str, list[re.Match[str]]] = {}
         self.lines: list[str] = []
         for line in text.splitlines():
-            self._take(sanitize_line(line, 1_000))
+            clean = sanitize_line(line, 1_000)
+            short = _ADVICE.sub("", _PREFIX.sub("", clean))
+            if self._take(clean) and short not in self.lines:
+                self.lines.append(short)
+        for error in errors:
+            self._take(error)
 
-    def _take(self, line: str) -> None:
-        told = False
-        for kind, pattern in _PATTERNS.items():
-            match = pattern.search(line)
-            if match:
-                self._found.setdefault(kind, []).append(match)
-                told = True
-        short = _ADVICE.sub("", _PREFIX.sub("", line))
-        if told and short not in self.lines:
-            self.lines.append(short)
+    def _take(self, line: str) -> bool:
+        found = {kind: match for kind, pattern in _PATTERNS.items() if (match := pattern.search(line))}
+        for kind, match in found.items():
+            self._found.setdefault(kind, []).append(match)
+        return bool(found)
 
     def __contains__(self, kind: str) -> bool:
         return kind in self._found

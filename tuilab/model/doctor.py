@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from tuilab.model.telemetry import GpuFacts, GpuSample
+from tuilab.model.telemetry import GpuAccess, GpuFacts, GpuSample
 
 ProbeStatus = Literal["ok", "warn", "fail", "skip"]
 
@@ -18,7 +18,7 @@ class Probe(msgspec.Struct, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """A cause in one line and the exact command that mends it (empty where nothing is to be mended).
+    """A cause in one line and the exact command that fixes it (`mend`; empty where nothing is to be fixed).
 
     code: a stable name for scripts, such as `driver-missing`.
     """
@@ -29,17 +29,18 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 class GpuDevice(msgspec.Struct, frozen=True):
-    """A GPU as the driver lists it: what stays, and how it is now."""
+    """A GPU as the driver lists it: what stays, how it is now, and who may use it."""
 
     facts: GpuFacts
     now: GpuSample
+    access: GpuAccess = GpuAccess()
 
 
 class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
     """The object that `tuilab doctor --json` prints.
 
     gpu_visible: TensorFlow lists a GPU in this environment. further: what would stand in the way next, once
-    the cause is mended. elapsed_s: how long the doctor took.
+    the cause is fixed. elapsed_s: how long the doctor took.
     """
 
     gpu_visible: bool

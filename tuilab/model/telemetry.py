@@ -39,6 +39,18 @@ class GpuFacts(msgspec.Struct, frozen=True, kw_only=True):
     power_limit_w: float | None = None
 
 
+class GpuAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """Who may compute on a GPU, and whether its memory is sound.
+
+    compute_mode: as nvidia-smi writes it, such as `Exclusive_Process`; empty where it is not told. mig: it is
+    divided into instances. memory_errors: ECC errors that could not be corrected since the driver was loaded.
+    """
+
+    compute_mode: str = ""
+    mig: bool | None = None
+    memory_errors: int | None = None
+
+
 class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     """One GPU at one moment.
 

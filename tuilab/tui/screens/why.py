@@ -35,7 +35,7 @@ class WhyScreen(Page[None]):
 ## Why this device
 
 The **doctor** looks at driver, libraries, environment and TensorFlow's own list, names the cause in a line
-and the command that mends it. The **forecast** says for each op of the open preset whether a GPU of this
+and the command that fixes it. The **forecast** says for each op of the open preset whether a GPU of this
 TensorFlow would run it, from the registry of kernels; it is a forecast, never a time. **r** looks again.
 """
     DEFAULT_CSS = "WhyScreen Static { height: auto; }"
@@ -84,10 +84,19 @@ TensorFlow would run it, from the registry of kernels; it is a forecast, never a
         if self._examining:
             self._show(
                 "#doctor",
-                [Content(f"The doctor is looking: {self._seconds} s of at most 30. esc leaves it.")],
+                [
+                    Content(
+                        f"The doctor is looking: {self._seconds} s of at most {self._at_most}. esc leaves it."
+                    )
+                ],
             )
 
     _examining = False
+    _at_most = 30
+
+    def _compiling(self, seconds: float) -> None:
+        """The driver is compiling kernels for this GPU, so the doctor takes longer. Called in its thread."""
+        self._at_most = 30 + round(seconds)
 
     async def _examine(self) -> None:
         from tuilab.doctor.examine import examine
@@ -95,7 +104,7 @@ TensorFlow would run it, from the registry of kernels; it is a forecast, never a
         self._examining = True
         self._show("#doctor", [Content("The doctor is looking…")])
         try:
-            self._lab.diagnosis = await run_in_daemon_thread(examine)
+            self._lab.diagnosis = await run_in_daemon_thread(examine, wait=self._compiling)
         finally:
             self._examining = False
         self._show("#doctor", about_doctor(self._lab.diagnosis))
@@ -138,11 +147,11 @@ TensorFlow would run it, from the registry of kernels; it is a forecast, never a
 
 
 def about_doctor(report: DoctorReport) -> list[Content]:
-    """The cause, how to mend it, what would come next, and every probe."""
+    """The cause, its fix, what would come next, and every probe."""
     head = "A GPU is visible to TensorFlow." if report.gpu_visible else "No GPU is visible to TensorFlow."
     lines = [Content.styled(head, "bold"), Content(report.cause)]
     if report.mend:
-        lines += [Content.assemble(("mend: ", "$primary"), (report.mend, "$accent"))]
+        lines += [Content.assemble(("fix: ", "$primary"), (report.mend, "$accent"))]
     for more in report.further:
         lines.append(Content.assemble(("then: ", "$primary"), (more.cause, "")))
         if more.mend:

@@ -1,4 +1,4 @@
-"""The exact commands that mend a cause, for this Python, this container and this distribution."""
+"""The exact commands that fix a cause, for this Python, this container and this distribution."""
 
 import shlex
 
@@ -32,9 +32,22 @@ def reinstall(f: Findings) -> str:
     return pip(f, f"install --force-reinstall {with_cuda(f)}")
 
 
-def requirement(f: Findings, wheel: str) -> str:
+def requirement(f: Findings, wheel: str, options: str = "") -> str:
     """Install one wheel in the version that TensorFlow asks for; all of them where that is not known."""
-    return pip(f, f'install "{f.packages.wanted[wheel]}"') if wheel in f.packages.wanted else reinstall(f)
+    if wheel not in f.packages.wanted:
+        return reinstall(f)
+    return pip(f, f'install {options}"{f.packages.wanted[wheel]}"')
+
+
+NVCC_WHEEL = "nvidia-cuda-nvcc-cu12"
+
+
+def ptxas(f: Findings) -> str:
+    """Put ptxas where XLA looks: on the PATH from its wheel, or the wheel itself."""
+    home = f.packages.tensorflow_home
+    if home is not None and NVCC_WHEEL in f.packages.wheels:
+        return f'export PATH="{home.parent / "nvidia" / "cuda_nvcc" / "bin"}:$PATH"'
+    return requirement(f, NVCC_WHEEL)
 
 
 def on_host(f: Findings, command: str) -> str:
@@ -43,7 +56,7 @@ def on_host(f: Findings, command: str) -> str:
 
 
 def other_machine(why: str) -> str:
-    """Nothing here can be mended: measure where there is a GPU."""
+    """Nothing can be fixed on this machine: measure where there is a GPU."""
     return f"tuilab run PRESET --host HOST  # {why}"
 
 
@@ -81,6 +94,63 @@ def user_space(f: Findings) -> str:
         return "sudo pacman -S --needed nvidia-utils"
     return install_driver(f)
 
+
+def load_module(f: Findings) -> str:
+    """Build the driver's kernel module where it is missing, have its key accepted, and load it."""
+    kernel = f.kernel
+    if kernel.module and kernel.secure_boot:
+        key = kernel.signing_key or "/var/lib/shim-signed/mok/MOK.der"
+        return f"sudo mokutil --import {key} && sudo reboot  # choose “Enroll MOK” when the machine starts"
+    if kernel.module:
+        return "sudo modprobe nvidia && sudo modprobe nvidia_uvm"
+    for name, command in MODULE_BY_DISTRIBUTION.items():
+        if name in f.hardware.distribution and (kernel.built_for or kernel.dkms):
+            return f"{command} && sudo modprobe nvidia"
+    return install_driver(f)
+
+
+MODULE_BY_DISTRIBUTION = {
+    "debian": "sudo apt-get install -y linux-headers-$(uname -r) && sudo dkms autoinstall",
+    "fedora": "sudo dnf install -y kernel-devel-$(uname -r) && sudo akmods --force",
+    "rhel": "sudo dnf install -y kernel-devel-$(uname -r) && sudo dkms autoinstall",
+    "arch": "sudo pacman -S --needed linux-headers && sudo dkms autoinstall",
+}
+"""How the module is built for the running kernel, by ID or ID_LIKE (Ubuntu is like Debian)."""
+
+NO_NOUVEAU = (
+    "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
+    " && sudo update-initramfs -u && sudo reboot"
+)
+
+TOOLKIT = (
+    "sudo apt-get install -y nvidia-container-toolkit && sudo nvidia-ctk runtime configure --runtime=docker"
+    " && sudo systemctl restart docker  # in the WSL distribution; then: docker run --gpus all IMAGE"
+)
+"""What puts the driver's libraries into containers. Docker Desktop brings its own; `apt-get` needs NVIDIA's
+repository."""
+
+NVIDIA_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
+"""NVIDIA's last image of TensorFlow (2.17): CUDA on aarch64 too, and machine code for Blackwell."""
+
+
+def nvidia_image(f: Findings) -> str:
+    """NVIDIA's own build of TensorFlow, where the wheel has no code for this processor or this GPU."""
+    if f.hardware.jetson:
+        return f"docker run --runtime nvidia -it --rm {NVIDIA_IMAGE}-igpu"
+    return f"docker run --gpus all -it --rm {NVIDIA_IMAGE}  # TensorFlow 2.17"
+
+
+def restart_container(f: Findings) -> str:
+    """A container gets its device files back only when it is started again."""
+    return RESTARTS.get(f.container.kind, RESTARTS["docker"])
+
+
+RESTARTS = {
+    "docker": "docker restart CONTAINER  # on the host",
+    "podman": "podman restart CONTAINER  # on the host",
+    "kubernetes": "kubectl delete pod POD  # its deployment starts a new one",
+    "lxc": "lxc restart CONTAINER  # on the host",
+}
 
 CONTAINERS = {
     "docker": "docker run --gpus all IMAGE",

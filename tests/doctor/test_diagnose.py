@@ -1,4 +1,4 @@
-"""The rules by themselves: pure functions of findings."""
+"""The causes by themselves: pure functions of findings."""
 
 from pathlib import Path
 
@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.doctor import lines
+from tuilab.doctor.causes import GPU_LISTED, NO_GPU, diagnose
 from tuilab.doctor.container import Container
+from tuilab.doctor.devices import Devices
 from tuilab.doctor.environment import Environment
 from tuilab.doctor.findings import Findings
 from tuilab.doctor.hardware import Hardware, PciGpu
@@ -14,10 +16,10 @@ from tuilab.doctor.kernel_driver import KernelDriver
 from tuilab.doctor.libcuda import CudaDevice, Libcuda
 from tuilab.doctor.libraries import WANTED, Libraries, Library
 from tuilab.doctor.packages import Packages
-from tuilab.doctor.rules import diagnose
 from tuilab.doctor.tensorflow import TensorFlow
 from tuilab.doctor.tensorflow_log import TensorFlowLog
-from tuilab.model.doctor import Built, Imported, Listed, ListedGpu, Tried
+from tuilab.model.doctor import Built, GpuDevice, Imported, Listed, ListedGpu, Tried
+from tuilab.model.telemetry import GpuAccess, GpuFacts, GpuSample
 
 TENSORFLOW = Packages(tensorflow={"tensorflow": "2.21.0"})
 
@@ -54,7 +56,7 @@ def test_a_broken_driver_comes_before_a_hiding_variable():
 
 
 def test_denied_device_files():
-    kernel = KernelDriver("570.1", ("/dev/nvidia0",), True, True, denied=("/dev/nvidia0",), group="video")
+    kernel = KernelDriver("570.1", ("/dev/nvidia0",), True, True, {"/dev/nvidia0": "EACCES"}, "video")
     libcuda = Libcuda(path="/usr/lib/libcuda.so.570.1", init=100)
     findings = Findings(packages=TENSORFLOW, kernel=kernel, libcuda=libcuda, tensorflow=said(""))
     first = diagnose(findings)[0]
@@ -99,7 +101,7 @@ def test_compiling_for_a_newer_gpu_explains_work_that_does_not_end():
 
 
 words = st.sampled_from(["", "570.86.15", "cuInit", "was ended by SIGSEGV in cuInit", "x\n\x1b[31m", "–"])
-codes = st.sampled_from([None, 0, 34, 100, 303, 304, 800, 802, 803, 804, 805, 999, 4711])
+codes = st.sampled_from([None, 0, 34, 46, 100, 214, 303, 304, 800, 802, 803, 804, 805, 999, 4711])
 libcudas = st.builds(
     Libcuda,
     path=words,
@@ -123,6 +125,8 @@ logs = st.lists(
             lines.CUDNN,
             lines.LIBDEVICE,
             lines.MISMATCH,
+            lines.INVALID_PTX,
+            lines.NO_PTXAS,
         ]
     )
 ).map(lambda found: TensorFlowLog("".join(found)))
@@ -162,13 +166,42 @@ findings_of_any_kind = st.builds(
         system=st.sampled_from(["linux", "darwin", "win32"]),
         distribution=st.sampled_from([(), ("ubuntu", "debian"), ("nixos",)]),
     ),
-    kernel=st.builds(KernelDriver, version=words, nodes=st.sampled_from([(), ("/dev/nvidia0",)])),
+    kernel=st.builds(
+        KernelDriver,
+        version=words,
+        nodes=st.sampled_from([(), ("/dev/nvidia0",)]),
+        unopened=st.sampled_from([{}, {"/dev/nvidia0": "EPERM"}, {"/dev/nvidia0": "EIO"}]),
+        hung=st.sampled_from(["", "/dev/nvidiactl"]),
+        module=st.sampled_from(["", "/lib/modules/6/nvidia.ko"]),
+        built_for=st.sampled_from([(), ("5.15",)]),
+        secure_boot=st.booleans(),
+        mig_instances=st.sampled_from([0, 2]),
+        fabric_manager=st.booleans(),
+    ),
     container=st.builds(Container, kind=st.sampled_from(["", "docker", "kubernetes", "flatpak"])),
     environment=st.sampled_from([Environment(), Environment({"CUDA_VISIBLE_DEVICES": ""})]),
     libcuda=libcudas,
     unhidden=st.none() | libcudas,
     libraries=found_libraries,
     tensorflow=tensorflows,
+    devices=st.builds(
+        Devices,
+        error=st.sampled_from(["", "GPU is lost", "Unknown Error"]),
+        found=st.lists(
+            st.builds(
+                GpuDevice,
+                st.just(GpuFacts(index=0, name="Stub")),
+                st.just(GpuSample(index=0, name="Stub")),
+                st.builds(
+                    GpuAccess,
+                    compute_mode=st.sampled_from(["", "Default", "Prohibited", "Exclusive_Process"]),
+                    mig=st.sampled_from([None, True, False]),
+                    memory_errors=st.sampled_from([None, 0, 3]),
+                ),
+            ),
+            max_size=1,
+        ).map(tuple),
+    ),
 )
 
 
@@ -179,3 +212,9 @@ def test_every_finding_leads_to_a_cause(findings: Findings):
     assert len({d.code for d in found}) == len(found)
     assert (found[0].code == "well") <= bool(findings.gpus)
     assert all(d.mend for d in found if d.code not in ("well", "no-cuda-build"))
+
+
+def test_every_cause_says_what_it_is():
+    """What docs/doctor.md asks of a new one."""
+    for layer, judge in NO_GPU + GPU_LISTED:
+        assert layer and (judge.__doc__ or "").split("\n")[0].endswith("."), judge

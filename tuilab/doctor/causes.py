@@ -1,0 +1,874 @@
+"""Every cause that the doctor knows: a function of the findings each, in the order in which they are tried.
+
+`@without_gpu` causes explain why TensorFlow lists no GPU, `@with_gpu` ones why a listed GPU does not work. Of
+each layer only the first that holds is told, since later ones follow from it; the layers' order is that in
+which things must be fixed. To add a cause, write its function at its place here (see docs/doctor.md).
+"""
+
+import os
+from collections.abc import Callable
+from functools import partial
+
+from tuilab.doctor import cuda_errors, fixes
+from tuilab.doctor.environment import CONTAINER_VISIBLE, VISIBLE
+from tuilab.doctor.findings import Findings
+from tuilab.doctor.kernel_driver import VERSION_FILE
+from tuilab.doctor.libcuda import NAME as LIBCUDA
+from tuilab.doctor.libraries import Library
+from tuilab.doctor.tensorflow import WORK
+from tuilab.model.doctor import Diagnosis, GpuDevice
+from tuilab.model.quantity import size
+
+Judge = Callable[[Findings], Diagnosis | None]
+
+NO_GPU: list[tuple[str, Judge]] = []
+"""Layer and cause, for a machine where TensorFlow lists no GPU."""
+
+GPU_LISTED: list[tuple[str, Judge]] = []
+"""The same, where it lists one."""
+
+LAST = ("silent", "unknown", "well")
+"""Layers that are told only where nothing else was found."""
+
+
+def without_gpu(layer: str) -> Callable[[Judge], Judge]:
+    """The function is a cause where TensorFlow lists no GPU."""
+    return partial(_register, NO_GPU, layer)
+
+
+def with_gpu(layer: str) -> Callable[[Judge], Judge]:
+    """The function is a cause where TensorFlow lists a GPU."""
+    return partial(_register, GPU_LISTED, layer)
+
+
+def _register(table: list[tuple[str, Judge]], layer: str, judge: Judge) -> Judge:
+    table.append((layer, judge))
+    return judge
+
+
+def diagnose(findings: Findings) -> tuple[Diagnosis, ...]:
+    """The cause first, then what else would stand in the way once it is fixed. Never empty."""
+    found: dict[str, Diagnosis] = {}
+    for layer, judge in GPU_LISTED if findings.gpus else NO_GPU:
+        if layer in found or (layer in LAST and found):
+            continue
+        diagnosis = judge(findings)
+        if diagnosis is not None:
+            found[layer] = diagnosis
+    return tuple(found.values())
+
+
+# ---- the Python installation -------------------------------------------------------------------------------
+
+
+@without_gpu("python")
+def not_installed(f: Findings) -> Diagnosis | None:
+    """No TensorFlow in this Python."""
+    imported = f.tensorflow.imported
+    absent = imported is not None and imported.error.startswith(
+        "ModuleNotFoundError: No module named 'tensorflow'"
+    )
+    if not absent and (f.packages.tensorflow or "packages" in f.silent or (imported and not imported.error)):
+        return None
+    return Diagnosis(
+        "tensorflow-missing",
+        f"TensorFlow is not installed in this Python ({f.python})",
+        fixes.install_cuda(f),
+    )
+
+
+@without_gpu("python")
+def does_not_import(f: Findings) -> Diagnosis | None:
+    """TensorFlow raises or crashes at its import."""
+    imported, crashed = f.tensorflow.imported, f.tensorflow.crashed
+    if imported is not None and imported.error:
+        return Diagnosis(
+            "tensorflow-broken", f"TensorFlow does not import: {imported.error}", fixes.reinstall(f)
+        )
+    if imported is None and "SIGILL" in crashed:
+        cause = "this processor lacks instructions (AVX) that TensorFlow's wheels use"
+        return Diagnosis("processor-too-old", cause, fixes.other_machine("a machine with a newer processor"))
+    if imported is None and crashed:
+        return Diagnosis("tensorflow-broken", f"TensorFlow's import {crashed}", fixes.reinstall(f))
+    return None
+
+
+@without_gpu("python")
+def no_cuda_build(f: Findings) -> Diagnosis | None:
+    """The installed build has no CUDA: tensorflow-cpu, or a system for which no CUDA build exists."""
+    code = "no-cuda-build"
+    if f.tensorflow.built is not None:
+        # TensorFlow's own word where it gave one, else the name of the only distribution there is.
+        if f.tensorflow.built.cuda:
+            return None
+    elif not f.packages.cpu_only or len(f.packages.tensorflow) != 1:
+        return None
+    if f.hardware.system == "win32":
+        cause = "TensorFlow for Windows has had no GPU support since 2.11; it has it inside WSL"
+        return Diagnosis(code, cause, "wsl --install")
+    if f.hardware.system == "darwin":
+        return Diagnosis(code, "TensorFlow for macOS is built without CUDA: there is no NVIDIA driver")
+    if f.hardware.machine in ("aarch64", "arm64"):
+        cause = f"TensorFlow's wheels for {f.hardware.machine} are built without CUDA: no wheel helps"
+        return Diagnosis(code, cause, fixes.nvidia_image(f))
+    fix = fixes.install_cuda(f)
+    if f.packages.cpu_only:
+        # The wheels share one folder: removing tensorflow-cpu afterwards would empty tensorflow's.
+        installed = " ".join(f.packages.tensorflow)
+        fix = f"{fixes.pip(f, f'uninstall -y {installed}')} && {fix}"
+    name = f.packages.cpu_only or "the installed TensorFlow"
+    return Diagnosis(code, f"{name} is built without CUDA (is_cuda_build is False)", fix)
+
+
+# ---- what hides a working GPU ------------------------------------------------------------------------------
+
+
+@without_gpu("hidden")
+def job_without_gpu(f: Findings) -> Diagnosis | None:
+    """A batch job to which the scheduler gave no GPU: it hides those of the machine from the job."""
+    if not f.environment.job_without_gpu or not f.libcuda.opened or f.driver_works:
+        return None
+    if f.init not in (cuda_errors.NO_DEVICE, 0):
+        return None
+    job = f.environment.variables["SLURM_JOB_ID"]
+    cause = f"Slurm job {job} was given no GPU (SLURM_JOB_GPUS is not set)"
+    return Diagnosis("job-without-gpu", cause, "salloc --gpus=1")
+
+
+@without_gpu("hidden")
+def hidden_by_environment(f: Findings) -> Diagnosis | None:
+    """CUDA_VISIBLE_DEVICES leaves none of the GPUs that the driver has."""
+    visible = f.environment.visible
+    if visible is None or f.libcuda_missing or f.libcuda.init == cuda_errors.STUB_LIBRARY:
+        return None
+    without = f.unhidden.count if f.unhidden and f.unhidden.init == 0 else None
+    finds_none = f.init == cuda_errors.NO_DEVICE or (f.init == 0 and f.libcuda.count == 0)
+    if not f.environment.hides_all and not (finds_none and without):
+        return None
+    if f.init not in (None, 0, cuda_errors.NO_DEVICE):
+        return None  # the driver has a trouble of its own, which comes first
+    if f.environment.hides_all:
+        cause = f"{VISIBLE}={visible!r} hides every GPU from this process"
+    else:
+        cause = f"{VISIBLE}={visible!r} names no GPU that this machine has"
+    if without:
+        cause += f"; without it the driver counts {without}"
+    return Diagnosis("hidden", cause, f"unset {VISIBLE}")
+
+
+# ---- the driver --------------------------------------------------------------------------------------------
+
+OLDEST_CUDA = 12_000
+"""CUDA 12 programs run on any driver that knows CUDA 12.0 (minor version compatibility), which is 525.60."""
+
+ELSEWHERE = fixes.other_machine("a machine with an NVIDIA GPU")
+WSL_FOLDER = "/usr/lib/wsl/lib"
+KERNEL_LOG = "sudo dmesg | grep -i -E 'NVRM|Xid'"
+
+
+def _named(f: Findings) -> str:
+    return cuda_errors.name(f.init or 0)
+
+
+def _reload(f: Findings) -> str:
+    if f.kernel.loaded and not f.kernel.uvm:
+        return fixes.on_host(f, "sudo nvidia-modprobe -u -c=0")
+    # Never a reboot by itself: the command may be pasted on a machine that others use.
+    return fixes.on_host(f, "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm")
+
+
+def _device(f: Findings) -> GpuDevice | None:
+    return next(iter(f.devices.found), None)
+
+
+@without_gpu("driver")
+def stub_library(f: Findings) -> Diagnosis | None:
+    """The toolkit's link-time stand-in is found instead of the driver's library."""
+    if f.init != cuda_errors.STUB_LIBRARY:
+        return None
+    folder = os.path.dirname(f.libcuda.path)
+    cause = f"{LIBCUDA} is the CUDA toolkit's stub, not the driver's ({f.libcuda.path or _named(f)})"
+    fix = fixes.library_path_without(f, folder) if folder else "unset LD_LIBRARY_PATH"
+    return Diagnosis("libcuda-stub", cause, fix)
+
+
+@without_gpu("driver")
+def gpu_lost(f: Findings) -> Diagnosis | None:
+    """The GPU no longer answers on its bus (Xid 79), as after heat, a power dip or a loose card."""
+    dead = f.kernel.failing("EIO", "ENODEV")
+    told = "GPU is lost" in f.devices.error or "fallen off the bus" in f.devices.error
+    if not told and (not dead or f.init == 0):
+        return None
+    evidence = "NVML says “GPU is lost”" if told else f"{dead[0]} gives {f.kernel.unopened[dead[0]]}"
+    fix = fixes.on_host(f, "sudo reboot")
+    fix += "" if f.container.kind else "  # if it is lost again, check its power, its heat and its slot"
+    return Diagnosis("gpu-lost", f"the GPU has fallen off the bus: {evidence}", fix)
+
+
+@without_gpu("driver")
+def container_lost_gpu(f: Findings) -> Diagnosis | None:
+    """The device file is there, and the container's cgroup refuses it since the host's systemd reloaded."""
+    refused = f.kernel.failing("EPERM")
+    unknown = "Unknown Error" in f.devices.error and bool(f.kernel.nodes) and f.init != 0
+    if not f.container.kind or not (refused or unknown):
+        return None
+    evidence = f"{refused[0]} is there, but may not be opened" if refused else "NVML says “Unknown Error”"
+    cause = f"this {f.container.kind} container has lost its GPU: {evidence} (after `systemctl daemon-reload`"
+    return Diagnosis("container-lost-gpu", f"{cause} on the host, for example)", fixes.restart_container(f))
+
+
+@without_gpu("driver")
+def device_files_denied(f: Findings) -> Diagnosis | None:
+    """The device files are there, and this user may not open them."""
+    denied = f.kernel.failing("EACCES", "EPERM")
+    if not denied or f.init == 0:
+        return None
+    if f.container.kind:
+        fix = fixes.container_gpu(f)
+    elif f.kernel.group:
+        fix = f'sudo usermod -aG {f.kernel.group} "$USER"  # then log in again'
+    else:
+        fix = f"sudo chmod a+rw {' '.join(denied)}"
+    return Diagnosis("device-files-denied", f"this user may not open {', '.join(denied)}", fix)
+
+
+@without_gpu("driver")
+def does_not_answer(f: Findings) -> Diagnosis | None:
+    """A call into the driver never returned, or took its process down."""
+    code = "driver-wedged"
+    if f.libcuda.hung or f.kernel.hung:
+        what = f.libcuda.hung or f"opening {f.kernel.hung}"
+        return Diagnosis(code, f"the NVIDIA driver is wedged: {what} does not return", _reload(f))
+    if f.libcuda.crashed:
+        cause = f"the NVIDIA driver's library crashes: the child {f.libcuda.crashed}"
+        return Diagnosis(code, cause, _reload(f))
+    return None
+
+
+@without_gpu("driver")
+def mismatch(f: Findings) -> Diagnosis | None:
+    """The driver's library and the kernel's module are of different versions, as after an upgrade."""
+    logged = f.tensorflow.log.groups("mismatch")
+    kernel, library = logged or (f.kernel.version, f.libcuda.version)
+    differ = bool(kernel and library and kernel != library) and f.init not in (None, 0)
+    differ = differ or "version mismatch" in f.devices.error
+    if f.init != cuda_errors.SYSTEM_DRIVER_MISMATCH and not differ and not logged:
+        return None
+    versions = f": kernel {kernel}, library {library}" if kernel and library else ""
+    versions += f" ({_named(f)})" if f.init else ""
+    fix = "sudo reboot"
+    if f.container.kind:
+        # The runtime mounts the host's library; one that the image brings along is found before it.
+        fix = (
+            f"{fixes.container_gpu(f)}  # of an image without the driver's own packages (libnvidia-compute-*)"
+        )
+    cause = f"the driver's library does not match the kernel's module{versions}"
+    return Diagnosis("driver-mismatch", cause, fix)
+
+
+@without_gpu("driver")
+def forward_compatibility(f: Findings) -> Diagnosis | None:
+    """CUDA's forward-compatibility library is in use on a GPU that it does not support."""
+    if f.init != cuda_errors.COMPAT_NOT_SUPPORTED_ON_DEVICE:
+        return None
+    folder = os.path.dirname(f.libcuda.path)
+    known = folder.rstrip("/") in {part.rstrip("/") for part in f.environment.library_folders}
+    return Diagnosis(
+        "driver-too-old",
+        f"the driver is too old, and CUDA's forward compatibility does not work on this GPU ({_named(f)})",
+        fixes.library_path_without(f, folder) if "compat" in folder and known else fixes.install_driver(f),
+    )
+
+
+@without_gpu("driver")
+def too_old(f: Findings) -> Diagnosis | None:
+    """The driver knows no CUDA 12."""
+    if f.libcuda.cuda is None or f.libcuda.cuda >= OLDEST_CUDA or f.libcuda.init is None:
+        return None
+    version = f.kernel.version or f.libcuda.version
+    return Diagnosis(
+        "driver-too-old",
+        f"the driver{' ' + version if version else ''} is too old: it supports CUDA up to"
+        f" {f.libcuda.cuda_version}, TensorFlow needs 12 (driver 525.60 or later)",
+        fixes.on_host(f, fixes.install_driver(f)),
+    )
+
+
+@without_gpu("driver")
+def fabric_not_ready(f: Findings) -> Diagnosis | None:
+    """GPUs joined by NVLink wait until all links are up; with NVSwitches a fabric manager does that."""
+    if f.init != cuda_errors.SYSTEM_NOT_READY:
+        return None
+    if f.kernel.fabric_manager:
+        what = "the fabric manager runs, but not all NVLinks are up"
+        fix = "sudo systemctl restart nvidia-fabricmanager && nvidia-smi nvlink --status"
+    elif f.hardware.switch or f.container.kind:
+        what = "the fabric manager of its NVSwitches is not running"
+        fix = "sudo systemctl enable --now nvidia-fabricmanager"
+        fix += f"  # of the driver's version, {f.kernel.version}" if f.kernel.version else ""
+    else:
+        what = "not all NVLinks are up (there is no NVSwitch here, so no fabric manager is needed)"
+        fix = "nvidia-smi nvlink --status && " + KERNEL_LOG
+    if f.container.kind and "#" in fix:
+        fix = fix.replace("#", "# on the host,")
+        return Diagnosis("driver-not-ready", f"the GPUs are not ready ({_named(f)}): {what}", fix)
+    cause = f"the GPUs are not ready ({_named(f)}): {what}"
+    return Diagnosis("driver-not-ready", cause, fixes.on_host(f, fix))
+
+
+@without_gpu("driver")
+def mps_down(f: Findings) -> Diagnosis | None:
+    """The Multi-Process Service, through which this process should reach the GPU, does not run."""
+    if f.init != cuda_errors.MPS_CONNECTION_FAILED:
+        return None
+    cause = f"the Multi-Process Service does not answer ({_named(f)})"
+    return Diagnosis("driver-not-ready", cause, "nvidia-cuda-mps-control -d")
+
+
+@without_gpu("driver")
+def module_not_loaded(f: Findings) -> Diagnosis | None:
+    """The driver is installed, but its kernel module is not built, not accepted, or kept out by another."""
+    kernel = f.kernel
+    installed = f.libcuda.opened or kernel.module or kernel.built_for or kernel.dkms
+    if f.container.kind or kernel.loaded or not f.hardware.nvidia or not installed:
+        return None
+    held = next((gpu.driver for gpu in f.hardware.nvidia if gpu.driver not in ("", "nvidia")), "")
+    if held == "vfio-pci":
+        cause = "the GPU is handed to a virtual machine (vfio-pci holds it)"
+        return Diagnosis("gpu-held", cause, fixes.other_machine("that virtual machine"))
+    if held:
+        cause = f"{held} holds the GPU, so the NVIDIA module does not load"
+        return Diagnosis("gpu-held", cause, fixes.NO_NOUVEAU)
+    if kernel.module and kernel.secure_boot:
+        why = "Secure Boot is on and refuses a module whose key is not enrolled"
+    elif kernel.module:
+        why = f"{kernel.module} is there, but nothing loaded it"
+    elif kernel.built_for:
+        why = f"it is built for {kernel.built_for[-1]}, not for the running kernel {kernel.release}"
+    else:
+        why = f"none is built for the running kernel {kernel.release}".rstrip()
+    cause = f"the NVIDIA driver is installed, but its kernel module is not loaded: {why}"
+    return Diagnosis("module-not-loaded", cause, fixes.load_module(f))
+
+
+@without_gpu("driver")
+@with_gpu("device")
+def busy(f: Findings) -> Diagnosis | None:
+    """One program at a time may use the GPU (exclusive compute mode), or none at all, or it is taken."""
+    device = _device(f)
+    mode = device.access.compute_mode if device else ""
+    unavailable = f.init == cuda_errors.DEVICE_UNAVAILABLE or "busy" in f.tensorflow.log
+    if not unavailable and (mode != "Prohibited" or (f.gpus and not f.tensorflow.failed)):
+        return None
+    holder = next(iter(device.now.processes or ()), None) if device else None
+    by = f"; {holder.name or 'process'} ({holder.pid}) has it" if holder else ""
+    index = device.facts.index if device else 0
+    default = f"sudo nvidia-smi -i {index} -c DEFAULT"
+    if mode == "Prohibited":
+        return Diagnosis(
+            "gpu-exclusive", "the GPU's compute mode (Prohibited) forbids all computing", default
+        )
+    if mode.startswith("Exclusive"):
+        wait = f"  # or wait until {holder.name or 'process'} ({holder.pid}) ends" if holder else ""
+        cause = f"the GPU's compute mode ({mode}) admits one program at a time{by}"
+        return Diagnosis("gpu-exclusive", cause, default + wait)
+    fix = (
+        f"kill {holder.pid}  # ask its owner first"
+        if holder
+        else "nvidia-smi --query-compute-apps=pid,name --format=csv"
+    )
+    return Diagnosis("gpu-busy", f"the GPU is busy or unavailable{by}", fix)
+
+
+@without_gpu("driver")
+@with_gpu("device")
+def memory_faulty(f: Findings) -> Diagnosis | None:
+    """The GPU's memory gave an error that ECC could not correct."""
+    device = _device(f)
+    errors = (device.access.memory_errors or 0) if device else 0
+    told = f.init == cuda_errors.ECC_UNCORRECTABLE or "ecc" in f.tensorflow.log
+    if not told and (not errors or (f.gpus and not f.tensorflow.failed)):
+        return None
+    count = f" ({errors} since the driver was loaded)" if errors else ""
+    index = device.facts.index if device else 0
+    fix = f"sudo nvidia-smi -i {index} --gpu-reset"
+    note = "" if f.container.kind else "  # end all programs on it first; if errors return, replace the card"
+    cause = f"the GPU's memory has an error that ECC cannot correct{count}"
+    return Diagnosis("gpu-memory-faulty", cause, fixes.on_host(f, fix) + note)
+
+
+@without_gpu("driver")
+def mig_without_instance(f: Findings) -> Diagnosis | None:
+    """The GPU is divided (Multi-Instance GPU), and there is no instance that a program could use."""
+    device = _device(f)
+    none = (
+        f.init == cuda_errors.NO_DEVICE or f.libcuda.count == 0 or "no-supported-device" in f.tensorflow.log
+    )
+    if device is None or not device.access.mig or not none:
+        return None
+    index, name = device.facts.index, device.facts.name
+    if f.kernel.mig_instances and not f.container.kind:
+        return None
+    if f.container.kind:
+        cause = f"{name} is divided (MIG), and this {f.container.kind} container was given no instance of it"
+        fix = fixes.container_gpu(f).replace("--gpus all", f"--gpus '\"device={index}:0\"'")
+        return Diagnosis(
+            "mig-without-instance", cause, f"{fix}  # nvidia-smi mig -lgi on the host lists them"
+        )
+    cause = f"{name} is divided (MIG is on), but has no instance: a program sees no GPU"
+    fix = f"sudo nvidia-smi mig -i {index} -cgi 0 -C  # one that is the whole GPU; -lgip lists the others"
+    return Diagnosis("mig-without-instance", cause, fix)
+
+
+@without_gpu("driver")
+def wedged(f: Findings) -> Diagnosis | None:
+    """The driver is there and fails without a reason, often after a sleep, a crash or a fault of the GPU."""
+    if f.init != cuda_errors.UNKNOWN:
+        return None
+    return Diagnosis("driver-wedged", f"the NVIDIA driver is wedged: cuInit returns {_named(f)}", _reload(f))
+
+
+@without_gpu("driver")
+def container_on_wsl(f: Findings) -> Diagnosis | None:
+    """A container inside WSL: the NVIDIA Container Toolkit must bring GPU and driver library into it."""
+    if not (f.container.kind and f.hardware.wsl) or f.driver_works or not f.libcuda_missing:
+        return None
+    lacks = f"has no {LIBCUDA}" if f.hardware.wsl_gpu else f"has neither /dev/dxg nor {LIBCUDA}"
+    cause = (
+        f"this {f.container.kind} container on WSL {lacks}: the NVIDIA Container Toolkit did not prepare it"
+    )
+    return Diagnosis("container-without-gpu", cause, fixes.TOOLKIT)
+
+
+@without_gpu("driver")
+def container_without_gpu(f: Findings) -> Diagnosis | None:
+    """A container to which no GPU was given: no device files, whatever the host has."""
+    if not f.container.kind or f.kernel.nodes or f.hardware.wsl_gpu or f.driver_works:
+        return None
+    if not f.libcuda_missing and f.init not in (None, cuda_errors.NO_DEVICE, cuda_errors.OPERATING_SYSTEM):
+        return None
+    evidence = "there is no /dev/nvidia0" if f.kernel.loaded else f"{VERSION_FILE} does not exist"
+    if f.environment.container_hides_all:
+        evidence += f", and {CONTAINER_VISIBLE}={f.environment.variables[CONTAINER_VISIBLE]!r} asks for none"
+    if f.hardware.none:
+        evidence += "; the PCI bus shows no NVIDIA GPU either, so start it on a host that has one"
+    cause = f"this {f.container.kind} container was started without a GPU: {evidence}"
+    return Diagnosis("container-without-gpu", cause, fixes.container_gpu(f))
+
+
+@without_gpu("driver")
+def user_space_missing(f: Findings) -> Diagnosis | None:
+    """The kernel has a driver, but its library for programs is not there."""
+    code = "libcuda-missing"
+    if not f.libcuda_missing:
+        return None
+    if f.hardware.wsl and f.hardware.wsl_gpu:
+        cause = f"{LIBCUDA} cannot be opened inside WSL: Windows gives it in {WSL_FOLDER}"
+        return Diagnosis(code, cause, fixes.library_path(WSL_FOLDER))
+    if f.kernel_absent:
+        return None
+    fix = fixes.container_driver_libraries(f) if f.container.kind else fixes.user_space(f)
+    version = f.kernel.version or "is there"
+    return Diagnosis(code, f"the kernel's driver {version} has no {LIBCUDA} to go with it", fix)
+
+
+@without_gpu("driver")
+def driver_missing(f: Findings) -> Diagnosis | None:
+    """Neither half of a driver."""
+    if not f.libcuda_missing:
+        return None
+    said = "cuInit fails with 303" if not f.libcuda.error else f"{LIBCUDA} cannot be opened"
+    evidence = f"{said} and {VERSION_FILE} does not exist"
+    if f.hardware.none:
+        cause = f"no NVIDIA driver and no NVIDIA GPU: {evidence}, and the PCI bus shows none"
+        return Diagnosis("no-gpu", cause, ELSEWHERE)
+    held = next((gpu.driver for gpu in f.hardware.nvidia if gpu.driver), "")
+    held = f"; {held} holds the GPU" if held else ""
+    cause = f"the NVIDIA driver is missing: {evidence}{held}"
+    return Diagnosis("driver-missing", cause, fixes.install_driver(f))
+
+
+@without_gpu("driver")
+def no_device(f: Findings) -> Diagnosis | None:
+    """The driver is there and counts no GPU, although nothing hides one."""
+    none = f.init == cuda_errors.NO_DEVICE or (f.libcuda.init == 0 and f.libcuda.count == 0)
+    if not none and "no-supported-device" not in f.tensorflow.log:
+        return None
+    if f.environment.hides_all or f.environment.job_without_gpu:
+        return None
+    said = _named(f) if f.init else "cuDeviceGetCount is 0" if none else "“no supported devices found”"
+    if f.hardware.none:
+        return Diagnosis("no-gpu", f"the driver finds no GPU ({said}), and the PCI bus shows none", ELSEWHERE)
+    cause = f"the driver is there but finds no GPU ({said}): it failed, or this driver does not support it"
+    return Diagnosis("no-device", cause, fixes.on_host(f, KERNEL_LOG))
+
+
+@without_gpu("driver")
+def other_failure(f: Findings) -> Diagnosis | None:
+    """cuInit fails in a way for which there is no cause of its own."""
+    hidden = f.environment.hides_all or f.environment.job_without_gpu
+    if f.init in (None, 0) or (f.init == cuda_errors.NO_DEVICE and hidden):
+        return None
+    return Diagnosis("driver-fails", f"the NVIDIA driver fails: cuInit returns {_named(f)}", _reload(f))
+
+
+@without_gpu("hidden")
+def hidden_as_well(f: Findings) -> Diagnosis | None:
+    """The same variable beside another cause: it would hide the GPU once that is fixed."""
+    if not f.environment.hides_all:
+        return None
+    return Diagnosis(
+        "hidden", f"{VISIBLE}={f.environment.visible!r} would hide every GPU", f"unset {VISIBLE}"
+    )
+
+
+@without_gpu("nvml")
+def nvml_missing(f: Findings) -> Diagnosis | None:
+    """libnvidia-ml is not there: TensorFlow 2.21 then lists no GPU and says nothing."""
+    absent = f.libraries.missing("driver")
+    if not absent or not f.driver_works:
+        return None
+    fix = fixes.container_driver_libraries(f) if f.container.kind else fixes.user_space(f)
+    cause = f"{absent[0].wanted.soname} cannot be opened: TensorFlow then lists no GPU, without a word"
+    return Diagnosis("nvml-missing", cause, fix)
+
+
+# ---- the CUDA libraries ------------------------------------------------------------------------------------
+
+
+def _mislaid(library: Library) -> bool:
+    """Installed as a wheel, but not where TensorFlow looks."""
+    return bool(library.elsewhere) and library.absent
+
+
+def _missing(f: Findings) -> dict[str, str]:
+    """Libraries without which there is no GPU, with the loader's reason: our own try, and TensorFlow's.
+
+    Where TensorFlow went as far as opening them, its own lines are the truth.
+    """
+    device = {
+        library.wanted.soname: library for library in f.libraries.found if library.wanted.need == "device"
+    }
+    told = {name: why for name, why in f.tensorflow.log.unloaded().items() if name in device or not device}
+    if not told or "skipped" not in f.tensorflow.log:
+        told = {name: library.error for name, library in device.items() if not library.path}
+    return {name: why for name, why in told.items() if name not in device or not _mislaid(device[name])}
+
+
+def _telling(name: str, why: str) -> str:
+    """The name alone where the file is just not there; else with the loader's reason."""
+    return name if why.startswith(f"{name}: cannot open") else f"{name} ({why})"
+
+
+@without_gpu("libraries")
+def cuda_wheels_missing(f: Findings) -> Diagnosis | None:
+    """No CUDA runtime: TensorFlow then says, misleadingly, that it finds no CUDA drivers."""
+    missing = _missing(f)
+    said = "no-cudart" in f.tensorflow.log
+    if not ("libcudart.so.12" in missing or said) or "nvidia-cuda-runtime-cu12" in f.packages.wheels:
+        return None
+    others = len(missing) - 1
+    cause = "the CUDA runtime wheel is missing: libcudart.so.12"
+    cause += f" and {others} more CUDA libraries" if others > 0 else ""
+    cause += " cannot be opened"
+    cause += "; “Could not find cuda drivers” means this, not the driver" if said else ""
+    return Diagnosis("cuda-wheels-missing", cause, fixes.install_cuda(f))
+
+
+@without_gpu("libraries")
+def cuda_libraries_missing(f: Findings) -> Diagnosis | None:
+    """Some CUDA library other than the runtime does not load, so TensorFlow registers no GPU."""
+    missing = _missing(f)
+    if not missing and ("skipped" not in f.tensorflow.log or f.libraries.missing("device")):
+        return None
+    listed = "; ".join(_telling(name, why) for name, why in missing.items()) or "see TensorFlow's own lines"
+    # A wheel that is there but does not load is damaged: only a fresh copy helps.
+    damaged = [
+        library
+        for library in f.libraries.missing("device")
+        if library.wanted.soname in missing and library.wanted.wheel in f.packages.wheels
+    ]
+    fix = fixes.reinstall(f) if damaged else fixes.install_cuda(f)
+    return Diagnosis("cuda-libraries-missing", f"TensorFlow skips every GPU: cannot open {listed}", fix)
+
+
+@without_gpu("search path")
+def not_where_tensorflow_looks(f: Findings) -> Diagnosis | None:
+    """The wheels are there, but a library lies in a folder that TensorFlow's search path does not name.
+
+    So it is with TensorFlow 2.21 and libcusolver: what opens it does not list nvidia/cusolver/lib.
+    """
+    missing = tuple(library for library in f.libraries.missing("device") if _mislaid(library))
+    if not missing:
+        return None
+    names = ", ".join(library.wanted.soname for library in missing)
+    folders = tuple(dict.fromkeys(os.path.dirname(library.elsewhere) for library in missing))
+    cause = f"{names} is installed, but TensorFlow {f.packages.version} does not search its folder"
+    return Diagnosis("libraries-not-found", cause, fixes.library_path(*folders))
+
+
+# ---- what TensorFlow ignores, and what it does not say -----------------------------------------------------
+
+
+@without_gpu("device")
+def gpu_too_old(f: Findings) -> Diagnosis | None:
+    """TensorFlow sees the GPU and ignores it for its compute capability."""
+    found = f.tensorflow.log.groups("too-old")
+    if not found:
+        return None
+    cause = f"the GPU is too old: compute capability {found[0]}, this TensorFlow needs {found[1]} or more"
+    return Diagnosis("gpu-too-old", cause, fixes.other_machine("a machine with a newer GPU"))
+
+
+@without_gpu("device")
+def too_few_cores(f: Findings) -> Diagnosis | None:
+    """TensorFlow ignores a GPU that is much smaller than another."""
+    found = f.tensorflow.log.groups("few-cores")
+    if not found:
+        return None
+    cause = f"TensorFlow ignores the GPU for its {found[0]} multiprocessors; it asks for {found[1]}"
+    return Diagnosis("gpu-too-small", cause, f"export TF_MIN_GPU_MULTIPROCESSOR_COUNT={found[0]}")
+
+
+@without_gpu("silent")
+def tensorflow_silent(f: Findings) -> Diagnosis | None:
+    """TensorFlow's child did not end in time, or died after its import."""
+    listing = f"{f.python} -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'"
+    if f.tensorflow.hung:
+        cause = f"TensorFlow did not answer in time while {f.tensorflow.hung}"
+        return Diagnosis("tensorflow-silent", cause, f"TF_CPP_MIN_LOG_LEVEL=0 {listing}")
+    if f.tensorflow.crashed:
+        cause = f"TensorFlow's process {f.tensorflow.crashed}"
+        return Diagnosis("tensorflow-crashed", cause, fixes.reinstall(f))
+    return None
+
+
+@without_gpu("unknown")
+def unexplained(f: Findings) -> Diagnosis | None:
+    """None of the causes above. Says what was established and how to see all of TensorFlow's lines."""
+    listed = f.tensorflow.listed
+    if listed and listed.error:
+        what = f"TensorFlow cannot list its devices: {listed.error}"
+    elif f.driver_works:
+        what = (
+            f"the driver counts {f.libcuda.count} GPU and the CUDA libraries load, yet TensorFlow lists none"
+        )
+    else:
+        what = "TensorFlow lists no GPU, and no probe tells why"
+    if f.silent:
+        what += f" (no answer from: {', '.join(f.silent)})"
+    command = "import tensorflow as tf; print(tf.config.list_physical_devices())"
+    return Diagnosis(
+        "unknown",
+        what,
+        f"TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_MAX_VLOG_LEVEL=1 {f.python} -c '{command}' 2>&1 | tail -n 50",
+    )
+
+
+# ---- a GPU is listed: does it also work? -------------------------------------------------------------------
+
+
+def _capability(text: str) -> tuple[int, int] | None:
+    major, _, minor = text.partition(".")
+    return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else None
+
+
+def _built(f: Findings, kind: str) -> list[tuple[int, int]]:
+    """Compute capabilities that the build has as machine code (`sm`) or PTX (`compute`): `sm_89` → (8, 9)."""
+    names = f.tensorflow.built.architectures if f.tensorflow.built else ()
+    numbers = [name.removeprefix(f"{kind}_") for name in names if name.startswith(f"{kind}_")]
+    return sorted((int(n[:-1]), int(n[-1])) for n in numbers if n.isdecimal() and len(n) >= 2)
+
+
+@with_gpu("device")
+def gpu_older_than_build(f: Findings) -> Diagnosis | None:
+    """The GPU is listed, but the build has neither machine code nor PTX that it could run.
+
+    TensorFlow announces compilation from PTX here too; PTX runs on newer GPUs only, never on older ones.
+    """
+    built = sorted(_built(f, "sm") + _built(f, "compute"))
+    old = [g for g in f.gpus if (c := _capability(g.compute_capability)) and built and c < built[0]]
+    if not old:
+        return None
+    return Diagnosis(
+        "gpu-too-old",
+        f"{old[0].description or old[0].name} is too old: compute capability {old[0].compute_capability},"
+        f" this TensorFlow is built for {built[0][0]}.{built[0][1]} and later",
+        fixes.other_machine("a machine with a newer GPU"),
+    )
+
+
+@with_gpu("device")
+def driver_too_old_for_build(f: Findings) -> Diagnosis | None:
+    """The driver is older than the toolkit that made this build's PTX, or lacks a call that it makes."""
+    if "old-driver" not in f.tensorflow.log:
+        return None
+    version = f.kernel.version or f.libcuda.version
+    made = f.tensorflow.built.cuda_version if f.tensorflow.built else "12"
+    return Diagnosis(
+        "driver-too-old",
+        f"the driver{' ' + version if version else ''} is too old for what this build brings (CUDA {made})",
+        fixes.on_host(f, fixes.install_driver(f)),
+    )
+
+
+@with_gpu("device")
+def out_of_memory(f: Findings) -> Diagnosis | None:
+    """Even a small op finds no memory: someone else holds it."""
+    if "memory" not in f.tensorflow.log or f.tensorflow.failed is None:
+        return None
+    device = _device(f)
+    held, fix = "", "nvidia-smi"
+    if device is not None and device.now.memory_used and device.now.memory_total:
+        held = f": {size(device.now.memory_used)} of {size(device.now.memory_total)} are taken"
+    if device is not None and device.now.processes:
+        largest = device.now.processes[0]
+        held += f", most of it by {largest.name or 'process'} ({largest.pid})"
+        fix = f"kill {largest.pid}  # ask its owner first"
+    return Diagnosis("gpu-memory-taken", f"the GPU is listed, but its memory is full{held}", fix)
+
+
+@with_gpu("device")
+def cudnn(f: Findings) -> Diagnosis | None:
+    """Convolutions fail: cuDNN is of another version than TensorFlow was built with, or does not start."""
+    versions = f.tensorflow.log.groups("cudnn-version")
+    if not versions and "dnn" not in f.tensorflow.log:
+        return None
+    loaded = next((x.path for x in f.libraries.found if x.wanted.soname == "libcudnn.so.9"), "")
+    shadowed = any(loaded.startswith(f"{folder.rstrip('/')}/") for folder in f.environment.library_folders)
+    what = (
+        f"it loads {versions[0]}, TensorFlow was built with {versions[1]}"
+        if versions
+        else "it does not start"
+    )
+    where = f" from {loaded}" if loaded else ""
+    cause = f"the GPU is listed, but cuDNN does not work: {what}{where}"
+    other = "nvidia-cudnn-cu13"
+    if shadowed:
+        fix = fixes.library_path_without(f, loaded.rpartition("/")[0])
+    elif other in f.packages.wheels:
+        cause += f"; {other}, for CUDA 13, has overwritten the files of nvidia-cudnn-cu12"
+        again = fixes.requirement(f, "nvidia-cudnn-cu12", "--force-reinstall --no-deps ")
+        fix = f"{fixes.pip(f, f'uninstall -y {other}')} && {again}"
+    else:
+        fix = fixes.requirement(f, "nvidia-cudnn-cu12")
+    return Diagnosis("cudnn-mismatch", cause, fix)
+
+
+@with_gpu("device")
+def xla_toolchain(f: Findings) -> Diagnosis | None:
+    """XLA cannot compile for the GPU: libdevice or ptxas is not found."""
+    log = f.tensorflow.log
+    failed = any(tried.what == "XLA" and tried.error for tried in f.tensorflow.tried)
+    if not failed or not ("libdevice" in log or "ptxas" in log):
+        return None
+    lacking = "libdevice" if "libdevice" in log else "ptxas"
+    home = f.packages.tensorflow_home
+    fix = fixes.install_cuda(f)
+    if home is not None and fixes.NVCC_WHEEL in f.packages.wheels:
+        fix = f'export XLA_FLAGS="--xla_gpu_cuda_data_dir={home.parent / "nvidia" / "cuda_nvcc"}"'
+    return Diagnosis("xla-toolchain", f"the GPU works, but XLA cannot compile for it: no {lacking}", fix)
+
+
+@with_gpu("device")
+def kernels_invalid(f: Findings) -> Diagnosis | None:
+    """Kernels that TensorFlow generates do not run on a GPU this much newer than the build (Blackwell)."""
+    log = f.tensorflow.log
+    if "invalid-ptx" not in log and "invalid-handle" not in log:
+        return None
+    gpu = f.gpus[0]
+    failed = f.tensorflow.failed
+    what = f": {failed.what} fails with " if failed else ": "
+    what += "CUDA_ERROR_INVALID_PTX" if "invalid-ptx" in log else "CUDA_ERROR_INVALID_HANDLE"
+    return Diagnosis(
+        "gpu-needs-newer-build",
+        f"{gpu.description or gpu.name} (compute capability {gpu.compute_capability or 'unknown'}) is too new"
+        f" for TensorFlow {f.packages.version or fixes.SERIES}: its own kernels do not compile for it{what}",
+        fixes.nvidia_image(f),
+    )
+
+
+@with_gpu("device")
+def gpu_newer_than_build(f: Findings) -> Diagnosis | None:
+    """No machine code for this GPU: the driver compiles each kernel from PTX at its first use."""
+    found = f.tensorflow.log.groups("ptx")
+    if not found:
+        return None
+    code = ", ".join(f"{major}.{minor}" for major, minor in _built(f, "sm"))
+    ptx = ", ".join(f"{major}.{minor}" for major, minor in _built(f, "compute"))
+    done = [tried.what for tried in f.tensorflow.tried if not tried.error]
+    state = f"; {', '.join(done)} ran" if done else ""
+    if f.tensorflow.hung in WORK:
+        state = f"; {f.tensorflow.hung} was still at it"
+    elif f.tensorflow.failed:
+        state = f"; {f.tensorflow.failed.what} fails: {f.tensorflow.failed.error}"
+    return Diagnosis(
+        "gpu-newer-than-build",
+        f"this build has machine code for {code or 'other GPUs'} and PTX for {ptx or 'newer ones'}, so for"
+        f" the GPU (compute capability {found[0]}) the driver compiles each kernel at its first use, which"
+        f" can take 30 minutes in all{state}",
+        "export CUDA_CACHE_MAXSIZE=4294967296  # keeps all that was compiled: only the first run waits",
+    )
+
+
+@with_gpu("device")
+def runtime_does_not_start(f: Findings) -> Diagnosis | None:
+    """The CUDA runtime refuses the GPU for a reason that is no cause of its own."""
+    said = f.tensorflow.log.text("runtime")
+    if not said:
+        return None
+    return Diagnosis("runtime-fails", f"the GPU is listed, but CUDA does not start on it: {said}", _reload(f))
+
+
+@with_gpu("device")
+def work_silent(f: Findings) -> Diagnosis | None:
+    """A first op did not end in time, and no line tells why."""
+    if f.tensorflow.hung not in WORK and not f.tensorflow.crashed:
+        return None
+    what = (
+        f"{f.tensorflow.hung} did not answer in time" if f.tensorflow.hung else f"it {f.tensorflow.crashed}"
+    )
+    return Diagnosis("gpu-work-silent", f"the GPU is listed, but {what}", KERNEL_LOG)
+
+
+@with_gpu("device")
+def work_fails(f: Findings) -> Diagnosis | None:
+    """An op raises for a reason that no cause names."""
+    failed = f.tensorflow.failed
+    if failed is None:
+        return None
+    cause = f"the GPU is listed, but {failed.what} fails on it: {failed.error}"
+    return Diagnosis("gpu-work-fails", cause, fixes.reinstall(f))
+
+
+@with_gpu("search path")
+def skipped_by_others(f: Findings) -> Diagnosis | None:
+    """The GPU is listed here alone, since tuilab opens by its path what TensorFlow does not find."""
+    found = not_where_tensorflow_looks(f)
+    if found is None:
+        return None
+    return Diagnosis(
+        found.code, f"tuilab sees the GPU, but your own programs will not: {found.cause}", found.mend
+    )
+
+
+@with_gpu("toolchain")
+def ptxas_missing(f: Findings) -> Diagnosis | None:
+    """All works, but without ptxas the driver compiles what XLA makes, and more slowly."""
+    if "ptxas" not in f.tensorflow.log or f.tensorflow.failed:
+        return None
+    cause = (
+        "the GPU works, but ptxas does not start: the driver compiles XLA's kernels instead, and more slowly"
+    )
+    return Diagnosis("ptxas-missing", cause, fixes.ptxas(f))
+
+
+@with_gpu("well")
+def well(f: Findings) -> Diagnosis | None:
+    """A GPU is listed and did what was asked of it."""
+    gpu = f.gpus[0]
+    names = f"{gpu.description or gpu.name} (compute capability {gpu.compute_capability or 'unknown'})"
+    more = f" and {len(f.gpus) - 1} more" if len(f.gpus) > 1 else ""
+    done = [tried.what for tried in f.tensorflow.tried if not tried.error]
+    worked = f", and {', '.join(done)} ran on it" if done else ""
+    return Diagnosis("well", f"all well: TensorFlow sees {names}{more}{worked}")
