@@ -30,6 +30,14 @@ settings.register_profile("exploring", deadline=None, max_examples=1_000)
 settings.load_profile("same")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What the lab remembers between starts is no test's to change."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 class Worker:
     """A worker process spoken to in JSON lines, blocking.
 

@@ -8,7 +8,7 @@ from tests.benchmarks.terminal import Terminal, lab
 
 PRESET = "stft-medium"
 STILL_S, LIVE_S = 10.0, 25.0
-LIMIT_LIVE = {"truecolor": 16_000, "256": 10_000}
+LIMIT_LIVE = {"truecolor": 16_000, "256": 16_000}
 LIMIT_STEP = 4_000
 
 

@@ -4,12 +4,15 @@ import os
 import shutil
 import statistics
 import sys
+import tempfile
+from collections.abc import Callable
 
 from tests.benchmarks.budget import Row, below, spread
 from tests.benchmarks.terminal import LAB, PATIENCE_S, program
+from tuilab import catalogue
 
-PAIRS = 15
-LIMIT = 1.15
+PAIRS = 6
+LIMIT, LIMIT_TITLES = 1.15, 1.3
 BARE = """
 from textual.app import App
 from textual.widgets import Footer, Header, Static
@@ -24,33 +27,55 @@ PEERS = {"harlequin": (("harlequin",), "Catalog"), "toolong": (("tl", "LICENSE")
 """A program's command, and a word of its first screen. TUILAB_PEERS: folders with their commands, else PATH."""
 PEER_S = 20.0
 HOW = "time from the command to the first word on the screen, median of the ratios of pairs run in turn"
+HOW_TITLES = "the same, to the title of the first preset: at a start like the last one, and at a first start"
 
 
-def paint(command: tuple[str, ...], word: str, seconds: float = PATIENCE_S) -> float:
-    """Seconds from the command until the word is sent. Raises TimeoutError."""
-    with program(command) as terminal:
-        return terminal.arrival(word, seconds) - terminal.begun
+def paint(
+    command: tuple[str, ...], words: tuple[str, ...], seconds: float = PATIENCE_S, state: str = ""
+) -> list[float]:
+    """Seconds from the command until each of the words is sent. Raises TimeoutError."""
+    with program(command, state=state) as terminal:
+        return [terminal.arrival(word, seconds) - terminal.begun for word in words]
 
 
 def measure() -> list[Row]:
-    """Ours against bare, and what the peers take."""
-    bare_app = ((sys.executable, "-c", BARE), "one line")
-    ours, bare = [], []
-    paint(*bare_app), paint(LAB, "Presets")  # the files are in memory from here on
-    for number in range(PAIRS):
-        for side in ("ours", "bare") if number % 2 else ("bare", "ours"):
-            (ours if side == "ours" else bare).append(
-                paint(*((LAB, "Presets") if side == "ours" else bare_app))
-            )
-    ratios = [a / b for a, b in zip(ours, bare, strict=True)]
-    seconds = {"ours_s": spread(ours), "bare_s": spread(bare), "ratios": spread(ratios)}
-    rows = [below("first paint / bare Textual app", statistics.median(ratios), LIMIT, " ×", HOW, **seconds)]
+    """Ours against bare, to the first word and to the presets, and what the peers take."""
+    title = catalogue.load().presets[0].title[:16]
+    with tempfile.TemporaryDirectory() as state:
+        sides: dict[str, Callable[[], list[float]]] = {
+            "bare": lambda: paint((sys.executable, "-c", BARE), ("one line",)),
+            "ours": lambda: paint(LAB, ("Presets", title), state=state),
+            "first": lambda: paint(LAB, (title,)),
+        }
+        for side in sides.values():
+            side()  # the files are in memory, and the titles kept, from here on
+        took: dict[str, list[list[float]]] = {name: [] for name in sides}
+        for number in range(PAIRS):
+            for name in list(sides)[:: 1 if number % 2 else -1]:
+                took[name].append(sides[name]())
+    bare = [b for (b,) in took["bare"]]
+    rows = []
+    for budget, values, limit, how in (
+        ("first paint", [word for word, _ in took["ours"]], LIMIT, HOW),
+        ("titles of the presets", [shown for _, shown in took["ours"]], LIMIT_TITLES, HOW_TITLES),
+        (
+            "titles of the presets, first start",
+            [shown for (shown,) in took["first"]],
+            LIMIT_TITLES,
+            HOW_TITLES,
+        ),
+    ):
+        ratios = [a / b for a, b in zip(values, bare, strict=True)]
+        detail = {"ours_s": spread(values), "bare_s": spread(bare), "ratios": spread(ratios)}
+        rows.append(
+            below(f"{budget} / bare Textual app", statistics.median(ratios), limit, " ×", how, **detail)
+        )
     where = os.environ.get("TUILAB_PEERS")
     for name, ((command, *rest), word) in PEERS.items():
         found = shutil.which(command, path=where)
         if found:
             try:
-                took = [paint((found, *rest), word, PEER_S) / b for b in bare[:5]]
+                took = [paint((found, *rest), (word,), PEER_S)[0] / b for b in bare[:5]]
                 shown = f"{statistics.median(took):.2f} ×"
             except TimeoutError:
                 shown = "does not start"

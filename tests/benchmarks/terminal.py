@@ -185,15 +185,19 @@ class Terminal:
 
 @contextlib.contextmanager
 def program(
-    command: Sequence[str], *, colors: str = "truecolor", rate: float | None = None
+    command: Sequence[str], *, colors: str = "truecolor", rate: float | None = None, state: str = ""
 ) -> Iterator[Terminal]:
-    """A program in a terminal of 120 × 40, with folders of its own. colors: truecolor or 256."""
+    """A program in a terminal of 120 × 40, with folders of its own. colors: truecolor or 256.
+
+    state: the folder of what it remembers between starts, a fresh one unless told otherwise.
+    """
     with tempfile.TemporaryDirectory() as folder:
         env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLORTERM", "TUILAB_ASCII")}
         env |= {
             "TERM": "xterm-256color",
             "TUILAB_DATA": folder,
             "XDG_CONFIG_HOME": folder,
+            "XDG_STATE_HOME": state or folder,
             "TF_CPP_MIN_LOG_LEVEL": "3",
         }
         env["COLORTERM"] = "truecolor" if colors == "truecolor" else ""

@@ -6,7 +6,7 @@ from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE
 from tuilab.model.requests import Painted
 from tuilab.tui.panels.controls import Controls
-from tuilab.tui.panels.presets import Presets
+from tuilab.tui.panels.presets import PresetsPanel
 from tuilab.tui.panels.views import VIEWS, Views
 from tuilab.tui.widgets.slider import Slider
 
@@ -205,10 +205,10 @@ async def test_ghosts_and_arms(tmp_path):
 async def test_drawer_on_a_narrow_screen(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
-        presets = app.screen.query_one(Presets)
+        presets = app.screen.query_one(PresetsPanel)
         assert not presets.display
         await press(pilot, app, ["p"])
-        assert presets.display and presets.has_focus
+        assert presets.display and presets.has_focus_within
         await press(pilot, app, ["enter"])
         assert not presets.display
         assert app.screen.query_one(Controls).has_focus_within

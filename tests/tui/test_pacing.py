@@ -31,6 +31,9 @@ class Canvas:
     def draw(self, change: Change) -> None:
         self.drawn.append(change)
 
+    def sent(self) -> int:
+        return 0
+
     def after_paint(self, call) -> None:
         call()
 
@@ -76,4 +79,16 @@ def test_a_run_that_takes_long_to_draw_is_drawn_the_more_seldom():
     pacing.painting(0.8)
     assert pacing.wait(300.0, 9) == 4.0
     pacing.painting(0.01)
+    assert pacing.wait(1.0, 9) == 0.25
+
+
+def test_a_paint_that_sent_much_keeps_the_next_one_waiting():
+    now, sent = [0.0], [0]
+    pacing = Pacing(lambda: now[0], lambda: sent[0])
+    pacing.painting()
+    sent[0] += 14_000
+    assert pacing.wait(1.0, 9) == 1.0
+    sent[0] += 1_000_000
+    assert pacing.wait(1.0, 9) == 4.0, "but not for ever"
+    pacing.painting()
     assert pacing.wait(1.0, 9) == 0.25

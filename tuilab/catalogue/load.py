@@ -64,14 +64,19 @@ def own_folder() -> Path:
     return Path(platformdirs.user_config_dir("tuilab")) / "presets"
 
 
-def load(*folders: Path) -> Catalogue:
-    """Read every `*.toml` in the folders: the shipped ones and the person's own unless told otherwise.
+def folders() -> tuple[Path, Path]:
+    """Where presets are looked for unless told otherwise: the shipped ones, then the person's own."""
+    return shipped_folder(), own_folder()
+
+
+def load(*places: Path) -> Catalogue:
+    """Read every `*.toml` in the places, `folders()` unless told otherwise.
 
     Where two files have the same name the later folder wins.
     """
     presets: dict[str, Preset] = {}
     problems: list[Problem] = []
-    for folder in folders or (shipped_folder(), own_folder()):
+    for folder in places or folders():
         try:
             files = sorted(folder.glob("*.toml"))
         except OSError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import App
 
 from tuilab.tui.actions import ACTIONS, Action
-from tuilab.tui.lasting import lasting, watch
+from tuilab.tui.lasting import Meter, lasting, watch
 from tuilab.tui.options import Options
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.themes import DARK, LIGHT
@@ -42,6 +42,7 @@ class LabApp(App[int]):
     COMMAND_PALETTE_BINDING = "ctrl+p"
 
     def __init__(self, options: Options) -> None:
+        self.meter = Meter()
         super().__init__()
         self.options = options
         self.ascii_only = wants_ascii(os.environ) if options.ascii_only is None else options.ascii_only
@@ -61,7 +62,7 @@ class LabApp(App[int]):
 
         driver = super().get_driver_class()
         # A browser's page and a test's have no terminal that could go.
-        return lasting(driver) if issubclass(driver, LinuxDriver) else driver
+        return lasting(driver, self.meter) if issubclass(driver, LinuxDriver) else driver
 
     def get_default_screen(self) -> "Screen[None]":
         return LabScreen()

@@ -13,6 +13,7 @@ from tuilab.runner.multi_host import MultiHostRunner
 from tuilab.tui.control import Control
 
 if TYPE_CHECKING:
+    from tuilab.catalogue import Catalogue
     from tuilab.model.doctor import DoctorReport
     from tuilab.tui.drawing import Drawing
     from tuilab.tui.screens.lab import LabScreen
@@ -31,6 +32,10 @@ class Canvas:
         if self.drawing is not None:
             self.drawing.draw(change)
 
+    def sent(self) -> int:
+        """Bytes that went to the terminal so far."""
+        return self._screen.app.meter.sent
+
     def after_paint(self, call: Callable[[], None]) -> None:
         """Call back once what was drawn is on its way to the terminal."""
         self._screen.call_after_refresh(call)
@@ -48,8 +53,11 @@ class Lab:
     diagnosis: "DoctorReport | None" = None
 
 
-async def begin(screen: "LabScreen") -> None:
-    """Fill the screen. The worker comes first: it takes longest."""
+async def begin(screen: "LabScreen", found: "Catalogue | None" = None) -> None:
+    """Fill the screen. The worker comes first: it takes longest.
+
+    found: the presets, where they have been read already.
+    """
     app, options = screen.app, screen.app.options
     session = options.session() if options.session else LabState()
     canvas = Canvas(screen)
@@ -58,6 +66,7 @@ async def begin(screen: "LabScreen") -> None:
     await control.start()
 
     from tuilab import catalogue
+    from tuilab.lab import titles
     from tuilab.lab.files import first_visit
     from tuilab.lab.recorder import RunRecorder
     from tuilab.tui.drawing import Drawing
@@ -65,7 +74,7 @@ async def begin(screen: "LabScreen") -> None:
 
     questions = Questions(control.runner, control.receive)
     drawing = Drawing(screen, session, questions)
-    session.load(catalogue.load(*options.presets))
+    session.load(found or catalogue.load(*options.presets))
     drawing.show_presets()
     _open_first(session, options.preset)
     session.newcomer = options.newcomer if options.newcomer is not None else first_visit()
@@ -91,6 +100,7 @@ async def begin(screen: "LabScreen") -> None:
     if options.preset and ".py:" not in options.preset and not session.knows(options.preset):
         told(f"There is no preset {options.preset!r}; p lists those that there are.")
     drawing.draw(~Change.NOTHING)
+    titles.keep(options.presets, options.presets or catalogue.folders(), drawing.titles)
     screen.run_worker(screen.show_pinned(), exit_on_error=False)
     # The plotting library is loaded while the worker still loads TensorFlow.
     screen.run_worker(figure, thread=True, exit_on_error=False)

@@ -32,6 +32,9 @@ class Canvas(Protocol):
     def draw(self, change: Change) -> None:
         """Show what changed."""
 
+    def sent(self) -> int:
+        """Bytes that went to the terminal so far."""
+
     def after_paint(self, call: Callable[[], None]) -> None:
         """Call back once it is on the terminal."""
 
@@ -45,7 +48,7 @@ class Control:
         self.rerun = rerun
         self._canvas = canvas
         self.runner: Runner = runner(self.receive)
-        self.pacing = Pacing(time.monotonic)
+        self.pacing = Pacing(time.monotonic, canvas.sent)
         self._answer: asyncio.Handle | None = None
         self._late: asyncio.TimerHandle | None = None
         self._dirty = Change.NOTHING

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.containers import Container
 
+from tuilab.lab import titles
 from tuilab.lab.answer import answer
 from tuilab.lab.changes import Change
 from tuilab.lab.questions import Questions
@@ -17,7 +18,7 @@ from tuilab.model.result import Crossover, RunResult
 from tuilab.tui.panels.controls import Controls
 from tuilab.tui.panels.header import Header
 from tuilab.tui.panels.placement import PlacementLog
-from tuilab.tui.panels.presets import Presets
+from tuilab.tui.panels.presets import Presets, PresetsPanel
 from tuilab.tui.panels.views import Views
 from tuilab.tui.views.base import View
 from tuilab.tui.widgets.answer import AnswerPanel
@@ -39,6 +40,7 @@ class Drawing:
         self.answer = AnswerPanel()
         self.controls = Controls()
         self.placement = PlacementLog()
+        self.titles: tuple[titles.Title, ...] = ()
 
     async def fill(self) -> None:
         """Mount what the frames hold."""
@@ -55,7 +57,8 @@ class Drawing:
 
     def show_presets(self) -> None:
         """Fill the list of presets."""
-        self.presets.load(self._session.presets, self._session.problems)
+        self.titles = titles.titles(self._session.presets, self._session.problems)
+        self._screen.query_one(PresetsPanel).load(self.titles)
 
     def draw(self, change: Change) -> None:
         """Show what changed."""

@@ -4,7 +4,6 @@ import errno
 import os
 import select
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from textual.driver import Driver
@@ -14,16 +13,23 @@ LOOK_S = 1.0
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 
+class Meter:
+    """How many bytes went to the terminal."""
+
+    sent = 0
+
+
 class Forgiving:
     """A file whose reader may be gone: then what is written is dropped.
 
     Textual writes from a thread of its own; were that to die of an error, the app would wait for it for ever.
     """
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
+    def __init__(self, file: Any, meter: "Meter") -> None:
+        self._file, self._meter = file, meter
 
     def write(self, text: str) -> int:
+        self._meter.sent += len(text) if text.isascii() else len(text.encode())
         try:
             written: int = self._file.write(text)
         except OSError as error:
@@ -43,14 +49,13 @@ class Forgiving:
         return getattr(self._file, name)
 
 
-@cache
-def lasting(base: type[Driver]) -> type[Driver]:
-    """That driver, on a terminal that may go."""
+def lasting(base: type[Driver], meter: Meter) -> type[Driver]:
+    """That driver, on a terminal that may go; meter: counts what is sent there."""
 
     class Lasting(base):  # type: ignore[valid-type, misc]
         def __init__(self, app: Any, **given: Any) -> None:
             super().__init__(app, **given)
-            self._file: Any = Forgiving(self._file)
+            self._file: Any = Forgiving(self._file, meter)
 
         def run_input_thread(self) -> None:
             try:

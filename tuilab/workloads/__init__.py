@@ -3,7 +3,6 @@
 import importlib
 import pkgutil
 from functools import cache
-from importlib.metadata import entry_points
 
 from tuilab.model.errors import InputError
 from tuilab.workloads.base import Workload
@@ -27,6 +26,8 @@ def find(name: str) -> Workload:
     """The workload of that name, shipped or installed. Raises InputError where there is none."""
     if name in shipped():
         return shipped()[name]
+    from importlib.metadata import entry_points  # takes longer to load than all the shipped ones
+
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name == name:
             loaded = entry.load()

@@ -1,58 +1,45 @@
 """The presets by document, the person's own, and the preset files that are wrong."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from textual import events
+from textual import on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
 
-from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, GOOD, MUTED, TEXT, WARN, Line, TextStyle
-from tuilab.tui.widgets.wording import fit, wrap
+from tuilab.lab.titles import Title
+from tuilab.tui.widgets.look import ASCII, UNICODE
 
-if TYPE_CHECKING:
-    from tuilab.catalogue.load import Problem
-    from tuilab.model.preset import Preset
-
-VERDICTS: dict[str, tuple[int, TextStyle]] = {
-    "confirmed": (0, GOOD), "refuted": (1, BAD), "undecided": (2, WARN), "untestable": (3, MUTED),
-}  # fmt: skip
-ABOUT_ROWS = 8
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One row. about: what stands under the list while the cursor is on it."""
-
-    text: str
-    name: str = ""
-    about: str = ""
-    kind: str = "preset"
+VERDICTS = {
+    "confirmed": (0, "$text-success"),
+    "refuted": (1, "$text-error"),
+    "undecided": (2, "$text-warning"),
+    "untestable": (3, "$text-muted"),
+}
+"""Which of the verdict glyphs stands before a preset, and its colour."""
 
 
-class Presets(LineWidget, can_focus=True):
-    """A list with a cursor. `Chosen` when one is picked."""
+class Presets(OptionList):
+    """The list of presets. `Chosen` when one is picked."""
 
     HELP = """\
 ## Presets
 
 Each is an example of a document, or a claim of its text, as a measurement. **↑ ↓** move, **enter** opens the
-preset and measures it. Behind each stands its claim's verdict on this machine:
+preset and measures it. Before each stands its claim's verdict on this machine:
 ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here. `!` is a preset file that could not be read, and why.
 
 Your own presets are `*.toml` files in the folder that `tuilab presets --help` names.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "up", show=False, id="presets.up"),
-        Binding("down", "move(1)", "down", show=False, id="presets.down"),
-        Binding("pageup", "move(-8)", "page up", show=False, id="presets.page-up"),
-        Binding("pagedown", "move(8)", "page down", show=False, id="presets.page-down"),
-        Binding("home", "move(-10000)", "first", show=False, id="presets.first"),
-        Binding("end", "move(10000)", "last", show=False, id="presets.last"),
-        Binding("enter,space", "choose", "open", show=False, id="presets.open"),
+        Binding("j", "cursor_down", "down", show=False, id="presets.down"),
+        Binding("space", "select", "open", show=False, id="presets.open"),
     ]
 
     class Chosen(Message):
@@ -62,133 +49,90 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             super().__init__()
             self.preset = preset
 
-    def __init__(self) -> None:
-        super().__init__(id="presets", classes="frame", empty="reading the presets")
-        self.border_title = "Presets"
-        self._entries: tuple[Entry, ...] = ()
-        self._cursor = 0
-        self._top = 0
-        self._open = ""
+    def __init__(self, rows: Sequence[Title] = ()) -> None:
+        super().__init__(id="preset-list", compact=True, markup=False)
+        self._rows: tuple[Title, ...] = ()
+        self._opened = ""
         self._verdicts: Mapping[str, str] = {}
+        self._start = tuple(rows)
 
-    def load(self, presets: Sequence["Preset"], problems: Sequence["Problem"]) -> None:
-        """Show what the catalogue found."""
-        self._entries = tuple(entries(presets, problems))
-        self._cursor = self._first()
-        self.empty = "" if self._entries else "No presets were found."
-        self.repaint()
+    def on_mount(self) -> None:
+        self.load(self._start)
+
+    def load(self, rows: Sequence[Title]) -> None:
+        """Show these rows; nothing is drawn again where they are those that show."""
+        if tuple(rows) == self._rows:
+            return
+        self._rows = tuple(rows)
+        self.set_options(Option(self._prompt(row), disabled=row.kind == "heading") for row in self._rows)
+        self.highlighted = self._index(self._opened) or self._first()
 
     def show(self, opened: str, verdicts: Mapping[str, str]) -> None:
         """Which preset is open, and what is known of each claim."""
-        if opened != self._open:
-            self._open = opened
-            self._cursor = next((i for i, e in enumerate(self._entries) if e.name == opened), self._cursor)
-        self._verdicts = dict(verdicts)
-        self.repaint()
+        if opened != self._opened and (index := self._index(opened)) is not None:
+            self.highlighted = index
+        known, before = dict(verdicts), self._opened
+        changed = {n for n in {*known, *self._verdicts} if known.get(n) != self._verdicts.get(n)}
+        self._opened, self._verdicts = opened, known
+        for name in changed | ({opened, before} if opened != before else set()):
+            index = self._index(name)
+            if index is not None:
+                self.replace_option_prompt_at_index(index, self._prompt(self._rows[index]))
 
-    def _first(self) -> int:
-        return next((i for i, e in enumerate(self._entries) if e.kind != "heading"), 0)
+    @property
+    def title(self) -> Title | None:
+        """The row under the cursor."""
+        return self._rows[self.highlighted] if self.highlighted is not None and self._rows else None
 
-    def paint(self, width: int, height: int) -> Sequence[Line]:
-        if not self._entries:
-            return self.empty_lines(width, height)
-        about = self._about(width, height)
-        rows = height - len(about)
-        self._scroll(rows)
-        shown = self._entries[self._top : self._top + rows]
-        lines = [self._line(self._top + i, entry, width) for i, entry in enumerate(shown)]
-        hidden = len(self._entries) - self._top - rows
-        if hidden > 0 and lines:
-            lines[-1] = ((fit(f"   {self.glyphs.ellipsis} {hidden + 1} more", width), MUTED),)
-        return [*lines, *([()] * (rows - len(lines))), *about]
+    def _index(self, name: str) -> int | None:
+        rows = enumerate(self._rows)
+        return next((i for i, r in rows if r.kind == "preset" and r.name == name), None)
 
-    def _scroll(self, rows: int) -> None:
-        cursor = self._cursor
-        # The heading above the first preset stays in sight; the last row may say how many follow.
-        self._top = min(self._top, max(0, cursor - 1))
-        self._top = max(self._top, cursor - max(1, rows - 2))
-        self._top = max(0, min(self._top, len(self._entries) - rows))
+    def _first(self) -> int | None:
+        return next((i for i, r in enumerate(self._rows) if r.kind != "heading"), None)
 
-    def _about(self, width: int, height: int) -> list[Line]:
-        if height < 20 or not self._entries[self._cursor].about:
-            return []
-        text = wrap(self._entries[self._cursor].about, width)[:ABOUT_ROWS]
-        rule: Line = ((self.glyphs.horizontal * width, FAINT),)
-        return [rule, *(((line, MUTED),) for line in text)]
-
-    def _line(self, index: int, entry: Entry, width: int) -> Line:
-        glyphs = self.glyphs
-        if entry.kind == "heading":
-            return ((fit(entry.text, width, ellipsis=glyphs.ellipsis), MUTED),)
-        here = index == self._cursor and self.has_focus
-        opened = entry.name == self._open and entry.kind == "preset"
-        head = glyphs.focus if opened else " "
-        style = TextStyle("text", bold=opened, on="accent/22" if here else "")
-        text = fit(entry.text, width - 5, ellipsis=glyphs.ellipsis)
-        if entry.kind == "problem":
-            mark, mark_style = "!", BAD
-        else:
-            place = VERDICTS.get(self._verdicts.get(entry.name, ""))
-            mark, mark_style = (glyphs.verdicts[place[0]], place[1]) if place else (" ", TEXT)
-        return (
-            (" ", TEXT),
-            (head, ACCENT),
-            (" ", TEXT),
-            (text, style),
-            (" ", TEXT),
-            (mark, mark_style if not opened else TextStyle(mark_style.name, bold=True)),
+    def _prompt(self, row: Title) -> Content:
+        glyphs = ASCII if getattr(self.app, "ascii_only", False) else UNICODE
+        if row.kind == "heading":
+            return Content(row.text)
+        if row.kind == "problem":
+            return Content.assemble(" ", ("! ", "$text-error"), row.text)
+        opened = row.name == self._opened
+        place, color = VERDICTS.get(self._verdicts.get(row.name, ""), (-1, ""))
+        mark = glyphs.verdicts[place] if place >= 0 else " "
+        return Content.assemble(
+            (glyphs.focus if opened else " ", "$accent"), (mark + " ", color), (row.text, "bold" * opened)
         )
 
-    def action_move(self, by: int) -> None:
-        """Move the cursor, over headings."""
-        places = [i for i, e in enumerate(self._entries) if e.kind != "heading"]
-        if not places:
-            return
-        at = places.index(self._cursor) if self._cursor in places else 0
-        self._cursor = places[min(len(places) - 1, max(0, at + by))]
-        if by < 0 and self._cursor == places[0]:
-            self._top = 0
-        self.repaint()
-
-    def action_choose(self) -> None:
-        """Open the preset under the cursor."""
-        entry = self._entries[self._cursor] if self._entries else None
-        if entry is not None and entry.kind == "preset":
-            self.post_message(self.Chosen(entry.name))
-
-    def on_click(self, event: events.Click) -> None:
-        """Open what was clicked on."""
-        at = event.get_content_offset(self)
-        if at is None:
-            return
-        index = self._top + at.y
-        if index < len(self._entries) and self._entries[index].kind != "heading":
-            self._cursor = index
-            self.repaint()
-            self.action_choose()
-
-    def on_mouse_scroll_down(self) -> None:
-        self.action_move(1)
-
-    def on_mouse_scroll_up(self) -> None:
-        self.action_move(-1)
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        row = self._rows[event.option_index]
+        if row.kind == "preset":
+            self.post_message(self.Chosen(row.name))
 
 
-def entries(presets: Sequence["Preset"], problems: Sequence["Problem"]) -> list[Entry]:
-    """A heading a document, its presets, then the person's own, then the files that are wrong."""
-    out: list[Entry] = []
-    document: str | None = None
-    for preset in presets:
-        source = preset.source
-        number = source.document if source else ""
-        if number != document:
-            document = number
-            title = f"{number} {source.title}" if source else "Yours"
-            out.append(Entry(title.strip(), kind="heading"))
-        lead = f"{source.example} " if source and source.example else ""
-        about = (preset.claims[0].text if preset.claims else preset.summary).strip()
-        out.append(Entry(f"{lead}{preset.title}", preset.name, about))
-    if problems:
-        out.append(Entry("Not loaded", kind="heading"))
-        out += [Entry(problem.name, problem.name, str(problem), kind="problem") for problem in problems]
-    return out
+class PresetsPanel(Vertical):
+    """The list in its frame, and under it what the preset under the cursor is about."""
+
+    def __init__(self, rows: Sequence[Title] = ()) -> None:
+        super().__init__(id="presets", classes="frame")
+        self.border_title = "Presets"
+        self._titles = rows
+
+    def compose(self) -> ComposeResult:
+        yield Presets(self._titles)
+        yield Static("" if self._titles else "reading the presets", id="about", markup=False)
+
+    def load(self, rows: Sequence[Title]) -> None:
+        """Show what the catalogue found."""
+        self.query_one(Presets).load(rows)
+        if not rows:
+            self.query_one("#about", Static).update("No presets were found.")
+
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        row = self.query_one(Presets).title
+        if row is not None:
+            self.query_one("#about", Static).update(Content(row.about))

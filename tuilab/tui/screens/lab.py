@@ -9,22 +9,24 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.screen import Screen
 
+from tuilab.lab import titles
 from tuilab.tui.actions import ACTIONS
 from tuilab.tui.panels.header import Header
 from tuilab.tui.panels.keys import Keys
-from tuilab.tui.panels.presets import Presets
+from tuilab.tui.panels.presets import PresetsPanel
 from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.lab_pages import LabPages
 from tuilab.tui.screens.small import SIZES, Small, size_classes
 
 if TYPE_CHECKING:
+    from tuilab.catalogue import Catalogue
     from tuilab.tui.app import LabApp
 
 
 class LabScreen(LabPages, Screen[None]):
     """Composed of light frames, so that the first paint is quick; what is in them comes after it."""
 
-    AUTO_FOCUS = "#presets"
+    AUTO_FOCUS = "Presets"
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(a.keys, a.name, a.label, show=False, id=a.id) for a in ACTIONS),
         Binding("escape", "back", "back", show=False, id="back"),
@@ -46,12 +48,20 @@ size at which the faster device changes. **x** stops whatever goes on.
     def __init__(self) -> None:
         super().__init__(id="lab")
         self.lab = None
+        self._found: Catalogue | None = None
 
     def compose(self) -> ComposeResult:
+        rows = titles.kept(self.app.options.presets)
+        if not rows:
+            # The first start, or a preset changed: what can be measured is on the first screen all the same.
+            from tuilab import catalogue
+
+            self._found = catalogue.load(*self.app.options.presets)
+            rows = titles.titles(self._found.presets, self._found.problems)
         self._fit(*self.app.size)
         yield Header()
         with Horizontal(id="body"):
-            yield Presets()
+            yield PresetsPanel(rows)
             with Vertical(id="work"):
                 yield frame("answer", "Answer")
                 yield Views()
@@ -68,7 +78,7 @@ size at which the faster device changes. **x** stops whatever goes on.
         """Everything that the first paint does not need."""
         from tuilab.tui.begin import begin
 
-        await begin(self)
+        await begin(self, self._found)
         gc.freeze()
         gc.enable()
 

@@ -1,9 +1,11 @@
 """The base of the widgets that draw themselves line by line."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from textual.geometry import Region
 from textual.reactive import reactive
 from textual.strip import Strip
 
@@ -16,8 +18,8 @@ from tuilab.tui.widgets.wording import asciify, wrap
 class LineWidget(ThemedWidget):
     """A widget whose content is `paint(width, height)`: lines of (text, style).
 
-    `repaint` says that the data changed; the lines are painted once for the next frame, and only where the
-    widget shows.
+    `repaint` says that the data changed. The lines are then painted once, however often it was called, and
+    those that differ are sent. A hidden widget is painted when it shows.
     """
 
     empty: reactive[str] = reactive("", layout=False)
@@ -29,6 +31,7 @@ class LineWidget(ThemedWidget):
         self.set_reactive(LineWidget.empty, empty)
         self._lines: Sequence[Line] | None = None
         self._painted_size = (0, 0)
+        self._due = False
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         """The lines of the content: at most `height` of them, each of at most `width` cells."""
@@ -36,8 +39,21 @@ class LineWidget(ThemedWidget):
 
     def repaint(self) -> None:
         """Say that the data changed."""
-        self.forget()
-        self.refresh()
+        if not self._due and self.is_attached:
+            self._due = True
+            self.call_later(self._repaint)
+
+    def _repaint(self) -> None:
+        self._due = False
+        old, (width, height) = self._lines, self.size
+        if old is None or (width, height) != self._painted_size or not self.is_on_screen:
+            self.forget()
+            self.refresh()
+            return
+        new = self._lines = self._safely(width, height)
+        pairs = enumerate(zip_longest(old, new, fillvalue=()))
+        if rows := [Region(0, y, width, 1) for y, (before, now) in pairs if before != now]:
+            self.refresh(*rows)
 
     def forget(self) -> None:
         self._lines = None
@@ -50,6 +66,10 @@ class LineWidget(ThemedWidget):
 
     def on_blur(self) -> None:
         self.repaint()
+
+    def on_show(self) -> None:
+        if self._lines is None:
+            self.refresh()
 
     def _safely(self, width: int, height: int) -> Sequence[Line]:
         """The lines, without any character that a terminal would act on, however it came there."""

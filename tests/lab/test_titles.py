@@ -1,0 +1,53 @@
+"""The titles of the presets are kept between starts, and shown only while they are true."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tuilab import catalogue
+from tuilab.lab import titles
+
+ROWS = (titles.Title("000 STFT", kind="heading"), titles.Title("1 small", "stft-small", "It is."))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(titles, "state_folder", lambda: tmp_path / "state")
+    made = tmp_path / "presets"
+    made.mkdir()
+    (made / "one.toml").write_text("title = 'one'")
+    return made
+
+
+def test_what_was_kept_is_there_at_the_next_start(folder: Path):
+    assert titles.kept([folder]) == ()
+    titles.keep([folder], [folder], ROWS)
+    assert titles.kept([folder]) == ROWS
+    assert titles.kept([]) == (), "of other folders nothing was kept"
+
+
+@pytest.mark.parametrize("change", ["edit", "add", "remove", "damage"])
+def test_a_change_of_any_file_makes_it_stale(folder: Path, change: str):
+    titles.keep([folder], [folder], ROWS)
+    file = folder / "one.toml"
+    match change:
+        case "edit":
+            file.write_text("title = 'two'")
+            os.utime(file, ns=(1, 1))
+        case "add":
+            (folder / "two.toml").write_text("")
+            os.utime(folder, ns=(1, 1))
+        case "remove":
+            file.unlink()
+        case "damage":
+            (folder.parent / "state" / "titles.json").write_text("{")
+    assert titles.kept([folder]) == ()
+
+
+def test_rows_are_the_documents_and_their_presets_and_what_could_not_be_read():
+    found = catalogue.load(catalogue.folders()[0])
+    rows = titles.titles(found.presets, [catalogue.Problem("/x/broken.toml", "arms", "got 1")])
+    assert rows[0].kind == "heading" and rows[0].text.startswith("000 ")
+    assert [r.name for r in rows if r.kind == "preset"] == [p.name for p in found.presets]
+    assert rows[-1] == titles.Title("broken", "broken", "/x/broken.toml: arms: got 1", "problem")

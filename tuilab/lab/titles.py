@@ -1,0 +1,90 @@
+"""The titles of the presets, kept from one start to the next, so that the first screen already has them.
+
+They are shown only while no folder and no file that they were read from has changed; the presets themselves
+are read and checked after the first paint, at every start.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from tuilab.lab.files import state_folder, write_private
+from tuilab.model.preset import Preset
+
+MOST_BYTES = 2_000_000
+PACKAGE = str(Path(__file__).resolve().parents[1])
+
+
+class Title(msgspec.Struct, frozen=True):
+    """One row of the list of presets."""
+
+    text: str
+    """What the row says: a document's name, a preset's title, a file's name."""
+    name: str = ""
+    """The preset's name, or that of the file that could not be read."""
+    about: str = ""
+    """The preset's first claim, or what is wrong with the file."""
+    kind: Literal["heading", "preset", "problem"] = "preset"
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    package: str
+    folders: tuple[str, ...]
+    times: dict[str, int]
+    titles: tuple[Title, ...]
+
+
+def titles(presets: Sequence[Preset], problems: Sequence[object]) -> tuple[Title, ...]:
+    """A heading a document, its presets, then the person's own, then the files that are wrong.
+
+    problems: of `catalogue.load`; each has a `name` and says itself as a text.
+    """
+    out: list[Title] = []
+    document: str | None = None
+    for preset in presets:
+        source = preset.source
+        number = source.document if source else ""
+        if number != document:
+            document = number
+            out.append(Title(f"{number} {source.title}".strip() if source else "Yours", kind="heading"))
+        lead = f"{source.example} " if source and source.example else ""
+        about = (preset.claims[0].text if preset.claims else preset.summary).strip()
+        out.append(Title(f"{lead}{preset.title}", preset.name, about))
+    if problems:
+        out.append(Title("Not loaded", kind="heading"))
+        out += [Title(p.name, p.name, str(p), "problem") for p in problems]  # type: ignore[attr-defined]
+    return tuple(out)
+
+
+def kept(folders: Iterable[Path]) -> tuple[Title, ...]:
+    """The titles of the last start with these folders (none: the usual ones); none where a file changed."""
+    try:
+        data = _file().read_bytes()
+        found = msgspec.json.decode(data, type=_Kept) if len(data) < MOST_BYTES else None
+    except (OSError, msgspec.DecodeError):
+        return ()
+    if found is None or (found.package, found.folders) != (PACKAGE, tuple(map(str, folders))):
+        return ()
+    return found.titles if all(_time(path) == time for path, time in found.times.items()) else ()
+
+
+def keep(folders: Iterable[Path], searched: Iterable[Path], rows: tuple[Title, ...]) -> None:
+    """Keep the titles for the next start. searched: the folders that were read, usual ones included."""
+    places = [place for folder in searched for place in (folder, *folder.glob("*.toml"))]
+    times = {str(place): _time(str(place)) for place in places}
+    held = _Kept(PACKAGE, tuple(map(str, folders)), times, rows)
+    write_private(_file(), msgspec.json.encode(held).decode())
+
+
+def _file() -> Path:
+    return state_folder() / "titles.json"
+
+
+def _time(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return -1
