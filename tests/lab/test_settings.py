@@ -53,13 +53,13 @@ def test_several_values_change_at_once(chosen):
         (None, ("CPU", "GPU", "both")),
         (CPU_MACHINE, ("CPU", "GPU", "both")),
         (GPU_MACHINE, ("CPU", "GPU:0", "both")),
-        (TWO_GPUS, ("CPU", "GPU:0", "GPU:1", "all")),
+        (TWO_GPUS, ("CPU", "GPU:0", "GPU:1", "both", "all")),
     ],
 )
 def test_device_stops(chosen, machine, options):
     choice = s.device_stops(chosen.arms, machine)
     assert choice.options == options
-    assert choice.default == options[-1]
+    assert choice.default == "both"
     for stop in options:
         arms = ArmSelection(devices=s.devices_at(stop))
         assert s.device_stop(arms, machine) == stop or (stop == "GPU" and machine is TWO_GPUS)

@@ -21,9 +21,11 @@ def test_without_a_gpu_its_arms_are_still_asked_for():
     assert {(a.device, a.input) for a in arms if a.device != "CPU:0"} == {("GPU:0", i) for i in INPUTS}
 
 
-def test_every_gpu_is_measured_unless_one_is_named():
+def test_the_first_gpu_is_measured_unless_others_are_named():
     devices = ("CPU:0", "GPU:0", "GPU:1")
-    assert {a.device for a in expand(WHOLE, STFT, VALUES, devices)} == set(devices)
+    assert {a.device for a in expand(WHOLE, STFT, VALUES, devices)} == {"CPU:0", "GPU:0"}
+    every = ArmSelection(devices=("CPU", "GPU:*"), variants=("whole",))
+    assert {a.device for a in expand(every, STFT, VALUES, devices)} == set(devices)
     one = ArmSelection(devices=("GPU:1",), variants=("whole",))
     assert {a.device for a in expand(one, STFT, VALUES, devices)} == {"GPU:1"}
 

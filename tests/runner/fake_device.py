@@ -1,4 +1,7 @@
-"""A worker without TensorFlow with the GPU that CUDA would show it. Arguments: rounds, seconds of each."""
+"""A worker without TensorFlow on a machine with three GPUs, of which it opens what it is told to.
+
+Arguments: rounds, seconds of each.
+"""
 
 import json
 import os
@@ -7,8 +10,8 @@ import threading
 import time
 
 COUNT, LENGTH = int(sys.argv[1]), float(sys.argv[2])
-CARD = os.environ.get("CUDA_VISIBLE_DEVICES", "all")
-DEVICES = [{"name": "CPU:0"}, *([] if CARD == "-1" else [{"name": "GPU:0", "description": f"card {CARD}"}])]
+OPENED = os.environ["TUILAB_GPUS"].split(",")
+DEVICES = [{"name": "CPU:0"}, *({"name": f"GPU:{n}", "memory": 8 * (str(n) in OPENED)} for n in range(3))]
 MACHINE = {"host": "h", "cpu": "c", "cores": 2, "memory": 1, "os": "o", "python": "3", "tensorflow": "2.21.0"}
 stop = threading.Event()
 

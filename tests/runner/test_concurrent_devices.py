@@ -14,7 +14,7 @@ from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Scenario
 from tuilab.runner.concurrent_devices import ConcurrentDeviceRunner, twins
-from tuilab.runner.gpus import VISIBLE, inside, only
+from tuilab.runner.gpus import only
 from tuilab.runner.multi_host import MultiHostRunner
 from tuilab.runner.overlap import Overlap
 from tuilab.runner.supervisor import Supervisor
@@ -37,7 +37,7 @@ class Rig:
     def supervise(self, host: str, device: str, on_event) -> Supervisor:
         count, seconds = self.rounds[device]
         command = [sys.executable, FAKE, str(count), str(seconds)]
-        return Supervisor(on_event, command, env=only(device, {VISIBLE: "4,5,6"}))
+        return Supervisor(on_event, command, env=only(device))
 
     def receive(self, event: e.Event) -> None:
         self.events.append(event)
@@ -60,15 +60,14 @@ class Rig:
         return next(event for event in self.events if isinstance(event, e.Finished))
 
 
-async def test_each_gpu_has_a_worker_that_sees_it_alone_and_keeps_its_own_name():
+async def test_each_gpu_has_a_worker_that_opens_it_alone():
     rig = Rig(GPU_0=(8, 0.03), GPU_2=(8, 0.03))
     await rig.begin()
     end = await rig.over()
     assert end.status == "ok"
     assert [type(event) for event in rig.events].count(e.RunStarted) == 1
     assert rig.state.machine is not None
-    described = {d.name: d.description for d in rig.state.machine.gpus}
-    assert described == {"GPU:0": "card 4", "GPU:2": "card 6"}
+    assert {d.name: d.memory for d in rig.state.machine.gpus} == {"GPU:0": 8, "GPU:1": 0, "GPU:2": 8}
     for arm in rig.state.arms.values():
         assert (arm.status, arm.device) == ("ok", arm.arm.device)
         assert arm.placement[0][0].device == arm.arm.device
@@ -119,19 +118,9 @@ async def test_a_device_without_a_worker_is_named():
     assert rig.state.arms["cpu0.graph.resident.float32"].status == "unavailable"
 
 
-@pytest.mark.parametrize(
-    ("device", "shown", "value"),
-    [
-        ("GPU:1", None, "1"),
-        ("GPU:1", "2,3", "3"),
-        ("GPU:0", "GPU-8a1b, GPU-9c2d", "GPU-8a1b"),
-        ("GPU:2", "2,3", "-1"),
-        ("CPU:0", "2,3", "-1"),
-    ],
-)
-def test_a_share_given_by_a_queue_is_kept(device, shown, value):
-    assert only(device, {} if shown is None else {VISIBLE: shown}) == {VISIBLE: value}
-    assert inside(device) == ("GPU:0" if device.startswith("GPU") else device)
+@pytest.mark.parametrize(("device", "opened"), [("GPU:1", "1"), ("GPU:12", "12"), ("CPU:0", "")])
+def test_a_devices_worker_opens_nothing_else(device, opened):
+    assert only(device) == {"TUILAB_GPUS": opened}
 
 
 def test_labels_tell_the_two_passes_apart():

@@ -1,5 +1,6 @@
 """A preset against the workload it names."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -58,9 +59,9 @@ def check_arms(preset: Preset, declaration: Declaration) -> None:
     """Modes, inputs, dtypes and variants are among those that the workload knows."""
     arms = preset.arms
     for device in arms.devices:
-        word, _, number = device.partition(":")
-        if word not in ("CPU", "GPU") or (":" in device and not (number.isascii() and number.isdigit())):
-            raise InputError("arms.devices", device, "CPU, GPU, or one device such as GPU:1")
+        if not re.fullmatch(r"[CG]PU(:([0-9]+|\*))?", device):
+            expected = "CPU, GPU for the first one, GPU:* for every one, or one device such as GPU:1"
+            raise InputError("arms.devices", device, expected)
     known = [v.name for v in declaration.variants]
     for variant in arms.variants:
         if variant not in known:

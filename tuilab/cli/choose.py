@@ -106,7 +106,9 @@ def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
     many: dict[str, Any] = {"multiple": True}
     options = [
         click.option("--set", "settings", metavar="NAME=VALUE", help="Change a parameter.", **many),
-        click.option("--device", "devices", metavar="CPU|GPU|GPU:1", help="Measure on it alone.", **many),
+        click.option(
+            "--device", "devices", metavar="CPU|GPU|GPU:1|GPU:*", help="Measure there only.", **many
+        ),
         click.option("--mode", "modes", type=click.Choice(MODES), help="Measure this mode alone.", **many),
         click.option("--input", "inputs", type=click.Choice(INPUTS), help="Where the input lives.", **many),
         click.option("--dtype", "dtypes", help="Arms of this dtype.", **many),

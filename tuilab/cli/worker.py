@@ -11,10 +11,10 @@ from tuilab.runner.process import local_command
 
 
 @click.command()
-@click.option("--only", "device", metavar="GPU:1", help="Let it see this GPU and no other; none for CPU:0.")
+@click.option("--only", "device", metavar="GPU:1", help="Open this GPU and no other; none for CPU:0.")
 def worker(device: str | None) -> None:
     """Speak the protocol on standard input and output until standard input closes."""
     if device is not None and not re.fullmatch(r"[CG]PU:\d{1,3}", device):
         raise InputError("--only", device, "one device, such as GPU:1")
     command = local_command()
-    os.execve(command[0], command, {**os.environ, **(only(device, os.environ) if device else {})})
+    os.execve(command[0], command, {**os.environ, **(only(device) if device else {})})

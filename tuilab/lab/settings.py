@@ -7,7 +7,7 @@ import msgspec
 
 from tuilab.catalogue.plan import usual_sweep
 from tuilab.lab.hosts import hosts_at, stop_of_hosts, stops_of_hosts
-from tuilab.model.arms import INPUTS, Arm, ArmSelection, Input, Mode, family
+from tuilab.model.arms import EVERY, INPUTS, Arm, ArmSelection, Input, Mode, family
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand, expand_on
 from tuilab.model.machine import Machine
@@ -97,13 +97,12 @@ class Settings:
 def device_stops(
     arms: ArmSelection, machine: Machine | None, hosts: Sequence[str] = ("",), known: Sequence[str] = ()
 ) -> Choice:
-    """The stops of the device slider: the CPU, each GPU, and all together; then each other host, and all.
+    """The stops of the device slider: the CPU, each GPU, the CPU and the first one, all; then other hosts.
 
     hosts: where it measures now. known: the other hosts.
     """
     gpus = [d.name for d in machine.gpus] if machine else []
-    together = ALL if len(gpus) > 1 else BOTH
-    options = ["CPU", *(gpus or ["GPU"]), together, *stops_of_hosts(known)]
+    options = ["CPU", *(gpus or ["GPU"]), BOTH, *([ALL] if len(gpus) > 1 else []), *stops_of_hosts(known)]
     present = device_stop(arms, machine, hosts)
     if present not in options:
         options.append(present)
@@ -118,8 +117,9 @@ def device_stop(arms: ArmSelection, machine: Machine | None, hosts: Sequence[str
     if elsewhere := stop_of_hosts(hosts):
         return elsewhere
     gpus = [d.name for d in machine.gpus] if machine else []
-    if set(arms.devices) == {"CPU", "GPU"}:
-        return ALL if len(gpus) > 1 else BOTH
+    for together in (BOTH, ALL):
+        if set(arms.devices) == set(devices_at(together)):
+            return together
     if arms.devices == ("GPU",):
         return gpus[0] if gpus else "GPU"
     return "+".join(arms.devices)
@@ -127,7 +127,8 @@ def device_stop(arms: ArmSelection, machine: Machine | None, hosts: Sequence[str
 
 def devices_at(stop: str) -> tuple[str, ...]:
     """The selection of devices that a stop stands for."""
-    return ("CPU", "GPU") if stop in (ALL, BOTH) else tuple(stop.split("+"))
+    together = {BOTH: ("CPU", "GPU"), ALL: ("CPU", "GPU" + EVERY)}
+    return together.get(stop) or tuple(stop.split("+"))
 
 
 def dtype_stops(settings: Settings) -> Choice | None:

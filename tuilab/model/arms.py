@@ -10,6 +10,9 @@ Input = Literal["resident", "copied"]
 MODES: tuple[Mode, ...] = ("eager", "graph", "xla")
 INPUTS: tuple[Input, ...] = ("resident", "copied")
 
+EVERY = ":*"
+"""After a family: every device of it, `GPU:*`."""
+
 HERE = "local"
 """What this machine is called beside others."""
 
@@ -49,7 +52,7 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ArmSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which arms a scenario is measured with: every sensible combination of these.
 
-    devices: families (`CPU`, `GPU`: all of that family) or single devices (`GPU:1`).
+    devices: families (`CPU`; `GPU`: the first one; `GPU:*`: every one) or single devices (`GPU:1`).
     dtypes: empty for the one that the scenario's own dtype parameter names.
     variants: empty for all that the workload declares.
     """

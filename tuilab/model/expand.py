@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tuilab.model.arms import Arm, ArmSelection, family
+from tuilab.model.arms import EVERY, Arm, ArmSelection, family
 from tuilab.model.parameters import Value
 from tuilab.model.workload import Declaration
 
@@ -68,8 +68,11 @@ def _dtypes(dtypes: Sequence[str], declaration: Declaration, device: str) -> Seq
 def _devices(selection: ArmSelection, devices: Sequence[str]) -> list[str]:
     out: list[str] = []
     for wanted in selection.devices:
-        if ":" in wanted:
-            out.append(wanted)
+        kind = family(wanted)
+        present = [d for d in devices if family(d) == kind] or [f"{kind}:0"]
+        if wanted == kind:
+            # One GPU unless more are asked for: eight make eight times the arms, and eight contexts.
+            out += present[:1] if kind == "GPU" else present
         else:
-            out += [d for d in devices if family(d) == wanted] or [f"{wanted}:0"]
+            out += present if wanted.endswith(EVERY) else [wanted]
     return list(dict.fromkeys(sorted(out, key=lambda d: (family(d) != "CPU", d))))

@@ -2,9 +2,15 @@
 
 import msgspec
 
+OPEN_GPUS = "TUILAB_GPUS"
+"""Environment of a worker: numbers of the GPUs to open, `0` where it is not set; empty for none."""
+
 
 class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A device as TensorFlow lists it. memory: bytes TensorFlow may use, 0 where it does not say."""
+    """A device as TensorFlow lists it.
+
+    memory: bytes that TensorFlow may use; of a GPU what is free when it is opened, 0 where it is not open.
+    """
 
     name: str
     description: str = ""

@@ -29,6 +29,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     unit: what one timed call does, in a word or two ("one STFT", "one batch").
     dtype: the name of the parameter that is the arm's dtype, "" where there is none.
     gpu_dtypes: those of its options that only a GPU has; beside others they make no CPU arm.
+    replicas: the parameter that says over how many devices of its kind an arm spreads, "" where it does not.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     axis: str = ""
     dtype: str = ""
     gpu_dtypes: tuple[str, ...] = ()
+    replicas: str = ""
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, if there is one."""

@@ -9,14 +9,13 @@ from functools import partial
 import msgspec
 
 from tuilab.model import events as e
-from tuilab.model.arms import Arm, family
+from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Cancel, Measure, Request
-from tuilab.runner.gpus import inside, supervise_device
+from tuilab.runner.gpus import supervise_device
 from tuilab.runner.host_runner import HostRunner, Listener
 from tuilab.runner.multi_host import merged
 from tuilab.runner.overlap import Overlap
-from tuilab.runner.renaming import Renaming
 from tuilab.runner.supervisor import Phase
 
 LEAST_S = 4.0
@@ -30,7 +29,6 @@ class _Device:
     """One device's worker. ending: set with the end of its part of the pass under way."""
 
     member: HostRunner
-    names: Renaming
     up: asyncio.Event = field(default_factory=asyncio.Event)
     ending: "asyncio.Future[e.Finished] | None" = None
     alone_s: float = 0.0
@@ -53,13 +51,9 @@ class ConcurrentDeviceRunner:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._on_event, self._clock = on_event, clock
-        gpus = any(family(device) == "GPU" for device in devices)
-        start = start or partial(supervise_device, beside_gpus=gpus)
+        start = start or supervise_device
         self._devices = {
-            device: _Device(
-                start(host, device, partial(self._receive, device)), Renaming(inside(device), device)
-            )
-            for device in devices
+            device: _Device(start(host, device, partial(self._receive, device))) for device in devices
         }
         self._run = self._begun = ""
         self._stop = asyncio.Event()
@@ -71,8 +65,7 @@ class ConcurrentDeviceRunner:
         """The machine with the devices of every worker, once each of them is up or has ended."""
         if not all(device.up.is_set() for device in self._devices.values()):
             return None
-        own = [(d.names, d.member.machine) for d in self._devices.values() if d.member.machine is not None]
-        return joined([names.machine(machine) for names, machine in own])
+        return joined([d.member.machine for d in self._devices.values() if d.member.machine is not None])
 
     @property
     def busy(self) -> bool:
@@ -167,8 +160,7 @@ class ConcurrentDeviceRunner:
         if not arms or self._stop.is_set():
             return None
         device.ending = asyncio.get_running_loop().create_future()
-        inward = tuple(device.names.inward(arm) for arm in arms)
-        await device.member.measure(replace(request, arms=inward))
+        await device.member.measure(replace(request, arms=tuple(arms)))
         ending = await device.ending
         if self._overlap is not None:
             self._overlap.ended(name)
@@ -181,7 +173,6 @@ class ConcurrentDeviceRunner:
 
     def _receive(self, name: str, event: e.Event) -> None:
         device = self._devices[name]
-        event = device.names.outward(event)
         match event:
             case e.Ready():
                 device.up.set()
@@ -230,10 +221,11 @@ class ConcurrentDeviceRunner:
 
 
 def joined(machines: Sequence[Machine]) -> Machine | None:
-    """One machine with the devices of all; null of none."""
+    """One machine with the devices of all, each as whoever has opened it tells it; null of none."""
     if not machines:
         return None
-    devices = {device.name: device for machine in machines for device in machine.devices}
+    listed = sorted((d for machine in machines for d in machine.devices), key=lambda d: (d.name, d.memory))
+    devices = {device.name: device for device in listed}
     whole = any(machine.gpus for machine in machines)
     return replace(machines[0], devices=tuple(devices.values()), no_gpu="" if whole else machines[0].no_gpu)
 

@@ -140,7 +140,8 @@ class Supervisor:
                 self._refuse(event)
                 return
             case Ready():
-                self.machine, self.phase = event.machine, "ready"
+                # Said again by a worker that opens other GPUs for what it is asked.
+                self.machine, self.phase = event.machine, "busy" if self._active else "ready"
             case WorkerExited():
                 self._exited(event)
                 return

@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 from tuilab.model.events import Event, encode
@@ -21,13 +21,18 @@ def leave() -> NoReturn:
 
 
 class Channel:
-    """Writes events, reads request lines. Writing is safe from any thread."""
+    """Writes events, reads request lines. Writing is safe from any thread.
+
+    outward, inward: turn this process's names of devices into the other side's and back, in whole lines.
+    """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd = read_fd
         self._write_fd = write_fd
         self._lock = threading.Lock()
         self._spool: Spool | None = None
+        self.outward: Callable[[bytes], bytes] = bytes
+        self.inward: Callable[[bytes], bytes] = bytes
 
     @classmethod
     def from_stdio(cls) -> "Channel":
@@ -47,7 +52,7 @@ class Channel:
 
     def send(self, event: Event) -> None:
         """Write one event. Where the reader is gone and no run is to be finished, the process ends."""
-        line = encode(event)
+        line = self.outward(encode(event))
         with self._lock:
             if self._spool is not None:
                 self._spool.add(line)
@@ -94,4 +99,15 @@ class Channel:
     def lines(self) -> Iterator[bytes]:
         """Request lines until the other side closes."""
         with os.fdopen(self._read_fd, "rb", closefd=False) as stream:
-            yield from stream
+            for line in stream:
+                yield self.inward(line)
+
+    def give_back(self, kept: int, at: int) -> None:
+        """Undo `from_stdio`, for a program that replaces this one: beside its standard descriptors it finds
+        `kept` at `at`, and nothing else open. No event can be sent afterwards."""
+        self._lock.acquire()
+        os.dup2(self._read_fd, STDIN)
+        os.dup2(self._write_fd, STDOUT)
+        os.dup2(kept, at)
+        os.set_inheritable(at, True)
+        os.closerange(at + 1, os.sysconf("SC_OPEN_MAX"))

@@ -2,7 +2,9 @@
 
 import os
 import platform
+import re
 import socket
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +13,26 @@ import psutil
 import tuilab
 from tuilab.model.machine import Device, Machine
 from tuilab.model.sanitize import sanitize_line
+from tuilab.worker.gpus import Gpus
+
+_BUS = re.compile(r"pci bus id: ([0-9A-Fa-f:.]+)")
 
 
-def describe(tf: Any) -> Machine:
-    """Host, processor, versions and the devices that TensorFlow lists."""
+def describe(tf: Any, gpus: Gpus) -> Machine:
+    """Host, processor, versions and the devices that TensorFlow lists, opened or not."""
     build = tf.sysconfig.get_build_info()
-    devices = tuple(
-        _device(tf, d) for d in tf.config.list_logical_devices() if d.device_type in ("CPU", "GPU")
-    )
+    memory = psutil.virtual_memory().total
+    cpus = [
+        Device(name=d.name.rpartition("/device:")[2], description=_cpu(), memory=memory)
+        for d in tf.config.list_logical_devices("CPU")
+    ]
+    listed = [(n, inside) for inside, n in enumerate(gpus.order) if n not in gpus.failed]
+    devices = (*cpus, *(_gpu(tf, gpus, n, inside) for n, inside in sorted(listed)))
     return Machine(
         host=sanitize_line(socket.gethostname(), 100),
         cpu=_cpu(),
         cores=len(os.sched_getaffinity(0)),
-        memory=psutil.virtual_memory().total,
+        memory=memory,
         os=f"{platform.system()} {platform.release()}",
         python=platform.python_version(),
         tensorflow=tf.__version__,
@@ -32,27 +41,44 @@ def describe(tf: Any) -> Machine:
         cuda_version=str(build.get("cuda_version", "")),
         driver=_driver(),
         tuilab=tuilab.__version__,
-        no_gpu="" if any(d.name.startswith("GPU") for d in devices) else _why_no_gpu(build),
+        no_gpu="" if listed else gpus.why or _why_no_gpu(build),
     )
 
 
-def _device(tf: Any, logical: Any) -> Device:
-    name = logical.name.rpartition("/device:")[2] or logical.name
-    if logical.device_type != "GPU":
-        return Device(name=name, description=_cpu(), memory=psutil.virtual_memory().total)
-    from tensorflow.python.client import device_lib  # the memory limit is not in the public API
-
-    index = int(name.partition(":")[2])
-    physical = tf.config.list_physical_devices("GPU")
-    details = tf.config.experimental.get_device_details(physical[min(index, len(physical) - 1)])
-    limits = {d.name.rpartition("/device:")[2]: d.memory_limit for d in device_lib.list_local_devices()}
-    capability = ".".join(str(part) for part in details.get("compute_capability", ()))
+def _gpu(tf: Any, gpus: Gpus, number: int, inside: int) -> Device:
+    physical = tf.config.list_physical_devices("GPU")[number]
+    details = tf.config.experimental.get_device_details(physical)
+    name, capability = f"GPU:{inside}", details.get("compute_capability", ())
     return Device(
         name=name,
         description=sanitize_line(str(details.get("device_name", "GPU")), 100),
-        compute_capability=capability,
-        memory=int(limits.get(name, 0)),
+        compute_capability=".".join(str(part) for part in capability),
+        memory=known.memory_limit if (known := created(gpus.opened).get(name)) else 0,
     )
+
+
+@cache
+def created(opened: tuple[int, ...]) -> dict[str, Any]:
+    """What TensorFlow tells of each GPU that this process has opened, by its name (`GPU:0`).
+
+    Its public API has neither the memory limit nor the PCI bus id. The call creates every device that its
+    options show, once more: those opened are shown, and it is made once.
+    """
+    if not opened:
+        return {}
+    from tensorflow.core.protobuf import config_pb2
+    from tensorflow.python.client import device_lib
+
+    shown = config_pb2.GPUOptions(visible_device_list=",".join(map(str, opened)), allow_growth=True)
+    config = config_pb2.ConfigProto(gpu_options=shown, pluggable_device_options=shown)
+    devices = device_lib.list_local_devices(config)
+    return {d.name.rpartition("/device:")[2]: d for d in devices if d.device_type == "GPU"}
+
+
+def buses(gpus: Gpus) -> dict[str, str]:
+    """The PCI bus id of each GPU that is open, by TensorFlow's name for it; NVML may count otherwise."""
+    found = {name: _BUS.search(d.physical_device_desc) for name, d in created(gpus.opened).items()}
+    return {name: match[1] for name, match in found.items() if match}
 
 
 def _cpu() -> str:

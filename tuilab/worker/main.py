@@ -15,6 +15,7 @@ from tuilab.model import events, requests
 from tuilab.model.errors import InputError
 from tuilab.worker.channel import Channel
 from tuilab.worker.context import Context
+from tuilab.worker.gpus import asked, asked_before, replace_process
 from tuilab.worker.start import start
 
 # Loaded when first asked, so that a worker is ready as soon as TensorFlow is.
@@ -27,15 +28,22 @@ HANDLERS: dict[type[requests.Request], str] = {
 
 def main(channel: Channel) -> int:
     """Serve until the other side closes its end; returns the exit code."""
-    channel.send(
-        events.Hello(
-            protocol=events.PROTOCOL, tuilab=tuilab.__version__, pid=os.getpid(), host=socket.gethostname()
+    before = asked_before()
+    if before is None:
+        channel.send(
+            events.Hello(
+                protocol=events.PROTOCOL,
+                tuilab=tuilab.__version__,
+                pid=os.getpid(),
+                host=socket.gethostname(),
+            )
         )
-    )
     inbox: queue.SimpleQueue[requests.Request] = queue.SimpleQueue()
     context = Context(channel)
     threading.Thread(target=_read, args=(channel, context, inbox), daemon=True).start()
-    start(context)
+    start(context, before or ())
+    for line in before or ():
+        _take(channel, context, inbox, channel.inward(line))
     while True:
         request = inbox.get()
         if isinstance(request, requests.Shutdown):
@@ -45,10 +53,27 @@ def main(channel: Channel) -> int:
                 events.Finished(run=request.id, status="cancelled", message="stopped before it began")
             )
             continue
+        _open_gpus_for(context, request, inbox)
         if isinstance(request, requests.Measure) and request.spool:
             channel.keep(request.id, request.spool, request.finish)
         _serve(context, request)
         channel.kept()
+
+
+def _open_gpus_for(
+    context: Context, request: requests.Request, inbox: "queue.SimpleQueue[requests.Request]"
+) -> None:
+    """Where it asks for a GPU that is not open, go on as a fresh process that opens what it asks for."""
+    gpus = context.gpus
+    wanted = gpus.lacks(asked(request, gpus))
+    if not wanted:
+        return
+    pending = [request]
+    while not inbox.empty():
+        pending.append(inbox.get())
+    pending += [requests.Cancel(id=run) for run in context.cancelled]
+    lines = [context.channel.outward(requests.encode(each)) for each in pending]
+    replace_process(context.channel, wanted, gpus.failed, gpus.why, lines)
 
 
 def _serve(context: Context, request: requests.Request) -> None:
@@ -73,20 +98,26 @@ def _say(context: Context, request: requests.Request, message: str, detail: str,
 def _read(channel: Channel, context: Context, inbox: "queue.SimpleQueue[requests.Request]") -> None:
     """Read requests for ever. Cancellations take effect at once, whatever the main thread does."""
     for line in channel.lines():
-        try:
-            request = requests.decode(line)
-        except msgspec.MsgspecError as error:
-            channel.send(
-                events.Log(text=f"a request was not understood: {error}", level="error", source="tuilab")
-            )
-            continue
-        match request:
-            case requests.Cancel():
-                context.cancel(request.id)
-            case requests.Painted():
-                context.painted.set()
-            case _:
-                inbox.put(request)
+        _take(channel, context, inbox, line)
     # The other side has gone: unless a run is to be finished for it, no call may keep the process alive.
     channel.reader_gone()
     context.left_alone()
+
+
+def _take(
+    channel: Channel, context: Context, inbox: "queue.SimpleQueue[requests.Request]", line: bytes
+) -> None:
+    try:
+        request = requests.decode(line)
+    except msgspec.MsgspecError as error:
+        channel.send(
+            events.Log(text=f"a request was not understood: {error}", level="error", source="tuilab")
+        )
+        return
+    match request:
+        case requests.Cancel():
+            context.cancel(request.id)
+        case requests.Painted():
+            context.painted.set()
+        case _:
+            inbox.put(request)

@@ -4,10 +4,14 @@ import gc
 import os
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from tuilab.model.events import Ready, Warming
+from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.context import Context
+from tuilab.worker.cuda_libraries import preload_cusolver
+from tuilab.worker.gpus import Names, replace_process
 from tuilab.worker.machine import describe
 
 LOGICAL_CPUS = "TUILAB_LOGICAL_CPUS"
@@ -38,31 +42,53 @@ class _Ticker:
         self._thread.join()
 
 
-def start(context: Context) -> None:
-    """Import TensorFlow, bring its devices up, run one op on each, and say `Ready`."""
+def start(context: Context, pending: Sequence[bytes] = ()) -> None:
+    """Import TensorFlow, bring its devices up, run one op on each, and say `Ready`.
+
+    Where a GPU cannot be opened, the process replaces itself by one that leaves it alone. pending: what it is
+    to carry out then.
+    """
     ticker = _Ticker(context)
     begun = time.monotonic()
+    preload_cusolver()
     tf = _tensorflow()
     imported = time.monotonic()
     ticker.stage = "starting devices"
+    physical = tf.config.list_physical_devices("GPU")
+    gpus = context.gpus = context.gpus.among(len(physical))
+    names = Names(gpus.order)
+    context.channel.outward, context.channel.inward = names.outward, names.inward
+    try:
+        _open(tf, [physical[number] for number in gpus.opened])
+    except Exception as error:
+        if not gpus.opened:
+            raise
+        listed = ", ".join(f"GPU:{number}" for number in gpus.opened)
+        why = f"{listed} could not be opened: {sanitize_line(str(error), 400)}"
+        replace_process(context.channel, (), (*gpus.failed, *gpus.opened), why, pending)
+    context.tf = tf
+    context.machine = describe(tf, gpus)
+    ticker.stop()
+    context.send(
+        Ready(machine=context.machine, import_s=imported - begun, start_s=time.monotonic() - imported)
+    )
+
+
+def _open(tf: Any, gpus: Sequence[Any]) -> None:
+    """Bring up the CPU and these GPUs alone."""
     logical = int(os.environ.get(LOGICAL_CPUS, "1"))
     if logical > 1:
         cpu = tf.config.list_physical_devices("CPU")[0]
         parts = [tf.config.LogicalDeviceConfiguration() for _ in range(logical)]
         tf.config.set_logical_device_configuration(cpu, parts)
-    for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.set_visible_devices(gpus, "GPU")
+    for gpu in gpus:
         # Grow instead of taking all of the memory: other people share this GPU.
         tf.config.experimental.set_memory_growth(gpu, True)
     for device in tf.config.list_logical_devices():
         if device.device_type in ("CPU", "GPU"):
             with tf.device(device.name):
                 tf.identity(tf.zeros(()))
-    context.tf = tf
-    context.machine = describe(tf)
-    ticker.stop()
-    context.send(
-        Ready(machine=context.machine, import_s=imported - begun, start_s=time.monotonic() - imported)
-    )
 
 
 def _tensorflow() -> Any:

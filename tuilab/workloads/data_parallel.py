@@ -55,6 +55,7 @@ DECLARATION = Declaration(
         Variant(MIRRORED, "tf.distribute.MirroredStrategy: a share on each device, gradients summed."),
     ),
     axis="batch",
+    replicas="replicas",
 )
 
 

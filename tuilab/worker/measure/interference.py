@@ -1,7 +1,6 @@
 """What else goes on while the lab measures: the machine's own pace, its processors, its GPUs."""
 
 import os
-import re
 import resource
 import statistics
 import time
@@ -147,21 +146,6 @@ def _busy() -> float | None:
     every = psutil.cpu_times(percpu=True)
     mine = [times for cpu, times in enumerate(every) if cpu in os.sched_getaffinity(0)]
     return sum(sum(times[:8]) - times.idle - getattr(times, "iowait", 0.0) for times in mine)
-
-
-_BUS = re.compile(r"pci bus id: ([0-9A-Fa-f:.]+)")
-
-
-def buses() -> dict[str, str]:
-    """The PCI bus id of each GPU by TensorFlow's name for it (`GPU:0`); NVML may number them otherwise."""
-    from tensorflow.python.client import device_lib  # the bus id is not in the public API
-
-    found = {}
-    for device in device_lib.list_local_devices():
-        bus = _BUS.search(device.physical_device_desc)
-        if device.device_type == "GPU" and bus:
-            found[device.name.rpartition("/device:")[2]] = bus[1]
-    return found
 
 
 class GpuWatch:

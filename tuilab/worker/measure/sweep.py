@@ -11,9 +11,10 @@ from tuilab.model.errors import InputError
 from tuilab.model.events import ArmStatus, Point, PointAdded, WarmedUp, WarmUp
 from tuilab.model.parameters import Integer, Values, check_values
 from tuilab.model.scenario import Axis
+from tuilab.worker.machine import buses
 from tuilab.worker.measure import caveats
 from tuilab.worker.measure.bench import Bench, TimedArm
-from tuilab.worker.measure.interference import GpuWatch, buses
+from tuilab.worker.measure.interference import GpuWatch
 from tuilab.worker.measure.phases import measure_phases
 from tuilab.worker.measure.prepare import failed, prepare, refuse, unavailable
 from tuilab.worker.measure.rounds import Rounds
@@ -114,8 +115,8 @@ class _Point:
 
     def _rounds(self) -> None:
         bench = self._bench
-        if bench.context.machine.gpus and not bench.rounds:
-            bench.gpus = GpuWatch(buses(), (cell.device for cell in self._cells))
+        if bench.context.gpus.opened and not bench.rounds:
+            bench.gpus = GpuWatch(buses(bench.context.gpus), (cell.device for cell in self._cells))
         try:
             bench.progress("measuring", 0.0, self._limit_s, "s")
             Rounds(bench, self._cells, self._limit_s, self._drop).run()

@@ -15,7 +15,7 @@ from tuilab.model.quantity import size
 from tuilab.model.selftest import Check
 from tuilab.model.telemetry import Link
 from tuilab.worker.context import Context
-from tuilab.worker.measure.interference import buses
+from tuilab.worker.machine import buses
 from tuilab.worker.measure.link import measure_link, said
 from tuilab.worker.selftest.bench import bench, by_round, cell, spin
 
@@ -130,11 +130,11 @@ def _clock() -> float:
 
 def link(context: Context) -> Check | None:
     """The copy to the first GPU against its PCIe link; null without a GPU, or a link that NVML can tell."""
-    if not context.machine.gpus:
+    if not context.gpus.opened:
         return None
-    name = context.machine.gpus[0].name
+    name = "GPU:0"
     found = measure_link(context.tf, bench(context, 1, 1.0).stopwatch, "/CPU:0", f"/{name}")
-    bound = _carries(nvml.link(buses().get(name, "")))
+    bound = _carries(nvml.link(buses(context.gpus).get(name, "")))
     if bound is None or found.bytes_per_s is None:
         return None
     return Check(
