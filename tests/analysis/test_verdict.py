@@ -358,3 +358,16 @@ def test_copied_and_resident_are_told_apart() -> None:
     copied = ArmPattern(device="GPU", input="copied")
     assert verdict(Faster(a=ON_CPU, b=copied), state)[0] == "confirmed"
     assert verdict(Faster(a=ON_CPU, b=ON_GPU), state)[0] == "refuted"
+
+
+def test_a_claim_is_judged_on_one_gpu_unless_it_names_another():
+    """GPU:1 is faster in the one way and GPU:0 in the other: no pair of both is made."""
+    second, second_copied = Arm("GPU:1", "graph"), Arm("GPU:1", "graph", "copied")
+    costs = {GPU_GRAPH: 2e-3, GPU_COPIED: 3e-3, second: 9e-3, second_copied: 1e-3}
+    state = finish(measure(begun(list(costs)), costs))
+    copied, resident = ArmPattern(input="copied"), ArmPattern(input="resident")
+    word, evidence = verdict(Faster(a=resident, b=copied), state)
+    assert word == "confirmed" and "GPU:1" not in evidence
+    named = ArmPattern(device="GPU:1", input="resident"), ArmPattern(device="GPU:1", input="copied")
+    word, evidence = verdict(Faster(a=named[0], b=named[1]), state)
+    assert word == "refuted" and "GPU:0" not in evidence

@@ -403,8 +403,24 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
     untestable: this machine cannot measure it (no GPU is visible, the op or the arm does not run here).
     registry: for claims about kernels, where the run has no fact `kernel:<Op>:<dtype>:<device>`.
     """
-    word, evidence = _judge(claim.when, state, registry or {})
+    word, evidence = _judge(claim.when, _on_one_gpu(claim.when, state), registry or {})
     return Verdict(claim.text, word, evidence)
+
+
+def _on_one_gpu(when: Condition, state: RunState) -> RunState:
+    """The run without arms on further GPUs, unless the claim names one by its number.
+
+    What holds of one GPU need not hold of the next, and a pair of arms must be of the same.
+    """
+    patterns = [getattr(when, name) for name in ("a", "b", "arms") if hasattr(when, name)]
+    arms = list(state.arms.values())
+    gpus = sorted({arm.arm.device for arm in arms if _gpu(arm)}, key=lambda d: int(d.partition(":")[2]))
+    if len(gpus) < 2 or any(":" in pattern.device for pattern in patterns):
+        return state
+    timed_on = {arm.arm.device for arm in arms for cell in arm.cells.values() if cell.samples}
+    first = next((device for device in gpus if device in timed_on), gpus[0])
+    kept = {name: arm for name, arm in state.arms.items() if not _gpu(arm) or arm.arm.device == first}
+    return replace(state, arms=kept)
 
 
 def _judge(when: Condition, state: RunState, registry: Registry) -> Finding:
