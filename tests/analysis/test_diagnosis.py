@@ -40,8 +40,8 @@ def test_dispatch_bound_eager() -> None:
     (one,) = found(state, "dispatch-bound")
     assert (one.severity, one.arm) == ("high", EAGER.id)
     assert one.sentence.startswith(
-        "81 % of the eager time of CPU eager is dispatch of 80 ops; "
-        "in one graph 4 remain, and CPU graph is 9."
+        "CPU eager spends 81 % of each call dispatching its 80 ops; "
+        "one graph launches 4, and CPU graph is 9."
     )
     assert one.sentence.endswith(" × faster.")
     assert "tf.function" in one.remedy
@@ -65,7 +65,7 @@ def test_launch_bound_by_the_profilers_thresholds(share: float, severity: str | 
     launch = found(state, "launch-bound")
     assert [d.severity for d in launch] == ([severity] if severity else [])
     if launch:
-        assert launch[0].sentence.endswith(" % of a call of GPU graph is the host starting its 1 op.")
+        assert launch[0].sentence.endswith(" % of each call launching its 1 op.")
     assert not found(state, "dispatch-bound")
 
 
@@ -75,7 +75,7 @@ def test_copies() -> None:
     (one,) = found(state, "copy-bound")
     assert one.severity == "high"
     assert one.sentence.startswith(
-        "Copies take 70 % of a call of GPU graph copied; the copy in costs 2.10 × the compute; "
+        "GPU graph copied spends 70 % of each call copying; the copy in takes 2.10 × as long as the compute; "
         "with its input on the device it is 3."
     )
     assert one.remedy.startswith("Keep the input on the device")
@@ -114,7 +114,7 @@ def test_the_first_call() -> None:
     state = measure(begun([XLA]), {XLA: 1e-4})
     state.apply(e.FirstCalls(run="r", arm=XLA.id, point=0, first_s=2.0, second_s=1e-4))
     (one,) = found(state, "first-call")
-    assert one.sentence == "The first call of CPU xla took 2.00 s, as long as 20 k later ones."
+    assert one.sentence == "The first call of CPU xla took 2.00 s, as long as 20 k later calls."
     state.apply(e.FirstCalls(run="r", arm=XLA.id, point=0, first_s=0.05, second_s=1e-4))
     assert not found(state, "first-call")
 

@@ -39,15 +39,16 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None) -> str:
     point = summary_point(state)
     arms = measured(state, point)
     crossed = crossovers(state) if crossed is None else crossed
-    parts = [_ending(state), "" if has_gpu(state) or state.machine is None else no_gpu_sentence(state)]
+    without = "" if has_gpu(state) or state.machine is None else no_gpu_sentence(state)
+    parts = [_ending(state)]
     if arms:
         # Of a sweep with a second axis the first series stands for all; the others are in the result.
         parts += [c.sentence for c in crossed[:1] if c.status != "unknown" or not state.running]
         parts += _figures(state, arms, point)
         parts += [_span(state)] if not crossed else []
-        parts.append(_failures(state, point))
+        parts += [_failures(state, point), without]
     else:
-        parts += _nothing(state, point)
+        parts += [without, *_nothing(state, point)]
     return " ".join(part for part in parts if part)
 
 
@@ -188,27 +189,26 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
     found = compare(eager, graph, point) if eager is not None and graph is not None else None
     if eager is None or graph is None or found is None or found.interval is None:
         return ""
-    what = "one graph" if graph.arm.mode == "graph" else "one graph compiled by XLA"
-    figures = f"{timing(graph, point)} against {timing(eager, point)}"
-    so_far = "So far on the CPU" if state.running else "On the CPU"
+    what = "one graph" if graph.arm.mode == "graph" else "XLA"
+    figures = f"({timing(graph, point)} against {timing(eager, point)})"
+    so_far = "So far on the CPU, " if state.running else "On the CPU, "
     contradicted = (found.ratio < 1) != (arms.index(eager) < arms.index(graph))
     if not found.differs or contradicted:
         verb = "are equal" if within(found.interval, ALIKE) else "cannot be told apart"
-        return f"{so_far} {what} and eager {verb} within the noise: {figures}."
+        return f"{so_far}{what} and eager {verb} within the noise {figures}."
     if found.ratio < 1:
         inverse = compare(graph, eager, point)
-        return f"{so_far} eager is {slower(inverse or found)} faster than {what}: {figures}."
-    sentence = f"{so_far} {what} is {slower(found)} faster than eager: {figures}"
-    return f"{sentence}{_ops(state, eager, graph, point)}"
+        return f"{so_far}eager is {slower(inverse or found)} faster than {what} {figures}."
+    return f"{so_far}{what} is {slower(found)} faster than eager {figures}{_ops(state, eager, graph, point)}"
 
 
 def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
-    """How many ops are left in the graph, and whether a GPU could run them."""
+    """How many ops are launched instead of how many, and whether a GPU could run them."""
     before, after = op_counts(eager, point), op_counts(graph, point)
     many, left = sum(before.values()), sum(after.values())
     if not after or many <= left:
         return "."
-    text = f"; of {plural(many, 'op')} dispatched one by one, {left} remain{'s' if left == 1 else ''}."
+    text = f": it launches {plural(left, 'op')} instead of {many:,}."
     if _has_gpu_kernels(state, graph, after):
         text += f" All {left} have GPU kernels." if left > 1 else " It has a GPU kernel."
     return text

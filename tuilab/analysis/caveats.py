@@ -147,9 +147,12 @@ def drift(samples: Sequence[float]) -> Caveat | None:
     p = trend_p(steps, values, rank_autocorrelation(residuals.tolist()))
     if p >= SIGNIFICANCE:
         return None
-    word = "slower" if moved > 0 else "faster"
+    word = "slowed down" if moved > 0 else "sped up"
+    # `moved` is a share of the pace at half-time, from which the line rises and falls by half of it.
+    low, high = 1 - abs(moved) / 2, 1 + abs(moved) / 2
+    amount = f"by {percent(abs(moved))}" if abs(moved) < 0.5 or low < 0.1 else times(high / low)
     certain = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    return Caveat("drift", f"became {percent(abs(moved))} {word} while it was measured ({certain})")
+    return Caveat("drift", f"{word} {amount} while it was measured ({certain})")
 
 
 def _grouped(values: "NDArray[Any]") -> "NDArray[Any]":

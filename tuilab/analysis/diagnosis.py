@@ -65,13 +65,13 @@ def _dispatch(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) ->
     if arm.arm.mode != "eager" or severity is None:
         return
     ops = sum(op_counts(arm, point).values())
-    text = f"{percent(share)} of the eager time of {name_of(arm, point)} is dispatch"
-    text += f" of {plural(ops, 'op')}" if ops else ""
+    text = f"{name_of(arm, point)} spends {percent(share)} of each call dispatching"
+    text += f" its {plural(ops, 'op')}" if ops else ""
     graph = next((a for a in arms if a.arm.mode != "eager" and _beside(a, arm, "mode")), None)
     found = compare(arm, graph, point) if graph is not None else None
     if graph is not None:
         left = sum(op_counts(graph, point).values())
-        text += f"; in one graph {left} remain{'s' if left == 1 else ''}" if 0 < left < ops else ""
+        text += f"; one graph launches {left:,}" if 0 < left < ops else ""
         if found is not None and found.is_slower:
             text += f", and {graph.label} is {_figure(found)} faster"
     yield Diagnosis(
@@ -86,11 +86,11 @@ def _launch(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> I
     if arm.arm.mode == "eager" or severity is None:
         return
     ops = sum(op_counts(arm, point).values())
-    of = f" its {plural(ops, 'op')}" if ops else " it"
+    of = f" its {plural(ops, 'op')}" if ops else ""
     yield Diagnosis(
         "launch-bound",
         severity,
-        f"{percent(share)} of a call of {name_of(arm, point)} is the host starting{of}.",
+        f"{name_of(arm, point)} spends {percent(share)} of each call launching{of}.",
         "Give each call more work: a larger batch, or several steps in one function.",
         arm.arm.id,
         share,
@@ -106,7 +106,7 @@ def _input(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> It
     yield Diagnosis(
         "input-bound",
         severity,
-        f"{name_of(arm, point)} waits for its input for {percent(share)} of a call: {how} input-bound.",
+        f"{name_of(arm, point)} waits for input during {percent(share)} of each call: {how} input-bound.",
         "Map in parallel, prefetch, cache what stays the same, or move the work into the step.",
         arm.arm.id,
         share,
@@ -120,9 +120,9 @@ def _copies(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> I
         return
     way = "in" if parts.of("copy_in") >= parts.of("copy_out") else "out"
     cost = parts.of(f"copy_{way}")
-    text = f"Copies take {percent(share)} of a call of {name_of(arm, point)}"
+    text = f"{name_of(arm, point)} spends {percent(share)} of each call copying"
     if compute > 0:
-        text += f"; the copy {way} costs {times(cost / compute)} the compute"
+        text += f"; the copy {way} takes {times(cost / compute)} as long as the compute"
     resident = next((a for a in arms if a.arm.input == "resident" and _beside(a, arm, "input")), None)
     found = compare(arm, resident, point) if resident is not None else None
     if resident is not None and found is not None and found.is_slower:
@@ -176,7 +176,7 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
     if found is None or first is None or first < FIRST_CALLS * found.median:
         return
     text = f"The first call of {name_of(arm, point)} took {seconds(first)}, as long as "
-    text += f"{size(first / found.median, first / found.median / 10)} later ones."
+    text += f"{size(first / found.median, first / found.median / 10)} later calls."
     remedy = "Call it once before it matters, and keep shapes and dtypes: each new one is traced anew."
     yield Diagnosis("first-call", "info", text, remedy, arm.arm.id)
 

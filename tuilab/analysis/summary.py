@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tuilab.analysis.answer import answer
+from tuilab.analysis.confidence import confidence
 from tuilab.analysis.diagnosis import diagnose
 from tuilab.analysis.processes import doubt
 from tuilab.analysis.ratios import RatioEstimate
@@ -121,6 +122,7 @@ def summarise(state: RunState, claims: Sequence[Claim] = (), *, placement: bool 
         crossover=crossed[0] if crossed else None,
         crossovers=crossed,
         contention=contention(state, point),
+        confidence=confidence(state),
         machines={host: machine_line(machine) for host, machine in state.machines.items()},
     )
 

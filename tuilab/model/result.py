@@ -33,6 +33,21 @@ class CaveatLine(msgspec.Struct, frozen=True):
     message: str
 
 
+class Confidence(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the figures can be trusted, at the point that they are given for."""
+
+    half_width: float | None
+    """Of the widest 95 % interval, over its median (0 … 1); null where an arm has none."""
+    wanted: float | None
+    """What the budget asked for, likewise."""
+    precise: bool
+    """Whether every arm reached it."""
+    reasons: tuple[str, ...]
+    """What makes the figures doubtful, two words each, the gravest first."""
+    badge: str
+    """Both in one line, "" where nothing is to be doubted or nothing was measured yet."""
+
+
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     """One arm's figures. Times are seconds per call; null where it did not run.
 
@@ -198,3 +213,4 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     crossovers: tuple[Crossover, ...] = ()
     machines: dict[str, MachineLine] = {}
     contention: tuple[Contention, ...] = ()
+    confidence: Confidence | None = None

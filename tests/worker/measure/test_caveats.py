@@ -40,9 +40,7 @@ def test_each_doubt_has_its_code() -> None:
 def test_flags_name_the_arm_the_point_and_the_figures() -> None:
     (flag,) = of_cell("r", cell(STEADY[:1]), QUICK, 3)
     assert flag.arm == cell([1.0]).arm.id and flag.point == 3
-    assert flag.message == (
-        "budget reached before precision: no interval after 1 round; wanted ± 5 % and 20 rounds"
-    )
+    assert flag.message == ("time ran out without an interval after 1 round (target ± 5 % and 20 rounds)")
 
 
 def test_rounds_enough_without_an_interval_say_why_there_is_none() -> None:
@@ -51,7 +49,10 @@ def test_rounds_enough_without_an_interval_say_why_there_is_none() -> None:
         for f in of_cell("r", cell([1.0 + 0.01 * i for i in range(31)]), QUICK, None)
         if f.code == "precision"
     ]
-    assert "no interval after 31 rounds, which resemble their neighbours too much;" in flag.message
+    assert (
+        "without an interval after 31 rounds, which resemble their neighbours too much (target"
+        in flag.message
+    )
 
 
 def test_a_call_too_long_to_warm_up_is_said_to_be() -> None:

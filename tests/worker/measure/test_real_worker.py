@@ -231,7 +231,7 @@ def test_doubts_of_several_processes_say_in_which_they_arose(worker: Worker) -> 
         return [flag.message for flag in arm.flags if flag.code == "precision"]
 
     [alone], [second] = doubts(), doubts(worker=1)
-    assert alone.startswith("budget reached") and second.startswith("process 2: budget reached")
+    assert alone.startswith("time ran out") and second.startswith("process 2: time ran out")
 
 
 def test_a_stop_before_the_run_begins_is_obeyed(worker: Worker) -> None:

@@ -75,7 +75,7 @@ def _not_warm(cell: TimedArm) -> Found | None:
     if warmth.calls == 1:
         words = f"one call takes {seconds(cell.call_s)}: measured after two calls, with no warm-up"
         return Found("not-warm", words)
-    return Found("not-warm", f"its pace was not steady after {seconds(warmth.seconds)} of warm-up")
+    return Found("not-warm", f"not yet stable after {seconds(warmth.seconds)} of warm-up")
 
 
 def _precision(cell: TimedArm, budget: Budget) -> Found | None:
@@ -84,8 +84,8 @@ def _precision(cell: TimedArm, budget: Budget) -> Found | None:
     half = known.relative_half_width if known else None
     if half is not None and half <= budget.precision and n >= budget.rounds:
         return None
-    reached = f"{f'± {percent(half)}' if half is not None else 'no interval'} after {plural(n, 'round')}"
-    if half is None and n >= MIN_SAMPLES:
-        reached += ", which resemble their neighbours too much"
-    words = f"budget reached before precision: {reached}"
-    return Found("precision", f"{words}; wanted ± {percent(budget.precision)} and {budget.rounds} rounds")
+    reached = f"at ± {percent(half)}" if half is not None else "without an interval"
+    why = ", which resemble their neighbours too much" if half is None and n >= MIN_SAMPLES else ""
+    target = f"target ± {percent(budget.precision)} and {budget.rounds} rounds"
+    words = f"time ran out {reached} after {plural(n, 'round')}{why} ({target})"
+    return Found("precision", words)

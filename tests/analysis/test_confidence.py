@@ -1,0 +1,40 @@
+"""The badge of doubt says what precision was reached, and in two words what speaks against the figures."""
+
+import pytest
+from made_runs import EAGER, GPU_GRAPH, GRAPH, begun, finish, measure
+
+from tuilab.analysis.confidence import SHORT, confidence
+from tuilab.model import events as e
+
+
+def test_a_precise_quiet_run_has_no_badge() -> None:
+    state = finish(measure(begun([GRAPH, EAGER]), {GRAPH: 4e-4, EAGER: 4e-3}))
+    found = confidence(state)
+    assert found.precise and found.half_width is not None and found.half_width <= found.wanted
+    assert (found.reasons, found.badge) == ((), "")
+
+
+def test_the_widest_arm_is_held_against_what_was_wanted() -> None:
+    state = finish(measure(begun([GRAPH, EAGER]), {GRAPH: 4e-4, EAGER: 4e-3}, spread=0.8))
+    state.apply(e.Caveat(run="r", code="cpu-contention", message="the processor was shared: …"))
+    found = confidence(state)
+    assert not found.precise and found.half_width > found.wanted
+    assert found.badge.startswith("busy host, ± ") and found.badge.endswith(" % (wanted ± 5 %)")
+
+
+@pytest.mark.parametrize("code", sorted(SHORT.keys() - {"processes-differ", "other-device"}))
+def test_every_grave_caveat_has_its_two_words(code: str) -> None:
+    state = finish(measure(begun([GRAPH]), {GRAPH: 4e-4}))
+    state.apply(e.Caveat(run="r", code=code, message="…", arm="" if "host" in SHORT[code] else GRAPH.id))
+    assert SHORT[code] in confidence(state).badge
+
+
+def test_what_a_median_bears_is_no_doubt_and_neither_is_a_run_that_goes_on() -> None:
+    state = measure(begun([GRAPH]), {GRAPH: 4e-4}, spread=0.8)
+    state.apply(e.Caveat(run="r", code="outliers", message="2 of 20", arm=GRAPH.id))
+    assert confidence(state).badge == "" and confidence(state).reasons == ()
+
+
+def test_a_run_without_figures_doubts_none() -> None:
+    found = confidence(finish(begun([GPU_GRAPH])))
+    assert (found.half_width, found.badge) == (None, "")

@@ -1,0 +1,68 @@
+"""How far a run's figures can be trusted: the precision that was reached, and what speaks against them."""
+
+from collections.abc import Iterator
+
+from tuilab.analysis.processes import doubt
+from tuilab.analysis.reading import elsewhere, estimate_at, measured, summary_point
+from tuilab.analysis.words import percent
+from tuilab.model.result import Confidence
+from tuilab.model.run import RunState
+
+SHORT = {
+    "cpu-contention": "busy host",
+    "canary": "unsteady host",
+    "throttled": "GPU throttled",
+    "gpu-shared": "shared GPU",
+    "host-lost": "host lost",
+    "drift": "drifting",
+    "not-warm": "not warm",
+    "two-levels": "two paces",
+    "processes-differ": "processes differ",
+    "other-device": "ran elsewhere",
+    "clock-stepped": "clock set",
+    "unlike-machines": "unlike machines",
+    "unlike-software": "unlike software",
+}
+"""What a caveat comes to, in two words, the gravest first. A code that is missing here (outliers, which a
+median bears; the precision, which is said as a figure) does not make a run doubtful."""
+MOST_NAMED = 2
+
+
+def confidence(state: RunState) -> Confidence:
+    """What the run reached at the point that its figures are given for, over all of its measured arms."""
+    point = summary_point(state)
+    arms = measured(state, point)
+    halves = [found.relative_half_width for arm in arms if (found := estimate_at(arm, point)) is not None]
+    known = [half for half in halves if half is not None]
+    reached = max(known) if known and len(known) == len(halves) else None
+    wanted = state.budget.precision if state.budget else None
+    codes = dict.fromkeys(_codes(state, point))
+    reasons = tuple(words for code, words in SHORT.items() if code in codes)
+    # A figure that is as narrow as was asked for is not made doubtful by rounds that the budget still wanted.
+    precise = not arms or wanted is None or (reached is not None and reached <= wanted)
+    return Confidence(
+        half_width=reached,
+        wanted=wanted,
+        precise=precise,
+        reasons=reasons,
+        badge=_badge(reached, wanted, precise, reasons) if arms and not state.running else "",
+    )
+
+
+def _codes(state: RunState, point: int) -> Iterator[str]:
+    yield from (caveat.code for caveat in state.flags)
+    for arm in measured(state, point):
+        yield from (caveat.code for caveat in arm.flags if caveat.point in (None, point))
+        found = doubt(arm.cells[point])
+        if found is not None:
+            yield found.code
+        if elsewhere(arm, point):
+            yield "other-device"
+
+
+def _badge(reached: float | None, wanted: float | None, precise: bool, reasons: tuple[str, ...]) -> str:
+    parts = list(reasons[:MOST_NAMED])
+    if not precise and wanted is not None:
+        figure = "no interval" if reached is None else f"± {percent(reached)}"
+        parts.append(f"{figure} (wanted ± {percent(wanted)})")
+    return ", ".join(parts)
