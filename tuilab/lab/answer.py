@@ -54,7 +54,7 @@ def answer(session: LabState) -> Said:
     if state.status == "failed":
         detail = f"The run failed after {state.rounds} rounds: {state.message}"
     elif session.stale:
-        detail = "These figures are of other settings; r measures the present ones."
+        detail = "These figures are of other settings; r measures the current ones."
     return Said(result.answer, claim.verdict if claim else None, "claim" if claim else "", detail)
 
 

@@ -161,7 +161,7 @@ class LabState:
         return True
 
     def redo(self) -> bool:
-        """Take the last undo back."""
+        """Redo what was undone last."""
         if not self.future or self.settings is None:
             return False
         self.past.append(self.settings)

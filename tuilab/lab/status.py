@@ -8,7 +8,7 @@ from tuilab.model.events import Progress
 from tuilab.model.quantity import count
 from tuilab.model.run import RunState
 
-Tone = Literal["quiet", "busy", "good", "bad"]
+Tone = Literal["quiet", "busy", "good", "doubtful", "bad"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,11 @@ def status(session: LabState) -> Status:
     if state.status == "ok" and not state.rounds:
         return Status("bad", "no arm could be measured")
     if state.status == "ok":
-        return Status("good", f"done, {rounds(state.rounds)}")
+        result = session.result()
+        badge = result.confidence.badge if result and result.confidence else ""
+        return (
+            Status("doubtful", f"done, {badge}") if badge else Status("good", f"done, {rounds(state.rounds)}")
+        )
     return Status("quiet", "ready, r measures")
 
 

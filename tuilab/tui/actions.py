@@ -22,13 +22,13 @@ class Action(NamedTuple):
 
 
 MEASURE = (
-    Action("run", "r", "run", "run", "Measure the present settings.", 1),
+    Action("run", "r", "run", "run", "Measure the current settings.", 1),
     Action("stop", "x", "stop", "stop", "Stop what goes on; what was measured stays.", 2),
     Action("sweep", "s", "sweep", "sweep", "Measure over a range of sizes; find the crossover.", 3),
     Action("budget", "b", "budget", "budget", "How long r measures: quick, standard, publish.", 11),
     Action("rerun", "l", "toggle_rerun", "live sliders", "Measure again when a slider comes to rest."),
     Action("undo", "u", "undo", "undo", "Take the last change of a parameter back.", 12),
-    Action("redo", "U", "redo", "redo", "Take the last undo back."),
+    Action("redo", "U", "redo", "redo", "Redo what was undone."),
     Action("original", "0", "original", "reset", "Every parameter as the document has it."),
 )
 LOOK = (

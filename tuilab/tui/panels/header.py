@@ -5,16 +5,17 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import ACCENT, BAD, GOOD, MUTED, STRONG, TEXT, Line, Run, TextStyle
+from tuilab.tui.widgets.look import ACCENT, BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run, TextStyle
 from tuilab.tui.widgets.wording import fit
 
 TONES: dict[str, tuple[str, TextStyle]] = {
     "quiet": ("○", MUTED),
     "busy": ("●", ACCENT),
     "good": ("●", GOOD),
+    "doubtful": ("⚠", WARN),
     "bad": ("▲", BAD),
 }
-ASCII_TONES = {"○": "o", "●": "*", "▲": "!"}
+ASCII_TONES = {"○": "o", "●": "*", "⚠": "?", "▲": "!"}
 
 
 class Header(LineWidget):
