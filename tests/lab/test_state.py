@@ -1,5 +1,7 @@
 """The state behind the screens, folded from events."""
 
+import re
+
 from tests.tui.lab import PRESETS
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, Script
 from tuilab.catalogue.load import Catalogue, read_file
@@ -46,7 +48,9 @@ def test_a_run_and_its_verdict():
     play(made)
     assert made.shown.rounds == 6 and made.shown.status == "ok" and not made.running
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
-    assert status(made).text == "done, 6 rounds"
+    # Six rounds are too few for what was asked: the end is not green.
+    assert status(made).tone == "doubtful"
+    assert re.fullmatch(r"done, 6 rounds · .*± \d+ % \(wanted ± 2 %\)", status(made).text)
 
 
 def test_a_verdict_is_only_of_the_presets_own_settings():

@@ -52,9 +52,8 @@ def status(session: LabState) -> Status:
     if state.status == "ok":
         result = session.result()
         badge = result.confidence.badge if result and result.confidence else ""
-        return (
-            Status("doubtful", f"done, {badge}") if badge else Status("good", f"done, {rounds(state.rounds)}")
-        )
+        done = f"done, {rounds(state.rounds)}"
+        return Status("doubtful", f"{done} · {badge}") if badge else Status("good", done)
     return Status("quiet", "ready, r measures")
 
 

@@ -121,15 +121,15 @@ def load_view(place: str) -> type[View]:
 
 
 def machine_words(machine: Machine | None) -> Sequence[str]:
-    """Host, processor, GPUs and TensorFlow, each in a few words."""
+    """GPUs, host, processor and TensorFlow, each in a few words; what has no room goes from the end."""
     if machine is None:
         return ()
     gpus = [short_gpu(d.description or d.name) for d in machine.gpus]
     gpu = f"{len(gpus)} × {gpus[0]}" if len(gpus) > 1 and len(set(gpus)) == 1 else ", ".join(gpus)
     return (
+        gpu or "no GPU",
         f"host {machine.host}",
         f"{short_cpu(machine.cpu)} {machine.cores} core{'' if machine.cores == 1 else 's'}",
-        gpu or "no GPU",
         "TF " + ".".join(machine.tensorflow.split(".")[:2]),
     )
 
