@@ -62,7 +62,7 @@ AT_ONCE = 4
 @pytest.mark.parametrize("ascii_only", [False, pytest.param(True, marks=pytest.mark.long)])
 async def test_every_view(tmp_path, monkeypatch, ascii_only):
     supply = Supply()
-    monkeypatch.setattr(examine, "examine", lambda: scene.diagnosis(supply))
+    monkeypatch.setattr(examine, "examine", lambda wait: scene.diagnosis(supply))
     app = hostile_lab(tmp_path, supply, ascii_only=ascii_only)
     async with opened(app, (200, 60)) as pilot:
         seen = Seen(app)

@@ -223,7 +223,7 @@ async def test_jump_goes_where_the_letter_stands(tmp_path):
 async def test_why_this_device(tmp_path, monkeypatch):
     from tuilab.doctor import examine
 
-    monkeypatch.setattr(examine, "examine", lambda: REPORT)
+    monkeypatch.setattr(examine, "examine", lambda wait: REPORT)
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app) as pilot:
         await press(pilot, app, ["g"])
@@ -239,7 +239,7 @@ async def test_why_this_device(tmp_path, monkeypatch):
 async def test_the_doctor_does_not_disturb_a_run(tmp_path, monkeypatch):
     from tuilab.doctor import examine
 
-    monkeypatch.setattr(examine, "examine", lambda: pytest.fail("it was called"))
+    monkeypatch.setattr(examine, "examine", lambda wait: pytest.fail("it was called"))
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
         await press(pilot, app, ["enter", "g"])
