@@ -4,33 +4,30 @@ import msgspec
 
 
 class Signature(msgspec.Struct, frozen=True, array_like=True):
-    """A callable's parameters in order, without `self`.
-
-    positional: how many of them may be given by position. rest: it takes further positional arguments.
-    any_keyword: it takes further keywords.
-    """
+    """A callable's parameters in order, without `self`."""
 
     parameters: tuple[str, ...]
     positional: int
+    """How many of them may be given by position."""
     rest: bool = False
+    """It takes further positional arguments."""
     any_keyword: bool = False
+    """It takes further keywords."""
 
 
 class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The public API of one TensorFlow version.
-
-    version: `2.21.0`; keras: of the Keras found under `tf.keras`. names: dotted, sorted, as written after
-    `import tensorflow as tf` (`tf.signal.stft`, `tf.data.Dataset.map`); a name under which others lie is a
-    module or a class and is listed in full.
-    signatures: of functions, classes (their constructor) and methods; a name without one takes anything.
-    modules: dotted modules of the installed package (`tensorflow.python.ops.math_ops`), private ones too.
-    gpu_dtypes: for an op, the dtypes for which this build has a GPU kernel; empty for a build without GPU
-        kernels.
-    """
+    """The public API of one TensorFlow version."""
 
     version: str
+    """`2.21.0`."""
     keras: str = ""
+    """Of the Keras found under `tf.keras`."""
     names: tuple[str, ...]
+    """Dotted, sorted, as written after `import tensorflow as tf` (`tf.signal.stft`, `tf.data.Dataset.map`); a
+    name under which others lie is a module or a class and is listed in full."""
     signatures: dict[str, Signature] = {}
+    """Of functions, classes (their constructor) and methods; a name without one takes anything."""
     modules: tuple[str, ...] = ()
+    """Dotted modules of the installed package (`tensorflow.python.ops.math_ops`), private ones too."""
     gpu_dtypes: dict[str, tuple[str, ...]] = {}
+    """For an op, the dtypes for which this build has a GPU kernel; empty for a build without GPU kernels."""

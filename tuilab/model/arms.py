@@ -23,20 +23,21 @@ def family(device: str) -> str:
 
 
 class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Device × mode × where the input lives × dtype, and the workload's own variant.
-
-    device: as requested, `CPU:0` or `GPU:n`; which device computed is an observation made later.
-    host: "" here, else the ssh name of the machine. together: while the run's other devices measure too, each
-    in a worker of its own.
-    """
+    """Device × mode × where the input lives × dtype, and the workload's own variant."""
 
     device: str
+    """As requested, `CPU:0` or `GPU:n`; which device computed is an observation made later."""
     mode: Mode
+    """`eager`, `graph` or `xla`."""
     input: Input = "resident"
+    """`resident` on the device, or `copied` there for each call."""
     dtype: str = "float32"
     variant: str = ""
+    """The workload's own, "" for none."""
     host: str = ""
+    """"" here, else the ssh name of the machine."""
     together: bool = False
+    """While the run's other devices measure too, each in a worker of its own."""
 
     @property
     def id(self) -> str:
@@ -50,18 +51,16 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ArmSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which arms a scenario is measured with: every sensible combination of these.
-
-    devices: families (`CPU`; `GPU`: the first one; `GPU:*`: every one) or single devices (`GPU:1`).
-    dtypes: empty for the one that the scenario's own dtype parameter names.
-    variants: empty for all that the workload declares.
-    """
+    """Which arms a scenario is measured with: every sensible combination of these."""
 
     devices: tuple[str, ...] = ("CPU", "GPU")
+    """Families (`CPU`; `GPU`: the first one; `GPU:*`: every one) or single devices (`GPU:1`)."""
     modes: tuple[Mode, ...] = MODES
     inputs: tuple[Input, ...] = INPUTS
     dtypes: tuple[str, ...] = ()
+    """Empty for the one that the scenario's own dtype parameter names."""
     variants: tuple[str, ...] = ()
+    """Empty for all that the workload declares."""
 
 
 class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

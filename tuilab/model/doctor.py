@@ -10,20 +10,19 @@ ProbeStatus = Literal["ok", "warn", "fail", "skip"]
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """One thing looked at. skip: it does not apply here. detail: the finding in a sentence."""
+    """One thing looked at. skip: it does not apply here."""
 
     name: str
     status: ProbeStatus
     detail: str
+    """The finding in a sentence."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """A cause in one line and the exact command that fixes it (`mend`; empty where nothing is to be fixed).
-
-    code: a stable name for scripts, such as `driver-missing`.
-    """
+    """A cause in one line and the exact command that fixes it (`mend`; empty where nothing is to fix)."""
 
     code: str
+    """A stable name for scripts, such as `driver-missing`."""
     cause: str
     mend: str = ""
 
@@ -37,20 +36,19 @@ class GpuDevice(msgspec.Struct, frozen=True):
 
 
 class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that `tuilab doctor --json` prints.
-
-    gpu_visible: TensorFlow lists a GPU in this environment. further: what would stand in the way next, once
-    the cause is fixed. elapsed_s: how long the doctor took.
-    """
+    """The object that `tuilab doctor --json` prints."""
 
     gpu_visible: bool
+    """TensorFlow lists a GPU in this environment."""
     code: str
     cause: str
     mend: str
     probes: tuple[Probe, ...]
     further: tuple[Diagnosis, ...] = ()
+    """What would stand in the way next, once the cause is fixed."""
     devices: tuple[GpuDevice, ...] = ()
     elapsed_s: float = 0.0
+    """How long the doctor took."""
 
 
 class _Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="stage"):
@@ -64,20 +62,22 @@ class Began(_Stage, frozen=True, kw_only=True, tag="began"):
 
 
 class Imported(_Stage, frozen=True, kw_only=True, tag="imported"):
-    """TensorFlow is imported. error: why not, empty when it is."""
+    """TensorFlow is imported."""
 
     version: str = ""
     seconds: float = 0.0
     error: str = ""
+    """Why not, empty when it is."""
 
 
 class Built(_Stage, frozen=True, kw_only=True, tag="built"):
-    """What `tf.sysconfig.get_build_info` says. architectures: `sm_80` (machine code), `compute_90` (PTX)."""
+    """What `tf.sysconfig.get_build_info` says."""
 
     cuda: bool
     cuda_version: str = ""
     cudnn_version: str = ""
     architectures: tuple[str, ...] = ()
+    """`sm_80` (machine code), `compute_90` (PTX)."""
 
 
 class ListedGpu(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,10 +96,11 @@ class Listed(_Stage, frozen=True, kw_only=True, tag="listed"):
 
 
 class Tried(_Stage, frozen=True, kw_only=True, tag="tried"):
-    """A small piece of work on the first GPU. device: where its result was observed to be."""
+    """A small piece of work on the first GPU."""
 
     what: str
     device: str = ""
+    """Where its result was observed to be."""
     seconds: float = 0.0
     error: str = ""
 

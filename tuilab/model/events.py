@@ -26,17 +26,19 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Hello(_Event, frozen=True, kw_only=True, tag="hello"):
-    """The first line, before TensorFlow is imported.
-
-    parent: the process that started it, and parent_since when that began, in the kernel's ticks since it
-    booted: together they name one process. 0 where not known.
-    """
+    """The first line, before TensorFlow is imported."""
 
     protocol: int
+    """The version of these messages, `PROTOCOL`."""
     tuilab: str
+    """The version of the program."""
     pid: int
+    """Of the worker."""
     host: str = ""
+    """The machine's own name."""
     parent: int = 0
+    """The process that started it, and parent_since when that began, in the kernel's ticks since it booted:
+    together they name one process. 0 where not known."""
     parent_since: int = 0
 
 
@@ -44,17 +46,23 @@ class Warming(_Event, frozen=True, kw_only=True, tag="warming"):
     """The worker is busy starting: what it does now, and for how long it has been at it."""
 
     stage: str
+    """What goes on: importing TensorFlow, opening devices."""
     elapsed_s: float
+    """Seconds since the worker began."""
     origin: str = ""
+    """The ssh name of the host, "" for this machine."""
 
 
 class Ready(_Event, frozen=True, kw_only=True, tag="ready"):
-    """TensorFlow is imported and its devices are up. `origin`: the host's name here, "" for this machine."""
+    """TensorFlow is imported and its devices are up."""
 
     machine: Machine
     import_s: float
+    """Seconds that importing TensorFlow took."""
     start_s: float
+    """Seconds that opening its devices took."""
     origin: str = ""
+    """The ssh name of the host, "" for this machine."""
 
 
 class Log(_Event, frozen=True, kw_only=True, tag="log"):
@@ -63,38 +71,46 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
     text: str
     level: Literal["debug", "info", "warning", "error"] = "info"
     source: str = "tensorflow"
+    """`tensorflow`, `user` or `tuilab`."""
     run: str = ""
+    """Empty outside a run."""
 
 
 class WorkerExited(_Event, frozen=True, kw_only=True, tag="worker-exited"):
-    """Said by the runner, not the worker: the process has ended. `code` is negative for a signal.
-
-    origin: the host's name here, "" for this machine.
-    """
+    """Said by the runner, not the worker: the process has ended. `code` is negative for a signal."""
 
     code: int
+    """Negative for a signal."""
     message: str
+    """Why, in words."""
     expected: bool = False
+    """It was asked to leave."""
     origin: str = ""
+    """The host's name here, "" for this machine."""
 
 
 class Declared(_Event, frozen=True, kw_only=True, tag="declared"):
     """A user's own function or an installed workload, as it declares itself."""
 
     request: str
+    """The id of the request."""
     file: str
+    """`path/to/file.py:name`, or the name of an installed workload."""
     declaration: Declaration
 
 
 class _RunEvent(_Event, frozen=True, kw_only=True):
     run: str
+    """The run's id."""
 
 
 class Point(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One place of a sweep: the parameters that differ from the scenario's. Empty without a sweep."""
 
     index: int
+    """Its number in the run, from 0."""
     values: dict[str, Value] = {}
+    """The parameters that differ from the scenario's."""
 
 
 class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
@@ -103,12 +119,15 @@ class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
     scenario: Scenario
     arms: tuple[Arm, ...]
     points: tuple[Point, ...]
+    """Those known from the start; a sweep adds others by `PointAdded`."""
     budget: Budget
     machine: Machine
     at: str
+    """UTC, ISO 8601."""
     preset: str = ""
     sweep: Sweep | None = None
     worker: int = 0
+    """Which of the fresh workers this is, from 0."""
 
 
 class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
@@ -119,10 +138,14 @@ class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
     """
 
     host: str
+    """Its name in `Arm.host`; in a fleet the name of a node."""
     machine: Machine
     points: tuple[int, ...] = ()
+    """In a fleet, those of the sweep that were measured there."""
     began: float | None = None
+    """Seconds of that node's own clock, comparable with that node's alone."""
     ended: float | None = None
+    """Likewise."""
 
 
 class PointAdded(_RunEvent, frozen=True, kw_only=True, tag="point-added"):
@@ -135,26 +158,33 @@ class Progress(_RunEvent, frozen=True, kw_only=True, tag="progress"):
     """What the run does now. `total` 0 means that its length is not known."""
 
     stage: str
+    """What goes on, in words."""
     done: float = 0.0
+    """In `unit`."""
     total: float = 0.0
+    """In `unit`; 0 where the length is not known."""
     unit: str = ""
+    """`s`, `share`, or what is counted."""
     arm: str = ""
+    """The arm's id, empty where it is about the whole run."""
 
 
 class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
-    """An arm cannot run here (`unavailable`), raised (`failed`), or is known to compute on `device`.
-
-    device: observed, null where nothing ran. point: null for the whole arm. detail: a traceback, if any.
-    error: the exception's type with its bases, most derived first.
-    """
+    """An arm cannot run here (`unavailable`), raised (`failed`), or is known to compute on `device`."""
 
     arm: str
+    """The arm's id."""
     status: Status
     device: str | None = None
+    """Observed, null where nothing ran."""
     reason: str = ""
+    """Why, in a sentence."""
     detail: str = ""
+    """A traceback, if any."""
     error: tuple[str, ...] = ()
+    """The exception's type with its bases, most derived first."""
     point: int | None = None
+    """Null for the whole arm."""
 
 
 class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
@@ -163,7 +193,9 @@ class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
     arm: str
     point: int
     first_s: float
+    """Seconds: trace, optimise, compile."""
     second_s: float
+    """Seconds."""
 
 
 class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
@@ -172,6 +204,7 @@ class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
     arm: str
     point: int
     samples_s: tuple[float, ...]
+    """Seconds per call, in the order they came."""
 
 
 class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
@@ -180,21 +213,24 @@ class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
     arm: str
     point: int
     seconds: float
+    """Of busy time."""
     calls: int
+    """How many calls it took."""
     warm: bool
+    """False: the limit came before two windows agreed."""
 
 
 class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """One timed block of one cell: `calls` calls and one sync, in `seconds` (the empty sync subtracted).
-
-    latency_s: a single synchronised call measured beside it, null where none was taken.
-    """
+    """One timed block of one cell: `calls` calls and one sync, in `seconds` (the empty sync subtracted)."""
 
     arm: str
     point: int
     calls: int
+    """How many calls were timed together."""
     seconds: float
+    """Of all calls and one synchronisation, less an empty synchronisation."""
     latency_s: float | None = None
+    """A single synchronised call measured beside it, null where none was taken."""
 
     @property
     def per_call_s(self) -> float:
@@ -203,59 +239,69 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
-    """Every live cell once, in random order. Sent at the end of the round.
-
-    canary_s: the fixed tiny workload around the round; null where it is off. repeated: the canary had
-    moved and an earlier attempt at this round was thrown away. elapsed_s: since the rounds began.
-    timed_s: seconds inside timed blocks.
-    """
+    """Every live cell once, in random order. Sent at the end of the round."""
 
     index: int
+    """From 0, over all workers of the run."""
     blocks: tuple[Block, ...]
     elapsed_s: float
+    """Since the rounds began."""
     timed_s: float = 0.0
+    """Seconds inside timed blocks."""
     canary_s: float | None = None
+    """The fixed tiny workload around the round; null where it is off."""
     repeated: bool = False
+    """The canary had moved and an earlier attempt at this round was thrown away."""
     worker: int = 0
+    """Which of the fresh workers measured it."""
 
 
 class Phases(_RunEvent, frozen=True, kw_only=True, tag="phases"):
-    """Where a call's time goes, each phase measured: dispatch, copy in, compute, copy out, input wait, other.
-
-    total_s: the end-to-end figure measured beside them. residual_s: total less the sum of the phases.
-    """
+    """Where a call's time goes, each phase measured."""
 
     arm: str
     point: int
     phases_s: dict[str, float]
+    """Seconds per call by phase: dispatch, copy_in, compute, copy_out, input_wait, other."""
     total_s: float
+    """The end-to-end figure measured beside them."""
     residual_s: float
+    """Total less the sum of the phases."""
     note: str = ""
+    """What is to be known of them."""
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """One op of an arm as it was placed.
-
-    kind: `op`, or `copy` for a transfer between devices (`device` → `to`), or `folded` for what the
-    optimiser removed. memory: the device whose memory holds the output, where that differs from the device.
-    requested: the device that the code or the scope asked for, "" for none. evidence: what shows the reason.
-    count: equal rows drawn as one. gpu: whether a GPU of this TensorFlow build would run it with its data on
-    the device; a forecast from the kernel registry, null where it does not apply.
-    """
+    """One op of an arm as it was placed."""
 
     name: str
+    """The node's name in the graph; of eager ops, their type."""
     op: str
+    """Its type, `MatMul`."""
     device: str
+    """Where it ran, `GPU:0`."""
     kind: Literal["op", "copy", "folded"] = "op"
+    """`op`, or `copy` for a transfer between devices (`device` → `to`), or `folded` for what the optimiser
+    removed."""
     to: str = ""
+    """Of a copy, the device it goes to."""
     memory: str = ""
+    """The device whose memory holds the output, where that differs from the device."""
     dtype: str = ""
+    """Of its output."""
     requested: str = ""
+    """The device that the code or the scope asked for, "" for none."""
     reason: str = ""
+    """Why there, in a sentence."""
     bytes: int = 0
+    """Of its output, 0 where not known."""
     count: int = 1
+    """Equal rows drawn as one."""
     gpu: bool | None = None
+    """Whether a GPU of this TensorFlow build would run it with its data on the device; a forecast from the
+    kernel registry, null where it does not apply."""
     evidence: str = ""
+    """What shows the reason."""
 
 
 class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
@@ -263,6 +309,7 @@ class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
 
     arm: str
     nodes: tuple[Node, ...]
+    """Rows; several events of one arm add up."""
     point: int = 0
 
 
@@ -270,9 +317,12 @@ class Fact(_RunEvent, frozen=True, kw_only=True, tag="fact"):
     """Something a workload observed beside time, such as how often a mapped function was traced."""
 
     name: str
+    """A stable name for scripts."""
     value: Value | float
     text: str
+    """A sentence."""
     arm: str = ""
+    """The arm's id, empty for the whole run."""
     point: int = 0
 
 
@@ -280,9 +330,13 @@ class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
     """A doubt about a figure, in words. `arm` empty: about the whole run."""
 
     code: str
+    """A stable name for scripts."""
     message: str
+    """A sentence with the numbers behind it."""
     arm: str = ""
+    """The arm's id, empty for the whole run."""
     point: int | None = None
+    """Of a sweep; null for the whole arm or run."""
 
 
 class Profiled(_RunEvent, frozen=True, kw_only=True, tag="profiled"):
@@ -293,40 +347,42 @@ class Profiled(_RunEvent, frozen=True, kw_only=True, tag="profiled"):
 
 
 class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
-    """The run is over; what was measured before stays valid whatever `status` says.
-
-    reached: the largest relative half-width among the cells, null where there is none.
-    """
+    """The run is over; what was measured before stays valid whatever `status` says."""
 
     status: Ending
     message: str = ""
+    """Why it failed, in a sentence."""
     detail: str = ""
+    """A traceback, if there is one."""
     elapsed_s: float = 0.0
+    """Seconds of its rounds."""
     reached: float | None = None
+    """The largest relative half-width among the cells, null where there is none."""
 
 
 class Answer(_Event, frozen=True, kw_only=True, tag="answer"):
-    """The reply to a question other than a run: `kind` says which struct `body` decodes to.
-
-    more: further answers to the same request follow.
-    """
+    """The reply to a question other than a run: `kind` says which struct `body` decodes to."""
 
     request: str
+    """The id of the question."""
     kind: str
+    """Which struct `body` decodes to."""
     body: msgspec.Raw
     more: bool = False
+    """Further answers to the same request follow."""
 
 
 class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
-    """A request that could not be carried out. `where`, `value`, `expected` as in InputError.
-
-    request: empty where a whole worker is refused; `origin` is then its host's name here.
-    """
+    """A request that could not be carried out. `where`, `value`, `expected` as in InputError."""
 
     request: str
+    """Empty where a whole worker is refused; `origin` is then its host's name here."""
     message: str
+    """What is wrong and what would be right."""
     detail: str = ""
+    """A traceback of the user's own code, if any."""
     where: str = ""
+    """The key or file that is wrong."""
     origin: str = ""
 
 

@@ -7,33 +7,42 @@ OPEN_GPUS = "TUILAB_GPUS"
 
 
 class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A device as TensorFlow lists it.
-
-    memory: bytes that TensorFlow may use; of a GPU what is free when it is opened, 0 where it is not open.
-    """
+    """A device as TensorFlow lists it."""
 
     name: str
+    """`CPU:0`, `GPU:1`."""
     description: str = ""
+    """The name of the product."""
     compute_capability: str = ""
+    """`9.0`."""
     memory: int = 0
+    """Bytes that TensorFlow may use; of a GPU what is free when it is opened, 0 where it is not open."""
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Host, processor, devices and versions. Every stored figure carries one."""
 
     host: str
+    """Its own name."""
     cpu: str
+    """The name of the processor."""
     cores: int
+    """Logical CPUs that may be used."""
     memory: int
+    """Bytes."""
     os: str
     python: str
     tensorflow: str
     devices: tuple[Device, ...] = ()
     cuda_build: bool = False
+    """TensorFlow was built with CUDA."""
     cuda_version: str = ""
+    """That TensorFlow was built for."""
     driver: str = ""
+    """Version of the NVIDIA driver."""
     tuilab: str = ""
     no_gpu: str = ""
+    """Why no GPU is visible, "" where one is."""
 
     @property
     def gpus(self) -> tuple[Device, ...]:

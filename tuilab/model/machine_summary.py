@@ -28,18 +28,15 @@ class Crossed(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One machine's part in a run.
-
-    machine: the host's own name. origin: its ssh name or its name in a fleet, "" for where the lab ran.
-    parameters: a JSON object of every parameter's value where the arms were summed up, its keys sorted.
-    claims: a digest of the claims' texts; verdicts: of each claim in order.
-    """
+    """One machine's part in a run."""
 
     run: str
     at: str
     preset: str
     machine: str
+    """The host's own name."""
     origin: str
+    """Its ssh name or its name in a fleet, "" for where the lab ran."""
     cpu: str
     gpus: tuple[str, ...]
     tensorflow: str
@@ -47,11 +44,14 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     driver: str
     budget: str
     parameters: str
+    """A JSON object of every parameter's value where the arms were summed up, its keys sorted."""
     on_cpu: Best | None = None
     on_gpu: Best | None = None
     crossed: Crossed | None = None
     claims: str = ""
+    """A digest of the claims' texts."""
     verdicts: tuple[VerdictWord, ...] = ()
+    """Of each claim in order."""
 
     @property
     def best(self) -> Best | None:

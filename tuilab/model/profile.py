@@ -22,16 +22,15 @@ PHASE_HELP: dict[Phase, str] = {
 
 
 class ProfileArm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of the question `profile`: one arm of a scenario, run for about so many seconds.
-
-    spans: the most spans of the timeline to send. raw: send the profiler's own file too, as `ProfileFile`.
-    """
+    """The body of the question `profile`: one arm of a scenario, run for about so many seconds."""
 
     scenario: Scenario
     arm: Arm
     seconds: float = 0.5
     spans: int = 20_000
+    """The most spans of the timeline to send."""
     raw: bool = False
+    """Send the profiler's own file too, as `ProfileFile`."""
 
 
 class Lane(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,30 +41,31 @@ class Lane(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
-    """One event on the lane of that index; start_s: since the first call began. phase: "" for none."""
+    """One event on the lane of that index"""
 
     lane: int
     start_s: float
+    """Since the first call began."""
     duration_s: float
     name: str
     phase: str = ""
+    """"" for none."""
 
 
 class OpTime(msgspec.Struct, frozen=True, kw_only=True):
-    """One op's time in a call.
-
-    seconds: of the call's own time; while several ops run at once each has its share, so that these add up.
-    busy_s: the op's own durations, which may overlap. count: runs in one call. phase: `compute`, `copy`, or
-    `input` for ops of the input pipeline, which run beside the call (seconds 0).
-    """
+    """One op's time in a call."""
 
     op: str
     name: str
     device: str
     phase: Phase
+    """`compute`, `copy`, or `input` for ops of the input pipeline, which run beside the call (seconds 0)."""
     count: float
+    """Runs in one call."""
     seconds: float
+    """Of the call's own time; while several ops run at once each has its share, so that these add up."""
     busy_s: float
+    """The op's own durations, which may overlap."""
 
 
 class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,36 +85,41 @@ class DeviceTime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm, profiled in a pass of its own.
-
-    calls: how many were profiled. step_s: mean seconds of a profiled call, synchronised. measured_s: median
-    of calls beside them without the profiler. ops_s: the sum of the ops' seconds. rest: what fills the step
-    beside the ops, in words. ops: by seconds, descending; ops_left: rows cut off. spans_left: events of the
-    timeline cut off. diagnosis: what it means, in sentences. notes: what is missing or in doubt, such as a
-    GPU that the profiler may not look into.
-    """
+    """One arm, profiled in a pass of its own."""
 
     workload: str
     arm: str
     device: str
     calls: int
+    """How many were profiled."""
     step_s: float
+    """Mean seconds of a profiled call, synchronised."""
     measured_s: float
+    """Median of calls beside them without the profiler."""
     ops_s: float
+    """The sum of the ops' seconds."""
     rest: str
+    """What fills the step beside the ops, in words."""
     phases: tuple[PhaseTime, ...]
     devices: tuple[DeviceTime, ...]
     ops: tuple[OpTime, ...]
+    """By seconds, descending."""
     lanes: tuple[Lane, ...]
     spans: tuple[Span, ...]
     ops_left: int = 0
+    """Rows cut off."""
     spans_left: int = 0
+    """Events of the timeline cut off."""
     diagnosis: tuple[str, ...] = ()
+    """What it means, in sentences."""
     notes: tuple[str, ...] = ()
+    """What is missing or in doubt, such as a GPU that the profiler may not look into."""
 
 
 class ProfileFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the folder that TensorBoard reads. path: inside that folder. data: base64 in JSON."""
+    """A file of the folder that TensorBoard reads."""
 
     path: str
+    """Inside that folder."""
     data: bytes
+    """Base64 in JSON."""

@@ -9,35 +9,41 @@ from tuilab.model.scenario import Budget, Scenario, Sweep
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
     id: str
+    """Chosen by the asker; of a run, its id."""
 
 
 class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
-    """Run a scenario; `id` becomes the run's id.
-
-    pace: wait for `Painted` after each report (at most 0.25 s), so that painting and timing do not share
-    the processor. cold: rotate input buffers beyond the last-level cache. latency: take a single
-    synchronised call beside each block. phases, placement: take these passes too. seed: of the order of
-    cells. worker: which of several fresh workers this is, for `publish`. spool: a folder in which the run's
-    events are kept until it is over; where the other side goes away, they are left there. finish: the run is
-    then gone on with to its end.
-    points: of a sweep, those to measure instead of its whole grid, to go on with a run.
-    """
+    """Run a scenario; `id` becomes the run's id."""
 
     scenario: Scenario
     arms: tuple[Arm, ...]
+    """What is to be measured side by side."""
     budget: Budget
     sweep: Sweep | None = None
     preset: str = ""
+    """The name that the run bears, "" for none."""
     pace: bool = False
+    """Wait for `Painted` after each report (at most 0.25 s), so that painting and timing do not share the
+    processor."""
     cold: bool = False
+    """Rotate input buffers beyond the last-level cache."""
     latency: bool = True
+    """Take a single synchronised call beside each block."""
     phases: bool = True
+    """Measure the phases of a call too."""
     placement: bool = True
+    """Observe the placement too."""
     seed: int | None = None
+    """Of the random order of arms; null for one by chance."""
     worker: int = 0
+    """Which of several fresh workers this is, for `publish`."""
     spool: str = ""
+    """A folder in which the run's events are kept until it is over; where the other side goes away, they are
+    left there."""
     finish: bool = True
+    """Where the other side goes away, the run is still gone on with to its end."""
     points: tuple[Point, ...] = ()
+    """Of a sweep, those to measure instead of its whole grid, to go on with a run."""
 
 
 class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):
@@ -52,13 +58,16 @@ class Declare(_Request, frozen=True, kw_only=True, tag="declare"):
     """Load `path/to/file.py:function` and answer with its declaration."""
 
     file: str
+    """`path/to/file.py:name`."""
 
 
 class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
     """A question other than a run. `kind` names the handler, `body` is its own struct as JSON."""
 
     kind: str
+    """The name of the handler."""
     body: msgspec.Raw = msgspec.Raw(b"{}")
+    """Its own struct as JSON."""
 
 
 class Shutdown(_Request, frozen=True, kw_only=True, tag="shutdown"):

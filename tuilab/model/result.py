@@ -30,7 +30,9 @@ class CaveatLine(msgspec.Struct, frozen=True):
     """A doubt about a figure: a stable code and a sentence."""
 
     code: str
+    """Stable, for scripts."""
     message: str
+    """A sentence with the numbers."""
 
 
 class Confidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,41 +51,58 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm's figures. Times are seconds per call; null where it did not run.
-
-    median_s, ci95_s, n: of blocks (throughput). latency_s: median of single synchronised calls.
-    """
+    """One arm's figures. Times are seconds per call; null where it did not run."""
 
     id: str
+    """`cpu0.graph.resident.float32`, for scripts."""
     label: str
+    """For people."""
     requested_device: str
+    """`GPU:0`."""
     device: str | None
+    """Observed; null where it did not run."""
     mode: Mode
     dtype: str
     input: Input
     variant: str
     host: str
     status: Status
+    """`ok`, `unavailable`, `failed` or `cancelled`."""
     reason: str
+    """Why it is not `ok`."""
     median_s: float | None
+    """Of blocks (throughput)."""
     ci95_s: tuple[float, float] | None
+    """The 95 % interval of the median."""
     n: int
+    """How many blocks."""
     latency_s: float | None
+    """Median of single synchronised calls."""
     first_call_s: float | None
+    """Trace, optimise, compile and run."""
     second_call_s: float | None
+    """Seconds."""
     phases_s: dict[str, float]
+    """Seconds per call by phase."""
     total_s: float | None
+    """Seconds per call, measured beside the phases."""
     residual_s: float | None
+    """The total less the sum of the phases."""
     flags: tuple[CaveatLine, ...]
+    """Caveats."""
 
 
 class Ratio(msgspec.Struct, frozen=True):
     """How many times `b`'s time `a` takes: the trimmed geometric mean of a / b over the rounds of both."""
 
     a: str
+    """An arm's id."""
     b: str
+    """An arm's id."""
     ratio: float
+    """a's time over b's."""
     ci95: tuple[float, float]
+    """Its 95 % interval."""
 
 
 class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -133,84 +152,101 @@ class PointArm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PointResult(msgspec.Struct, frozen=True):
-    """One point of a sweep: its parameters, and each arm there. host: the node of a fleet that measured."""
+    """One point of a sweep: its parameters, and each arm there."""
 
     values: dict[str, Value]
     arms: tuple[PointArm, ...]
     host: str = ""
+    """The node of a fleet that measured."""
 
 
 class Crossover(msgspec.Struct, frozen=True, kw_only=True):
-    """Where `a` overtakes `b` along the axis: from there on `a` is the faster.
-
-    at: null unless `status` is found or several (then the first). sentence: the same in words.
-    where: the second axis's value, in a sweep along two.
-    """
+    """Where `a` overtakes `b` along the axis: from there on `a` is the faster."""
 
     a: str
+    """An arm's id."""
     b: str
+    """An arm's id."""
     at: float | None
+    """Null unless `status` is found or several (then the first)."""
     ci95: tuple[float, float] | None
+    """The 95 % interval of `at`."""
     status: CrossoverStatus
+    """`found`, `none`, `beyond`, `several` or `unknown`."""
     sentence: str = ""
+    """The same in words."""
     where: dict[str, Value] = {}
+    """The second axis's value, in a sweep along two."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """A finding: a stable code, how much it matters, the sentence with its numbers, and what to do.
-
-    arm: the id of the arm that it is about. share: of a call, 0 … 1; 0 where it is about something else.
-    """
+    """A finding: a stable code, how much it matters, the sentence with its numbers, and what to do."""
 
     code: str
     severity: Severity
     sentence: str
     remedy: str
     arm: str = ""
+    """The id of the arm that it is about."""
     share: float = 0.0
+    """Of a call, 0 … 1; 0 where it is about something else."""
 
 
 class Contention(msgspec.Struct, frozen=True, kw_only=True):
-    """What an arm loses while the run's other devices measure too. ratio: its time then over that alone."""
+    """What an arm loses while the run's other devices measure too."""
 
     arm: str
     device: str
     alone_s: float
     together_s: float
     ratio: float
+    """Its time then over that alone."""
     ci95: tuple[float, float]
     sentence: str
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
-    """The object that `tuilab run --json` prints.
-
-    machine: where the run began; machines: each host's, by the name that its arms give it ("" for here).
-    """
+    """The object that `tuilab run --json` prints."""
 
     schema: int
+    """`1`."""
     preset: str
+    """Its name, "" for none."""
     scenario: Scenario
     machine: MachineLine
+    """Where the run began."""
     arms: tuple[ArmResult, ...]
     ratios: tuple[Ratio, ...]
     claims: tuple[Verdict, ...]
     placement: tuple[PlacementRow, ...]
     answer: str
+    """In sentences."""
     budget: str
+    """`quick`, `standard` or `publish`."""
     status: str
+    """`running`, `ok`, `cancelled` or `failed`."""
     message: str
     run: str
+    """The run's id."""
     at: str
+    """UTC, ISO 8601."""
     elapsed_s: float
+    """Seconds of its rounds."""
     rounds: int
     flags: tuple[CaveatLine, ...]
+    """Caveats of the whole run."""
     facts: dict[str, Value | float]
+    """What workloads observed beside time."""
     diagnosis: tuple[Diagnosis, ...] = ()
+    """What holds the arms back, the gravest first."""
     axis: tuple[str, ...] = ()
+    """The parameters swept."""
     points: tuple[PointResult, ...] = ()
+    """Of a sweep."""
     crossover: Crossover | None = None
+    """The foremost one."""
     crossovers: tuple[Crossover, ...] = ()
     machines: dict[str, MachineLine] = {}
+    """Each host's, by the name that its arms give it ("" for here)."""
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None

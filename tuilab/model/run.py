@@ -38,24 +38,25 @@ from tuilab.model.scenario import Budget, Scenario, Sweep
 
 @dataclass
 class ArmSamples:
-    """One arm at one point. samples: seconds per call, one a round; rounds: the round of each sample.
-    begun: the round with which each further process began; empty where one process measured all.
-    warming: seconds per call before that, the second call first; these are not counted.
-
-    Arrays, since a list takes four times the memory for a long run. fastest, slowest: the samples' extremes.
-    known: figures that the analysis worked out of the samples (`statistics.once`), no part of the state.
-    """
+    """One arm at one point."""
 
     samples: "array[float]" = field(default_factory=lambda: array("d"))
+    """Seconds per call, one a round."""
     rounds: "array[int]" = field(default_factory=lambda: array("i"))
+    """The round of each sample."""
     begun: "array[int]" = field(default_factory=lambda: array("i"))
+    """The round with which each further process began; empty where one process measured all."""
     calls: "array[int]" = field(default_factory=lambda: array("q"))
     latencies: "array[float]" = field(default_factory=lambda: array("d"))
     fastest: float = inf
+    """The samples' extremes."""
     slowest: float = -inf
+    """The samples' extremes."""
     first_s: float | None = None
     second_s: float | None = None
     warming: "array[float]" = field(default_factory=lambda: array("d"))
+    """Seconds per call before that, the second call first; these are not counted. Arrays, since a list takes
+    four times the memory for a long run."""
     warm: bool | None = None
     warm_s: float = 0.0
     phases: Phases | None = None
@@ -67,24 +68,24 @@ class ArmSamples:
     known: dict[object, tuple[list[tuple[int, int]], "tuple[ArmSamples, ...]", object]] = field(
         default_factory=dict, repr=False, compare=False
     )
+    """Figures that the analysis worked out of the samples (`statistics.once`), no part of the state."""
 
 
 @dataclass
 class ArmState:
-    """One arm over all points. status: null until something is known of it.
-
-    placement: by point, as the process of that number in `placed_in` told it, the first being 1.
-    """
+    """One arm over all points."""
 
     arm: Arm
     label: str
     status: Status | None = None
+    """Null until something is known of it."""
     device: str | None = None
     reason: str = ""
     detail: str = ""
     error: tuple[str, ...] = ()
     cells: dict[int, ArmSamples] = field(default_factory=dict)
     placement: dict[int, list[Node]] = field(default_factory=dict)
+    """By point, as the process of that number in `placed_in` told it, the first being 1."""
     placed_in: dict[int, int] = field(default_factory=dict)
     flags: list[Caveat] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
@@ -97,19 +98,18 @@ class ArmState:
 
 @dataclass
 class RunState:
-    """Everything known of one run. `apply` folds one event in and says whether it belonged here.
-
-    machine: where the run began; machines: each host's, by the name that its arms give it ("" for here).
-    where: in a fleet, the node at which a point was measured.
-    """
+    """Everything known of one run. `apply` folds one event in and says whether it belonged here."""
 
     run: str = ""
     scenario: Scenario | None = None
     preset: str = ""
     budget: Budget | None = None
     machine: Machine | None = None
+    """Where the run began."""
     machines: dict[str, Machine] = field(default_factory=dict)
+    """Each host's, by the name that its arms give it ("" for here)."""
     where: dict[int, str] = field(default_factory=dict)
+    """In a fleet, the node at which a point was measured."""
     sweep: Sweep | None = None
     at: str = ""
     arms: dict[str, ArmState] = field(default_factory=dict)

@@ -17,43 +17,50 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     workload: str
+    """Its name."""
     parameters: Values
+    """Name to value."""
     file: str = ""
+    """`path/to/file.py:function` of a user's own code."""
 
 
 class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A numeric parameter and the values that a sweep gives it, ascending."""
 
     parameter: str
+    """Its name; numeric."""
     values: tuple[int, ...]
+    """Ascending."""
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One or two axes. With `refine`, one axis is bisected around a crossover until it is known well."""
 
     axes: tuple[Axis, ...]
+    """One or two."""
     refine: bool = True
+    """One axis is bisected around a crossover until it is known well."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long to measure and how well.
-
-    warm_s: busy seconds of warm-up for a cell, at least (half of it on a CPU). warm_limit_s: at most.
-    precision: half-width of the 95 % interval over the median at which a cell is done.
-    rounds: the fewest rounds. limit_s: seconds for the run's rounds (warm-up not counted).
-    chase_s: seconds of rounds after which a cell that has its rounds is left as precise as it is; 0 for
-    limit_s.
-    workers: fresh processes to measure in.
-    """
+    """How long to measure and how well."""
 
     name: BudgetName
+    """`quick`, `standard` or `publish`."""
     warm_s: float
+    """Busy seconds of warm-up for a cell, at least (half of it on a CPU)."""
     warm_limit_s: float
+    """At most."""
     precision: float
+    """Half-width of the 95 % interval over the median at which a cell is done."""
     rounds: int
+    """The fewest rounds."""
     limit_s: float
+    """Seconds for the run's rounds (warm-up not counted)."""
     workers: int = 1
+    """Fresh processes to measure in."""
     chase_s: float = 0.0
+    """Seconds of rounds after which a cell that has its rounds is left as precise as it is; 0 for limit_s."""
 
 
 BUDGET: dict[BudgetName, Budget] = {

@@ -6,32 +6,36 @@ import msgspec
 
 
 class Selftest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The question. long: more repetitions, for figures that are to be published."""
+    """The question."""
 
     long: bool = False
+    """More repetitions, for figures that are to be published."""
     seed: int = 1
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One check. figure: what was found, null where nothing could be; limit: what it must keep, in words."""
+    """One check."""
 
     more: ClassVar[bool] = True
 
     name: str
     figure: float | None
+    """What was found, null where nothing could be."""
     limit: str
+    """What it must keep, in words."""
     passed: bool
     message: str
     seconds: float = 0.0
 
 
 class SelftestSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The last answer. idle: nothing else used the processor meanwhile; without that nothing passes."""
+    """The last answer."""
 
     more: ClassVar[bool] = False
 
     passed: bool
     idle: bool
+    """Nothing else used the processor meanwhile; without that nothing passes."""
     checks: int
     failed: int
     seconds: float

@@ -23,28 +23,26 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A workload's parameters and the arms it can take.
-
-    axis: the parameter that a sweep takes unless told otherwise.
-    unit: what one timed call does, in a word or two ("one STFT", "one batch").
-    dtype: the name of the parameter that is the arm's dtype, "" where there is none.
-    gpu_dtypes: those of its options that only a GPU has; beside others they make no CPU arm.
-    replicas: the parameter that says over how many devices of its kind an arm spreads, "" where it does not.
-    """
+    """A workload's parameters and the arms it can take."""
 
     name: str
     title: str
     summary: str
     unit: str
+    """What one timed call does, in a word or two ("one STFT", "one batch")."""
     parameters: tuple[Parameter, ...]
     constraints: tuple[Constraint, ...] = ()
     modes: tuple[Mode, ...] = MODES
     inputs: tuple[Input, ...] = ("resident", "copied")
     variants: tuple[Variant, ...] = ()
     axis: str = ""
+    """The parameter that a sweep takes unless told otherwise."""
     dtype: str = ""
+    """The name of the parameter that is the arm's dtype, "" where there is none."""
     gpu_dtypes: tuple[str, ...] = ()
+    """Those of its options that only a GPU has; beside others they make no CPU arm."""
     replicas: str = ""
+    """The parameter that says over how many devices of its kind an arm spreads, "" where it does not."""
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, if there is one."""
