@@ -8,7 +8,12 @@ import pytest
 from tuilab.documents import api_tables
 from tuilab.model.api import ApiTable, Signature
 
-TABLE = ApiTable(version="9.8.7", names=("tf.a", "tf.a.b"), signatures={"tf.a.b": Signature(("x",), 1)})
+TABLE = ApiTable(
+    version="9.8.7",
+    names=("tf.a", "tf.a.b"),
+    signatures={"tf.a.b": Signature(("x",), 1)},
+    renames={"tf.old": "tf.a"},
+)
 
 
 @pytest.fixture(autouse=True)

@@ -42,9 +42,6 @@ def shape(expression: str, before: str = "") -> tuple:
         ("size('large')", "def size(kind, *, base=64): return base * 2 if kind == 'large' else base", 128),
         ("C(3).area()", "class C:\n    k = 2\n    def __init__(self, n): self.n = n\n"
                         "    def area(self): return self.n ** self.k", 9),
-        ("D(3).twice", "class B:\n    def __init__(self, n): self.n = n\n    @property\n"
-                       "    def twice(self): return self.n * 2\nclass D(B):\n"
-                       "    def __init__(self, n): super().__init__(n + 1)", 8),
         ("cfg['b'][1]", "cfg = {'a': 1, **{'b': (2, 3)}}", 3),
         ("x.shape[0] * x.shape[-1]", "x = tf.zeros((4, 5, 6))", 24),
         ("len(xs) + max(xs)", "xs = [1, 2, 3]", 6),
@@ -55,9 +52,6 @@ def shape(expression: str, before: str = "") -> tuple:
         ("a or 5", "a = None", 5),
         ("a and 5", "a = 0", 0),
         ("g()", "k = 1\ndef g():\n    global k\n    k = 7\n    return k", 7),
-        ("o.size", "import argparse\np = argparse.ArgumentParser()\np.add_argument('--size', default=32)\n"
-                   "o = p.parse_args()", 32),
-        ("s.field", "from dataclasses import dataclass\n@dataclass\nclass S:\n    field: int\ns = S(5)", 5),
     ],
 )  # fmt: skip
 def test_constants(expression, before, value):

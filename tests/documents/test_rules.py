@@ -1,5 +1,6 @@
 """Each rule fires where it should, on its line, and stays silent on the mended code."""
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from tuilab.documents import RULES, read
 from tuilab.documents.api_tables import shipped
-from tuilab.documents.rules import rule
+from tuilab.documents.rules import reference, rule
 
 HEAD = "import time\nimport numpy as np\nimport tensorflow as tf\n\n"
 CHECKED = "print(tf.config.list_physical_devices('GPU'))\n"
@@ -34,6 +35,11 @@ CASES = {
         "try:\n    z = tf.matmul(x, y)\nexcept tf.errors.ResourceExhaustedError:\n    pass",
     ),
     "TL006": ("%timeit tf.matmul(x, y).numpy()", "%timeit", "print(tf.matmul(x, y).numpy())"),
+    "TL007": (
+        "a = tf.placeholder(tf.float32)\nw = tf.get_variable('w', (8, 8))\nwith tf.Session() as s:\n    s.run(a)",
+        "tf.placeholder",
+        "a = tf.Variable(tf.zeros((8, 8)))",
+    ),
     "TL101": (
         "z = tf.matmul(x, y)\nSTART\nfor _ in range(9):\n    w = z\nSTOP",
         "for _",
@@ -225,7 +231,7 @@ def test_rules_say_what_why_and_what_to_do(known):
         ("tf.io.compress", "tf.io.decode_compressed"),
         ("tf.signal.lfilter", "tf.nn.conv1d"),
         ("tf.Session", "tf.compat.v1.Session"),
-        ("tf.random.nromal", "tf.random.normal"),
+        ("tf.random.norml", "tf.random.normal"),
         ("tf.log", "tf.math.log"),
         ("tf.config.list_physical_device", "tf.config.list_physical_devices"),
         ("tf.keras.layers.Conv2d", "tf.keras.layers.Conv2D"),
@@ -234,7 +240,9 @@ def test_rules_say_what_why_and_what_to_do(known):
 def test_the_nearest_real_name_is_given(name, near):
     report = findings(f"z = {name}(x)")
     (found,) = [f for example in report.examples for f in example.findings if f.code == "TL001"]
-    assert name in found.message and f"the nearest real name is {near}" in found.message
+    assert name in found.message and re.search(
+        rf"(?:nearest real name|name) is (?:now )?{re.escape(near)}$", found.message
+    )
     assert near in shipped().names
 
 
@@ -291,11 +299,28 @@ def test_a_finding_in_a_helper_stands_where_the_helper_does():
     assert [p.workload for p in second.presets] == ["matmul"]
 
 
-def test_the_readme_lists_every_rule():
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-    assert [line for line in readme.splitlines() if line.startswith("| TL")] == [
-        f"| {known.code} | {known.title} |" for known in RULES
-    ]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_readme_and_the_reference_are_the_rules_own_words():
+    """`python -m tuilab.documents.rules.reference` writes both."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in readme.splitlines() if line.startswith("| TL")]
+    assert rows == reference.table().splitlines()
+    assert (ROOT / "docs" / "checker.md").read_text(encoding="utf-8") == reference.document()
+
+
+@pytest.mark.parametrize("known", RULES, ids=lambda r: r.code)
+def test_the_examples_in_the_reference_are_true(known):
+    if known.code in PROSE:
+        wrong, right = (
+            findings("z = tf.matmul(x, y)", known.wrong),
+            findings("z = tf.matmul(x, y)", known.right),
+        )
+    else:
+        wrong, right = findings(known.wrong), findings(known.right)
+    assert known.code in codes(wrong)
+    assert known.code not in codes(right)
 
 
 @pytest.mark.parametrize(

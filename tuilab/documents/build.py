@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from tuilab.documents.claims import claims
 from tuilab.documents.document import Document
 from tuilab.documents.example import Example
@@ -29,9 +31,16 @@ _LONGEST_NAME = 60
 
 
 def presets(
-    document: Document, example: Example, found: Sequence[Found], findings: Sequence[Finding]
+    document: Document,
+    example: Example,
+    found: Sequence[Found],
+    findings: Sequence[Finding],
+    preview: bool = True,
 ) -> list[Preset]:
-    """A preset for each workload of an example, named after the document."""
+    """A preset for each workload of an example, named after the document.
+
+    preview: with the claims of its prose.
+    """
     out: list[Preset] = []
     names: set[str] = set()
     for one in found:
@@ -40,7 +49,8 @@ def presets(
         while name in names:
             name, number = f"{base}-{number}", number + 1
         names.add(name)
-        out.append(_preset(document, example, one, findings, name))
+        made = _preset(document, example, one, findings, name)
+        out.append(made if preview else msgspec.structs.replace(made, claims=()))
     return out
 
 

@@ -1,6 +1,8 @@
 """Python as articles print it: IPython's magics, shell lines and interpreter prompts, line for line."""
 
+import ast
 import re
+import warnings
 from dataclasses import dataclass
 
 # Names that stand for a magic in the code handed to the parser. Nobody's code uses them.
@@ -17,7 +19,7 @@ _MAGIC = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>%{1,2})(?P<name>[A-Za-z_]\w*)(
 _ASSIGNED = re.compile(r"^(?::\d+)?\s*=(?!=)")
 _SHELL = re.compile(r"^(?P<indent>[ \t]*)(?:!|\?\w|[A-Za-z_.]+\?\??$)")
 _OPTIONS = re.compile(r"^(?:\s+-[nrp]\s*\d+|\s+-[qotc])+(?=\s|$)")
-_PROMPT = re.compile(r"^(\s*)(?:>>>|\.\.\.)(?: (.*)|)$")
+_PROMPT = re.compile(r"^(\s*)(?:>>>|\.\.\.|In \[\d*\]:|\.{3,}:)(?: (.*)|)$")
 _OTHER_LANGUAGES = ("bash", "sh", "html", "javascript", "writefile", "script", "perl", "ruby", "capture_png")
 
 
@@ -26,17 +28,20 @@ class Plain:
     """Code that Python's parser takes, as many lines as before.
 
     magics: (0-based line, name) of each IPython magic. cell: the whole code is timed by this magic.
+    session: it is what an interpreter showed, prompts and results.
     """
 
     lines: tuple[str, ...]
     magics: tuple[tuple[int, str], ...] = ()
     cell: str = ""
+    session: bool = False
 
 
 def plain(code: str) -> Plain:
     """Take prompts and their output, magics and shell lines out of the code."""
     lines = code.split("\n")
-    if any(line.lstrip().startswith(">>>") for line in lines):
+    session = is_session(lines)
+    if session:
         lines = _without_prompts(lines)
     magics: list[tuple[int, str]] = []
     cell, out = "", list[str]()
@@ -56,7 +61,7 @@ def plain(code: str) -> Plain:
         else:
             shell = _SHELL.match(line) if "!" in line or "?" in line else None
             out.append(shell["indent"] + "pass" if shell else line)
-    return Plain(tuple(out), tuple(magics), cell)
+    return Plain(tuple(out), tuple(magics), cell, session)
 
 
 def _statement(name: str, rest: str) -> str:
@@ -68,9 +73,39 @@ def _statement(name: str, rest: str) -> str:
     return f"with {word}: {body}"
 
 
+def is_session(lines: list[str]) -> bool:
+    """Whether this is what an interpreter showed: by its first line, or, in what is no Python, by any."""
+    first = next((line for line in lines if line.strip()), "")
+    if _PROMPT.match(first) and not first.lstrip().startswith("..."):
+        return True
+    if not any(_PROMPT.match(line) for line in lines) or any(
+        '"""' in line or "'''" in line for line in lines
+    ):
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse("\n".join(lines), "/dev/null/document")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    return False
+
+
 def _without_prompts(lines: list[str]) -> list[str]:
     out = []
     for line in lines:
         match = _PROMPT.match(line)
         out.append((match[2] or "") if match else "")
     return out
+
+
+_SET_UP = re.compile(
+    r"^\s*(?:%(?:matplotlib|load_ext|config|tensorflow_version|pip|conda|cd|env|reload_ext|autoreload|pylab)\b"
+    r"|%%\w|!\s*(?:pip|wget|curl|apt|git|ls|unzip|mkdir|nvidia-smi)\b)",
+    re.MULTILINE,
+)
+
+
+def is_notebook(code: str) -> bool:
+    """Whether code in an article was a notebook's: it sets one up, or has magics for whole cells."""
+    return ("%" in code or "!" in code) and bool(_SET_UP.search(code))

@@ -18,6 +18,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     number: from 1. line: of its first line of code. code: as found, dedented. before, after: the prose that
     leads to it and the prose that comments on it. notebook: a cell of one, where IPython's magics belong.
+    cell: its number in the notebook's file, from 1; 0 for other documents. script: a whole Python file.
     """
 
     number: int
@@ -27,6 +28,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     before: tuple[Passage, ...] = ()
     after: tuple[Passage, ...] = ()
     notebook: bool = False
+    cell: int = 0
+    script: bool = False
 
     @property
     def last_line(self) -> int:

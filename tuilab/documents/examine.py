@@ -1,6 +1,7 @@
 """All of it in order: find the code, read it, check it, build presets of it."""
 
 import gc
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from tuilab.documents.recognise import Gap, recognise
 from tuilab.documents.report import DocumentReport, ExampleReport, Unresolved
 from tuilab.documents.rules import check
 from tuilab.documents.source import open_document
+from tuilab.documents.suppress import ignored
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError
 from tuilab.model.preset import Preset
@@ -26,17 +28,25 @@ MOST_UNRESOLVED = 40
 
 
 def read(
-    source: Path | str | bytes, api: ApiTable | None, *, name: str = "", validate: Validate | None = None
+    source: Path | str | bytes,
+    api: ApiTable | None,
+    *,
+    name: str = "",
+    validate: Validate | None = None,
+    preview: bool = True,
+    target: str = "auto",
 ) -> DocumentReport:
     """Read a file, or bytes whose file's name is `name`. Nothing in it is run or imported.
 
     api: the names of the installed TensorFlow (`api_tables.for_installed()`); with None, names and arguments
     are not checked, and that is said. validate: `catalogue`'s check of a preset; one that it refuses is
-    reported instead. Raises InputError where there is nothing to read.
+    reported instead. preview: with the preview rules, and with claims read from the prose. target: which
+    TensorFlow the names are of, `1`, `2`, or `auto` to tell by the names. Raises InputError where there is
+    nothing to read.
     """
     document = open_document(source, name)
     with _collector_paused():
-        return _read(document, api, validate)
+        return _read(document, api, validate, preview, target)
 
 
 @contextmanager
@@ -51,19 +61,38 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _read(document: Document, api: ApiTable | None, validate: Validate | None) -> DocumentReport:
+# Code of TensorFlow 1, whose calls build a graph that a session runs.
+_DEFERRED = re.compile(
+    r"\b(?:placeholder|(?:Interactive)?Session|disable_v2_behavior|disable_eager_execution)\("
+)
+
+
+def _read(
+    document: Document, api: ApiTable | None, validate: Validate | None, preview: bool, target: str
+) -> DocumentReport:
     plains = [plain(block.code) for block in document.blocks]
     parsed = [parse(p.lines, b.line) for p, b in zip(plains, document.blocks, strict=True)]
     code = [
-        Code(block.number, part.statements, text.cell, block.line, part.nodes)
+        Code(
+            block.number,
+            part.statements,
+            text.cell,
+            block.line,
+            part.nodes,
+            (block.notebook and not block.script) or text.session,
+        )
         for block, part, text in zip(document.blocks, parsed, plains, strict=True)
     ]
-    trace = read_program(code, api or shipped())
-    found = examples(document.blocks, trace, api)
+    deferred = any(_DEFERRED.search(block.code) for block in document.blocks)
+    trace = read_program(code, api or shipped(), deferred)
+    found = examples(document.blocks, trace, api, target)
     reports = []
     for example, part, text in zip(found, parsed, plains, strict=True):
-        example.magics = [(example.block.line + number, name_) for number, name_ in text.magics]
-        reports.append(_examine(document, example, part, validate))
+        if not text.session:
+            example.magics = [(example.block.line + number, name_) for number, name_ in text.magics]
+        example.ignored = ignored(document.lines, example.block)
+        example.document_title = f"{document.title} {document.id}"
+        reports.append(_examine(document, example, part, validate, preview))
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
     return DocumentReport(
         document=document, examples=tuple(reports), version=api.version if api else "", notes=notes
@@ -71,12 +100,12 @@ def _read(document: Document, api: ApiTable | None, validate: Validate | None) -
 
 
 def _examine(
-    document: Document, example: Example, parsed: Parsed, validate: Validate | None
+    document: Document, example: Example, parsed: Parsed, validate: Validate | None, preview: bool
 ) -> ExampleReport:
     block = example.block
-    findings = check(example)
+    findings = check(example, preview)
     found, gaps = recognise(example)
-    made = build.presets(document, example, found, findings)
+    made = build.presets(document, example, found, findings, preview)
     good: list[Preset] = []
     for preset in made:
         refused = _refused(preset, validate)

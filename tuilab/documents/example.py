@@ -17,6 +17,8 @@ _HIDDEN = re.compile(r"CUDA_VISIBLE_DEVICES[\"']?\]?\s*=\s*[\"']?(?:-1)?[\"']?\s
 _TRAINING = re.compile(r"\b(?:train\w*|model|step|forward)\b", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:^|\s)#(.*)$")
 T = TypeVar("T")
+# Lines of a timing that are searched for words.
+_NEAR = 160
 
 
 @dataclass
@@ -26,7 +28,7 @@ class Example:
     events, regions: of what runs as this block; some of it may stand in functions of earlier blocks.
     standing, clocked: events and regions whose lines are in this block, whoever runs them; so too uses,
     scopes, tries, loops and misfits. api: names of the installed TensorFlow, None where they are not known.
-    magics: (line, name) of IPython's magics in it.
+    magics: (line, name) of IPython's magics in it. ignored: codes that comments suppress here, `*` for all.
     """
 
     block: Block
@@ -44,6 +46,13 @@ class Example:
     loops: list[Loop] = field(default_factory=list)
     misfits: list[Misfit] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
+    ignored: frozenset[str] = frozenset()
+    document_title: str = ""
+
+    @property
+    def target(self) -> str:
+        """Which TensorFlow the names are of: `1`, `2`, or `auto` to tell by the names."""
+        return self.facts.target
 
     @cached_property
     def source(self) -> list[str]:
@@ -53,6 +62,14 @@ class Example:
     def holds(self, line: int) -> bool:
         """Whether a line of the document lies in this block's code."""
         return self.block.line <= line < self.block.line + len(self.source)
+
+    def near(self, region: Region, before: int, after: int) -> str:
+        """The code of a timing and some lines around it; of a long one, its ends."""
+        first, last = region.line - self.block.line, region.last_line - self.block.line
+        lines = self.source[max(0, first - before) : max(0, last + after + 1)]
+        return "\n".join(lines if len(lines) <= _NEAR else lines[: _NEAR // 2] + lines[-_NEAR // 2 :])[
+            :20_000
+        ]
 
     def text(self, line: int) -> str:
         """The line of code of that number in the document, "" outside of the block."""
@@ -107,9 +124,11 @@ class Example:
         return (e for e in self.events if e.kind in kinds)
 
 
-def examples(blocks: Sequence[Block], trace: Trace, api: ApiTable | None) -> list[Example]:
+def examples(
+    blocks: Sequence[Block], trace: Trace, api: ApiTable | None, target: str = "auto"
+) -> list[Example]:
     """An example for each block, with its part of the trace: by who runs it, and by where it stands."""
-    facts = Facts(trace)
+    facts = Facts(trace, target)
     out = [Example(block, trace, facts, api) for block in blocks]
     by_number = {example.block.number: example for example in out}
     for event in trace.events:

@@ -1,9 +1,13 @@
 """What holds for the whole of a document's code, looked up once."""
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cached_property
+from math import inf
 
-from tuilab.documents.interpreter.trace import Event, Kind, Trace
-from tuilab.documents.interpreter.values import Known, Listing, Value, truth
+from tuilab.documents.interpreter.trace import Event, Kind, Trace, Use
+from tuilab.documents.interpreter.values import Bound, Known, Listing, Value, truth
+from tuilab.model.api import ApiTable
 
 _STRICT = "tf.config.set_soft_device_placement"
 _HIDES = ("tf.config.set_visible_devices", "tf.config.experimental.set_visible_devices")
@@ -14,8 +18,10 @@ Subject = tuple[Kind, "str | int"]
 class Facts:
     """Answers about a trace that many rules ask for."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, target: str = "auto") -> None:
         self._trace = trace
+        self.target = target
+        self._version_1: list[tuple[Use, int, int] | None] = []
 
     @cached_property
     def checks_device(self) -> int | None:
@@ -35,6 +41,40 @@ class Facts:
                 if isinstance(given, Listing) and not given.items:
                     return True
         return False
+
+    def version_1(self, api: ApiTable) -> tuple[Use, int, int] | None:
+        """The first of the uses by which a document is of TensorFlow 1, how many, of how many names."""
+        if not self._version_1:
+            found = _old_uses(api, self._trace.uses) if self.target == "auto" else None
+            self._version_1.append(found)
+        return self._version_1[0]
+
+    @cached_property
+    def _ends(self) -> tuple[list[int], list[int]]:
+        """First readings in order, and for each the earliest last one of those that begin there or later."""
+        regions = sorted(self._trace.regions, key=lambda r: r.first)
+        ends = [r.last for r in regions]
+        for at in range(len(ends) - 2, -1, -1):
+            ends[at] = min(ends[at], ends[at + 1])
+        return [r.first for r in regions], ends
+
+    def first_end_after(self, first: int) -> float:
+        """Where the first timing ends that begins after this reading."""
+        starts, ends = self._ends
+        at = bisect_right(starts, first)
+        return ends[at] if at < len(ends) else inf
+
+    @cached_property
+    def _opaque_touched(self) -> dict[int, int]:
+        """What was given to calls that are not known: by identity, the first such event."""
+        found: dict[int, int] = {}
+        for event in self._trace.events:
+            if event.kind == "opaque":
+                for value in event.arguments.values():
+                    found.setdefault(id(value), event.index)
+                    if isinstance(value, Bound):
+                        found.setdefault(id(value.owner), event.index)
+        return found
 
     @cached_property
     def writer(self) -> Event | None:
@@ -66,6 +106,9 @@ class Facts:
 
         Outside of any scope an op runs where its kernels are, which may be any device.
         """
+        value = _subject_value(work)
+        if value is not None and self._opaque_touched.get(id(value), before) < before:
+            return True
         for families, first in self._earliest.get(subject(work), {}).items():
             here = work.place.families
             if first < before and (not families or not here or families == here):
@@ -75,9 +118,41 @@ class Facts:
 
 def subject(event: Event) -> Subject:
     """What has to have run before for the event not to be a first call."""
-    value: Value | None = None
-    if event.kind == "graph":
-        value = event.arguments.get("graph")
-    elif event.kind == "train":
-        value = event.arguments.get("self")
+    value = _subject_value(event)
     return (event.kind, id(value) if value is not None else event.name)
+
+
+def _subject_value(event: Event) -> Value | None:
+    if event.kind == "graph":
+        return event.arguments.get("graph")
+    return event.arguments.get("self") if event.kind == "train" else None
+
+
+# Modules that left with version 2 as a whole; of other names TensorFlow's map tells the old.
+_OLD = (
+    "tf.contrib",
+    "tf.layers",
+    "tf.estimator",
+    "tf.app",
+    "tf.flags",
+    "tf.gfile",
+    "tf.logging",
+    "tf.examples",
+)
+_FEW = 3
+
+
+def _old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
+    from tuilab.documents.rules.names import gone_part, renamed
+
+    gone = [(use, part) for use in uses if not use.guarded and (part := gone_part(api, use))]
+    old = [
+        use
+        for use, part in gone
+        if part.startswith(_OLD)
+        or ".compat.v1." in renamed(api, use.name)
+        or ".compat.v1." in renamed(api, part)
+    ]
+    if len(old) < _FEW or len({use.name for use in old}) < 2:
+        return None
+    return old[0], len(gone), len({part for _, part in gone})

@@ -24,6 +24,7 @@ class Piece:
     first: int
     lines: list[str] = field(default_factory=list)
     language: str = ""
+    info: str = ""
 
 
 def pieces(lines: Sequence[str], start: int = 0) -> Iterator[Piece]:
@@ -63,9 +64,13 @@ def _fenced(lines: Sequence[str], at: int, fence: "re.Match[str]") -> Piece:
         again = _OPEN.match(lines[index])
         # Somebody forgot to close: a closing fence names no language, an opening one does.
         if again and language(again["info"]) and again["fence"][0] == mark[0] and len(again["fence"]) >= 3:
-            return Piece(at, index - 1, at + 1, list(lines[at + 1 : index]), language(fence["info"]))
+            return _piece(lines, at, index - 1, index, fence["info"])
         index += 1
-    return Piece(at, min(index, len(lines) - 1), at + 1, list(lines[at + 1 : index]), language(fence["info"]))
+    return _piece(lines, at, min(index, len(lines) - 1), index, fence["info"])
+
+
+def _piece(lines: Sequence[str], at: int, end: int, stop: int, info: str) -> Piece:
+    return Piece(at, end, at + 1, list(lines[at + 1 : stop]), language(info), info)
 
 
 def _pre(lines: Sequence[str], at: int) -> Piece | None:

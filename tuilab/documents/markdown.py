@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from itertools import islice
 
-from tuilab.documents.dialect import plain
+from tuilab.documents.dialect import is_notebook, plain
 from tuilab.documents.document import MOST_EXAMPLES, Block, Document, Passage
 from tuilab.documents.fences import Piece, pieces
 from tuilab.documents.frontmatter import front_matter
@@ -28,6 +28,8 @@ PYTHON = (
 )
 # Fences that name no language, or only that here is code.
 UNSAID = ("", "code", "text", "txt", "plaintext", "pre")
+# Fences of notebooks written as Markdown.
+_CELLS = re.compile(r"\.input\b|code-cell|\{code\}")
 _TELLING = re.compile(r"^\s*(?:>>>\s*)?(?:import|from)\s+[A-Za-z_]|\btf\.|\bkeras\.|\bnp\.", re.MULTILINE)
 
 
@@ -36,6 +38,8 @@ def read_markdown(text: str) -> Document:
     lines = text.split("\n")
     values, start = front_matter(lines)
     code = list(islice((p for p in pieces(lines, start) if _holds_python(p)), MOST_EXAMPLES + 1))
+    notebook = any(_CELLS.search(p.info) or is_notebook("\n".join(p.lines)) for p in code)
+    notebook = notebook or any("jupytext:" in line or "kernelspec:" in line for line in lines[:start])
     blocks: list[Block] = []
     before, heading = _passages(lines, start, code[0].start if code else len(lines)), ""
     title = values.get("title") or _first_heading(before)
@@ -47,7 +51,7 @@ def read_markdown(text: str) -> Document:
             commenting, following, next_heading = split_between(between, first=False)
         else:
             commenting, following, next_heading = between, [], ""
-        blocks.append(_block(piece, index + 1, heading, leading, commenting))
+        blocks.append(_block(piece, index + 1, heading, leading, commenting, notebook))
         leading, heading = following, next_heading
     return Document(
         title=sanitize_line(title, 200),
@@ -95,7 +99,12 @@ def _dedent(lines: Sequence[str]) -> str:
 
 
 def _block(
-    piece: Piece, number: int, heading: str, before: Sequence[Passage], after: Sequence[Passage]
+    piece: Piece,
+    number: int,
+    heading: str,
+    before: Sequence[Passage],
+    after: Sequence[Passage],
+    notebook: bool,
 ) -> Block:
     return Block(
         number=number,
@@ -104,7 +113,7 @@ def _block(
         code=_code(piece),
         before=tuple(before),
         after=tuple(after),
-        notebook=piece.language in ("ipython", "ipython3", "jupyter"),
+        notebook=notebook or piece.language in ("ipython", "ipython3", "jupyter"),
     )
 
 

@@ -68,6 +68,7 @@ def _document(cells: list[_Cell], title: str) -> Document:
                     code=source,
                     before=tuple(before),
                     notebook=True,
+                    cell=number,
                 )
             )
             before = []

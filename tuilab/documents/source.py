@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 
 from tuilab.documents.decode import LARGEST, decode
-from tuilab.documents.dialect import plain
 from tuilab.documents.document import MOST_CODE, MOST_EXAMPLES, Block, Document, Passage
 from tuilab.documents.markdown import read_markdown
 from tuilab.documents.notebook import read_notebook
@@ -17,6 +16,7 @@ from tuilab.model.sanitize import sanitize_line
 _NUMBER = re.compile(r"^(\d{3})[_-]")
 _IMPORT = re.compile(r"^(?:import|from)\s+[A-Za-z_]", re.MULTILINE)
 _MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~|---\s*$)", re.MULTILINE)
+_CELL = re.compile(r"^# ?(?:%%|In ?\[)", re.MULTILINE)
 _DOCSTRING = re.compile(r'^\s*[rR]?"""\s*(\S[^\n"]{0,120})')
 
 
@@ -89,19 +89,20 @@ def _by_kind(text: str, suffix: str) -> Document:
                 lines=tuple(sanitize_line(line) for line in text.split("\n")),
                 notes=(Passage(1, "this file's name says notebook, but it is not one that can be read"),),
             )
-    if suffix in (".py", ".pyw"):
-        return read_script(text)
+    if suffix in (".py", ".pyw", ".ipy"):
+        return read_script(text, interactive=suffix == ".ipy")
     if not suffix and _IMPORT.search(text) and not _MARKDOWN.search(text) and is_python(text.split("\n")):
         return read_script(text)
     return read_markdown(text)
 
 
-def read_script(text: str) -> Document:
-    """A Python file: one example."""
+def read_script(text: str, interactive: bool = False) -> Document:
+    """A Python file: one example. interactive: a file of IPython's."""
     lines = text.split("\n")
     doc = _DOCSTRING.match(text)
-    notebook = bool(plain(text[:20_000]).magics)
-    block = Block(number=1, heading="", line=1, code=text, notebook=notebook)
+    # Cells of an editor: where they run, magics do.
+    notebook = interactive or bool(_CELL.search(text))
+    block = Block(number=1, heading="", line=1, code=text, notebook=notebook, script=True)
     return Document(
         title=sanitize_line(doc[1], 200) if doc else "",
         lines=tuple(sanitize_line(line) for line in lines),

@@ -23,11 +23,17 @@ class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     keras: str = ""
     """Of the Keras found under `tf.keras`."""
     names: tuple[str, ...]
-    """Dotted, sorted, as written after `import tensorflow as tf` (`tf.signal.stft`, `tf.data.Dataset.map`); a
-    name under which others lie is a module or a class and is listed in full."""
+    """Dotted, sorted, as written after `import tensorflow as tf` (`tf.signal.stft`, `tf.data.Dataset.map`) or
+    `import keras` (`keras.saving`), of which each has names that the other has not; a name under which others
+    lie is a module or a class and is listed in full."""
     signatures: dict[str, Signature] = {}
     """Of functions, classes (their constructor) and methods; a name without one takes anything."""
     modules: tuple[str, ...] = ()
-    """Dotted modules of the installed package (`tensorflow.python.ops.math_ops`), private ones too."""
+    """Dotted modules of the installed package (`tensorflow.python.ops.math_ops`), private ones too, and the
+    names that their packages import."""
+    renames: dict[str, str] = {}
+    """TensorFlow's own map from the names of version 1 to those of 2."""
+    argument_renames: dict[str, dict[str, str]] = {}
+    """Likewise of keywords, by function: `tf.argmax` → {`dimension`: `axis`}."""
     gpu_dtypes: dict[str, tuple[str, ...]] = {}
     """For an op, the dtypes for which this build has a GPU kernel; empty for a build without GPU kernels."""

@@ -1,5 +1,6 @@
 """The public names of the TensorFlow that this worker imported."""
 
+import ast
 import inspect
 import os
 from collections.abc import Iterator
@@ -11,9 +12,9 @@ from tuilab.model.api import ApiTable, Signature
 from tuilab.worker.context import Context
 
 # Namespaces that only repeat others: named, but not entered.
-LEFT_OUT = ("tf.compat.v2", "tf.compat.v1.compat", "tf.compat.v1.keras", "tf.compat.v1.raw_ops")
+LEFT_OUT = ("tf.compat.v2", "tf.compat.v1.compat", "tf.compat.v1.keras", "tf.compat.v1.raw_ops", "keras.src")
 # The classes here inherit hundreds of methods each, which nobody calls by these names.
-WITHOUT_METHODS = ("tf.keras.layers.", "tf.compat.v1.")
+WITHOUT_METHODS = ("tf.keras.layers.", "keras.layers.", "tf.compat.v1.")
 OPS = (
     "MatMul",
     "BatchMatMulV2",
@@ -30,6 +31,7 @@ OPS = (
 )
 # Packages whose modules are the public namespace; any other module found there leaked in.
 _PUBLIC = ("tensorflow._api.", "keras._tf_keras.")
+_KERAS = "keras."
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -42,7 +44,10 @@ def make(tf: Any) -> ApiTable:
     """Walk the public namespace of the imported module. About a second; nothing is called."""
     names: set[str] = set()
     signatures: dict[str, Signature] = {}
-    for name, thing in _walk(tf, "tf", frozenset()):
+    import keras
+
+    # Keras 3 is not `tf.keras`: each has names that the other has not.
+    for name, thing in (*_walk(tf, "tf", frozenset()), *_walk(keras, "keras", frozenset())):
         names.add(name)
         if isinstance(thing, type) and not name.startswith(WITHOUT_METHODS):
             for method, function in _methods(thing):
@@ -55,7 +60,9 @@ def make(tf: Any) -> ApiTable:
         keras=str(getattr(tf.keras, "__version__", "")),
         names=tuple(sorted(names)),
         signatures=dict(sorted(signatures.items())),
-        modules=tuple(sorted(_modules(Path(tf.__file__).parent))),
+        modules=tuple(sorted(set(_modules(Path(tf.__file__).parent)))),
+        renames=_renames(names),
+        argument_renames=_argument_renames(),
         gpu_dtypes=_gpu_dtypes(),
     )
 
@@ -83,7 +90,10 @@ def _walk(module: Any, prefix: str, above: frozenset[int]) -> Iterator[tuple[str
 
 def _is_public(module: ModuleType) -> bool:
     # TensorFlow's own lazy loaders stand for a public module without saying its name.
-    return getattr(module, "__name__", "").startswith(_PUBLIC) or "lazy_loader" in type(module).__module__
+    name = getattr(module, "__name__", "")
+    if name.startswith(_KERAS) and not name.startswith("keras.src"):
+        return True
+    return name.startswith(_PUBLIC) or "lazy_loader" in type(module).__module__
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
@@ -125,6 +135,44 @@ def _modules(package: Path) -> Iterator[str]:
             stem, _, suffix = file.partition(".")
             if suffix == "py" or suffix.endswith("so"):
                 yield f"{dotted}.{stem}"
+            if file == "__init__.py":
+                yield from (f"{dotted}.{name}" for name in _imported(Path(folder, file)))
+
+
+def _imported(file: Path) -> Iterator[str]:
+    """The names that a package's own file imports or binds, by parsing it."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Import | ast.ImportFrom):
+            yield from (a.asname or a.name for a in part.names if "." not in (a.asname or a.name))
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            yield part.id
+
+
+def _renames(names: set[str]) -> dict[str, str]:
+    """TensorFlow's own map from old names to new ones, as far as the new ones exist."""
+    from tensorflow.tools.compatibility import all_renames_v2
+
+    return {
+        old: new
+        for old, new in sorted(all_renames_v2.symbol_renames.items())
+        if new in names and old not in names
+    }
+
+
+def _argument_renames() -> dict[str, dict[str, str]]:
+    """Likewise of keywords, from the upgrade tool."""
+    from tensorflow.tools.compatibility import tf_upgrade_v2
+
+    renames = tf_upgrade_v2.TFAPIChangeSpec("").function_keyword_renames
+    return {
+        name: {old: new for old, new in words.items() if new}
+        for name, words in sorted(renames.items())
+        if name.startswith("tf.") and any(words.values())
+    }
 
 
 def _gpu_dtypes() -> dict[str, tuple[str, ...]]:

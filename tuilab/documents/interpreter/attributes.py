@@ -13,7 +13,6 @@ from tuilab.documents.interpreter.values import (
     Instance,
     Known,
     Listing,
-    OpaqueObject,
     Tensor,
     Unknown,
     Value,
@@ -25,7 +24,7 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
     """Resolve one attribute. What is not known of becomes a method of the value, or Unknown."""
     match value:
         case Api():
-            return names.member(f"{value.name}.{name}", line)
+            return names.member(value, name, line)
         case Tensor():
             return _of_tensor(interpreter, value, name, line)
         case Instance():
@@ -43,9 +42,6 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
         case Function() | Graph() if name == "__name__":
             target = value.target if isinstance(value, Graph) else value
             return Known(target.name) if isinstance(target, Function) else Unknown("a name", line)
-        case OpaqueObject(kind="options"):
-            found = value.data.get(name)
-            return found if found is not None else Unknown("it comes from the command line", line)
         case Unknown():
             return Unknown(value.reason, value.line)
         case _:

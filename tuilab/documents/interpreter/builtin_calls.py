@@ -13,25 +13,22 @@ from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
-    Class,
     Devices,
     Elapsed,
     Function,
-    Instance,
     Known,
     Listing,
     Many,
     Mapping,
     OpaqueObject,
     Span,
-    Tensor,
     Unknown,
     Value,
     integer,
     truth,
 )
 
-WITH_SCOPE = ("super", "globals", "locals", "vars")
+WITH_SCOPE = ("globals", "locals", "vars")
 # Functions of constants whose results are constants; none of them can take long on what is bounded.
 _PURE: dict[str, Any] = {"abs": abs, "round": round, "bool": bool, "str": str, "min": min, "max": max}
 # Those whose time may be what somebody measures.
@@ -50,36 +47,28 @@ _TAKES_TIME = (
     "pow",
     "open",
 )
-_WAITS = ("float", "int", "bool", "str", "sum", "max", "min", "list", "tuple", "abs")
+_WAITS = (
+    "float",
+    "int",
+    "bool",
+    "str",
+    "repr",
+    "format",
+    "sum",
+    "max",
+    "min",
+    "list",
+    "tuple",
+    "abs",
+    "round",
+)
 
 
 def with_scope(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
-    """`super()`, `globals()` and the like, which look at where they are called."""
+    """`globals()` and the like, which look at where they are called."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
-    if name == "super":
-        return _super(interpreter, scope)
     store = scope.module().names if name == "globals" else scope.names
     return Mapping(dict(store), open=True)
-
-
-def _super(interpreter: Interpreter, scope: Scope) -> Value:
-    function = interpreter.frames[-1].function
-    parameters = function.node.args.args if function is not None else []
-    instance = scope.find(parameters[0].arg) if parameters else None
-    if not isinstance(instance, Instance):
-        return OpaqueObject("super", (None, ()))
-    owner = _owner(instance.of, function, 0)
-    return OpaqueObject("super", (instance, owner.bases if owner is not None else ()))
-
-
-def _owner(made: Class, function: object, depth: int) -> Class | None:
-    if any(member is function for member in made.members.values()):
-        return made
-    for base in made.bases:
-        found = _owner(base, function, depth + 1) if isinstance(base, Class) and depth < 20 else None
-        if found is not None:
-            return found
-    return None
 
 
 @handles("builtins.")
@@ -106,8 +95,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 def _wait(interpreter: Interpreter, word: str, values: Sequence[Value], line: int) -> None:
     for value in values:
-        if isinstance(value, Tensor) and value.library == "tf" and not value.inside:
-            interpreter.sync(f"{word}()", line, value)
+        interpreter.reads(value, f"{word}()", line)
 
 
 def _pure(word: str, values: Sequence[Value], line: int) -> Value:
@@ -119,8 +107,7 @@ def _pure(word: str, values: Sequence[Value], line: int) -> Value:
 
 def _print(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     for value in values:
-        if isinstance(value, Tensor) and value.library == "tf" and not value.inside:
-            interpreter.sync("print()", args.line, value)
+        interpreter.reads(value, "print()", args.line)
     words = " ".join(str(v.value) if isinstance(v, Known) else "{}" for v in values)
     kind = "effect" if interpreter.in_graph() else "print"
     interpreter.event(kind, "print()", args.line, {"text": Known(words[:400])})  # type: ignore[arg-type]
@@ -255,6 +242,7 @@ def _callable(interpreter: Interpreter, values: list[Value], args: Arguments) ->
 
 _HANDLERS: dict[str, Any] = {
     "print": _print,
+    "super": lambda interpreter, values, args: OpaqueObject("super"),
     "len": _len,
     "range": _range,
     "int": _number("int"),

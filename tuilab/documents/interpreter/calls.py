@@ -16,7 +16,6 @@ from tuilab.documents.interpreter.values import (
     Function,
     Graph,
     Instance,
-    Known,
     Layer,
     Listing,
     Mapping,
@@ -144,7 +143,7 @@ def call_function(
     finally:
         frame = interpreter.frames.pop()
     if interpreter.once(function.node, _is_generator):
-        return _generator(frame, line)
+        return OpaqueObject("generator", Listing("list", frame.returned[:8], open=True))
     return _returned(frame.returned, line)
 
 
@@ -165,12 +164,6 @@ def _is_generator(node: ast.AST) -> bool:
         if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             stack += ast.iter_child_nodes(part)
     return False
-
-
-def _generator(frame: Frame, line: int) -> Value:
-    if len(frame.returned) == 1:
-        return OpaqueObject("iterator", Listing("list", frame.returned, open=True))
-    return OpaqueObject("iterator", Listing("list", frame.returned[:8], open=True))
 
 
 def _bind(function: Function, args: list[Value], keywords: Keywords, scope: Scope, line: int) -> None:
@@ -252,11 +245,6 @@ def instantiate(
     init = made.find("__init__")
     if isinstance(init, Function):
         call_function(interpreter, init, [instance, *args], keywords, line)
-    fields = made.find("__dataclass_fields__")
-    if isinstance(fields, Listing):
-        names = [str(f.value) for f in fields.items if isinstance(f, Known)]
-        instance.attributes |= dict(zip(names, args, strict=False))
-        instance.attributes |= {k: v for k, v in keywords.items() if k in names}
     if made.library_base().startswith(("tf.keras", "tf.Module")):
         interpreter.event("build", made.library_base(), line)
     return instance

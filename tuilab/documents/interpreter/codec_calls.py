@@ -14,6 +14,10 @@ from tuilab.documents.interpreter.values import (
 )
 
 _EFFECTS = ("random.", "logging.")
+# Parts that take the values of tensors which they are given.
+_READS = ("logging.", "matplotlib.", "pprint.", "json.", "pandas.", "warnings.", "collections.")
+# Parts whose time may be what somebody measures.
+_WORKS = ("pandas.", "json.", "shutil.", "pickle.", "csv.", "subprocess.", "matplotlib.", "os.", "re.")
 
 
 @handles("zlib.", "gzip.", "bz2.", "lzma.", "blosc.", "lz4.", "zstandard.", "snappy.")
@@ -24,13 +28,6 @@ def codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return OpaqueObject(
         "bytes", value.data if isinstance(value, OpaqueObject) and value.kind == "bytes" else value
     )
-
-
-@handles("tf.io.compress", "tf.io.decompress", "tf.io.decode_compressed")
-def tf_codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    made = Tensor(None, "string", inside=interpreter.in_graph() is not None)
-    interpreter.event("op", name, args.line, args.values, made)
-    return made
 
 
 @handles(
@@ -64,6 +61,10 @@ def tf_codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     "unittest.",
     "psutil.",
     "pandas.",
+    "pickle.",
+    "csv.",
+    "subprocess.",
+    "absl.",
 )
 def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Python's own library: nothing that a device would compute."""
@@ -80,8 +81,13 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         if isinstance(value, Function | Graph | Bound):
             interpreter.event("opaque", name, args.line, args.values)
             break
-    if name.startswith("argparse."):
-        return OpaqueObject("arguments", {})
+    if name.startswith(_READS):
+        for value in args.values.values():
+            interpreter.reads(value, f"{name}()", args.line)
+    if name.startswith(_WORKS):
+        interpreter.event("python", name, args.line)
+    if name.startswith(("argparse.", "tf.flags.", "absl.flags.")):
+        return Unknown("it comes from the command line", args.line)
     if name.startswith("random."):
         return Unknown("a random number", args.line)
     return OpaqueObject("object", name) if name.rpartition(".")[2][:1].isupper() else Unknown(name, args.line)

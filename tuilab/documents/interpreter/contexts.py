@@ -19,15 +19,15 @@ from tuilab.documents.interpreter.values import (
 Body = Callable[[Value], Flow]
 
 
-def run(interpreter: Interpreter, manager: Value, body: Body, line: int) -> Flow:
+def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_line: int) -> Flow:
     """Read the body as it runs inside the manager."""
     match manager:
         case Scoped():
             return device_scope(interpreter, manager.families, line, body)
         case Instance() if manager.of.find("__enter__") is not None:
-            return _instance(interpreter, manager, body, line)
+            return _instance(interpreter, manager, body, line, last_line)
         case OpaqueObject(kind="generated"):
-            return _generated(interpreter, manager, body, line)
+            return _generated(interpreter, manager, body, line, last_line)
         case OpaqueObject(kind="magic"):
             return timed(interpreter, manager.data, line, body)
         case OpaqueObject(kind="raises"):
@@ -73,24 +73,31 @@ def timed(interpreter: Interpreter, word: str, line: int, body: Body) -> Flow:
 MAGICS = {TIMEIT: OpaqueObject("magic", TIMEIT), TIME: OpaqueObject("magic", TIME)}
 
 
-def _instance(interpreter: Interpreter, instance: Instance, body: Body, line: int) -> Flow:
+def _instance(interpreter: Interpreter, instance: Instance, body: Body, line: int, last_line: int) -> Flow:
     from tuilab.documents.interpreter.statements import enter_instance, leave_instance
 
-    flow = body(enter_instance(interpreter, instance, line))
+    first = len(interpreter.trace.events)
+    entered = enter_instance(interpreter, instance, line)
+    interpreter.timed_from(first, line, last_line)
+    flow = body(entered)
     leave_instance(interpreter, instance, line)
     return flow
 
 
-def _generated(interpreter: Interpreter, manager: OpaqueObject, body: Body, line: int) -> Flow:
+def _generated(
+    interpreter: Interpreter, manager: OpaqueObject, body: Body, line: int, last_line: int
+) -> Flow:
     """`@contextmanager`: the function is read up to its `yield`, then the body, then the rest."""
     from tuilab.documents.interpreter.calls import call_function
 
     function, args, keywords = manager.data
     flows: list[Flow] = []
+    first = len(interpreter.trace.events)
 
     def hook(value: Value) -> None:
         if not flows:
             flows.append(Flow.NEXT)
+            interpreter.timed_from(first, line, last_line)
             # The body belongs to the caller: what it returns is the caller's to return.
             frame = interpreter.frames.pop()
             try:

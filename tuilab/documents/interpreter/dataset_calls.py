@@ -5,6 +5,7 @@ from tuilab.documents.interpreter.library import Arguments, bind, handles
 from tuilab.documents.interpreter.names import dtype_of
 from tuilab.documents.interpreter.trace import Traced
 from tuilab.documents.interpreter.values import (
+    Api,
     Bound,
     Dataset,
     Function,
@@ -116,11 +117,11 @@ def method(
 ) -> Value:
     """A method of a pipeline: one more step, or the data out of it."""
     known = f"{DATASET}.{name}"
-    interpreter.use(known, line)
+    interpreter.use(Api(known, f"Dataset.{name}"), line)
     bound = bind(interpreter, known, args, keywords, line)
     if name in ("as_numpy_iterator", "__iter__"):
         return dataset
-    if name == "make_one_shot_iterator":
+    if name in ("make_one_shot_iterator", "make_initializable_iterator"):
         return OpaqueObject("iterator", dataset)
     if name == "cardinality":
         return Unknown("a number of elements", line)
@@ -185,13 +186,6 @@ def writer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return OpaqueObject("writer", event.index)
 
 
-@handles("tf.io.decode_raw", "tf.io.parse_tensor")
-def decoded(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    made = Tensor(None, dtype_of(args.get("out_type", "1")), inside=interpreter.in_graph() is not None)
-    interpreter.event("op", name, args.line, args.values, made)
-    return made
-
-
 @handles("tf.io.parse_single_example", "tf.io.parse_example")
 def parsed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """A record's features, by the description's keys."""
@@ -214,37 +208,3 @@ def feature(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     shape = args.get("shape")
     sides = tuple(integer(s) for s in shape.items) if isinstance(shape, Listing) else None
     return OpaqueObject("feature", (sides, dtype_of(args.get("dtype"))))
-
-
-@handles(
-    "tf.image.random_brightness",
-    "tf.image.adjust_brightness",
-    "tf.image.random_flip_left_right",
-    "tf.image.random_flip_up_down",
-    "tf.image.flip_left_right",
-    "tf.image.flip_up_down",
-    "tf.image.random_contrast",
-    "tf.image.random_saturation",
-    "tf.image.random_hue",
-    "tf.image.per_image_standardization",
-)
-def augmented(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    value = args.get("image", "0")
-    like = value if isinstance(value, Tensor) else None
-    inside = like.inside if like is not None else False
-    made = Tensor(like.shape if like else None, like.dtype if like else None, inside=inside)
-    interpreter.event("op", name, args.line, args.values, made)
-    return made
-
-
-@handles(
-    "tf.image.resize", "tf.io.decode_jpeg", "tf.io.decode_png", "tf.image.decode_jpeg", "tf.io.decode_image"
-)
-def image(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    size = args.get("size")
-    sides = [integer(s) for s in size.items] if isinstance(size, Listing) else []
-    shape = (*sides, integer(args.get("channels")) or 3) if len(sides) == 2 else None
-    inside = interpreter.in_graph() is not None
-    made = Tensor(shape, "float32" if name.endswith("resize") else "uint8", inside=inside)
-    interpreter.event("op", name, args.line, args.values, made)
-    return made

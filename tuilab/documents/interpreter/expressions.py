@@ -71,7 +71,7 @@ def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Va
         value = attributes.attribute(interpreter, value, link.attr, link.lineno)
         written = value if isinstance(value, Api) else written
     if written is not None:
-        interpreter.use(written.name, node.lineno)
+        interpreter.use(written, node.lineno)
     return value
 
 
@@ -88,6 +88,9 @@ def binary(interpreter: Interpreter, node: ast.BinOp, scope: Scope) -> Value:
 
 def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int) -> Value:
     """The value of `left op right`; an op of TensorFlow or NumPy where a tensor takes part."""
+    if isinstance(op, ast.Mod) and isinstance(left, Known) and isinstance(left.value, str):
+        interpreter.reads(right, "formatting", line)
+        return Unknown("a text that is not known as a whole", line)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return tensors.operator(interpreter, op, left, right, line)
     if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Clock):
@@ -98,7 +101,7 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
         return left
     if isinstance(right, Elapsed):
         return right
-    if interpreter.place.loops:
+    if interpreter.place.loops or isinstance(left, Unknown) or isinstance(right, Unknown):
         interpreter.event("python", type(op).__name__, line)
     if isinstance(left, Known) and isinstance(right, Known):
         try:
@@ -262,8 +265,7 @@ def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Va
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             value = interpreter.evaluate(part.value, scope)
-            if isinstance(value, Tensor) and not value.inside:
-                interpreter.sync("formatting", node.lineno, value)
+            interpreter.reads(value, "formatting", node.lineno)
             known = known and isinstance(value, Known)
             words.append(str(value.value)[:200] if isinstance(value, Known) else "{}")
         elif isinstance(part, ast.Constant):

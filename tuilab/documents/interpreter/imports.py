@@ -3,22 +3,19 @@
 import ast
 
 from tuilab.documents.interpreter.interpreter import Interpreter
-from tuilab.documents.interpreter.names import canonical, member
+from tuilab.documents.interpreter.names import member, module
 from tuilab.documents.interpreter.scope import Scope
-from tuilab.documents.interpreter.values import Api
 
 
 def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> None:
     """`import a.b as c`."""
     for alias in node.names:
-        name = canonical(alias.name)
-        interpreter.use(name, node.lineno)
+        found = module(alias.name, alias.asname or alias.name)
+        interpreter.use(found, node.lineno, alias.name)
         interpreter.event("import", alias.name[:80], node.lineno)
-        if alias.asname:
-            interpreter.journal.write(scope.names, alias.asname, Api(name))
-        else:
-            root = alias.name.partition(".")[0]
-            interpreter.journal.write(scope.names, root, Api(canonical(root)))
+        root = alias.name.partition(".")[0]
+        bound = found if alias.asname else module(root, root)
+        interpreter.journal.write(scope.names, alias.asname or root, bound)
 
 
 def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
@@ -26,18 +23,18 @@ def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -
     interpreter.event("import", (node.module or ".")[:80], node.lineno)
     if node.level or not node.module:
         return
-    module = canonical(node.module)
-    if module == "__main__":
+    if node.module == "__main__":
         # What a timer's set-up imports is the module itself.
         for alias in node.names:
-            found = interpreter.module.find(alias.name)
-            if found is not None:
-                interpreter.journal.write(scope.names, alias.asname or alias.name, found)
+            known = interpreter.module.find(alias.name)
+            if known is not None:
+                interpreter.journal.write(scope.names, alias.asname or alias.name, known)
         return
+    owner = module(node.module, node.module)
     for alias in node.names:
         if alias.name == "*":
             interpreter.note(node.lineno, f"names imported by * from {node.module[:60]} are not followed")
             continue
-        name = f"{module}.{alias.name}"
-        interpreter.use(name, node.lineno)
-        interpreter.journal.write(scope.names, alias.asname or alias.name, member(name, node.lineno))
+        found = member(owner, alias.name, node.lineno, alias.asname or alias.name)
+        interpreter.use(module(f"{node.module}.{alias.name}", ""), node.lineno, f"{node.module}.{alias.name}")
+        interpreter.journal.write(scope.names, alias.asname or alias.name, found)

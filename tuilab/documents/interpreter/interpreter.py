@@ -9,7 +9,19 @@ from typing import Any
 
 from tuilab.documents.interpreter.scope import Journal, Scope
 from tuilab.documents.interpreter.trace import Event, Kind, Place, Region, Trace, Traced, Use
-from tuilab.documents.interpreter.values import NONE, Clock, Elapsed, Function, Tensor, Unknown, Value
+from tuilab.documents.interpreter.values import (
+    NONE,
+    Api,
+    Clock,
+    Elapsed,
+    Function,
+    Listing,
+    Many,
+    Mapping,
+    Tensor,
+    Unknown,
+    Value,
+)
 from tuilab.model.api import ApiTable
 
 # Levels of nested expressions, statements and calls. Each takes a few of Python's own frames.
@@ -66,11 +78,16 @@ class Interpreter:
         self.depth = 0
         self.guards = 0
         self.unrolled = 1
+        # TensorFlow 1: an op's call builds a graph, and a session runs it.
+        self.deferred = False
+        # The last statement of a cell, whose value is displayed.
+        self.shown: ast.stmt | None = None
         self._noted: set[tuple[int, str]] = set()
         self._covered = 0
         self._limits = 0
         self._answers: dict[tuple[int, Callable[[Any], bool]], bool] = {}
         self._regions: dict[tuple[int, int], int] = {}
+        self._withs: dict[int, tuple[int, int]] = {}
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:
         """What the expression stands for. Raises Exhausted."""
@@ -125,6 +142,8 @@ class Interpreter:
         result: Value | None = None,
     ) -> Event:
         """Write an event. A tensor given as its result is marked as made by it."""
+        if self.deferred and kind in ("op", "create", "copy"):
+            kind = "build"
         event = Event(len(self.trace.events), kind, name, line, self.place, arguments or {}, result)
         if isinstance(result, Tensor) and result.made < 0:
             result.made = event.index
@@ -144,18 +163,45 @@ class Interpreter:
             self._noted.add((line, reason))
             self.trace.notes.append((line, reason))
 
-    def use(self, name: str, line: int) -> None:
+    def use(self, api: Api, line: int, spelled: str = "") -> None:
         """Record that a dotted name of a library is written here."""
-        self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0))
+        name = api.real or api.name
+        written = spelled or api.spelled or name
+        self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0, written))
 
     def sync(self, how: str, line: int, value: Value) -> None:
         """The host waits for a tensor."""
         self.event("sync", how, line, {"value": value})
 
+    def reads(self, value: Value, how: str, line: int, depth: int = 0) -> None:
+        """The host reads a value: it waits for a tensor, and may wait for what is not known."""
+        if isinstance(value, Tensor):
+            if value.library == "tf" and not value.inside and self.in_graph() is None:
+                self.sync(how, line, value)
+        elif isinstance(value, Unknown):
+            self.event("may-wait", how, line)
+        elif isinstance(value, Listing | Mapping) and depth < 3:
+            items = value.items[:16] if isinstance(value, Listing) else list(value.items.values())[:16]
+            for item in items:
+                self.reads(item, how, line, depth + 1)
+        elif isinstance(value, Many) and depth < 3:
+            self.reads(value.element, how, line, depth + 1)
+
     def clock(self, name: str, line: int) -> Clock:
         """A reading of the clock."""
         event = self.event("clock", name, line)
         return Clock(event.index)
+
+    def gather(self, value: Value) -> None:
+        """A time is put beside others, or added to them."""
+        if isinstance(value, Elapsed):
+            self.trace.regions[value.region].gathered = True
+
+    def timed_from(self, first: int, line: int, last_line: int) -> None:
+        """Readings since event `first` are those of a timer's `with`: what they time stands in its body."""
+        for event in self.trace.events[first:]:
+            if event.kind == "clock":
+                self._withs[event.index] = (line, last_line)
 
     def region(self, first: int, last: int, **more: Any) -> Value:
         """The region between two readings; the same readings give the same region."""
@@ -170,7 +216,8 @@ class Interpreter:
             self.note(self.trace.events[last].line, "so many timings overlap that the rest is not followed")
             return Unknown("a time that is not followed", self.trace.events[last].line)
         start, end = self.trace.events[first], self.trace.events[last]
-        region = Region(first, last, start.name, start.line, end.line, start.place.block, **more)
+        line, last_line = self._withs.get(first, (start.line, end.line))
+        region = Region(first, last, start.name, line, last_line, start.place.block, **more)
         self._regions[first, last] = len(self.trace.regions)
         self.trace.regions.append(region)
         return Elapsed(len(self.trace.regions) - 1)

@@ -73,9 +73,16 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
             return Iteration(value.element, batches(value), dataset=value)
         case OpaqueObject(kind="enumerate" | "zip" | "iterator"):
             return _combined(interpreter, value, line)
+        case OpaqueObject(kind="generator"):
+            interpreter.event("opaque", "a generator", line)
+            return Iteration(_common(value.data.items, varies))
+        case Instance():
+            interpreter.event("opaque", f"going through a {value.of.name}", line)
+            return Iteration(varies)
         case Known(value=str(text)):
             return Iteration(varies, len(text), [Known(c) for c in text[: MOST_UNROLLED + 1]])
         case Unknown():
+            interpreter.event("opaque", "going through what is not known", line)
             return Iteration(Unknown(value.reason, value.line))
         case _:
             return Iteration(varies)
@@ -271,6 +278,7 @@ def bind_target(interpreter: Interpreter, target: ast.expr, value: Value, scope:
 
 
 def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, scope: Scope) -> None:
+    interpreter.gather(value)
     owner = interpreter.evaluate(target.value, scope)
     index = _index(interpreter, target.slice, scope)
     if isinstance(owner, Mapping) and isinstance(index, Known) and len(owner.items) < 1_000:
@@ -284,7 +292,7 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
 
 
 def _unpack(interpreter: Interpreter, targets: list[ast.expr], value: Value, scope: Scope, line: int) -> None:
-    found = iterate(interpreter, value, line)
+    found = iterate(interpreter, value, line) if not isinstance(value, Unknown) else Iteration(value)
     items = found.items
     stars = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
     if items is not None and stars and len(items) >= len(targets) - 1:
@@ -319,6 +327,7 @@ def iterate_comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> 
             )
         else:
             made.append(interpreter.evaluate(node.elt, inner))
+            interpreter.gather(made[-1])
 
     items = found.items
     simple = len(node.generators) == 1 and not generator.ifs

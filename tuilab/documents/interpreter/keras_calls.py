@@ -4,6 +4,7 @@ from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.library import Arguments, bind, handles
 from tuilab.documents.interpreter.values import (
     NONE,
+    Api,
     Instance,
     Layer,
     Listing,
@@ -109,7 +110,7 @@ def method(
     """A method of a model: of the document's own class too, where it inherits it."""
     bound = bind(interpreter, f"tf.keras.Model.{name}", args, keywords, line)
     if isinstance(model, Model):
-        interpreter.use(f"tf.keras.Sequential.{name}", line)
+        interpreter.use(Api(f"tf.keras.Sequential.{name}", f"Model.{name}"), line)
     bound.values["self"] = model
     if name in TRAINS or name in STEPS:
         interpreter.event("train", name, line, bound.values)

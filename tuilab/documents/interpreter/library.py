@@ -124,15 +124,16 @@ def bind(
     interpreter: Interpreter, name: str, args: list[Value], keywords: dict[str, Value], line: int
 ) -> Arguments:
     """Arguments under their parameters' names, by the signature of the TensorFlow that the table is of."""
-    out = Arguments(line, {k: v for k, v in keywords.items() if k != OPEN}, OPEN in keywords)
+    named = {k: v for k, v in keywords.items() if k != OPEN}
+    out = Arguments(line, named, OPEN in keywords)
     signature = interpreter.api.signatures.get(name)
     if signature is not None:
         _check(interpreter, name, signature, args, out, line)
         names: tuple[str, ...] = signature.parameters[: signature.positional]
     else:
         names = tuple(SIGNATURES.get(name, "").split())
-    for number, value in enumerate(args):
-        out.values.setdefault(names[number] if number < len(names) else str(number), value)
+    placed = {names[n] if n < len(names) else str(n): value for n, value in enumerate(args)}
+    out.values = placed | named
     return out
 
 
@@ -147,11 +148,14 @@ def _check(
     unknown = [k for k in given.values if k not in signature.parameters]
     if unknown and not signature.any_keyword:
         takes = ", ".join(signature.parameters[:12])
-        interpreter.trace.misfits.append(
-            Misfit(
-                "argument", name, line, block, f"{name} takes no argument {unknown[0]}", f"It takes {takes}."
-            )
-        )
+        now = interpreter.api.argument_renames.get(name, {}).get(unknown[0], "")
+        known = now in signature.parameters
+        remedy = f"Its name is now {now}." if known else f"It takes {takes}."
+        detail = f"{name} takes no argument {unknown[0]}"
+        # Where the new name is given too, or a call says both, a person has to look.
+        new = (unknown[0], now) if known and len(unknown) == 1 and now not in given.values else ("", "")
+        misfit = Misfit("argument", name, line, block, detail, remedy, unknown[0], new)
+        interpreter.trace.misfits.append(misfit)
     if len(args) > signature.positional and not signature.rest:
         interpreter.trace.misfits.append(
             Misfit(

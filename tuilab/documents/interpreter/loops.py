@@ -13,15 +13,16 @@ from tuilab.documents.interpreter.items import (
 )
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.statements import statement
+from tuilab.documents.interpreter.timers import names_only
 from tuilab.documents.interpreter.trace import Loop
-from tuilab.documents.interpreter.values import Span, Tensor, Value, truth
+from tuilab.documents.interpreter.values import OpaqueObject, Span, Tensor, Value, truth
 
 
 @statement(ast.For, ast.AsyncFor)
 def for_loop(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", scope: Scope) -> Flow:
     value = interpreter.evaluate(node.iter, scope)
-    if isinstance(value, Tensor) and not interpreter.in_graph() and value.library == "tf":
-        interpreter.sync("iteration", node.lineno, value)
+    if isinstance(value, Tensor):
+        interpreter.reads(value, "iteration", node.lineno)
     found = iterate(interpreter, value, node.lineno)
     if _unrolls(interpreter, node, found, isinstance(value, Span)):
         flow = _unrolled(interpreter, node, found, scope)
@@ -138,7 +139,9 @@ def _body(
 
 @statement(ast.While)
 def while_loop(interpreter: Interpreter, node: ast.While, scope: Scope) -> Flow:
-    if truth(interpreter.condition(node.test, scope)) is False:
+    test = interpreter.condition(node.test, scope)
+    interpreter.reads(test, "while", node.lineno)
+    if truth(test) is False:
         return interpreter.execute(node.orelse, scope)
     loop = _loop(interpreter, node, None, None)
     loop.first = len(interpreter.trace.events)
@@ -164,6 +167,10 @@ def _with(interpreter: Interpreter, items: list[ast.withitem], body: list[ast.st
     def inside(value: Value) -> Flow:
         if item.optional_vars is not None:
             bind_target(interpreter, item.optional_vars, value, scope)
-        return _with(interpreter, rest, body, scope)
+        flow = _with(interpreter, rest, body, scope)
+        if isinstance(manager, OpaqueObject) and manager.kind == "magic":
+            names_only(interpreter, body, item.context_expr.lineno)
+        return flow
 
-    return contexts.run(interpreter, manager, inside, item.context_expr.lineno)
+    line = item.context_expr.lineno
+    return contexts.run(interpreter, manager, inside, line, max(line, body[-1].end_lineno or line))

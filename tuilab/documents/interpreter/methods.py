@@ -2,17 +2,15 @@
 
 from typing import Any
 
-from tuilab.documents.interpreter import dataset_calls, keras_calls, library, timers
+from tuilab.documents.interpreter import dataset_calls, keras_calls, library, ops, timers
 from tuilab.documents.interpreter.arithmetic import LONGEST_LIST, LONGEST_TEXT
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.keras_calls import call_layer
 from tuilab.documents.interpreter.library import Arguments
 from tuilab.documents.interpreter.names import dtype_of
-from tuilab.documents.interpreter.tf_tensors import new_shape
 from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.values import (
     NONE,
-    Api,
     Bound,
     Dataset,
     Elapsed,
@@ -52,7 +50,7 @@ def call(
         case Mapping():
             return _mapping(owner, name, args, line)
         case Known():
-            return _constant(owner.value, name, args, line)
+            return _constant(interpreter, owner.value, name, args, line)
         case Many():
             return owner if name in ("copy", "tolist") else NONE
         case Elapsed():
@@ -113,13 +111,16 @@ def _kind(tensor: Tensor) -> Kind:
 
 def _reshaped(interpreter: Interpreter, tensor: Tensor, name: str, args: list[Value], line: int) -> Value:
     sides = args[0] if len(args) == 1 and isinstance(args[0], Listing) else Listing("tuple", args)
-    given = Arguments(line, {"shape": sides, "1": sides} if args else {})
-    made = Tensor(new_shape(name, tensor.shape, given), tensor.dtype, tensor.library, inside=tensor.inside)
+    given = Arguments(line, {"x": tensor} | ({"shape": sides, "1": sides} if args else {}))
+    shape = ops.reshaped(given) if name == "reshape" else ops.transposed(given)
+    made = Tensor(shape, tensor.dtype, tensor.library, inside=tensor.inside)
     interpreter.event(_kind(tensor), name, line, {"x": tensor}, made)
     return made
 
 
 def _listing(interpreter: Interpreter, listing: Listing, name: str, args: list[Value], line: int) -> Value:
+    for value in args:
+        interpreter.gather(value)
     if name in ("append", "extend", "insert", "add", "pop", "clear", "remove", "update"):
         if interpreter.in_graph() is not None and listing.born is not interpreter.in_graph():
             interpreter.event("effect", f"list.{name}()", line)
@@ -164,7 +165,7 @@ def _mapping(mapping: Mapping, name: str, args: list[Value], line: int) -> Value
 _TEXT = ("upper", "lower", "strip", "title", "capitalize", "lstrip", "rstrip")
 
 
-def _constant(value: Any, name: str, args: list[Value], line: int) -> Value:
+def _constant(interpreter: Interpreter, value: Any, name: str, args: list[Value], line: int) -> Value:
     """A few methods of texts; the others give what is not known."""
     if isinstance(value, str) and name in _TEXT and not args:
         return Known(getattr(value, name)())
@@ -184,6 +185,8 @@ def _constant(value: Any, name: str, args: list[Value], line: int) -> Value:
         if name == "split" and len(given) <= 1 and strings and "" not in given:
             return Listing("list", [Known(w) for w in value.split(*given)[:LONGEST_LIST]])
     if name == "format" and isinstance(value, str):
+        for given_value in args:
+            interpreter.reads(given_value, "formatting", line)
         return Unknown("a text that is not known as a whole", line)
     return Unknown(f"what {name}() gives", line)
 
@@ -206,15 +209,27 @@ def _special(
             interpreter.event("op", f"tf.GradientTape.{name}", line, {}, Tensor(None, None))
             return Listing("list", [], open=True)
         case "super":
-            return _parent(interpreter, owner, name, args, keywords, line)
-        case "arguments":
-            return _argument(owner, name, args, keywords, line)
+            # A class of the document or of a library: what its constructor sets is not known.
+            if name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
+                interpreter.event("opaque", f"super().{name}", line)
+        case "session" if name in ("run", "partial_run"):
+            interpreter.deferred = True
+            interpreter.event("graph", "sess.run", line, {"graph": _fetched(args, keywords, owner)})
+            result = Tensor(None, None, "np", made=len(interpreter.trace.events) - 1)
+            interpreter.sync("sess.run()", line, result)
+            return result
+        case "generator":
+            interpreter.event("opaque", "a generator", line)
         case "writer":
             return NONE
         case "iterator" if name in ("get_next", "next"):
             return library.call(interpreter, "builtins.next", [owner], {}, line)
         case "bytes":
             return owner
+        case "object" if name in ("result", "numpy") and "metrics" in str(owner.data):
+            result = Tensor((), "float32")
+            interpreter.event("op", f"{owner.data}.{name}", line, {}, result)
+            return result
         case "object":
             kind: Kind = "op" if name in _LIBRARY_METHODS else "build"
             interpreter.event(kind, f"{owner.data}.{name}", line, {})
@@ -222,36 +237,9 @@ def _special(
     return Unknown(f"what {name}() gives", line)
 
 
-def _parent(
-    interpreter: Interpreter,
-    owner: OpaqueObject,
-    name: str,
-    args: list[Value],
-    keywords: dict[str, Value],
-    line: int,
-) -> Value:
-    """`super().name(…)`: of a class of the document, or of a library (whose constructor only sets up)."""
-    from tuilab.documents.interpreter.calls import call_value
-    from tuilab.documents.interpreter.values import Class
-
-    instance, bases = owner.data
-    for base in bases:
-        found = base.find(name) if isinstance(base, Class) else None
-        if found is not None:
-            return call_value(interpreter, found, [instance, *args], keywords, line)
-        if isinstance(base, Api) and name not in ("__init__", "build", "get_config") and instance is not None:
-            return keras_calls.method(interpreter, instance, name, args, keywords, line)
-    return NONE
-
-
-def _argument(
-    owner: OpaqueObject, name: str, args: list[Value], keywords: dict[str, Value], line: int
-) -> Value:
-    """`argparse`: an option's default stands for it where the document gives one."""
-    if name == "add_argument" and args and isinstance(args[-1], Known) and "default" in keywords:
-        owner.data[str(args[-1].value).lstrip("-").replace("-", "_")] = keywords["default"]
-    if name in ("parse_args", "parse_known_args"):
-        return OpaqueObject("options", owner.data)
-    if name in ("add_argument_group", "add_mutually_exclusive_group", "add_subparsers"):
-        return owner
-    return Unknown("it comes from the command line", line)
+def _fetched(args: list[Value], keywords: dict[str, Value], session: Value) -> Value:
+    """What a session is asked for: the first of several; the session where that is not known."""
+    value = args[0] if args else keywords.get("fetches", session)
+    if isinstance(value, Listing) and value.items:
+        value = value.items[0]
+    return value

@@ -115,13 +115,21 @@ def canonical(module: str) -> str:
     return name
 
 
-def member(name: str, line: int) -> Value:
-    """What a dotted name of a library stands for."""
-    if name in _CONSTANTS:
-        return _CONSTANTS[name]
-    if name in _OUTSIDE:
-        return Unknown(_OUTSIDE[name], line)
-    return Api(name)
+def module(dotted: str, spelled: str) -> Api:
+    """An imported module: its canonical name, how the source calls it, and what it really is."""
+    keras = dotted == "keras" or dotted.startswith("keras.")
+    return Api(canonical(dotted), spelled, dotted if keras else "")
+
+
+def member(owner: Api, name: str, line: int, spelled: str = "") -> Value:
+    """What a name of a library's module stands for."""
+    dotted = f"{owner.name}.{name}"
+    if dotted in _CONSTANTS:
+        return _CONSTANTS[dotted]
+    if dotted in _OUTSIDE:
+        return Unknown(_OUTSIDE[dotted], line)
+    real = f"{owner.real}.{name}" if owner.real else ""
+    return Api(dotted, spelled or f"{owner.spelled or owner.name}.{name}", real)
 
 
 def dtype_of(value: Value | None) -> str | None:

@@ -11,16 +11,23 @@ from tuilab.documents.interpreter import (  # noqa: F401  (each registers what i
     expressions,
     keras_calls,
     loops,
-    np_calls,
+    ops,
     statements,
     tf_calls,
-    tf_tensors,
     timers,
 )
 from tuilab.documents.interpreter.calls import call_value, instantiate
 from tuilab.documents.interpreter.contexts import MAGICS, timed
-from tuilab.documents.interpreter.interpreter import MOST_STEPS, STEPS, STEPS_PER_NODE, Exhausted, Interpreter
+from tuilab.documents.interpreter.interpreter import (
+    MOST_STEPS,
+    STEPS,
+    STEPS_PER_NODE,
+    Exhausted,
+    Flow,
+    Interpreter,
+)
 from tuilab.documents.interpreter.scope import Scope
+from tuilab.documents.interpreter.timers import names_only
 from tuilab.documents.interpreter.trace import Place, Trace
 from tuilab.documents.interpreter.values import Api, Class, Function, Graph, Known, Unknown, Value
 from tuilab.model.api import ApiTable
@@ -29,7 +36,7 @@ from tuilab.model.api import ApiTable
 CONVENTIONS: dict[str, Value] = {
     "tf": Api("tf"),
     "np": Api("np"),
-    "keras": Api("tf.keras"),
+    "keras": Api("tf.keras", "keras"),
     "time": Api("time"),
     "timeit": Api("timeit"),
 }
@@ -37,23 +44,29 @@ CONVENTIONS: dict[str, Value] = {
 
 @dataclass(frozen=True)
 class Code:
-    """An example's statements, parsed. cell: the magic that times all of it. nodes: of its syntax tree."""
+    """An example's statements, parsed. cell: the magic that times all of it. nodes: of its syntax tree.
+
+    shows: its last statement's value is displayed, as a notebook's and a session's is.
+    """
 
     number: int
     statements: Sequence[ast.stmt]
     cell: str
     line: int
     nodes: int
+    shows: bool = False
 
 
-def read_program(examples: Sequence[Code], api: ApiTable) -> Trace:
+def read_program(examples: Sequence[Code], api: ApiTable, deferred: bool = False) -> Trace:
     """Read the examples as one program: names carry on to later ones.
 
     Functions that nothing calls are read at the end, with parameters that are not known. The work is bounded
-    in proportion to the code; where it ends early, a note says so.
+    in proportion to the code; where it ends early, a note says so. deferred: calls build a graph that a
+    session runs, as in TensorFlow 1.
     """
     nodes = sum(example.nodes for example in examples)
     interpreter = Interpreter(api, min(MOST_STEPS, STEPS + STEPS_PER_NODE * nodes))
+    interpreter.deferred = deferred
     outer = Scope({"__name__": Known("__main__"), **MAGICS, **CONVENTIONS})
     interpreter.module = Scope({}, outer)
     line = 1
@@ -73,9 +86,17 @@ def read_program(examples: Sequence[Code], api: ApiTable) -> Trace:
 
 def _read_example(interpreter: Interpreter, example: Code) -> None:
     code = list(example.statements)
+    interpreter.shown = code[-1] if example.shows and code else None
     if example.cell in (WHOLE_TIME, WHOLE_TIMEIT):
         word = TIMEIT if example.cell == WHOLE_TIMEIT else TIME
-        timed(interpreter, word, example.line, lambda _: interpreter.execute(code, interpreter.module))
+
+        def body(_: Value) -> Flow:
+            flow = interpreter.execute(code, interpreter.module)
+            if len(code) == 1:
+                names_only(interpreter, code, example.line)
+            return flow
+
+        timed(interpreter, word, example.line, body)
     else:
         interpreter.execute(code, interpreter.module)
 
@@ -91,7 +112,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
         index += 1
         if function.called or function.name.startswith("__"):
             continue
-        interpreter.place = Place(block=function.block)
+        interpreter.place = Place(block=function.block, uncalled=True)
         # Between what was read before and this call lies whatever the caller did.
         interpreter.event("opaque", "whoever calls it", function.node.lineno)
         parameters = function.node.args.args

@@ -51,7 +51,7 @@ def statement(*kinds: type[ast.stmt]) -> Callable[[Execute], Execute]:
 @statement(ast.Expr)
 def expression(interpreter: Interpreter, node: ast.Expr, scope: Scope) -> Flow:
     value = interpreter.evaluate(node.value, scope)
-    if isinstance(value, Elapsed):
+    if isinstance(value, Elapsed) and node is not interpreter.shown:
         interpreter.trace.regions[value.region].discarded = True
     return Flow.NEXT
 
@@ -77,6 +77,7 @@ def annotated(interpreter: Interpreter, node: ast.AnnAssign, scope: Scope) -> Fl
 def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Flow:
     old = interpreter.evaluate(node.target, scope)
     value = interpreter.evaluate(node.value, scope)
+    interpreter.gather(value)
     if isinstance(old, Listing) and isinstance(node.op, ast.Add):
         if isinstance(value, Listing) and len(old.items) + len(value.items) <= LONGEST_LIST:
             old.items += value.items
@@ -103,8 +104,7 @@ def _outlives(interpreter: Interpreter, target: ast.expr, scope: Scope) -> bool:
 @statement(ast.If)
 def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
     test = interpreter.condition(node.test, scope)
-    if isinstance(test, Tensor) and not test.inside and not interpreter.in_graph():
-        interpreter.sync("bool()", node.lineno, test)
+    interpreter.reads(test, "if", node.lineno)
     known = truth(test)
     if known is not None:
         return interpreter.execute(node.body if known else node.orelse, scope)
@@ -201,7 +201,7 @@ def continues(interpreter: Interpreter, node: ast.Continue, scope: Scope) -> Flo
 
 @statement(ast.Assert)
 def asserts(interpreter: Interpreter, node: ast.Assert, scope: Scope) -> Flow:
-    interpreter.evaluate(node.test, scope)
+    interpreter.reads(interpreter.evaluate(node.test, scope), "assert", node.lineno)
     return Flow.NEXT
 
 
@@ -255,22 +255,8 @@ def defines_class(interpreter: Interpreter, node: ast.ClassDef, scope: Scope) ->
     body.owner = made
     for decorator in node.decorator_list:
         interpreter.evaluate(decorator, scope)
-    if any(_is_dataclass(d) for d in node.decorator_list) and "__init__" not in body.names:
-        made.members["__dataclass_fields__"] = Listing(
-            "list",
-            [Known(s.target.id) for s in node.body if _is_field(s)],  # type: ignore[attr-defined]
-        )
     interpreter.journal.write(scope.names, node.name, made)
     return Flow.NEXT
-
-
-def _is_dataclass(decorator: ast.expr) -> bool:
-    node = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")) == "dataclass"
-
-
-def _is_field(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
 
 
 def enter_instance(interpreter: Interpreter, instance: Instance, line: int) -> Value:

@@ -56,11 +56,16 @@ def elementwise(
     """An operation element by element, broadcasting its operands."""
     whose = library(values)
     tensors = [v for v in values if isinstance(v, Tensor)]
-    shape = broadcast([v.shape if isinstance(v, Tensor) else _plain_shape(v) for v in values])
+    shape = broadcast_values(values)
     result = Tensor(shape, dtype or _promoted(tensors), whose, inside=any(t.inside for t in tensors))
     arguments = dict(zip(("x", "y", "z"), values, strict=False))
     interpreter.event("op" if whose == "tf" else "host-op", name, line, arguments, result)
     return result
+
+
+def broadcast_values(values: Sequence[Value]) -> Shape | None:
+    """The shape of tensors and numbers broadcast together; None where one is not known."""
+    return broadcast([v.shape if isinstance(v, Tensor) else _plain_shape(v) for v in values])
 
 
 def _plain_shape(value: Value) -> Shape | None:

@@ -30,7 +30,6 @@ from tuilab.documents.interpreter.values import (
 _NO_WORK = (
     "tf.train.",
     "tf.io.gfile.",
-    "tf.summary.",
     "tf.errors.",
     "tf.distribute.",
     "tf.autograph.",
@@ -46,7 +45,7 @@ _NO_WORK = (
     "tf.app.",
     "tf.logging.",
 )
-_SETTINGS = ("tf.config.", "tf.debugging.", "tf.profiler.", "tf.data.experimental.", "tf.executing_eagerly")
+_SETTINGS = ("tf.config.", "tf.profiler.", "tf.data.experimental.", "tf.executing_eagerly")
 _ASKS = (
     "list_physical_devices",
     "list_logical_devices",
@@ -84,6 +83,9 @@ def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     target = args.get("func", "0")
     interpreter.event("config", name, args.line)
     if isinstance(target, Function | Bound | Partial | Graph | Api | Model | Layer | Instance):
+        return Graph(target, jit, args.line)
+    if target != NONE:
+        # A function that is not known is a graph of what is not known.
         return Graph(target, jit, args.line)
     return OpaqueObject("decorator", jit)
 
@@ -192,6 +194,54 @@ def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return result
 
 
+@handles("tf.raw_ops.")
+def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """An op by its own name, which may compute, make a dataset or keep a state."""
+    interpreter.event("opaque", name, args.line, args.values)
+    return Tensor(None, None, inside=interpreter.in_graph() is not None)
+
+
+@handles("tf.Session", "tf.InteractiveSession")
+@handles("tf.train.MonitoredTrainingSession", "tf.train.MonitoredSession")
+def session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """TensorFlow 1: from here on an op's call builds, and the session runs."""
+    interpreter.deferred = True
+    return OpaqueObject("session", name)
+
+
+@handles("tf.disable_eager_execution", "tf.disable_v2_behavior", "tf.placeholder")
+def deferring(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    interpreter.deferred = True
+    interpreter.event("config", name, args.line)
+    return Tensor(None, None, inside=True) if name == "tf.placeholder" else NONE
+
+
+@handles("tf.print", "tf.debugging.", "tf.summary.", "tf.get_static_value", "tf.keras.backend.get_value")
+@handles("tf.keras.backend.eval", "tf.keras.backend.batch_get_value", "tf.io.write_file", "tf.Assert")
+def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """What takes a tensor's value, and so waits for it."""
+    if interpreter.in_graph():
+        interpreter.event("op", name, args.line, args.values)
+    else:
+        for value in list(args.values.values()):
+            interpreter.reads(value, f"{name}()", args.line)
+        interpreter.event("config", name, args.line, args.values)
+    return Unknown(f"what {name} gives", args.line)
+
+
+@handles("tf.app.run", "absl.app.run")
+def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """Runs `main`, the one that is given or the module's."""
+    from tuilab.documents.interpreter.calls import call_value
+
+    given = args.get("main", "0")
+    main = given if given != NONE else interpreter.module.find("main")
+    if isinstance(main, Function):
+        unknown: list[Value] = [Unknown("it comes from the command line", args.line)]
+        call_value(interpreter, main, unknown[: len(main.node.args.args)], {}, args.line)
+    return NONE
+
+
 @handles("tf.as_dtype")
 def as_dtype(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return args.get("type_value", "0")
@@ -213,7 +263,7 @@ def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
             OpaqueObject("object", name) if word[:1].isupper() else Unknown(f"what {name} gives", args.line)
         )
     for value in args.values.values():
-        if isinstance(value, Function | Graph | Instance):
+        if isinstance(value, Function | Graph | Instance | Partial):
             interpreter.event("opaque", name, args.line, args.values)
             return Unknown(f"what {name} gives", args.line)
     tensors = [v for v in args.values.values() if isinstance(v, Tensor)]

@@ -113,10 +113,18 @@ def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
             for statement in parsed.statements:
                 _place(statement, line)
             interpreter.execute(parsed.statements, interpreter.module)
+            names_only(interpreter, parsed.statements, line)
         case Known():
             pass
         case _:
             interpreter.event("opaque", "a statement that is not known", line)
+
+
+def names_only(interpreter: Interpreter, statements: list[ast.stmt], line: int) -> None:
+    """`%timeit f`, `timeit("f")`: a name is looked up, and nothing is called."""
+    for statement in statements:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name | ast.Attribute):
+            interpreter.event("bind", ast.unparse(statement.value)[:60], line)
 
 
 def _place(statement: object, line: int) -> None:

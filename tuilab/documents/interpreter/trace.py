@@ -15,6 +15,7 @@ Kind = Literal[
     "train",  # fit, evaluate, predict
     "iterate",  # a dataset's iteration begins
     "sync",  # the host waits for a value
+    "may-wait",  # the host reads what is not known; where it is a tensor, it waits
     "clock",  # a time is read
     "bind",  # a name is bound to a tensor that was already there
     "effect",  # Python does something that a graph would not repeat
@@ -113,7 +114,11 @@ class Try:
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the program something happens. block: the number of the example that is being read."""
+    """Where in the program something happens. block: the number of the example that is being read.
+
+    function: the document's own, innermost. uncalled: read as it might be called by somebody whom the
+    document does not show.
+    """
 
     block: int = 0
     devices: tuple[DeviceScope, ...] = ()
@@ -121,6 +126,7 @@ class Place:
     traced: Traced | None = None
     tries: tuple[Try, ...] = ()
     function: str = ""
+    uncalled: bool = False
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -160,7 +166,8 @@ class Region:
 
     clock: the clock's name. line, last_line: of the readings. via: how it was timed. divided: the elapsed
     time is divided by something, so different counts of iterations may be compared. repeats: the timer takes
-    several samples by itself. discarded: nobody looks at the time, as in a warm-up.
+    several samples by itself. discarded: nobody looks at the time, as in a warm-up. gathered: it is one of
+    several that are collected or added up.
     """
 
     first: int
@@ -173,12 +180,14 @@ class Region:
     divided: bool = False
     repeats: bool = False
     discarded: bool = False
+    gathered: bool = False
 
 
 @dataclass(frozen=True)
 class Use:
-    """A dotted name of a library as it was written (canonical root), and where.
+    """A dotted name of a library, where, and how the source spells it.
 
+    name: as looked up: `tf.…`, `keras.…` (which is not `tf.keras`), `tensorflow.python.…`.
     guarded: inside a `try` that expects it to be missing, or after `hasattr`.
     """
 
@@ -186,6 +195,7 @@ class Use:
     line: int
     block: int
     guarded: bool
+    spelled: str = ""
 
 
 @dataclass(frozen=True)
@@ -198,6 +208,8 @@ class Misfit:
     block: int
     detail: str
     remedy: str = ""
+    at: str = ""
+    replace: tuple[str, str] = ("", "")
 
 
 @dataclass

@@ -31,9 +31,15 @@ class Unknown(Value):
 
 @dataclass(frozen=True, slots=True)
 class Api(Value):
-    """Something of an imported library, by its canonical dotted name: `tf.signal.stft`, `time.time`."""
+    """Something of an imported library, by its canonical dotted name: `tf.signal.stft`, `time.time`.
+
+    spelled: as the source writes it (`K.get_value`). real: where the canonical name stands for another
+    library's, the dotted name in that library (`keras.saving`, known here as `tf.keras.saving`).
+    """
 
     name: str
+    spelled: str = field(default="", compare=False)
+    real: str = field(default="", compare=False)
 
 
 @dataclass(eq=False, slots=True)

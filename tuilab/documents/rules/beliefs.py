@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from tuilab.documents.example import Example
 from tuilab.documents.rules.placement import sentences
-from tuilab.documents.rules.rule import Hit
+from tuilab.documents.rules.rule import Hit, rule
 
 _FLAGS = re.IGNORECASE
 _DENIES = re.compile(r"\b(?:does not|doesn't|never|myth|contrary to|it is not true|will not|won't)\b", _FLAGS)
@@ -25,8 +25,20 @@ _BY_COST = re.compile(
 )
 
 
+@rule("TL306", "Placement believed to follow size or cost", "warning", preview=True)
 def by_size(example: Example) -> Iterator[Hit]:
-    """TensorFlow is said to weigh size or cost when it picks a device."""
+    """TensorFlow is said to weigh size or cost when it picks a device.
+
+    Why: A small op runs on the GPU too where it has a kernel, and is slower there.
+
+    Instead: Place small work with tf.device, and measure where the crossover lies.
+
+    Wrong:
+        TensorFlow chooses the device by a cost analysis.
+
+    Right:
+        TensorFlow chooses the device by its kernels; a small tensor is often faster on the CPU.
+    """
     yield from _say(
         example,
         (_CHOOSES, _DEVICE, _BY_COST),
@@ -48,8 +60,20 @@ _CPU = re.compile(r"\bcpu\b", _FLAGS)
 _ABOUT_MEMORY = re.compile(r"\bmemory\b", _FLAGS)
 
 
+@rule("TL307", "Fall-back believed when memory runs out", "warning", preview=True)
 def by_memory(example: Example) -> Iterator[Hit]:
-    """TensorFlow is said to fall back to the CPU when memory runs out."""
+    """TensorFlow is said to fall back to the CPU when memory runs out.
+
+    Why: The program ends with an error instead of going on slowly.
+
+    Instead: Catch tf.errors.ResourceExhaustedError and make the work smaller.
+
+    Wrong:
+        When memory is exhausted TensorFlow falls back to the CPU.
+
+    Right:
+        When memory is exhausted TensorFlow raises, it does not fall back to the CPU.
+    """
     yield from _say(
         example,
         (_MEMORY, _FALLS, _CPU, _ABOUT_MEMORY),
@@ -65,8 +89,20 @@ _MOVES = re.compile(
 )
 
 
+@rule("TL308", "Fall-back believed when the GPU is busy", "warning", preview=True)
 def by_contention(example: Example) -> Iterator[Hit]:
-    """TensorFlow is said to move ops to the CPU when the GPU is busy."""
+    """TensorFlow is said to move ops to the CPU when the GPU is busy.
+
+    Why: The ops stay on the GPU and wait their turn.
+
+    Instead: Measure with and without the other load.
+
+    Wrong:
+        Under contention TensorFlow moves operations to the CPU.
+
+    Right:
+        Under contention the GPU is slower and noisier than the CPU.
+    """
     yield from _say(
         example,
         (_CONTENTION, _MOVES),

@@ -8,15 +8,43 @@ from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Event, Region
 from tuilab.documents.interpreter.values import Tensor, elements
 from tuilab.documents.rules.regions import regions
-from tuilab.documents.rules.rule import Hit
+from tuilab.documents.rules.rule import Hit, rule
 
 # Elements up to which an eager op's time is the cost of dispatching it.
 SMALL = 4_096
 _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")
 
 
+@rule("TL111", "Comparison of unlike work", "warning")
 def unlike_work(example: Example) -> Iterator[Hit]:
-    """Timings of CPU and GPU that differ in their work, or totals of unlike counts."""
+    """Timings of CPU and GPU that differ in their work, or totals of unlike counts.
+
+    Why: The ratio tells the difference of the work, not of the devices.
+
+    Instead: Give both the same work, and divide by the iterations.
+
+    Wrong:
+        tf.matmul(x, y)
+        with tf.device('CPU:0'):
+            t = time.perf_counter()
+            tf.matmul(x, y).numpy()
+            a = time.perf_counter() - t
+        with tf.device('GPU:0'):
+            u = time.perf_counter()
+            tf.matmul(x, tf.exp(y)).numpy()
+            b = time.perf_counter() - u
+
+    Right:
+        tf.matmul(x, y)
+        with tf.device('CPU:0'):
+            t = time.perf_counter()
+            tf.matmul(x, y).numpy()
+            a = time.perf_counter() - t
+        with tf.device('GPU:0'):
+            u = time.perf_counter()
+            tf.matmul(x, y).numpy()
+            b = time.perf_counter() - u
+    """
     known = list(regions(example))
     for (one, before), (other, after) in pairwise(known):
         first, second = _signature(before), _signature(after)
@@ -78,8 +106,39 @@ def _count(example: Example, region: Region, events: list[Event]) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
+@rule("TL112", "Comparison where nothing computes", "warning")
 def dispatch_bound(example: Example) -> Iterator[Hit]:
-    """Different ops compared at a size at which both only cost their dispatch."""
+    """Different ops compared at a size at which both only cost their dispatch.
+
+    Why: At this size each op costs its dispatch, which is the same for all.
+
+    Instead: Compare at sizes at which the arithmetic shows, and sweep the size.
+
+    Wrong:
+        s = tf.ones((4, 4))
+        t = time.perf_counter()
+        for _ in range(10):
+            a = s + s
+        a.numpy()
+        one = time.perf_counter() - t
+        t = time.perf_counter()
+        for _ in range(10):
+            a = s @ s
+        a.numpy()
+        two = time.perf_counter() - t
+
+    Right:
+        t = time.perf_counter()
+        for _ in range(10):
+            a = x + x
+        a.numpy()
+        one = time.perf_counter() - t
+        t = time.perf_counter()
+        for _ in range(10):
+            a = x @ x
+        a.numpy()
+        two = time.perf_counter() - t
+    """
     known = list(regions(example))
     for (_, before), (_, after) in pairwise(known):
         one, other = _single(before), _single(after)

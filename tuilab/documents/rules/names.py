@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Event, Use
-from tuilab.documents.rules.rule import Hit
+from tuilab.documents.rules.rule import Hit, rule
 from tuilab.model.api import ApiTable
 
 MOST_HITS = 40
@@ -69,47 +69,136 @@ def missing(api: ApiTable, name: str) -> str:
     return ""
 
 
+def renamed(api: ApiTable, name: str) -> str:
+    """Its name in version 2 by TensorFlow's own map, of it or of the module that it is in; "" for none."""
+    parts = name.split(".")
+    for length in range(len(parts), 1, -1):
+        found = api.renames.get(".".join(parts[:length]))
+        whole = ".".join([found, *parts[length:]]) if found else ""
+        if whole and whole in index_of(api).known:
+            return whole
+    return ""
+
+
 def nearest(api: ApiTable, name: str) -> str:
-    """The real name nearest to one that does not exist, "" for none."""
+    """The real name that a misspelled one means, "" where that is not plain."""
     index = index_of(api)
-    below, by_word = index.below, index.by_word
     parent, _, word = name.rpartition(".")
-    inside = difflib.get_close_matches(name, below.get(parent, []), n=1, cutoff=0.85)
-    if inside:
-        return inside[0]
-    elsewhere = by_word.get(word, [])
-    if elsewhere:
-        return min(elsewhere, key=lambda found: (found.count("."), len(found)))
-    lowered = {n.rpartition(".")[2].lower(): n for n in below.get(parent, [])}
-    close = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
-    return lowered[close[0]] if close else ""
+    below = [found.rpartition(".")[2] for found in index.below.get(parent, [])]
+    same = [found for found in below if found.lower() == word.lower()]
+    close = same or difflib.get_close_matches(word, below, n=1, cutoff=0.85)
+    if close and len(word) > 3:
+        return f"{parent}.{close[0]}"
+    # Keras by itself has functions that it does not show under tf.keras.
+    return name.removeprefix("tf.") if name.removeprefix("tf.") in index.known else ""
 
 
+@rule("TL001", "API that does not exist", "error")
 def missing_api(example: Example) -> Iterator[Hit]:
-    """A name that this TensorFlow does not have."""
-    api = example.api
-    if api is None:
+    """A name that this TensorFlow does not have.
+
+    Why: The code stops here with an AttributeError or ImportError, so it was never run as it
+    stands.
+
+    Instead: Use a name that this TensorFlow has.
+
+    Wrong:
+        z = tf.signal.lfilter(1, 2)
+
+    Right:
+        z = tf.signal.rfft(x)
+    """
+    if example.api is None or example.facts.version_1(example.api) is not None or example.target == "1":
         return
     seen: set[tuple[str, int]] = set()
     modules: set[str] = set()
     for use in example.uses:
         if use.guarded or len(seen) >= MOST_HITS:
             continue
-        gone = missing(api, use.name) if use.name.startswith("tf.") else _missing_module(api, use)
-        # A module that is missing is missing once, where it is imported.
-        if gone and (gone, use.line) not in seen and gone not in modules:
+        gone = gone_part(example.api, use)
+        # What is missing where it is imported is missing once.
+        hidden = use.spelled.partition(".")[0] not in ("tf", "tensorflow", "keras")
+        if gone and (gone, use.line) not in seen and not (hidden and gone in modules):
             seen.add((gone, use.line))
-            if not gone.startswith("tf."):
-                modules.add(gone)
-            yield _hit(api, gone, use.line)
+            modules.add(gone)
+            yield _hit(example.api, gone, use)
 
 
-def _hit(api: ApiTable, gone: str, line: int) -> Hit:
-    near, remedy = _INSTEAD.get(gone, (nearest(api, gone) if gone.startswith("tf.") else "", ""))
-    message = f"{gone} does not exist in TensorFlow {api.version}"
+def gone_part(api: ApiTable, use: Use) -> str:
+    """The part of a use's name that does not exist, "" where it does or that cannot be told."""
+    if use.name.startswith("tf."):
+        return missing(api, use.name)
+    if use.name.startswith("keras."):
+        return missing(api, use.name) if "keras" in index_of(api).below else ""
+    return _missing_module(api, use)
+
+
+def _hit(api: ApiTable, gone: str, use: Use) -> Hit:
+    tail = use.name[len(gone) :]
+    spelled = use.spelled.removesuffix(tail) if tail else use.spelled
+    where = (
+        f"{spelled} ({gone})" if gone not in (spelled, spelled.replace("tensorflow.", "tf.", 1)) else spelled
+    )
+    version = api.keras if gone.startswith("keras.") else api.version
+    library = "Keras" if gone.startswith("keras.") else "TensorFlow"
+    message = f"{where} does not exist in {library} {version}"
+    # Only what is written out from the module's usual name can be replaced as it stands.
+    plain = spelled == gone and not tail
+    near, remedy = _INSTEAD.get(gone, ("", ""))
+    now = renamed(api, use.name) or renamed(api, gone)
+    if near:
+        return Hit(use.line, f"{message}; the nearest real name is {near}", remedy, at=spelled)
+    if remedy:
+        return Hit(use.line, message, remedy, at=spelled)
+    if now:
+        old = ".compat.v1." in now
+        how = f"Use {now}, or what version 2 has instead." if old else f"Use {now}."
+        new = (spelled, now) if plain and not old else ("", "")
+        return Hit(use.line, f"{message}; its name is now {now}", how, at=spelled, replace=new)
+    near = nearest(api, gone)
     if not near:
-        return Hit(line, message, remedy)
-    return Hit(line, f"{message}; the nearest real name is {near}", remedy or f"Use {near}.")
+        return Hit(use.line, message, at=spelled)
+    new = (
+        (spelled, near)
+        if plain and near.lower().replace("_", "") == gone.lower().replace("_", "")
+        else ("", "")
+    )
+    return Hit(
+        use.line, f"{message}; the nearest real name is {near}", f"Use {near}.", at=spelled, replace=new
+    )
+
+
+@rule("TL007", "Written for TensorFlow 1", "error")
+def version_1(example: Example) -> Iterator[Hit]:
+    """The document uses names that left with version 2, so often that it was written for version 1.
+
+    Why: Nothing of it runs as it stands, and a list of every name would say no more than this sentence.
+
+    Instead: Convert it with TensorFlow's tool, tf_upgrade_v2 --infile OLD --outfile NEW, or check it with
+    --target 1; --target 2 lists every name.
+
+    Wrong:
+        a = tf.placeholder(tf.float32, (None, 8))
+        w = tf.get_variable("w", (8, 8))
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+
+    Right:
+        w = tf.Variable(tf.zeros((8, 8)))
+        z = tf.matmul(x[:, :8], w)
+    """
+    if example.api is None or example.target != "auto":
+        return
+    found = example.facts.version_1(example.api)
+    if found is None or not example.holds(found[0].line) or example.block.number != found[0].block:
+        return
+    first, uses, names = found
+    yield Hit(
+        first.line,
+        f"this is written for TensorFlow 1: {first.spelled} and {names - 1} other names in {uses} places "
+        f"are not in TensorFlow {example.api.version}",
+        at=first.spelled,
+    )
 
 
 def _missing_module(api: ApiTable, use: Use) -> str:
@@ -127,27 +216,67 @@ def _missing_module(api: ApiTable, use: Use) -> str:
     return ""
 
 
+@rule("TL002", "Argument that the function does not take", "error")
 def wrong_argument(example: Example) -> Iterator[Hit]:
-    """An argument that the function does not take."""
+    """An argument that the function does not take.
+
+    Why: The call raises a TypeError.
+
+    Instead: Use the function's own parameter names.
+
+    Wrong:
+        z = tf.matmul(x, y, transpose=True)
+
+    Right:
+        z = tf.matmul(x, y, transpose_b=True)
+    """
     # Without the installed version's own signatures this cannot be told.
-    if example.api is not None:
+    if example.api is not None and example.facts.version_1(example.api) is None and example.target != "1":
         yield from _misfits(example, "argument")
 
 
+@rule("TL003", "Argument of the wrong type", "error")
 def wrong_type(example: Example) -> Iterator[Hit]:
-    """An argument of a type that the function does not take."""
+    """An argument of a type that the function does not take.
+
+    Why: The call raises, or means something else.
+
+    Instead: Give what the function takes.
+
+    Wrong:
+        g = tf.config.list_physical_devices('GPU')[0]
+        tf.config.experimental.get_memory_info(g)
+
+    Right:
+        g = tf.config.list_physical_devices('GPU')[0]
+        tf.config.experimental.get_memory_info('GPU:0')
+    """
     yield from _misfits(example, "type")
 
 
+@rule("TL004", "Key that the result does not have", "error")
 def wrong_key(example: Example) -> Iterator[Hit]:
-    """A key that the result does not have."""
+    """A key that the result does not have.
+
+    Why: The look-up raises a KeyError.
+
+    Instead: Use a key that the result has.
+
+    Wrong:
+        info = tf.config.experimental.get_memory_info('GPU:0')
+        print(info['used'])
+
+    Right:
+        info = tf.config.experimental.get_memory_info('GPU:0')
+        print(info['current'], info['peak'])
+    """
     yield from _misfits(example, "key")
 
 
 def _misfits(example: Example, kind: str) -> Iterator[Hit]:
     for misfit in example.misfits:
         if misfit.kind == kind:
-            yield Hit(misfit.line, misfit.detail, misfit.remedy)
+            yield Hit(misfit.line, misfit.detail, misfit.remedy, at=misfit.at, replace=misfit.replace)
 
 
 _NEVER = ("RuntimeError", "MemoryError")
@@ -156,8 +285,26 @@ _CATCHES_ALL = ("", "?", "Exception", "BaseException")
 _OPS_ONLY = ("create", "op", "graph", "copy", "print", "bind", "clock", "query", "sync", "python")
 
 
+@rule("TL005", "Handler for an error that cannot come", "error")
 def unraisable(example: Example) -> Iterator[Hit]:
-    """A handler for an error that the ops above it never raise."""
+    """A handler for an error that the ops above it never raise.
+
+    Why: The error passes the handler by, and the program ends where it was meant to go on.
+
+    Instead: Catch tf.errors.ResourceExhaustedError, or tf.errors.OpError for all of TensorFlow's.
+
+    Wrong:
+        try:
+            z = tf.matmul(x, y)
+        except RuntimeError:
+            pass
+
+    Right:
+        try:
+            z = tf.matmul(x, y)
+        except tf.errors.ResourceExhaustedError:
+            pass
+    """
     for attempt in example.tries:
         body = example.trace.events[attempt.first : attempt.last + 1]
         if not _only_ops(body):
@@ -176,13 +323,30 @@ def unraisable(example: Example) -> Iterator[Hit]:
 
 
 def _only_ops(body: list[Event]) -> bool:
+    """Whether the body only computes: a tape, a variable or a setting raises Python's own errors."""
     works = any(event.kind in ("create", "op", "graph") for event in body)
-    return works and all(event.kind in _OPS_ONLY for event in body)
+    plain = not any(part in event.name for event in body for part in _PYTHON_RAISES)
+    return works and plain and all(event.kind in _OPS_ONLY for event in body)
 
 
+_PYTHON_RAISES = ("GradientTape", "Variable", "keras", "py_function", "debugging", "experimental")
+
+
+@rule("TL006", "IPython magic in Python code", "warning")
 def magics(example: Example) -> Iterator[Hit]:
-    """An IPython magic in what is given as Python."""
+    """An IPython magic in what is given as Python.
+
+    Why: Outside of IPython and Jupyter the file does not even start.
+
+    Instead: Use timeit.repeat, or say that this is a notebook's cell.
+
+    Wrong:
+        %timeit tf.matmul(x, y).numpy()
+
+    Right:
+        print(tf.matmul(x, y).numpy())
+    """
     if example.block.notebook:
         return
     for line, name in example.magics:
-        yield Hit(line, f"{name} is a magic of IPython; as Python this line is a syntax error")
+        yield Hit(line, f"{name} is a magic of IPython; as Python this line is a syntax error", at=name)

@@ -7,23 +7,59 @@ from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import WORK, DeviceScope, Event
 from tuilab.documents.interpreter.values import Bound, Dataset, Function, Value
 from tuilab.documents.rules.regions import regions
-from tuilab.documents.rules.rule import Hit
+from tuilab.documents.rules.rule import Hit, rule
 
 
+@rule("TL301", "Device scope around no op", "warning")
 def idle_scope(example: Example) -> Iterator[Hit]:
-    """A device scope in which no op is called."""
+    """A device scope in which no op is called.
+
+    Why: A scope places the ops that are called inside it, and there are none.
+
+    Instead: Call the op inside the scope.
+
+    Wrong:
+        with tf.device('/GPU:0'):
+            print('on the GPU')
+        z = tf.matmul(x, y)
+
+    Right:
+        with tf.device('/GPU:0'):
+            z = tf.matmul(x, y)
+    """
     seen: set[int] = set()
     for scope in example.scopes:
         if scope.line in seen or not scope.families:
             continue
         events = example.trace.events[scope.first : scope.last + 1]
-        if not any(event.kind in WORK for event in events):
+        if not any(event.kind in (*WORK, "may-wait", "query", "config") for event in events):
             seen.add(scope.line)
             yield Hit(scope.line, "no op is called inside this device scope, so it places nothing")
 
 
+@rule("TL302", "Silent soft placement", "warning")
 def soft_placement(example: Example) -> Iterator[Hit]:
-    """A time is taken as the GPU's, and nothing checks that there is one."""
+    """A time is taken as the GPU's, and nothing checks that there is one.
+
+    Why: A device that is not there is replaced without a word, and the figure gets the wrong name.
+
+    Instead: Check the result's .device, or call tf.config.set_soft_device_placement(False).
+
+    Wrong:
+        tf.matmul(x, y)
+        with tf.device('/GPU:0'):
+            t = time.perf_counter()
+            tf.matmul(x, y).numpy()
+            print(time.perf_counter() - t)
+
+    Right:
+        tf.config.set_soft_device_placement(False)
+        tf.matmul(x, y)
+        with tf.device('/GPU:0'):
+            t = time.perf_counter()
+            tf.matmul(x, y).numpy()
+            print(time.perf_counter() - t)
+    """
     checked = example.facts.checks_device
     if example.hides_gpu or (checked is not None and checked <= example.block.number):
         return
@@ -64,8 +100,24 @@ _NEGATION = re.compile(
 )
 
 
+@rule("TL303", "Mapped function believed to run on the GPU", "warning")
 def mapped_on_gpu(example: Example) -> Iterator[Hit]:
-    """A mapped function that the document believes to run on the GPU."""
+    """A mapped function that the document believes to run on the GPU.
+
+    Why: tf.data runs on the host; what parallel calls gain is more of the host's cores.
+
+    Instead: Put the work into the model or the training step if the GPU is to do it.
+
+    Wrong:
+        def f(v):
+            return v * 2  # runs on the GPU
+        d = tf.data.Dataset.range(9).map(f)
+
+    Right:
+        def f(v):
+            return v * 2  # on the host, not on the GPU
+        d = tf.data.Dataset.range(9).map(f)
+    """
     seen: set[int] = set()
     for event in example.standing:
         if event.kind != "dataset" or not event.name.endswith(".map"):
@@ -132,8 +184,21 @@ _ON_CPU = re.compile(
 _CREATES = ("tf.constant", "tf.convert_to_tensor", "tf.Variable")
 
 
+@rule("TL304", "Tensor believed to be on the CPU", "warning", preview=True)
 def believed_on_host(example: Example) -> Iterator[Hit]:
-    """A tensor made outside of any scope that the document takes to be on the CPU."""
+    """A tensor made outside of any scope that the document takes to be on the CPU.
+
+    Why: Where a GPU is visible the copy has already happened when the tensor is made.
+
+    Instead: Make it inside tf.device('/CPU:0'), or keep it as a NumPy array.
+
+    Wrong:
+        t = tf.constant([1.0, 2.0])  # stays on the CPU
+
+    Right:
+        with tf.device('/CPU:0'):
+            t = tf.constant([1.0, 2.0])  # stays on the CPU
+    """
     for event in example.events:
         if (
             event.name not in _CREATES
@@ -170,8 +235,22 @@ _LACKS = re.compile(
 )
 
 
+@rule("TL305", "Kernel believed missing", "warning")
 def believed_kernel(example: Example) -> Iterator[Hit]:
-    """A dtype said to lack a GPU kernel that this TensorFlow has."""
+    """A dtype said to lack a GPU kernel that this TensorFlow has.
+
+    Why: The reason given for a slow op is not the reason.
+
+    Instead: Look the kernel up: tuilab explain tells which dtypes a GPU kernel takes.
+
+    Wrong:
+        d = tf.cast(x, tf.float64)  # float64 lacks a GPU kernel
+        z = d @ d
+
+    Right:
+        d = tf.cast(x, tf.int32)  # int32 lacks a GPU kernel
+        z = d @ d
+    """
     if example.api is None:
         return
     comments = [example.comment(n) for n in range(example.block.line, example.block.last_line + 1)]
@@ -191,8 +270,32 @@ def believed_kernel(example: Example) -> Iterator[Hit]:
             return
 
 
+@rule("TL401", "File that was just written", "warning")
 def just_written(example: Example) -> Iterator[Hit]:
-    """A timed pipeline reads a file that the example has just written."""
+    """A timed pipeline reads a file that the example has just written.
+
+    Why: The operating system still holds it in memory, and made-up data does not decode like real
+    data.
+
+    Instead: Read a file larger than memory, or call the figure what it is: decoding.
+
+    Wrong:
+        w = tf.io.TFRecordWriter('f')
+        d = tf.data.TFRecordDataset('f').batch(8)
+        for b in d: pass
+        t = time.perf_counter()
+        for b in d:
+            b.numpy()
+        print(time.perf_counter() - t)
+
+    Right:
+        d = tf.data.TFRecordDataset('f').batch(8)
+        for b in d: pass
+        t = time.perf_counter()
+        for b in d:
+            b.numpy()
+        print(time.perf_counter() - t)
+    """
     writer = example.facts.writer
     if writer is None:
         return

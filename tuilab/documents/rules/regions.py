@@ -1,12 +1,13 @@
 """What is, and is not, between two readings of the clock."""
 
+import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.names import CLOCKS
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Event, Region
 from tuilab.documents.interpreter.values import Tensor, elements
-from tuilab.documents.rules.rule import Hit
+from tuilab.documents.rules.rule import Hit, rule
 
 # Elements up to which making data costs no more than passing it: drawn at random, and filled.
 _TINY, _LARGE = 16, 1 << 20
@@ -19,26 +20,123 @@ def regions(example: Example) -> Iterator[tuple[Region, list[Event]]]:
             yield region, example.trace.inside(region)
 
 
+# Words by which code says that its times are compared, and not only logged.
+_BENCHMARK = re.compile(
+    r"bench|speed|throughput|latency|faster|slower|compar|per second|performance|time_?it|tflops"
+    r"|(?:images?|samples?|examples|img|frames)[ _]?(?:/|per)[ _]?s"
+    r"|[cg]pu[ _]?(?:time|vs)|(?:time|took|elapsed)_[cg]pu",
+    re.IGNORECASE,
+)
+_GRADIENTS = (
+    "gradient",
+    "apply_gradients",
+    "minimize",
+    "train_on_batch",
+    "fit",
+    "fit_generator",
+    "train_step",
+)
+
+
+def is_log(example: Example, region: Region) -> bool:
+    """Whether a time is only logged: of a training, or of a whole cell, in what nowhere speaks of speed."""
+    events = example.trace.inside(region)
+    whole_cell = region.via == "magic" and not region.repeats
+    # A training loop says how often it goes through the data, and what the loss is.
+    trains = any(
+        e.name.rpartition(".")[2] in _GRADIENTS for e in events if e.kind in ("train", "op", "build")
+    )
+    trains = trains or any(e.kind in ("graph", "opaque") and _TRAINS.search(e.name) for e in events)
+    if not trains and not whole_cell:
+        trains = bool(_LOGS.search(example.near(region, 2, 4)))
+    if not trains and not whole_cell:
+        return False
+    scoped = any(e.place.families for e in events)
+    function = example.trace.events[region.first].place.function
+    said = (example.document_title, example.block.heading, function, example.near(region, 8, 8))
+    return not scoped and not any(_BENCHMARK.search(text) for text in said)
+
+
+_TRAINS = re.compile(r"train|epoch|fit\b|optimi[sz]e", re.IGNORECASE)
+_LOGS = re.compile(r"\bepochs?\b|\bloss\b|num_steps|checkpoint|train|episode", re.IGNORECASE)
+
+
+def holds_others(example: Example, region: Region) -> bool:
+    """Whether other timings lie inside: then it is the total of a program, whose parts are the figures."""
+    return example.facts.first_end_after(region.first) < region.last
+
+
+def is_opaque(events: list[Event]) -> bool:
+    """Whether something in a timing is not understood: it may do any work, and may have done it before."""
+    return any(event.kind == "opaque" for event in events)
+
+
 def works(events: list[Event]) -> list[Event]:
     """The events that take time which a benchmark could mean."""
     return [event for event in events if event.kind in WORK]
 
 
+@rule("TL101", "Nothing computed in the timed region", "error")
 def nothing_computed(example: Example) -> Iterator[Hit]:
-    """No work between the readings: only names are bound, or a value is read that is already there."""
+    """No work between the readings: only names are bound, or a value is read that is already there.
+
+    Why: The figure is the cost of an empty loop, whatever the device.
+
+    Instead: Call the function inside the timed region, and use its result.
+
+    Wrong:
+        z = tf.matmul(x, y)
+        t = time.perf_counter()
+        for _ in range(9):
+            w = z
+        print(time.perf_counter() - t)
+
+    Right:
+        z = tf.matmul(x, y)
+        t = time.perf_counter()
+        for _ in range(9):
+            w = tf.matmul(x, y)
+        w.numpy()
+        print(time.perf_counter() - t)
+    """
     for region, events in regions(example):
-        if works(events) or not _does_something(example, region, events) or _is_lap(example, region):
+        if works(events) or is_opaque(events) or _is_lap(example, region) or _spans_calls(example, region):
+            continue
+        if region.via != "clock" and not events:
+            continue
+        if not _does_something(example, region, events):
             continue
         loop = next((x for x in example.loops if region.line <= x.line <= region.last_line), None)
         line = loop.line if loop is not None else region.line
         if any(event.kind == "sync" for event in events):
-            yield Hit(line, "what is timed only reads a value that is already there: nothing is computed")
+            yield Hit(
+                line,
+                "what is timed only reads a value that is already there: nothing is computed",
+                region=region,
+            )
+        elif region.via != "clock" and any(event.kind == "bind" for event in events):
+            named = next(event.name for event in events if event.kind == "bind")
+            yield Hit(
+                line,
+                f"what is timed is the name {named}, which is looked up and not called",
+                f"Time {named}(…), with the result's .numpy() to wait for it.",
+                at=named,
+                region=region,
+            )
         elif loop is not None:
             yield Hit(
-                line, "the timed loop computes nothing: it only binds names, so the time is an empty loop's"
+                line,
+                "the timed loop computes nothing: it only binds names, so the time is an empty loop's",
+                region=region,
             )
         else:
-            yield Hit(line, "nothing is computed between the two readings of the clock")
+            yield Hit(line, "nothing is computed between the two readings of the clock", region=region)
+
+
+def _spans_calls(example: Example, region: Region) -> bool:
+    """Whether its readings stand in different methods, between whose calls anything may happen."""
+    first, last = example.trace.events[region.first].place, example.trace.events[region.last].place
+    return first.uncalled and first.function != last.function
 
 
 def _is_lap(example: Example, region: Region) -> bool:
@@ -55,8 +153,26 @@ def _does_something(example: Example, region: Region, events: list[Event]) -> bo
     return any(line.strip() and not line.strip().startswith("#") for line in lines)
 
 
+@rule("TL102", "Computed before timing", "error")
 def computed_before(example: Example) -> Iterator[Hit]:
-    """What is timed was computed once, before the clock was read."""
+    """What is timed was computed once, before the clock was read.
+
+    Why: The work was done once, elsewhere; the timed code only names its result.
+
+    Instead: Move the call to where the clock runs.
+
+    Wrong:
+        z = tf.matmul(x, y)
+        t = time.perf_counter()
+        z.numpy()
+        print(time.perf_counter() - t)
+
+    Right:
+        z = tf.matmul(x, y)
+        t = time.perf_counter()
+        tf.matmul(x, y).numpy()
+        print(time.perf_counter() - t)
+    """
     seen: set[int] = set()
     for region, events in regions(example):
         if works(events):
@@ -71,6 +187,7 @@ def computed_before(example: Example) -> Iterator[Hit]:
                 yield Hit(
                     maker.line,
                     f"{maker.name} is computed here, once, before the clock is read on line {region.line}",
+                    region=region,
                 )
 
 
@@ -79,43 +196,135 @@ def runs_on_cpu(example: Example, event: Event) -> bool:
     return event.place.families == ("CPU",) or example.hides_gpu
 
 
+@rule("TL103", "No wait for the device", "error")
 def no_sync(example: Example) -> Iterator[Hit]:
-    """The clock is read while a GPU may still be at work."""
+    """The clock is read while a GPU may still be at work.
+
+    Why: A GPU works on after the call has returned: the clock shows the cost of asking, not of
+    computing.
+
+    Instead: Wait before each reading: tf.test.experimental.sync_devices(), or take the result's
+    .numpy().
+
+    Wrong:
+        tf.matmul(x, y)
+        t = time.perf_counter()
+        z = tf.matmul(x, y)
+        took = time.perf_counter() - t
+
+    Right:
+        tf.matmul(x, y)
+        t = time.perf_counter()
+        z = tf.matmul(x, y)
+        tf.test.experimental.sync_devices()
+        took = time.perf_counter() - t
+    """
     for region, events in regions(example):
         waiting: Event | None = None
         for event in events:
             if event.kind in ASYNCHRONOUS and event.place.traced is None and not runs_on_cpu(example, event):
                 waiting = event
-            elif event.kind in ("sync", "opaque", "train", "host-op") and waiting is not None:
+            elif event.kind in ("sync", "may-wait", "opaque", "train", "host-op") and waiting is not None:
                 waiting = None
         if waiting is not None:
             yield Hit(
                 region.last_line,
                 "the clock is read without waiting: a GPU's calls return before their work is done",
+                region=region,
             )
 
 
+@rule("TL107", "Coarse or wrong clock", "warning")
 def bad_clock(example: Example) -> Iterator[Hit]:
-    """A clock that is not made for timing."""
-    seen: set[str] = set()
-    for region, _ in regions(example):
-        fault = CLOCKS.get(region.clock, "")
-        if fault and region.clock not in seen:
-            seen.add(region.clock)
-            yield Hit(region.line, f"{region.clock}() is no clock for this: {fault}")
+    """A clock that is not made for timing.
+
+    Why: The reading can jump, or stand still while the device works.
+
+    Instead: Use time.perf_counter().
+
+    Wrong:
+        tf.matmul(x, y)
+        t = time.time()
+        tf.matmul(x, y).numpy()
+        print(time.time() - t)
+
+    Right:
+        print(time.time())
+        tf.matmul(x, y)
+        t = time.perf_counter()
+        tf.matmul(x, y).numpy()
+        print(time.perf_counter() - t)
+    """
+    found: dict[str, list[tuple[Region, list[Event]]]] = {}
+    for region, events in regions(example):
+        if CLOCKS.get(region.clock, ""):
+            found.setdefault(region.clock, []).append((region, events))
+    for clock, timed in found.items():
+        region = next((r for r, events in timed if not _is_casual(example, r, events)), timed[0][0])
+        lines = {example.trace.events[at].line for r, _ in timed for at in (r.first, r.last)}
+        line = example.trace.events[region.first].line
+        coarse = clock in ("time.time", "time.time_ns")
+        # Where nothing of TensorFlow is timed, or seconds of training, this clock does.
+        casual = coarse and all(_is_casual(example, r, events) for r, events in timed)
+        yield Hit(
+            line,
+            f"{clock}() is no clock for this: {CLOCKS[clock]}",
+            at=clock,
+            region=region,
+            severity="note" if casual else None,
+            also=tuple(sorted(n for n in lines - {line} if example.holds(n))),
+            replace=(clock, "time.perf_counter") if clock in _REPLACED else ("", ""),
+        )
 
 
+_REPLACED = ("time.time", "time.clock", "time.process_time")
+
+
+def _is_casual(example: Example, region: Region, events: list[Event]) -> bool:
+    computes = any(event.kind in _COMPUTES for event in events)
+    return is_log(example, region) or (is_opaque(events) and not computes)
+
+
+_COMPUTES = ("op", "graph", "create", "copy", "host-op", "iterate", "train", "codec")
+
+
+@rule("TL108", "Set-up in the timed region", "warning")
 def set_up_timed(example: Example) -> Iterator[Hit]:
-    """Imports, data or the model are made inside the timed region, next to what it means to measure."""
+    """Imports, data or the model are made inside the timed region, next to what it means to measure.
+
+    Why: The figure holds what is done once beside what is meant.
+
+    Instead: Import, make data and build the model before the clock starts.
+
+    Wrong:
+        tf.matmul(x, y)
+        t = time.perf_counter()
+        w = tf.random.normal((512, 512))
+        tf.matmul(x, w).numpy()
+        print(time.perf_counter() - t)
+
+    Right:
+        tf.matmul(x, y)
+        w = tf.random.normal((512, 512))
+        t = time.perf_counter()
+        tf.matmul(x, w).numpy()
+        print(time.perf_counter() - t)
+    """
     seen: set[int] = set()
     for region, events in regions(example):
+        if holds_others(example, region):
+            continue
         measured = any(_measures(event) for event in events)
         timer = example.trace.events[region.first].place.function
         for event in events:
             what = _set_up(event, measured, timer)
             if what and event.line not in seen and example.holds(event.line):
                 seen.add(event.line)
-                yield Hit(event.line, f"{what} inside the timed region, and counts as if it were the work")
+                yield Hit(
+                    event.line,
+                    f"{what} inside the timed region, and counts as if it were the work",
+                    region=region,
+                )
 
 
 def _measures(event: Event) -> bool:

@@ -5,11 +5,30 @@ from collections.abc import Iterator
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Loop
 from tuilab.documents.interpreter.values import text
-from tuilab.documents.rules.rule import Hit
+from tuilab.documents.rules.rule import Hit, rule
 
 
+@rule("TL201", "Python that runs only while tracing", "warning")
 def side_effects(example: Example) -> Iterator[Hit]:
-    """A side effect in a traced function."""
+    """A side effect in a traced function.
+
+    Why: The graph holds no trace of it, so it neither costs time nor happens again.
+
+    Instead: Use ops (tf.print, tf.random), or tf.py_function for Python that must run each time.
+
+    Wrong:
+        @tf.function
+        def f(v):
+            time.sleep(1)
+            return v * 2.0
+        f(x)
+
+    Right:
+        def f(v):
+            time.sleep(1)
+            return v * 2.0
+        f(x)
+    """
     seen: set[int] = set()
     for event in example.standing:
         traced = event.place.traced
@@ -26,7 +45,8 @@ def side_effects(example: Example) -> Iterator[Hit]:
 
 def _is_meant(example: Example, line: int, words: str) -> bool:
     """Whether the code says that it watches the tracing."""
-    return "trac" in words.lower() or "trac" in example.text(line).lower()
+    said = (words, example.text(line), example.block.heading, *(p.text for p in example.block.before[-12:]))
+    return any("trac" in text.lower() for text in said)
 
 
 def _who(by: str) -> str:
@@ -43,8 +63,24 @@ def _instead(name: str) -> str:
     return "once and not at each call"
 
 
+@rule("TL202", "tf.function made in a loop", "warning")
 def remade_graph(example: Example) -> Iterator[Hit]:
-    """A `tf.function` made anew in each iteration."""
+    """A `tf.function` made anew in each iteration.
+
+    Why: Each new one is traced again, which takes longer than most functions run.
+
+    Instead: Make it once, before the loop.
+
+    Wrong:
+        for _ in range(20):
+            f = tf.function(lambda v: v * 2.0)
+            f(x)
+
+    Right:
+        f = tf.function(lambda v: v * 2.0)
+        for _ in range(20):
+            f(x)
+    """
     for event in example.standing:
         if event.kind != "config" or event.name != "tf.function":
             continue

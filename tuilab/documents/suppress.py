@@ -1,0 +1,53 @@
+"""Comments that suppress findings: `# noqa: TL103`, `<!-- tuilab: ignore TL103 -->`."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tuilab.documents.document import Block
+from tuilab.documents.example import Example
+
+_NOQA = re.compile(r"#\s*noqa(?:\s*:\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*))?", re.IGNORECASE)
+_IGNORE = re.compile(
+    r"tuilab:\s*ignore(?P<file>-file)?\b[:\s]*(?P<codes>[^>]*?)\s*(?:-->|\*/|$)", re.IGNORECASE
+)
+_CODE = re.compile(r"TL\d+", re.IGNORECASE)
+ALL = "*"
+# How far above a fence the comment may stand.
+_ABOVE = 6
+
+
+def suppressed(example: Example, code: str, line: int) -> bool:
+    """Whether a comment on the line, above the example or for the whole document names the rule, or all."""
+    if any(wanted in (code, ALL) for wanted in example.ignored):
+        return True
+    found = _NOQA.search(example.text(line))
+    if found is None:
+        return False
+    return found["codes"] is None or code in found["codes"].upper()
+
+
+def ignored(lines: Sequence[str], block: Block) -> frozenset[str]:
+    """The codes that comments above a block or for the whole document suppress in it; `*` for all."""
+    return frozenset((*_for_document(lines), *_above(lines, block)))
+
+
+def _for_document(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        found = _IGNORE.search(line) if "tuilab:" in line else None
+        if found and found["file"]:
+            yield from _codes(found["codes"])
+
+
+def _above(lines: Sequence[str], block: Block) -> Iterator[str]:
+    first = block.line - 1
+    for number in range(first - 1, max(-1, first - 1 - _ABOVE), -1):
+        text = lines[number].strip() if number < len(lines) else ""
+        found = _IGNORE.search(text) if "tuilab:" in text else None
+        if found and not found["file"]:
+            yield from _codes(found["codes"])
+        elif text and not text.startswith(("```", "~~~", "<pre", "<!--", "# %%")):
+            return
+
+
+def _codes(text: str) -> list[str]:
+    return [code.upper() for code in _CODE.findall(text)] or [ALL]
