@@ -1,0 +1,402 @@
+"""Makes the references from the program: `python docs/make.py` writes them, `--check` says which are not current.
+
+presets.md from the structs of a preset and the workloads' declarations, formats.md from those of results,
+recordings and the protocol. What a field means stands under it in the code; here it becomes a row of a table.
+The pictures of measuring.md are worked out by the lab's own statistics on made-up samples.
+"""
+
+import ast
+import inspect
+import math
+import random
+import sys
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+
+from tuilab import workloads
+from tuilab.analysis.crossover import crossings, places
+from tuilab.analysis.ratios import ratio, unpaired
+from tuilab.analysis.statistics import estimate
+from tuilab.history import schema
+from tuilab.model import arms, claims, events, machine, preset, requests, result, scenario
+from tuilab.model.parameters import Boolean, Choice, Parameter
+
+DOCS = Path(__file__).parent
+HISTORY_OF_PRESETS_AND_RESULTS = """\
+| schema | tuilab | what changed |
+|---|---|---|
+| 1 | 0.1 | the first one |
+"""
+
+
+@cache
+def _tree(module: str) -> dict[str, ast.ClassDef]:
+    source = inspect.getsource(sys.modules[module])
+    return {n.name: n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ClassDef)}
+
+
+def meanings(struct: type) -> dict[str, str]:
+    """What stands under each field of the struct and of those it is made of; "" where nothing does."""
+    found: dict[str, str] = {}
+    for base in reversed(struct.__mro__):
+        node = _tree(base.__module__).get(base.__name__) if base.__module__.startswith("tuilab") else None
+        for field, below in zip(node.body, [*node.body[1:], None], strict=True) if node else ():
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                text = below.value.value if _is_text(below) else ""  # type: ignore[union-attr]
+                found[field.target.id] = " ".join(str(text).split())
+    return found
+
+
+def _is_text(node: ast.stmt | None) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def kind(annotation: Any) -> str:
+    """A field's type as a reader of JSON or TOML knows it."""
+    return _named(msgspec.inspect.type_info(annotation))
+
+
+def _named(info: Any) -> str:
+    match info:
+        case msgspec.inspect.StrType():
+            return "text"
+        case msgspec.inspect.BoolType():
+            return "true or false"
+        case msgspec.inspect.IntType():
+            return "whole number"
+        case msgspec.inspect.FloatType():
+            return "number"
+        case msgspec.inspect.NoneType():
+            return "null"
+        case msgspec.inspect.BytesType():
+            return "base64"
+        case msgspec.inspect.RawType():
+            return "JSON"
+        case msgspec.inspect.LiteralType():
+            return " or ".join(f"`{value}`" for value in info.values)
+        case msgspec.inspect.VarTupleType() | msgspec.inspect.ListType():
+            return f"list of {_named(info.item_type)}"
+        case msgspec.inspect.TupleType():
+            return "[" + ", ".join(_named(each) for each in info.item_types) + "]"
+        case msgspec.inspect.DictType():
+            return f"table of {_named(info.value_type)}"
+        case msgspec.inspect.StructType():
+            return _link(info.cls)
+        case msgspec.inspect.UnionType():
+            return " or ".join(dict.fromkeys(_named(each) for each in info.types))
+    return "value"
+
+
+def _link(struct: type) -> str:
+    return f"[{_title(struct)}](#{_title(struct).lower().replace(' ', '-')})"
+
+
+def _title(struct: type) -> str:
+    words = "".join(" " + c.lower() if c.isupper() else c for c in struct.__name__).split()
+    return " ".join(words)
+
+
+def table(struct: type) -> str:
+    """The struct's fields: name, type, default, meaning."""
+    under = meanings(struct)
+    rows = ["| field | type | default | meaning |", "|---|---|---|---|"]
+    for field in msgspec.structs.fields(struct):
+        default = "" if field.required else f"`{_default(field)}`".replace("`its own`", "its own")
+        about = under.get(field.name, "").replace("|", "\\|")
+        rows.append(f"| `{field.encode_name}` | {kind(field.type).replace('|', chr(92) + '|')} | {default} | {about} |")
+    return "\n".join(rows)
+
+
+def _default(field: Any) -> str:
+    value = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+    return "its own" if isinstance(value, msgspec.Struct) else msgspec.json.encode(value).decode()
+
+
+def section(struct: type, level: int = 3) -> str:
+    """A struct as a section: its name, what it is, its tag, its fields."""
+    tag = struct.__struct_config__.tag  # type: ignore[attr-defined]
+    about = inspect.cleandoc(struct.__doc__ or "") if not _plain(struct) else ""
+    lines = [f"{'#' * level} {_title(struct)}", "", about]
+    if tag:
+        lines += ["", f'`"{struct.__struct_config__.tag_field}": "{tag}"`']  # type: ignore[attr-defined]
+    if msgspec.structs.fields(struct):
+        lines += ["", table(struct)]
+    return "\n".join(lines)
+
+
+def _plain(struct: type) -> bool:
+    """Whether it has no docstring of its own (msgspec gives none, but a base's would be inherited)."""
+    return struct.__doc__ is None
+
+
+def inside(*roots: Any) -> Iterator[type]:
+    """The structs named by the fields of these, each once, in the order in which a reader meets them."""
+    seen: dict[type, None] = {}
+
+    def visit(info: Any) -> None:
+        if isinstance(info, msgspec.inspect.StructType):
+            if info.cls in seen:
+                return
+            seen[info.cls] = None
+            for field in info.fields:
+                visit(field.type)
+        for part in ("item_type", "value_type"):
+            if hasattr(info, part):
+                visit(getattr(info, part))
+        for part in ("types", "item_types"):
+            for each in getattr(info, part, ()):
+                visit(each)
+
+    for root in roots:
+        visit(msgspec.inspect.type_info(root))
+    return iter(seen)
+
+
+def presets_page() -> str:
+    """What a preset's file may hold, and the parameters of every workload."""
+    conditions = set(get_args(claims.Condition))
+    parts = [s for s in inside(preset.Preset) if s not in conditions and s is not preset.Preset]
+    text = [
+        "# Presets",
+        "",
+        textwrap.dedent("""\
+            A preset is a TOML file: a workload, its parameters, which arms are measured side by side, and the claim as a
+            condition that the lab can check. Those shipped lie in `presets/`; your own go to `~/.config/tuilab/presets/`,
+            one file each, named as it is typed: `tuilab run NAME`. A file that is wrong is listed by `tuilab presets`
+            with the key and what was expected; the others still load.
+
+            This page is made from the program by `python docs/make.py`.
+
+            ```toml
+            title = "Small STFT on one device"
+            workload = "stft"
+
+            [parameters]
+            samples = 256
+
+            [arms]
+            devices = ["CPU", "GPU"]
+            modes = ["graph", "xla"]
+
+            [[claims]]
+            text = "For so small an input the CPU is faster."
+            when = { kind = "faster", a = { device = "CPU" }, b = { device = "GPU" } }
+            ```
+            """),
+        "## The file",
+        "",
+        table(preset.Preset),
+        "",
+        *(section(part) + "\n" for part in parts),
+        "## Conditions of a claim",
+        "",
+        *(section(part) + "\n" for part in get_args(claims.Condition)),
+        "## Workloads and their parameters",
+        "",
+    ]
+    for name in workloads.shipped():
+        declared = workloads.find(name).declaration
+        text += [f"### `{name}`", "", f"{declared.title}. {declared.summary}".strip(), ""]
+        text += ["| parameter | values | default | meaning |", "|---|---|---|---|"]
+        text += [_parameter(parameter) for parameter in declared.parameters]
+        if declared.variants:
+            text += ["", "Variants: " + "; ".join(f"`{v.name}` ({v.help.rstrip('.')})" for v in declared.variants) + "."]
+        text.append("")
+    return "\n".join(text)
+
+
+def _parameter(parameter: Parameter) -> str:
+    if isinstance(parameter, Choice):
+        values = ", ".join(f"`{option}`" for option in parameter.options)
+    elif isinstance(parameter, Boolean):
+        values = "true, false"
+    else:
+        values = f"{parameter.low:,} … {parameter.high:,}"
+    default = str(parameter.default).lower() if isinstance(parameter.default, bool) else parameter.default
+    return f"| `{parameter.name}` | {values} | `{default}` | {parameter.help} |"
+
+
+def formats_page() -> str:
+    """The object of `--json`, recordings and the protocol, the history's versions."""
+    known = set(inside(result.RunResult)) | {result.RunResult}
+    shared = [scenario.Scenario, scenario.Sweep, scenario.Axis, scenario.Budget, arms.Arm, machine.Machine, machine.Device]
+    in_result = [s for s in inside(result.RunResult) if s is not result.RunResult and s not in shared]
+    told = list(get_args(events.Event))
+    asked = list(get_args(requests.Request))
+    done = {*known, *told, *asked, *shared}
+    in_events = [s for s in inside(events.Event) if s not in done and s not in in_result]
+    return "\n".join(
+        [
+            "# Formats",
+            "",
+            textwrap.dedent("""\
+                What scripts may rely on. Seconds, bytes and counts are plain numbers in SI base units. A reader ignores fields
+                that it does not know: fields are added within a schema, never renamed, moved or given another meaning.
+
+                This page is made from the program by `python docs/make.py`.
+
+                ## `tuilab run --json`
+                """),
+            table(result.RunResult),
+            "",
+            HISTORY_OF_PRESETS_AND_RESULTS,
+            *(section(part) + "\n" for part in in_result),
+            textwrap.dedent(f"""\
+                ## Recordings
+
+                `tuilab history save RUN FILE` and `tuilab export` write a run as JSON lines: first a [hello](#hello), then the
+                run's events as they came, beginning with [run started](#run-started). Replayed, they give the same screens.
+                A recording is data: it is read with bounded sizes and checked types, and its texts are cleaned.
+
+                The protocol's version is {events.PROTOCOL}. The same lines travel between the lab and its worker, on the worker's
+                standard output.
+
+                ## Events
+                """),
+            *(section(part) + "\n" for part in told),
+            "## Shared by results, events and requests\n",
+            *(section(part) + "\n" for part in [*shared, *in_events]),
+            textwrap.dedent("""\
+                ## Requests
+
+                What the lab writes to a worker's standard input, one JSON line each.
+                """),
+            *(section(part) + "\n" for part in asked),
+            textwrap.dedent(f"""\
+                ## The history
+
+                One SQLite file, `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`), schema {len(schema.MIGRATIONS)}. An older one is
+                brought up to date in place when it is opened, one step after another, each in a transaction; a newer one is
+                left alone and said to be newer. Read it with `tuilab history --json`: its tables are no interface.
+                """),
+        ]
+    )
+
+
+WIDTH, BAR = 60, 40
+
+
+def _scatter(rows: list[tuple[str, list[float]]], low: float, high: float, height: int = 8) -> str:
+    """Samples over time, one letter a series; the later drawn wins a cell."""
+    cells = [[" "] * WIDTH for _ in range(height)]
+    for mark, samples in rows:
+        for index, value in enumerate(samples):
+            if not math.isnan(value):
+                row = round((high - value) / (high - low) * (height - 1))
+                cells[min(height - 1, max(0, row))][index * WIDTH // len(samples)] = mark
+    labels = [f"{high - (high - low) * row / (height - 1):5.2f} ms │" for row in range(height)]
+    return "\n".join(label + "".join(row).rstrip() for label, row in zip(labels, cells, strict=True))
+
+
+def rounds_picture() -> str:
+    """Two arms, B 3 % slower, on a machine that slows down by 10 %: measured one after another, and in rounds."""
+    rng, n = random.Random(1), 60
+    pace = [1 + 0.1 * i / (2 * n) for i in range(2 * n)]
+
+    def sample(moment: int, cost: float) -> float:
+        return pace[moment] * cost * rng.lognormvariate(0, 0.004)
+
+    nan = math.nan
+    after = [sample(i, 1.03) for i in range(n)], [sample(n + i, 1.00) for i in range(n)]
+    order = [rng.random() < 0.5 for _ in range(n)]
+    slower = [sample(2 * i + swap, 1.03) for i, swap in enumerate(order)]
+    faster = [sample(2 * i + (not swap), 1.00) for i, swap in enumerate(order)]
+    alone = unpaired(*after)
+    paired = ratio(dict(enumerate(slower)), dict(enumerate(faster)))
+    assert alone is not None and paired is not None
+    return "\n".join(
+        [
+            "One after another: first all of B, then all of A",
+            _scatter([("B", after[0] + [nan] * n), ("A", [nan] * n + after[1])], 1.0, 1.14),
+            f"         B / A = {alone.ratio:.3f} [{alone.low:.3f} {alone.high:.3f}]; the truth is 1.030",
+            "",
+            "In rounds, each arm once a round in random order",
+            _scatter([("A", faster), ("B", slower)], 1.0, 1.14),
+            f"         B / A = {paired.ratio:.3f} [{paired.low:.3f} {paired.high:.3f}]; the truth is 1.030",
+        ]
+    )
+
+
+def interval_picture() -> str:
+    """Intervals of the median of twenty runs of a process whose samples resemble their neighbours."""
+    rng = random.Random(5)
+    lines, held = [], 0
+    for run in range(20):
+        noise, samples = 0.0, []
+        for _ in range(60):
+            noise = 0.5 * noise + rng.gauss(0, 0.02)
+            samples.append(math.exp(noise))
+        found = estimate(samples)
+        assert found is not None and found.interval is not None
+        low, high = (round((end - 0.97) / 0.06 * (BAR - 1)) for end in found.interval)
+        middle = round((found.median - 0.97) / 0.06 * (BAR - 1))
+        inside = found.interval[0] <= 1 <= found.interval[1]
+        held += inside
+        cells = ["·" if i == (BAR - 1) // 2 else " " for i in range(BAR)]
+        for i in range(max(0, low), min(BAR, high + 1)):
+            cells[i] = "─"
+        if 0 <= middle < BAR:
+            cells[middle] = "●"
+        lines.append(f"run {run + 1:2} │{''.join(cells)}│{'' if inside else ' missed'}")
+    return "\n".join([*lines, f"        0.97 {'1.00':^{BAR - 9}} 1.03   {held} of 20 hold the truth"])
+
+
+def crossover_picture() -> str:
+    """Two straight lines that cross at 24,000, measured at five sizes in thirty rounds."""
+    rng, sizes = random.Random(3), (1_000, 4_000, 16_000, 64_000, 256_000)
+    costs = {"CPU": lambda x: 20e-6 + 5e-9 * x, "GPU": lambda x: 116e-6 + 1e-9 * x}
+    timings: dict[str, dict[int, dict[int, float]]] = {name: {} for name in costs}
+    for size in sizes:
+        drift = [rng.lognormvariate(0, 0.02) for _ in range(30)]
+        for name, cost in costs.items():
+            timings[name][size] = {i: cost(size) * d * rng.lognormvariate(0, 0.01) for i, d in enumerate(drift)}
+    lines = ["    size     CPU      GPU     CPU / GPU"]
+    for place in places(timings["GPU"], timings["CPU"]):
+        own = {name: estimate(list(timings[name][place.size].values())) for name in costs}
+        found = ratio(timings["CPU"][place.size], timings["GPU"][place.size])
+        assert found is not None and all(own.values())
+        times = "  ".join(f"{own[name].median * 1e6:5.0f} µs" for name in costs)  # type: ignore[union-attr]
+        lines.append(f"{place.size:8,} {times}   {found.ratio:5.2f} [{found.low:.2f} {found.high:.2f}]")
+    (crossing,) = crossings(places(timings["GPU"], timings["CPU"]))
+    return "\n".join([*lines, f"GPU overtakes at {crossing.at:,.0f} [{crossing.low:,.0f} {crossing.high:,.0f}]; the truth is 24,000"])
+
+
+PICTURES = {"rounds": rounds_picture, "intervals": interval_picture, "crossover": crossover_picture}
+
+
+def measuring_page() -> str:
+    """measuring.md as it is, its pictures drawn anew between their marks."""
+    text = (DOCS / "measuring.md").read_text()
+    for name, picture in PICTURES.items():
+        begin, end = f"<!-- made: {name} -->\n", f"<!-- end: {name} -->"
+        before, found, rest = text.partition(begin)
+        assert found, f"docs/measuring.md has no mark {begin.strip()}"
+        text = f"{before}{begin}```text\n{picture()}\n```\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+PAGES = {"presets.md": presets_page, "formats.md": formats_page, "measuring.md": measuring_page}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or with `--check` name those that are not current; 1 where there is one."""
+    stale = []
+    for name, page in PAGES.items():
+        text = page().rstrip() + "\n"
+        if "--check" in arguments:
+            if not (DOCS / name).exists() or (DOCS / name).read_text() != text:
+                stale.append(name)
+        else:
+            (DOCS / name).write_text(text)
+    for name in stale:
+        print(f"docs/{name} is not what the program says now: run python docs/make.py", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
