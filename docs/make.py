@@ -53,7 +53,11 @@ def meanings(struct: type) -> dict[str, str]:
 
 
 def _is_text(node: ast.stmt | None) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def kind(annotation: Any) -> str:
@@ -108,7 +112,9 @@ def table(struct: type) -> str:
     for field in msgspec.structs.fields(struct):
         default = "" if field.required else f"`{_default(field)}`".replace("`its own`", "its own")
         about = under.get(field.name, "").replace("|", "\\|")
-        rows.append(f"| `{field.encode_name}` | {kind(field.type).replace('|', chr(92) + '|')} | {default} | {about} |")
+        rows.append(
+            f"| `{field.encode_name}` | {kind(field.type).replace('|', chr(92) + '|')} | {default} | {about} |"
+        )
     return "\n".join(rows)
 
 
@@ -205,7 +211,12 @@ def presets_page() -> str:
         text += ["| parameter | values | default | meaning |", "|---|---|---|---|"]
         text += [_parameter(parameter) for parameter in declared.parameters]
         if declared.variants:
-            text += ["", "Variants: " + "; ".join(f"`{v.name}` ({v.help.rstrip('.')})" for v in declared.variants) + "."]
+            text += [
+                "",
+                "Variants: "
+                + "; ".join(f"`{v.name}` ({v.help.rstrip('.')})" for v in declared.variants)
+                + ".",
+            ]
         text.append("")
     return "\n".join(text)
 
@@ -224,7 +235,15 @@ def _parameter(parameter: Parameter) -> str:
 def formats_page() -> str:
     """The object of `--json`, recordings and the protocol, the history's versions."""
     known = set(inside(result.RunResult)) | {result.RunResult}
-    shared = [scenario.Scenario, scenario.Sweep, scenario.Axis, scenario.Budget, arms.Arm, machine.Machine, machine.Device]
+    shared = [
+        scenario.Scenario,
+        scenario.Sweep,
+        scenario.Axis,
+        scenario.Budget,
+        arms.Arm,
+        machine.Machine,
+        machine.Device,
+    ]
     in_result = [s for s in inside(result.RunResult) if s is not result.RunResult and s not in shared]
     told = list(get_args(events.Event))
     asked = list(get_args(requests.Request))
@@ -354,7 +373,9 @@ def crossover_picture() -> str:
     for size in sizes:
         drift = [rng.lognormvariate(0, 0.02) for _ in range(30)]
         for name, cost in costs.items():
-            timings[name][size] = {i: cost(size) * d * rng.lognormvariate(0, 0.01) for i, d in enumerate(drift)}
+            timings[name][size] = {
+                i: cost(size) * d * rng.lognormvariate(0, 0.01) for i, d in enumerate(drift)
+            }
     lines = ["    size     CPU      GPU     CPU / GPU"]
     for place in places(timings["GPU"], timings["CPU"]):
         own = {name: estimate(list(timings[name][place.size].values())) for name in costs}
@@ -363,7 +384,12 @@ def crossover_picture() -> str:
         times = "  ".join(f"{own[name].median * 1e6:5.0f} µs" for name in costs)  # type: ignore[union-attr]
         lines.append(f"{place.size:8,} {times}   {found.ratio:5.2f} [{found.low:.2f} {found.high:.2f}]")
     (crossing,) = crossings(places(timings["GPU"], timings["CPU"]))
-    return "\n".join([*lines, f"GPU overtakes at {crossing.at:,.0f} [{crossing.low:,.0f} {crossing.high:,.0f}]; the truth is 24,000"])
+    return "\n".join(
+        [
+            *lines,
+            f"GPU overtakes at {crossing.at:,.0f} [{crossing.low:,.0f} {crossing.high:,.0f}]; the truth is 24,000",
+        ]
+    )
 
 
 PICTURES = {"rounds": rounds_picture, "intervals": interval_picture, "crossover": crossover_picture}
