@@ -18,6 +18,7 @@ from tuilab.analysis.reading import (
     place_words,
     summary_point,
 )
+from tuilab.analysis.roofline import bound_sentence
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
 from tuilab.model.brief import Brief
@@ -32,8 +33,11 @@ MOST_NAMED = 3
 REASON_LENGTH = 160
 
 
-def answer(state: RunState, crossed: Sequence[Crossover] | None = None) -> str:
-    """What a run has shown so far, in plain text. crossed: its crossovers, where they are known already."""
+def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:
+    """What a run has shown so far, in plain text. crossed: its crossovers, where they are known already.
+
+    against: the data sheet's name of a GPU to hold it against; without one, only a run that has no GPU is.
+    """
     if state.scenario is None:
         return ""
     point = summary_point(state)
@@ -46,7 +50,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None) -> str:
         parts += [c.sentence for c in crossed[:1] if c.status != "unknown" or not state.running]
         parts += _figures(state, arms, point)
         parts += [_span(state)] if not crossed else []
-        parts += [_failures(state, point), without]
+        parts += [_failures(state, point), without, bound_sentence(state, against)]
     else:
         parts += [without, *_nothing(state, point)]
     return " ".join(part for part in parts if part)

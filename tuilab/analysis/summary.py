@@ -17,16 +17,19 @@ from tuilab.analysis.reading import (
     elsewhere,
     estimate_at,
     family_of,
+    has_gpu,
     latency_at,
     measured,
     nodes_at,
     summary_point,
     value_at,
 )
+from tuilab.analysis.roofline import against_roof, bounds, sweep_bound
 from tuilab.analysis.sweeps import alike, crossovers
 from tuilab.analysis.verdicts import by_host, verdicts
 from tuilab.analysis.words import listed, times
 from tuilab.model.claims import Claim
+from tuilab.model.datasheets import SHEETS, USUAL
 from tuilab.model.events import Caveat, Fact, Point
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
@@ -86,16 +89,20 @@ def _words(found: RatioEstimate) -> str:
     return f"{times(1 / found.ratio)} faster"
 
 
-def summarise(state: RunState, claims: Sequence[Claim] = (), *, placement: bool = True) -> RunResult:
+def summarise(
+    state: RunState, claims: Sequence[Claim] = (), *, placement: bool = True, against: str = ""
+) -> RunResult:
     """Everything that is known of a run, begun or over, with a verdict for each claim.
 
     A sweep's arms, ratios and placement are those at the point nearest to the scenario's own values.
-    placement: false leaves its rows out, for a screen that shows those of the state. Raises ValueError where
-    no run has begun.
+    placement: false leaves its rows out, for a screen that shows those of the state. against: the data
+    sheet's name of the GPU that bounds are of, "" for the usual one where none is here. Raises ValueError
+    where no run has begun.
     """
     if state.scenario is None or state.machine is None:
         raise ValueError("no run has begun, so there is nothing to sum up")
     point = summary_point(state)
+    sheet = SHEETS.get(against or ("" if has_gpu(state) else USUAL))
     crossed = tuple(found for part in by_host(state).values() for found in crossovers(part))
     return RunResult(
         schema=SCHEMA,
@@ -106,7 +113,7 @@ def summarise(state: RunState, claims: Sequence[Claim] = (), *, placement: bool 
         ratios=ratios(state, point),
         claims=verdicts(state, claims),
         placement=placement_of(state, point) if placement else (),
-        answer=answer(state, crossed),
+        answer=answer(state, crossed, against),
         budget=state.budget.name if state.budget else "",
         status=state.status or "running",
         message=state.message,
@@ -123,6 +130,9 @@ def summarise(state: RunState, claims: Sequence[Claim] = (), *, placement: bool 
         crossovers=crossed,
         contention=contention(state, point),
         confidence=confidence(state),
+        bounds=bounds(state, point, sheet) if sheet else (),
+        sweep_bound=sweep_bound(state, sheet) if sheet else None,
+        roofs=tuple(state.roofs.values()),
         machines={host: machine_line(machine) for host, machine in state.machines.items()},
     )
 
@@ -161,6 +171,7 @@ def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
         total_s=phases.total_s if phases else None,
         residual_s=phases.residual_s if phases else None,
         flags=_flags(state, arm, point),
+        roof=against_roof(state, arm, point),
     )
 
 

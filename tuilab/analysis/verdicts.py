@@ -22,6 +22,7 @@ from tuilab.analysis.reading import (
     summary_point,
     value_at,
 )
+from tuilab.analysis.roofline import ceiling, copies_at_most, least_bound, parts_words, work_of
 from tuilab.analysis.sweeps import Series, series_of
 from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
 from tuilab.model.arms import ArmPattern, family
@@ -396,6 +397,102 @@ Registry = Mapping[str, frozenset[str]]
 """The kernels of a TensorFlow build: op → its kernels as `dtype:device`, such as `float64:GPU`."""
 
 
+BY_BOUND = "By the bound, not by a measurement:"
+
+
+def by_bound(when: Condition, state: RunState) -> Finding | None:
+    """What the least times on any known GPU say of a claim that no GPU is here to test; null if nothing.
+
+    impossible: no GPU could meet the condition. confirmed: none could break it.
+    """
+    point = summary_point(state)
+    match when:
+        case Faster():
+            return _faster_by_bound(when, state, point)
+        case Crosses():
+            return _crosses_by_bound(when, state)
+        case PhaseShare():
+            return _share_by_bound(when, state, point)
+    return None
+
+
+def _faster_by_bound(when: Faster, state: RunState, point: int) -> Finding | None:
+    gpu_first = family(when.a.device) == "GPU"
+    if gpu_first and family(when.b.device) == "GPU":
+        return _faster_than_the_host(when, state, point)
+    if gpu_first == (family(when.b.device) == "GPU"):
+        return None
+    gpus, cpus = (when.a, when.b) if gpu_first else (when.b, when.a)
+    least = least_bound(state, (arm.arm for arm in matching(state, gpus)), point)
+    here = timed(state, cpus, point)
+    found = estimate_at(here[0], point) if here else None
+    if least is None or found is None or found.interval is None:
+        return None
+    figures = f"no GPU that is known takes less than {parts_words(least)}; {here[0].label} took"
+    figures += f" {seconds(found.median, found.half_width)}"
+    if gpu_first and found.interval[1] <= when.by * least.seconds:
+        most = f", {times(found.median / least.seconds)} that; {times(when.by)} was claimed"
+        return "impossible", f"{BY_BOUND} {figures}{most if when.by != 1 else ''}."
+    if not gpu_first and when.by * found.interval[1] <= least.seconds:
+        return "confirmed", f"{BY_BOUND} {figures}."
+    return None
+
+
+def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Finding | None:
+    """Of two GPU arms, where the host's own library does the work of `b`, which was timed here."""
+    host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
+    found = estimate_at(host[0], point) if host else None
+    work = work_of(state, host[0], point) if host else None
+    if found is None or found.interval is None or work is None or not work.host_only:
+        return None
+    most = [ceiling(state, arm.arm, point) for arm in matching(state, when.a)]
+    best = min((each for each in most if each is not None), default=None)
+    if best is None or best * when.by >= found.interval[0]:
+        return None
+    text = f"the host needs {seconds(found.median, found.half_width)} for it whatever the device, and a GPU a"
+    text += f" thousandth as fast as the slowest data sheet {seconds(best)}"
+    return "confirmed", f"{BY_BOUND} {text}."
+
+
+def _crosses_by_bound(when: Crosses, state: RunState) -> Finding | None:
+    """Where the claimed range was measured from end to end and no GPU could be the faster anywhere in it."""
+    if family(when.a.device) != "GPU" or family(when.b.device) == "GPU" or axes(state)[:1] != (when.axis,):
+        return None
+    inside: list[int] = []
+    for point in state.points:
+        value = value_at(state, point, when.axis)
+        here = timed(state, when.b, point.index)
+        found = estimate_at(here[0], point.index) if here else None
+        if not isinstance(value, int) or not when.low <= value <= when.high:
+            continue
+        least = least_bound(state, (arm.arm for arm in matching(state, when.a)), point.index)
+        if least is None or found is None or found.interval is None or found.interval[1] > least.seconds:
+            return None
+        inside.append(value)
+    if not inside or min(inside) > when.low or max(inside) < when.high:
+        return None
+    span = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")
+    return "impossible", f"{BY_BOUND} at {span} no GPU that is known could be as fast as the CPU was."
+
+
+def _share_by_bound(when: PhaseShare, state: RunState, point: int) -> Finding | None:
+    """Of the host's own library: its time was measured here, and copies have a slowest link."""
+    if family(when.arms.device) != "GPU" or not set(when.phases) <= {"copy_in", "copy_out"}:
+        return None
+    host = msgspec.structs.replace(when.arms, device="CPU")
+    for arm in timed(state, host, point):
+        phases, most = arm.cells[point].phases, copies_at_most(state, arm, point)
+        if phases is None or most is None:
+            continue
+        own = sum(s for name, s in phases.phases_s.items() if not name.startswith("copy"))
+        share = most / (most + own)
+        if own > 0 and share < when.share:
+            text = f"the host computes for {seconds(own)} whatever the device; copies over the slowest link"
+            text += f" there has been take {seconds(most)}, {percent(share)} of a call"
+            return "impossible", f"{BY_BOUND} {text}; at least {percent(when.share)} was claimed."
+    return None
+
+
 def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Verdict:
     """confirmed, refuted, undecided or untestable here, with the evidence in a sentence with numbers.
 
@@ -404,6 +501,8 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
     registry: for claims about kernels, where the run has no fact `kernel:<Op>:<dtype>:<device>`.
     """
     word, evidence = _judge(claim.when, _on_one_gpu(claim.when, state), registry or {})
+    if word == "untestable" and not has_gpu(state) and (firm := by_bound(claim.when, state)):
+        word, evidence = firm
     return Verdict(claim.text, word, evidence)
 
 

@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("tuilab.cli.explain:explain", "Say where an op, or a preset's ops, would run, and why."),
     "profile": ("tuilab.cli.profile:profile", "Say where the time of a preset's call goes, op by op."),
     "selftest": ("tuilab.cli.selftest:selftest", "Test the instrument itself, in under two minutes."),
+    "machine": ("tuilab.cli.machine:machine", "Say what this machine can do at most; measured once, kept."),
     "doctor": ("tuilab.cli.doctor:doctor", "Say why TensorFlow sees no GPU here, and what fixes it."),
     "check": (
         "tuilab.cli.check:check",

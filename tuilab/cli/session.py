@@ -12,6 +12,7 @@ import msgspec
 from tuilab.analysis.answer import brief
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
+from tuilab.lab import roofs
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.events import Answer, Declared, Event, Finished, Refused, WorkerExited
 from tuilab.model.machine import Machine
@@ -83,6 +84,7 @@ class Session:
 
     def _receive(self, event: Event) -> None:
         self._recorder.record(event)
+        roofs.learn(event)
         self._listener(event)
         self._news.put_nowait(event)
 
@@ -116,7 +118,7 @@ class Session:
         if state is not None:
             self._recorder.go_on(request.id)
         state = state or RunState()
-        await self.supervisor.measure(request)
+        await self.supervisor.measure(msgspec.structs.replace(request, roofs=roofs.known()))
         while True:
             event = await self._next()
             if event is None:

@@ -153,6 +153,6 @@ def table(said: Sequence[VerdictLine], width: int) -> str:
             out += [" " * INDENT + text for text in rest]
     counted = ", ".join(
         f"{sum(each.verdict == word for each in said)} {word}"
-        for word in ("confirmed", "refuted", "undecided", "untestable")
+        for word in ("confirmed", "refuted", "impossible", "undecided", "untestable")
     )
     return "\n".join([*out, "", f"{len(said)} claims: {counted}."])

@@ -28,7 +28,9 @@ def job_of(request: Measure, point: Point) -> Job:
     """One point of a sweep as a run of its own, with all its arms, so that they share their rounds."""
     values = {**request.scenario.parameters, **point.values}
     scenario = msgspec.structs.replace(request.scenario, parameters=values)
-    own = msgspec.structs.replace(request, id=uuid.uuid4().hex, scenario=scenario, sweep=None, pace=False)
+    own = msgspec.structs.replace(
+        request, id=uuid.uuid4().hex, scenario=scenario, sweep=None, pace=False, roofs=None
+    )
     name = ", ".join(f"{parameter} {value}" for parameter, value in point.values.items())
     return Job(name=name, make=lambda machine: own, key=point.index)
 

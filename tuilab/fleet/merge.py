@@ -109,11 +109,12 @@ class SweepRun:
                 | e.WarmedUp()
                 | e.Phases()
                 | e.Placement()
+                | e.WorkKnown()
                 | e.Fact()
                 | e.Caveat()
             ):
                 event = replace(event, run=run, point=point)
-            case e.Log():
+            case e.Log() | e.RoofsKnown():
                 event = replace(event, run=run)
         self._on_event(event)
 

@@ -59,7 +59,7 @@ class Recorder:
         if isinstance(event, e.RunStarted) and run not in self._runs:
             self._runs[run] = _Run(event)
         kept = self._runs.get(run)
-        if kept is None and isinstance(event, e.Profiled):
+        if kept is None and isinstance(event, e.Profiled | e.RoofsKnown):
             kept = self._again(run)
         if kept is None:
             return

@@ -435,5 +435,5 @@ def _cell(cell: ArmSamples) -> ArmSamples:
 
 def overall(verdicts: list[VerdictWord]) -> VerdictWord:
     """One word for several claims: the gravest that was decided."""
-    order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed", "untestable")
+    order: tuple[VerdictWord, ...] = ("refuted", "impossible", "undecided", "confirmed", "untestable")
     return min(verdicts, key=order.index)

@@ -6,7 +6,8 @@ import msgspec
 
 from tuilab.model.arms import ArmPattern
 
-VerdictWord = Literal["confirmed", "refuted", "undecided", "untestable"]
+VerdictWord = Literal["confirmed", "refuted", "undecided", "untestable", "impossible"]
+"""impossible: not measured, but no GPU could meet the condition, by the bound (`analysis.roofline`)."""
 
 
 class _Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):

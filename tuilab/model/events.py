@@ -12,6 +12,7 @@ from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
 from tuilab.model.profile import Profile
+from tuilab.model.roofline import Roofs, Work
 from tuilab.model.scenario import Budget, Scenario, Sweep
 from tuilab.model.workload import Declaration
 
@@ -313,6 +314,20 @@ class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
     point: int = 0
 
 
+class WorkKnown(_RunEvent, frozen=True, kw_only=True, tag="work"):
+    """What one call of an arm has to do at a point: as its workload declares it, or read from its graph."""
+
+    arm: str
+    point: int
+    work: Work
+
+
+class RoofsKnown(_RunEvent, frozen=True, kw_only=True, tag="roofs"):
+    """What a machine of the run was measured to do at most, before the run or after it."""
+
+    roofs: Roofs
+
+
 class Fact(_RunEvent, frozen=True, kw_only=True, tag="fact"):
     """Something a workload observed beside time, such as how often a mapped function was traced."""
 
@@ -404,6 +419,8 @@ Event = (
     | Round
     | Phases
     | Placement
+    | WorkKnown
+    | RoofsKnown
     | Fact
     | Caveat
     | Profiled

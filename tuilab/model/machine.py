@@ -1,5 +1,7 @@
 """The machine on which a figure was measured."""
 
+import hashlib
+
 import msgspec
 
 OPEN_GPUS = "TUILAB_GPUS"
@@ -48,3 +50,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def gpus(self) -> tuple[Device, ...]:
         """The devices that TensorFlow calls a GPU."""
         return tuple(d for d in self.devices if d.name.startswith("GPU"))
+
+    @property
+    def key(self) -> str:
+        """A word that changes with what the machine can do; its GPUs are told apart by name beside it."""
+        parts = (self.host, self.cpu, self.cores, self.memory, self.tensorflow, self.driver)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -4,6 +4,7 @@ import msgspec
 
 from tuilab.model.arms import Arm
 from tuilab.model.events import Point
+from tuilab.model.roofline import Roofs
 from tuilab.model.scenario import Budget, Scenario, Sweep
 
 
@@ -44,6 +45,9 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     """Where the other side goes away, the run is still gone on with to its end."""
     points: tuple[Point, ...] = ()
     """Of a sweep, those to measure instead of its whole grid, to go on with a run."""
+    roofs: tuple[Roofs, ...] | None = None
+    """Those known of the machines that may measure; a worker tells those of its own machine with the run, and
+    where there are none measures them at its end. Null: without roofs."""
 
 
 class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):

@@ -8,6 +8,7 @@ from tuilab.model.arms import Input, Mode
 from tuilab.model.claims import Verdict
 from tuilab.model.events import Node, Status
 from tuilab.model.parameters import Value
+from tuilab.model.roofline import ArmRoof, GpuBound, Roofs, SweepBound
 from tuilab.model.scenario import Scenario
 
 SCHEMA = 1
@@ -90,6 +91,8 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     """The total less the sum of the phases."""
     flags: tuple[CaveatLine, ...]
     """Caveats."""
+    roof: ArmRoof | None = None
+    """Against its device's roof; null where its work or the figure is not known."""
 
 
 class Ratio(msgspec.Struct, frozen=True):
@@ -250,3 +253,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     """Each host's, by the name that its arms give it ("" for here)."""
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None
+    bounds: tuple[GpuBound, ...] = ()
+    """The least times on a GPU that is not here, beside the fastest CPU arm; no measurement."""
+    sweep_bound: SweepBound | None = None
+    """The same along a sweep."""
+    roofs: tuple[Roofs, ...] = ()
+    """Of the machines that measured, where they are known."""

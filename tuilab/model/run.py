@@ -24,14 +24,17 @@ from tuilab.model.events import (
     PointAdded,
     Profiled,
     Progress,
+    RoofsKnown,
     Round,
     RunStarted,
     Status,
     WarmedUp,
     WarmUp,
+    WorkKnown,
 )
 from tuilab.model.machine import Machine
 from tuilab.model.profile import Profile
+from tuilab.model.roofline import Roofs, Work
 from tuilab.model.rounds import Rounds
 from tuilab.model.scenario import Budget, Scenario, Sweep
 
@@ -87,6 +90,8 @@ class ArmState:
     placement: dict[int, list[Node]] = field(default_factory=dict)
     """By point, as the process of that number in `placed_in` told it, the first being 1."""
     placed_in: dict[int, int] = field(default_factory=dict)
+    work: dict[int, Work] = field(default_factory=dict)
+    """What a call has to do, by point."""
     flags: list[Caveat] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     profile: Profile | None = None
@@ -110,6 +115,8 @@ class RunState:
     """Each host's, by the name that its arms give it ("" for here)."""
     where: dict[int, str] = field(default_factory=dict)
     """In a fleet, the node at which a point was measured."""
+    roofs: dict[str, Roofs] = field(default_factory=dict)
+    """What each machine does at most, by its key (`Machine.key`)."""
     sweep: Sweep | None = None
     at: str = ""
     arms: dict[str, ArmState] = field(default_factory=dict)
@@ -181,6 +188,8 @@ class RunState:
                 self.where.update(dict.fromkeys(event.points, event.host))
             case PointAdded():
                 self.points.append(event.point)
+            case RoofsKnown():
+                self.roofs[event.roofs.machine] = event.roofs
             case Log():
                 self.log.append(event)
             case Finished():
@@ -263,6 +272,8 @@ class RunState:
                     # A further process tells the same ops again: they are not more for that.
                     state.placement[event.point], state.placed_in[event.point] = [], self.workers
                 state.placement[event.point].extend(map(_shared, event.nodes))
+            case WorkKnown():
+                state.work[event.point] = event.work
             case Caveat():
                 state.flags.append(event)
             case Fact():

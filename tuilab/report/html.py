@@ -6,7 +6,17 @@ from importlib.resources import files
 
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
-from tuilab.report.rows import ARM_HEAD, advice, arm_row, claim_rows, doubts, provenance, sweep_rows
+from tuilab.report.rows import (
+    ARM_HEAD,
+    ROOF_HEAD,
+    advice,
+    arm_row,
+    claim_rows,
+    doubts,
+    provenance,
+    roof_rows,
+    sweep_rows,
+)
 from tuilab.report.svg import Series, chart
 
 MOST_POINTS = 400
@@ -21,6 +31,8 @@ def page(result: RunResult, state: RunState) -> str:
         head, rows = sweep_rows(result)
         body += ["<h2>Sweep</h2>", _table(head, rows)]
         body += [f"<p>{escape(c.sentence)}</p>" for c in result.crossovers]
+    if rows := roof_rows(result):
+        body += ["<h2>Against the roof</h2>", _table(ROOF_HEAD, rows, numeric=True)]
     if result.diagnosis:
         body += ["<h2>What to do</h2><ul>", *(f"<li>{escape(line)}</li>" for line in advice(result)), "</ul>"]
     if result.claims:

@@ -4,7 +4,17 @@ import re
 from collections.abc import Iterable
 
 from tuilab.model.result import RunResult
-from tuilab.report.rows import ARM_HEAD, advice, arm_row, claim_rows, doubts, provenance, sweep_rows
+from tuilab.report.rows import (
+    ARM_HEAD,
+    ROOF_HEAD,
+    advice,
+    arm_row,
+    claim_rows,
+    doubts,
+    provenance,
+    roof_rows,
+    sweep_rows,
+)
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|<>~&])|^([#+!-])")
 
@@ -23,6 +33,8 @@ def document(result: RunResult) -> str:
     if result.points:
         parts += ["## Sweep", "", *_table(*sweep_rows(result))]
         parts += [f"- {escape(c.sentence)}" for c in result.crossovers] + [""]
+    if rows := roof_rows(result):
+        parts += ["## Against the roof", "", *_table(ROOF_HEAD, rows)]
     if result.diagnosis:
         parts += ["## What to do", "", *(f"- {escape(line)}" for line in advice(result)), ""]
     if result.claims:

@@ -1,11 +1,12 @@
 """What every report shows, as plain rows of text; each format only dresses them."""
 
+from tuilab.analysis.roofline import rate, share_words
 from tuilab.model.arms import HERE
 from tuilab.model.quantity import interval, seconds
 from tuilab.model.result import ArmResult, MachineLine, RunResult
 
 ARM_HEAD = ["arm", "median", "95 % interval", "n", "first call", "device"]
-VERDICT_MARKS = {"confirmed": "✓", "refuted": "✗", "undecided": "≈", "untestable": "?"}
+VERDICT_MARKS = {"confirmed": "✓", "refuted": "✗", "undecided": "≈", "untestable": "?", "impossible": "⊘"}
 
 
 def arm_row(arm: ArmResult) -> list[str]:
@@ -28,6 +29,23 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
         times = [seconds(m) if (m := medians.get(arm)) is not None else "–" for arm in labels]
         rows.append([*(str(point.values.get(name, "")) for name in result.axis), *times])
     return [*result.axis, *labels.values()], rows
+
+
+ROOF_HEAD = ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"]
+
+
+def roof_rows(result: RunResult) -> list[list[str]]:
+    """Each measured arm against its device's roof; none where no arm's work or roof is known."""
+    rows = []
+    for arm in result.arms:
+        roof = arm.roof
+        if roof is None:
+            continue
+        done = rate(roof.flop_per_s, "FLOP/s") if roof.flop_per_s else "–"
+        moved = rate(roof.bytes_per_s, "B/s") if roof.bytes_per_s else "–"
+        share = share_words(roof.share) if roof.share is not None else "–"
+        rows.append([arm.label, done, moved, share, roof.roof or "–", roof.bound_by])
+    return rows if any(row[4] != "–" for row in rows) else []
 
 
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:

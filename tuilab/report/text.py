@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 
 from tuilab.model.result import RunResult
-from tuilab.report.rows import ARM_HEAD, advice, arm_row, claim_rows, doubts, machine_lines, sweep_rows
+from tuilab.report.rows import (
+    ARM_HEAD,
+    ROOF_HEAD,
+    advice,
+    arm_row,
+    claim_rows,
+    doubts,
+    machine_lines,
+    roof_rows,
+    sweep_rows,
+)
 
 
 def table(result: RunResult) -> str:
@@ -14,6 +24,10 @@ def table(result: RunResult) -> str:
     if result.points:
         head, rows = sweep_rows(result)
         parts += ["", *columns([head, *rows]), *(c.sentence for c in result.crossovers)]
+    if result.sweep_bound is not None and result.roofs:
+        parts.append(result.sweep_bound.sentence)
+    if rows := roof_rows(result):
+        parts += ["", *columns([ROOF_HEAD, *rows])]
     if result.diagnosis:
         parts += ["", *(f"→ {line}" for line in advice(result))]
     if result.contention:

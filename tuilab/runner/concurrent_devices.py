@@ -119,7 +119,7 @@ class ConcurrentDeviceRunner:
 
     async def _carry_out(self, request: Measure) -> None:
         await self._all_up()
-        alone = replace(request, budget=replace(request.budget, workers=1), spool="")
+        alone = replace(request, budget=replace(request.budget, workers=1), spool="", roofs=None)
         endings = []
         for name in self._devices:
             endings.append(await self._pass(alone, name, together=False))

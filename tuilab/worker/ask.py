@@ -19,6 +19,7 @@ QUESTIONS: dict[str, str] = {
     "explain-op": "tuilab.worker.placement.explain:explain_op",
     "explain-scenario": "tuilab.worker.placement.explain:explain_scenario",
     "profile": "tuilab.worker.profile.answer:profile",
+    "roofs": "tuilab.worker.roofs:roofs",
     "selftest": "tuilab.worker.selftest.run:selftest",
 }
 

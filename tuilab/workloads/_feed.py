@@ -5,7 +5,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
+from tuilab.model.arms import Arm
 from tuilab.model.parameters import Choice, Integer, LogInteger, Parameter, Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Variant
 from tuilab.workloads import _images
 from tuilab.workloads._burn import Burn, burn
@@ -105,6 +109,22 @@ def memory(values: Mapping[str, Value]) -> int:
 def shape_of(values: Mapping[str, Value]) -> _images.Shape:
     """The data set that the values describe."""
     return _images.Shape(int(values["images"]), int(values["side"]), str(values["pixels"]))
+
+
+def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
+    """The work of a step with that of its input: the batch that travels, and the host's cost of its images.
+
+    A cached image has been prepared before, and the host's cost is all that is known of the preparation.
+    """
+    count, side = int(values["batch"]), int(values["side"])
+    pixel = _images.PIXEL_BYTES[str(values["pixels"])] if arm.variant == "in-step" else 4
+    cost_s = 0.0 if arm.variant == "cached" else count * int(values["host_cost"]) * 1e-6
+    return msgspec.structs.replace(
+        step,
+        to_device=count * side**2 * _images.CHANNELS * pixel,
+        host_s=cost_s,
+        host_parallel=arm.variant not in ("serial", "as-written"),
+    )
 
 
 @dataclass

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tuilab.model.arms import Arm
 from tuilab.model.parameters import Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration
 
 if TYPE_CHECKING:
@@ -99,8 +100,10 @@ class Workload:
     """A declaration and the function that builds an arm of it.
 
     memory: bytes of host memory that the values will need at the peak, None where that is not known.
+    work: what one call of an arm has to do at least, None where the worker is to read it from the graph.
     """
 
     declaration: Declaration
     build: Callable[[Build], Case]
     memory: Callable[[Mapping[str, Value]], int] | None = None
+    work: Callable[[Mapping[str, Value], Arm], Work] | None = None

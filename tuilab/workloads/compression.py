@@ -6,7 +6,9 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tuilab.model.arms import Arm
 from tuilab.model.parameters import Choice, Integer, LogInteger, Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _kernels, _quantise
 from tuilab.workloads._device import moved, observed
@@ -77,6 +79,24 @@ DECLARATION = Declaration(
 def memory(values: Mapping[str, Value]) -> int:
     """Bytes at the peak: the values drawn and as a tensor, zlib's output, codes and their floats."""
     return 4 * ITEM * int(values["elements"])
+
+
+def work(values: Mapping[str, Value], arm: Arm) -> Work:
+    """Lossy: least, greatest, difference, quotient and rounding of each value, or a product and a sum.
+
+    What zlib does depends on the data, and so does the size of what it writes.
+    """
+    block, bits = int(values["block"]), int(str(values["bits"]))
+    count = -(-int(values["elements"]) // block) * block
+    whole, packed = ITEM * count, count * bits / 8 + count / block * _quantise.SIDE_BYTES
+    match arm.variant:
+        case "quantise":
+            return Work(flop=5 * count, inputs=whole, outputs=packed)
+        case "dequantise":
+            return Work(flop=2 * count, inputs=packed, outputs=whole)
+        case "zlib":
+            return Work(inputs=whole, to_host=whole, host_only=True)
+    return Work(outputs=whole, to_device=whole, host_only=True)
 
 
 def build(b: Build) -> Case:
@@ -247,4 +267,4 @@ def _report_apis(b: Build) -> None:
     b.fact(f"exists:{module}", found, f"TensorFlow {b.tf.__version__} {word} module {module}")
 
 
-WORKLOAD = Workload(DECLARATION, build, memory)
+WORKLOAD = Workload(DECLARATION, build, memory, work)

@@ -5,7 +5,9 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+from tuilab.model.arms import Arm
 from tuilab.model.parameters import Choice, Integer, LogInteger, Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads._child import Child, Pipe, shared
 from tuilab.workloads._device import observed, short
@@ -63,6 +65,12 @@ def memory(values: Mapping[str, Value]) -> int:
     side, rivals = int(values["side"]), int(values["rivals"])
     matrices = side * side * (8 + 3 * ITEM_BYTES[str(values["dtype"])])
     return matrices * (1 + rivals) + PROCESS_BYTES * rivals
+
+
+def work(values: Mapping[str, Value], arm: Arm) -> Work:
+    """A product and a sum for each of side³."""
+    side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
+    return Work(flop=2 * side**3, inputs=item * side**2, outputs=item * side**2, dtype=arm.dtype)
 
 
 def build(b: Build) -> Case:
@@ -135,4 +143,4 @@ def rival(pipe: Pipe, settings: Mapping[str, Any]) -> None:
                 tf.matmul(x, x)
 
 
-WORKLOAD = Workload(DECLARATION, build, memory)
+WORKLOAD = Workload(DECLARATION, build, memory, work)

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tuilab.model.arms import family
+from tuilab.model.arms import Arm, family
 from tuilab.model.parameters import AtMost, Choice, LogInteger, Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads._device import moved, observed
 from tuilab.workloads.base import Build, Case, Workload
@@ -58,6 +59,17 @@ def memory(values: Mapping[str, Value]) -> int:
     return 4 * int(values["bytes"])
 
 
+def work(values: Mapping[str, Value], arm: Arm) -> Work:
+    """The bytes that travel; within the host each is read once and written once a way."""
+    total = int(values["bytes"]) // int(values["pieces"]) * int(values["pieces"])
+    direction = str(values["direction"])
+    if family(arm.device) == "CPU":
+        ways = 2 if direction == BOTH else 1
+        return Work(flop=0, inputs=ways * total, outputs=ways * total, dtype="uint8")
+    there, back = total * (direction != TO_HOST), total * (direction != TO_DEVICE)
+    return Work(flop=0, inputs=back, outputs=there, to_device=there, to_host=back, dtype="uint8")
+
+
 def build(b: Build) -> Case:
     """One transfer of `bytes` bytes, whole or in `pieces`."""
     import numpy as np
@@ -102,4 +114,4 @@ def _copy(b: Build, direction: str) -> Callable[..., Any]:
     return within_host if family(b.arm.device) == "CPU" else across
 
 
-WORKLOAD = Workload(DECLARATION, build, memory)
+WORKLOAD = Workload(DECLARATION, build, memory, work)

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from tuilab.model.arms import family
+from tuilab.model.arms import Arm, family
 from tuilab.model.parameters import Integer, LogInteger, MultipleOf, Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _images
 from tuilab.workloads._device import observed, short
@@ -66,6 +67,13 @@ def memory(values: Mapping[str, Value]) -> int:
     activations = 4 * batch * side * side * filters
     dense = 4 * (side // 2) ** 2 * filters * _images.LABELS
     return 2 * images + 4 * activations + 4 * dense * int(values["replicas"]) + PROCESS_BYTES
+
+
+def work(values: Mapping[str, Value], arm: Arm) -> Work:
+    """The network's step (`_images.step`), its weights read and written once by plain descent."""
+    batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
+    # Keras multiplies float32 as TF32 where the GPU can.
+    return _images.step(batch, side, filters, dtype="tf32", passes=2)
 
 
 def build(b: Build) -> Case:
@@ -178,4 +186,4 @@ class Network:
         return loss
 
 
-WORKLOAD = Workload(DECLARATION, build, memory)
+WORKLOAD = Workload(DECLARATION, build, memory, work)

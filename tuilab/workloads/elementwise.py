@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tuilab.model.arms import Arm
 from tuilab.model.parameters import Choice, LogInteger, Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads._precision import precise
 from tuilab.workloads.base import Build, Case, Workload
@@ -63,6 +65,14 @@ def memory(values: Mapping[str, Value]) -> int:
     return side * side * (2 * (8 + ITEM_BYTES[str(values["dtype"])]) + 2 * ITEM_BYTES[str(values["dtype"])])
 
 
+def work(values: Mapping[str, Value], arm: Arm) -> Work:
+    """One operation an element and op, or a product of matrices an op; read and written once if fused."""
+    side, ops = int(values["side"]), int(values["ops"])
+    item = ITEM_BYTES[arm.dtype]
+    each = 2 * side**3 if arm.variant == "matmul" else side**2
+    return Work(flop=ops * each, inputs=2 * item * side**2, outputs=item * side**2, dtype=arm.dtype)
+
+
 def build(b: Build) -> Case:
     """`ops` ops in a row on matrices of shape (side, side)."""
     import numpy as np
@@ -111,4 +121,4 @@ def _tiled(block: Any, side: int) -> Any:
     return out
 
 
-WORKLOAD = Workload(DECLARATION, build, memory)
+WORKLOAD = Workload(DECLARATION, build, memory, work)

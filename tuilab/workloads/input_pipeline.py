@@ -4,8 +4,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from tuilab.model.arms import Arm
+from tuilab.model.parameters import Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration
-from tuilab.workloads import _feed
+from tuilab.workloads import _feed, _images
 from tuilab.workloads._device import observed
 from tuilab.workloads.base import Build, Case, Workload
 
@@ -20,6 +23,13 @@ DECLARATION = Declaration(
     variants=_feed.VARIANTS,
     axis="host_cost",
 )
+
+
+def work(values: Mapping[str, Value], arm: Arm) -> Work:
+    """A batch handed over, and what its preparation costs the host."""
+    image = int(values["side"]) ** 2 * _images.CHANNELS * 4
+    batch = int(values["batch"]) * image
+    return _feed.fed(Work(inputs=batch, outputs=batch), values, arm)
 
 
 def build(b: Build) -> Case:
@@ -60,4 +70,4 @@ def build(b: Build) -> Case:
     )
 
 
-WORKLOAD = Workload(DECLARATION, build, _feed.memory)
+WORKLOAD = Workload(DECLARATION, build, _feed.memory, work)

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tuilab.model.arms import Arm
 from tuilab.model.parameters import Choice, LogInteger, Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _kernels
 from tuilab.workloads._precision import precise, require, storage
@@ -68,6 +70,18 @@ def padded(side: int) -> int:
     return -(-side // TENSOR_CORE_MULTIPLE) * TENSOR_CORE_MULTIPLE
 
 
+def work(values: Mapping[str, Value], arm: Arm) -> Work:
+    """A product and a sum for each of m · k · n; of complex numbers four and four."""
+    m, k, n = (padded(int(values[s])) if arm.variant == "padded" else int(values[s]) for s in "mkn")
+    item = ITEM_BYTES[arm.dtype]
+    return Work(
+        flop=(8 if arm.dtype.startswith("complex") else 2) * m * k * n,
+        inputs=item * (m * k + k * n),
+        outputs=item * m * n,
+        dtype=arm.dtype,
+    )
+
+
 def build(b: Build) -> Case:
     """One product of random matrices of shapes (m, k) and (k, n)."""
     require(b)
@@ -115,4 +129,4 @@ def _report_error(b: Build, case: Case, left: Any, right: Any) -> None:
     )
 
 
-WORKLOAD = Workload(DECLARATION, build, memory)
+WORKLOAD = Workload(DECLARATION, build, memory, work)

@@ -6,9 +6,10 @@ from contextlib import ExitStack
 from functools import cache
 from typing import Any
 
-from tuilab.model.arms import family
+from tuilab.model.arms import Arm, family
 from tuilab.model.parameters import AtMost, Boolean, LogInteger, Value
 from tuilab.model.quantity import size
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads._child import Child, Pipe, shared
 from tuilab.workloads._device import observed, short
@@ -75,6 +76,14 @@ _limited: dict[str, tuple[list[Child], int]] = {}
 def memory(values: Mapping[str, Value]) -> int:
     """Bytes at the peak: what one call allocates; the CPU arm holds it in the host's memory."""
     return int(values["bytes"])
+
+
+def work(values: Mapping[str, Value], arm: Arm) -> Work:
+    """Every byte is written once."""
+    total = sum(4 * count for count in _sizes(int(values["bytes"]), int(values["step"])))
+    return Work(
+        flop=0, inputs=0, outputs=min(total, int(values["limit"])) if arm.variant == "limited" else total
+    )
 
 
 def build(b: Build) -> Case:
@@ -241,4 +250,4 @@ def _grow(tf: Any, count: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     return found | {"device": settings["device"] if device == "GPU:0" else device}
 
 
-WORKLOAD = Workload(DECLARATION, build, memory)
+WORKLOAD = Workload(DECLARATION, build, memory, work)

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tuilab.model.arms import Arm
 from tuilab.model.parameters import AtMost, Choice, Integer, LogInteger, Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _kernels
 from tuilab.workloads._precision import precise
@@ -78,6 +80,21 @@ def positions(length: int, detours: int) -> frozenset[int]:
     return frozenset(index * length // detours for index in range(detours))
 
 
+def work(values: Mapping[str, Value], arm: Arm) -> Work:
+    """The products, and an operation an element for each detour, which carries a matrix there and back."""
+    side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
+    detours = int(values["detours"])
+    away = 0 if arm.variant == "straight" else detours * item * side**2
+    return Work(
+        flop=int(values["length"]) * 2 * side**3 + detours * side**2,
+        inputs=(2 if arm.variant == "host-only" else 3) * item * side**2,
+        outputs=item * side**2,
+        dtype=arm.dtype,
+        to_device=away,
+        to_host=away,
+    )
+
+
 def build(b: Build) -> Case:
     """`length` products of side × side matrices with `detours` small ops between them."""
     import numpy as np
@@ -115,4 +132,4 @@ def build(b: Build) -> Case:
     return case
 
 
-WORKLOAD = Workload(DECLARATION, build, memory)
+WORKLOAD = Workload(DECLARATION, build, memory, work)

@@ -1,9 +1,12 @@
 """Short-time Fourier transform of a signal, on its own or after a five-tap FIR filter."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
+from tuilab.model.arms import Arm
 from tuilab.model.parameters import AtMost, Boolean, Choice, LogInteger, Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _kernels
 from tuilab.workloads.base import Build, Case, Function, Unavailable, Workload
@@ -128,6 +131,28 @@ def memory(values: Mapping[str, Value]) -> int:
     return batch * item * (3 * samples + 4 * framed + frames(values) * fft + spectrum)
 
 
+def work(values: Mapping[str, Value], arm: Arm) -> Work:
+    """5 N log₂ N a frame of N points by convention (benchFFT), the window, and the filter's nine a sample.
+
+    A real transform can do with fewer than 17/9 N log₂ N: the fewest that are known (Johnson and Frigo 2007).
+    """
+    batch, samples, n = (int(values[name]) for name in ("batch", "samples", "fft_length"))
+    length, item, many = int(values["frame_length"]), ITEM_BYTES[arm.dtype], batch * frames(values)
+    weighed = many * length if values["window"] != "none" else 0
+    filtered = (2 * len(FIR) - 1) * batch * samples if values["filter"] else 0
+    # cuDNN may multiply the filter's float32 as TF32.
+    dtype = "tf32" if filtered and arm.dtype == "float32" else arm.dtype
+    read = batch * min(samples, frames(values) * length)
+    return Work(
+        flop=many * 5 * n * math.log2(n) + weighed + filtered,
+        least_flop=many * max(0.0, 17 / 9 * n * math.log2(n) - 6 * n) + weighed,
+        inputs=item * read,
+        outputs=item * many * (n // 2 + 1) * 2,
+        dtype=dtype,
+        note="5 N log₂ N for each frame of N points, by convention",
+    )
+
+
 def build(b: Build) -> Case:
     """One STFT of a random signal of shape (batch, samples)."""
     import numpy as np
@@ -190,4 +215,4 @@ def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
         b.fact("exists:tf.signal.lfilter", found, f"TensorFlow {b.tf.__version__} {word} tf.signal.lfilter")
 
 
-WORKLOAD = Workload(DECLARATION, build, memory)
+WORKLOAD = Workload(DECLARATION, build, memory, work)

@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tuilab.model.arms import family
+from tuilab.model.arms import Arm, family
 from tuilab.model.parameters import Choice, LogInteger, Value
+from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _feed, _images
 from tuilab.workloads._device import observed
@@ -67,6 +68,14 @@ def memory(values: Mapping[str, Value]) -> int:
     activations = 4 * batch * side * side * filters
     dense = 4 * (side // 2) ** 2 * filters * _images.LABELS
     return _feed.memory(values) + 8 * activations + 5 * dense + PROCESS_BYTES
+
+
+def work(values: Mapping[str, Value], arm: Arm) -> Work:
+    """The network's step (`_images.step`), Adam's three values a weight read and written; and its input."""
+    batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
+    dtype = arm.dtype.removeprefix("mixed_")
+    step = _images.step(batch, side, filters, dtype=dtype, passes=6)
+    return step if arm.variant == RESIDENT else _feed.fed(step, values, arm)
 
 
 def build(b: Build) -> Case:
@@ -195,4 +204,4 @@ def _on_device(b: Build, batch: Batch) -> Batch:
     return images, labels
 
 
-WORKLOAD = Workload(DECLARATION, build, memory)
+WORKLOAD = Workload(DECLARATION, build, memory, work)

@@ -20,6 +20,7 @@ VERDICTS = {
     "refuted": (1, "$text-error"),
     "undecided": (2, "$text-warning"),
     "untestable": (3, "$text-muted"),
+    "impossible": (4, "$text-error"),
 }
 """Which of the verdict glyphs stands before a preset, and its colour."""
 
@@ -32,7 +33,8 @@ class Presets(OptionList):
 
 Each is an example of a document, or a claim of its text, as a measurement. **↑ ↓** move, **enter** opens the
 preset and measures it. Before each stands its claim's verdict on this machine:
-✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here. `!` is a preset file that could not be read, and why.
+✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU. `!` is a preset file
+that could not be read, and why.
 
 Your own presets are `*.toml` files in the folder that `tuilab presets --help` names.
 """

@@ -16,8 +16,14 @@ from tuilab.model.run import RunState
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES
 
-COLORS = {"confirmed": "$success", "refuted": "$error", "undecided": "$warning", "untestable": "$primary"}
-WORDS = {"untestable": "untestable here"}
+COLORS = {
+    "confirmed": "$success",
+    "refuted": "$error",
+    "undecided": "$warning",
+    "untestable": "$primary",
+    "impossible": "$error",
+}
+WORDS = {"untestable": "untestable here", "impossible": "impossible by the bound"}
 
 
 class VerdictView(View):
@@ -27,9 +33,9 @@ class VerdictView(View):
 ## Verdict
 
 Each claim of the document in our words, with the verdict of this machine and its evidence: ✓ confirmed,
-✗ refuted, ≈ undecided (the intervals do not tell), ? untestable here. Then what the run showed beside times,
-what the document's own code got wrong as a measurement, and what to do: first what this run's own figures
-say holds each arm back, the gravest first.
+✗ refuted, ≈ undecided (the intervals do not tell), ? untestable here, ⊘ impossible on any known GPU.
+Then what the run showed beside times, what the document's own code got wrong as a measurement, and what to
+do: first what this run's own figures say holds each arm back, the gravest first.
 """
 
     def compose(self) -> ComposeResult:
@@ -54,14 +60,14 @@ say holds each arm back, the gravest first.
                     settings.preset,
                     result if same else None,
                     observed(session.shown) if same else (),
-                    "YN~?" if plain else "✓✗≈?",
+                    "YN~?X" if plain else "✓✗≈?⊘",
                 )
             )
         )
 
 
 def document(
-    preset: Preset, result: RunResult | None, facts: Sequence[str] = (), marks: str = "✓✗≈?"
+    preset: Preset, result: RunResult | None, facts: Sequence[str] = (), marks: str = "✓✗≈?⊘"
 ) -> list[Content]:
     """The page, line by line."""
     out: list[Content] = []

@@ -15,12 +15,14 @@ _STYLES: dict[VerdictWord, TextStyle] = {
     "refuted": BAD,
     "undecided": WARN,
     "untestable": MUTED,
+    "impossible": BAD,
 }
 _WORDS: dict[VerdictWord, str] = {
     "confirmed": "confirmed",
     "refuted": "refuted",
     "undecided": "undecided",
     "untestable": "untestable here",
+    "impossible": "impossible by the bound",
 }
 _NUMBER = re.compile(
     r"\[[^\]]*\]|(?<![\w.:])[0-9][0-9.,]*(?:\s?(?:ns|µs|ms|s|%|×|kB|MB|GB|TB|k|M|G)(?![\w]))*"
@@ -28,7 +30,7 @@ _NUMBER = re.compile(
 
 
 def verdict_mark(verdict: VerdictWord, marks: Sequence[str]) -> tuple[str, TextStyle]:
-    """The mark of a verdict, ✓ ✗ ≈ ?, and its style."""
+    """The mark of a verdict, ✓ ✗ ≈ ? ⊘, and its style."""
     return marks[list(_WORDS).index(verdict)], _STYLES[verdict]
 
 
@@ -54,7 +56,7 @@ class AnswerPanel(LineWidget):
 
 What the run says, in a sentence: the median time per call with its 95 % interval in brackets, ratios, and
 where the one overtakes the other. The mark at the right is the verdict on the document's claim: ✓ confirmed,
-✗ refuted, ≈ undecided (the intervals do not tell), ? untestable here.
+✗ refuted, ≈ undecided (the intervals do not tell), ? untestable here, ⊘ impossible on any known GPU.
 """
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:

@@ -94,7 +94,7 @@ class Glyphs:
     separator: str
     ellipsis: str
     rule: str
-    verdicts: tuple[str, str, str, str]
+    verdicts: tuple[str, str, str, str, str]
 
     def marker(self, marker: str) -> str:
         """The series marker in this set of glyphs."""
@@ -105,13 +105,13 @@ UNICODE = Glyphs(
     ascii=False, start="┣", end="┫", filled="━", track="─", closed="╌", thumb="●", thumb_on_mark="◉",
     mark="•", stop="┴", crossover="┊", band="═", focus="▸", caret="▏", vertical="│", horizontal="─",
     corner="└", tick_x="┬", tick_y="┤", whisker=("├", "─", "┤"), blocks=" ▏▎▍▌▋▊▉█", separator="·",
-    ellipsis="…", rule="┄", verdicts=("✓", "✗", "≈", "?"),
+    ellipsis="…", rule="┄", verdicts=("✓", "✗", "≈", "?", "⊘"),
 )  # fmt: skip
 ASCII = Glyphs(
     ascii=True, start="[", end="]", filled="=", track="-", closed=" ", thumb="O", thumb_on_mark="@",
     mark=".", stop="+", crossover="|", band="~", focus=">", caret="_", vertical="|", horizontal="-",
     corner="+", tick_x="+", tick_y="+", whisker=("|", "-", "|"), blocks=" #", separator="|", ellipsis="~",
-    rule=".", verdicts=("Y", "N", "~", "?"),
+    rule=".", verdicts=("Y", "N", "~", "?", "X"),
 )  # fmt: skip
 
 

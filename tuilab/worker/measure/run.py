@@ -2,14 +2,17 @@
 
 import random
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tuilab.analysis.statistics import estimate
 from tuilab.model.arms import Arm
-from tuilab.model.events import Ending, Finished, Point, RunStarted
+from tuilab.model.events import Ending, Finished, Point, RoofsKnown, RunStarted
+from tuilab.model.machine import Machine
 from tuilab.model.parameters import check_values
 from tuilab.model.points import grid
 from tuilab.model.requests import Measure, Request
+from tuilab.model.roofline import Roofs
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BudgetName, Scenario
 from tuilab.worker.context import Cancelled, Context
@@ -19,9 +22,12 @@ from tuilab.worker.measure.interference import Canary
 from tuilab.worker.measure.prepare import missing_device, unavailable
 from tuilab.worker.measure.stopwatch import Stopwatch
 from tuilab.worker.measure.sweep import measure_points
+from tuilab.worker.roofs import measure_roofs
 from tuilab.workloads import find
 from tuilab.workloads.base import Workload
 
+ROOFS_S = 1.0
+"""About how long roofs are measured at the end of a machine's first run; `tuilab machine` takes longer."""
 BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
 """The least length of a block: longer ones leave less to the calls between them, and average more."""
 
@@ -33,9 +39,14 @@ def measure(context: Context, request: Request) -> None:
     begun, begun_wall = time.monotonic(), time.time()
     points = request.points or grid(request.sweep)
     bench.reporter.say(_started(bench, points))
+    known = [r for r in request.roofs or () if r.machine == context.machine.key]
+    bench.reporter.say(*(RoofsKnown(run=request.id, roofs=each) for each in known))
     status: Ending = "ok"
     try:
         measure_points(bench, points, _present(bench), limit_s(request))
+        if request.roofs is not None and not _complete(known, context.machine):
+            bench.progress("measuring what this machine can do at most, once")
+            bench.reporter.say(RoofsKnown(run=request.id, roofs=measure_roofs(context, ROOFS_S)))
     except Cancelled:
         status = "cancelled"
     bench.flag(of_run(bench.run, bench.pressures, bench.rounds, bench.disturbed))
@@ -50,6 +61,12 @@ def measure(context: Context, request: Request) -> None:
             reached=reached(bench.state),
         )
     )
+
+
+def _complete(known: Sequence[Roofs], machine: Machine) -> bool:
+    """Whether there are roofs of the processor and of each GPU."""
+    wanted = {"CPU:0", *(gpu.name for gpu in machine.gpus)}
+    return any(wanted <= roofs.devices.keys() for roofs in known)
 
 
 def limit_s(request: Measure) -> float:

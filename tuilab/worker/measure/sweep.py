@@ -19,6 +19,7 @@ from tuilab.worker.measure.phases import measure_phases
 from tuilab.worker.measure.prepare import failed, prepare, refuse, unavailable
 from tuilab.worker.measure.rounds import Rounds
 from tuilab.worker.measure.warmup import warm_up
+from tuilab.worker.measure.work import counted, declared
 from tuilab.workloads.base import Unavailable
 
 WARM_AGAIN = 0.3
@@ -46,6 +47,7 @@ class _Point:
         self._warming: list[float] = []
 
     def measure(self, arms: Sequence[Arm]) -> dict[str, ArmStatus]:
+        self._bench.reporter.say(*declared(self._bench, self._point.index, self._values))
         try:
             for arm in arms:
                 self._prepare(arm)
@@ -65,7 +67,9 @@ class _Point:
     def _prepare(self, arm: Arm) -> None:
         try:
             refuse(self._bench.workload, self._values)
-            self._cells.append(prepare(self._bench, arm, self._values, self._point.index))
+            cell = prepare(self._bench, arm, self._values, self._point.index)
+            self._cells.append(cell)
+            self._bench.reporter.say(*counted(self._bench, cell))
         except (Exception, SystemExit) as error:
             self._trouble(arm, error)
 

@@ -1,0 +1,740 @@
+"""Every figure against what its machine can do at most, and the least time on a GPU that is not here.
+
+The model (Williams, Waterman and Patterson 2009, with the cost of starting a call): no call is shorter than
+its arithmetic at the peak, nor than its bytes at the bandwidth of the memory that they fit into. A CPU
+computes while the call runs, so starting the call comes on top. A GPU computes after the call returned, so of
+starting and computing the longer counts; with copies, which wait, the way in and the way out come on top.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from tuilab.analysis.phases import shares
+from tuilab.analysis.reading import (
+    axes,
+    estimate_at,
+    family_of,
+    has_gpu,
+    measured,
+    nodes_at,
+    summary_point,
+    value_at,
+)
+from tuilab.analysis.words import on_axis, percent, size, times
+from tuilab.model.arms import Arm, Input, Mode, family
+from tuilab.model.datasheets import SHEETS, USUAL, DataSheet, recognised
+from tuilab.model.machine import Machine
+from tuilab.model.quantity import seconds, significant
+from tuilab.model.quantity import size as byte_size
+from tuilab.model.roofline import (
+    ArmRoof,
+    BoundBy,
+    BoundPoint,
+    DeviceRoofs,
+    GpuBound,
+    MemoryRoof,
+    Roofs,
+    SweepBound,
+    Work,
+)
+from tuilab.model.run import ArmState, RunState
+
+COUNTED_AS = {"complex64": "float32", "complex128": "float64", "int32": "float32", "tf32": "float32"}
+"""The dtype in whose units another one is computed, where that one has no roof of its own."""
+
+NO_KERNEL = frozenset(
+    ("Const", "Identity", "IdentityN", "NoOp", "Placeholder", "Reshape", "Shape", "ShapeN", "Size", "Rank")
+) | frozenset(
+    ("Squeeze", "ExpandDims", "ReadVariableOp", "VarHandleOp", "_Arg", "_Retval", "StopGradient", "Pack")
+)
+"""Ops that a GPU carries out without launching anything."""
+HOST_DTYPES = frozenset(("int32", "int64", "bool", "string", "resource", "variant", ""))
+"""Of ops whose results mostly live on the host even where the op is a GPU's."""
+
+HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The parts of the least time of a call, in seconds, and the whole."""
+
+    arithmetic_s: float = 0.0
+    memory_s: float = 0.0
+    launches_s: float = 0.0
+    copies_s: float = 0.0
+    input_s: float = 0.0
+    total_s: float = 0.0
+
+    @property
+    def work_s(self) -> float:
+        """What the device needs for the work itself."""
+        return max(self.arithmetic_s, self.memory_s)
+
+
+def peak(roofs: DeviceRoofs, dtype: str) -> float | None:
+    """FLOP/s at which the device computes `dtype` at most; one without a roof is held against the highest."""
+    for name in (dtype, COUNTED_AS.get(dtype, dtype)):
+        if name in roofs.peaks:
+            return roofs.peaks[name]
+    return max(roofs.peaks.values(), default=None)
+
+
+def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
+    """Bytes/s at which so many bytes come and go at most; null for fewer than was ever measured.
+
+    That of the largest set measured which is no larger; of larger ones, any that was faster all the same.
+    """
+    below = [index for index, level in enumerate(roofs) if level.working_set <= working_set]
+    return max(level.bytes_per_s for level in roofs[below[-1] :]) if below else None
+
+
+def floor(
+    work: Work,
+    roofs: DeviceRoofs,
+    mode: str,
+    *,
+    ops: int = 1,
+    copied: bool = False,
+    cores: int = 1,
+    gpu: bool = False,
+) -> Floor:
+    """The least time of a call on a device whose roofs were measured. What is not known counts as nothing.
+
+    ops: dispatched one by one in eager mode.
+    """
+    flop, moved = work.needed_flop, work.bytes
+    top = peak(roofs, work.dtype)
+    arithmetic = flop / top if flop and top else 0.0
+    rate = bandwidth(roofs.memory, moved) if moved else None
+    memory = moved / rate if moved and rate else 0.0
+    launch = (roofs.copied_s if copied else roofs.launch_s).get(mode, 0.0)
+    launch = min(launch, roofs.launch_s.get(mode, launch))
+    launches = launch * (max(1, ops) if mode == "eager" else 1)
+    prepared = work.host_s / (cores if work.host_parallel else 1)
+    done = max(arithmetic, memory)
+    if not gpu:
+        return Floor(arithmetic, memory, launches, 0.0, prepared, max(prepared, done + launches))
+    there, back = _crossing(work, copied)
+    link = roofs.link
+    way_in = there / link.to_device if link and link.to_device else 0.0
+    way_out = back / link.to_host if link and link.to_host else 0.0
+    if copied:
+        total = max(launches, way_in + done) + way_out
+    else:
+        total = max(launches, done, way_in, way_out)
+    return Floor(arithmetic, memory, launches, way_in + way_out, prepared, max(prepared, total))
+
+
+def _crossing(work: Work, copied: bool) -> tuple[float, float]:
+    """Bytes that a call carries to the device and back."""
+    there = work.to_device + ((work.inputs or 0.0) if copied else 0.0)
+    return there, work.to_host + ((work.outputs or 0.0) if copied else 0.0)
+
+
+def better(old: Roofs | None, new: Roofs) -> Roofs:
+    """The best that either saw: a machine that was busy while it was measured can do no less for that."""
+    if old is None or old.machine != new.machine:
+        return new
+    devices = {
+        name: _better(old.devices[name], found) if name in old.devices else found
+        for name, found in new.devices.items()
+    }
+    devices = {**old.devices, **devices}
+    return msgspec.structs.replace(
+        new, devices=devices, sync_s=min(old.sync_s, new.sync_s), others=min(old.others, new.others)
+    )
+
+
+def _better(old: DeviceRoofs, new: DeviceRoofs) -> DeviceRoofs:
+    levels = {level.working_set: level.bytes_per_s for level in old.memory}
+    link = new.link
+    if link is not None and old.link is not None:
+        link = msgspec.structs.replace(
+            link,
+            latency_s=min(link.latency_s, old.link.latency_s),
+            to_device=max(link.to_device or 0, old.link.to_device or 0) or None,
+            to_host=max(link.to_host or 0, old.link.to_host or 0) or None,
+        )
+    return DeviceRoofs(
+        memory=tuple(
+            MemoryRoof(level.working_set, max(level.bytes_per_s, levels.get(level.working_set, 0.0)))
+            for level in new.memory
+        ),
+        triad=max(old.triad, new.triad),
+        peaks=_each(old.peaks, new.peaks, max),
+        launch_s=_each(old.launch_s, new.launch_s, min),
+        copied_s=_each(old.copied_s, new.copied_s, min),
+        link=link,
+    )
+
+
+def _each(
+    old: Mapping[str, float], new: Mapping[str, float], choose: Callable[[float, float], float]
+) -> dict[str, float]:
+    return {key: choose(old.get(key, value), value) for key, value in new.items()}
+
+
+# What a run tells.
+
+
+def machine_of(state: RunState, arm: ArmState) -> Machine | None:
+    """The machine that measured the arm."""
+    return state.machines.get(arm.arm.host, state.machine)
+
+
+def roofs_of(state: RunState, arm: ArmState) -> Roofs | None:
+    """The roofs of that machine, where they are known."""
+    machine = machine_of(state, arm)
+    return state.roofs.get(machine.key) if machine is not None else None
+
+
+def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
+    """What a call of the arm has to do at a point; where only another arm tells it, as that one does."""
+    if point in arm.work:
+        return arm.work[point]
+    alike = [
+        a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.arm.dtype, arm.arm.variant)
+    ]
+    return next((a.work[point] for a in alike if point in a.work), None)
+
+
+def op_count(arm: ArmState, point: int) -> int:
+    """TensorFlow ops that a call runs, as observed; 1 where that was not observed."""
+    return max(1, sum(node.count for node in nodes_at(arm, point) if node.kind == "op"))
+
+
+def kernel_count(state: RunState, arm: Arm, point: int) -> int:
+    """Kernels that the arm launches on a GPU at least: those of its ops that compute there. One for XLA.
+
+    As observed for an arm of the same mode, dtype and variant, on whatever device that ran.
+    """
+    if arm.mode == "xla":
+        return 1
+    for other in state.arms.values():
+        if (other.arm.mode, other.arm.dtype, other.arm.variant) == (arm.mode, arm.dtype, arm.variant):
+            nodes = [node for node in nodes_at(other, point) if node.kind == "op"]
+            found = sum(n.count for n in nodes if n.op not in NO_KERNEL and n.dtype not in HOST_DTYPES)
+            if nodes:
+                return max(1, found)
+    return 1
+
+
+def _prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
+    """The work with the host's cost of an image as it was measured rather than as it was asked for."""
+    costs = [f.value for f in arm.facts if f.name == "host-cost-us" and f.point == point]
+    asked = state.scenario.parameters.get("host_cost") if state.scenario else None
+    if work.host_s and costs and isinstance(asked, int) and asked > 0:
+        return msgspec.structs.replace(work, host_s=work.host_s * min(1.0, float(costs[-1]) / asked))
+    return work
+
+
+def arm_floor(state: RunState, arm: ArmState, point: int) -> Floor | None:
+    """The least time of a call of the arm by the measured roofs of the device that computed."""
+    work, roofs, machine = work_of(state, arm, point), roofs_of(state, arm), machine_of(state, arm)
+    kind = family_of(arm, point)
+    device = roofs.devices.get(arm.arm.device if kind == "GPU" else "CPU:0") if roofs else None
+    if work is None or device is None or machine is None:
+        return None
+    return floor(
+        _prepared(state, arm, point, work),
+        device,
+        arm.arm.mode,
+        ops=op_count(arm, point),
+        copied=arm.arm.input == "copied",
+        cores=max(1, machine.cores),
+        gpu=kind == "GPU",
+    )
+
+
+def against_roof(state: RunState, arm: ArmState, point: int) -> ArmRoof | None:
+    """The arm's figures against its device's roof; null where it has no figure or its work is not known."""
+    found, work = estimate_at(arm, point), work_of(state, arm, point)
+    if found is None or found.median <= 0 or work is None:
+        return None
+    least = arm_floor(state, arm, point)
+    flop_s = work.flop / found.median if work.flop else None
+    moved = work.bytes
+    bytes_s = moved / found.median if moved else None
+    share = least.work_s / found.median if least is not None and least.work_s > 0 else None
+    by = bound_by(arm, point, found.median, least)
+    roof = _roof_words(state, arm, point, work, least)
+    return ArmRoof(
+        flop=work.flop,
+        bytes=moved,
+        flop_per_s=flop_s,
+        bytes_per_s=bytes_s,
+        roof=roof,
+        bound_s=least.total_s if least is not None else None,
+        share=share,
+        bound_by=by,
+        sentence=_arm_sentence(arm, work, flop_s, bytes_s, roof, share, by),
+    )
+
+
+def bound_by(arm: ArmState, point: int, median: float, least: Floor | None) -> BoundBy:
+    """What takes most of a call: by its phases where they were measured, else by its least time's parts."""
+    cell = arm.cells.get(point)
+    parts = shares(cell.phases.phases_s, cell.phases.total_s) if cell and cell.phases else None
+    found: dict[BoundBy, float] = {}
+    if parts is not None:
+        found = {
+            "input": parts.of("input_wait"),
+            "copies": parts.of("copy_in", "copy_out"),
+            "launches": parts.of("dispatch"),
+        }
+    if least is not None:
+        found["input"] = max(found.get("input", 0.0), least.input_s / median)
+        found["launches"] = max(found.get("launches", 0.0), least.launches_s / median)
+    if found:
+        worst = max(found, key=lambda name: found[name])
+        rest = least.work_s / median if least is not None else 0.0
+        if found[worst] >= HALF or found[worst] > max(rest, 1 - sum(found.values())):
+            return worst
+    if least is None or least.work_s <= 0:
+        return "not known"
+    return "arithmetic" if least.arithmetic_s >= least.memory_s else "memory"
+
+
+def _roof_words(state: RunState, arm: ArmState, point: int, work: Work, least: Floor | None) -> str:
+    roofs = roofs_of(state, arm)
+    kind = family_of(arm, point)
+    device = roofs.devices.get(arm.arm.device if kind == "GPU" else "CPU:0") if roofs else None
+    if device is None or least is None or least.work_s <= 0:
+        return ""
+    if least.arithmetic_s >= least.memory_s:
+        top = peak(device, work.dtype)
+        return f"{rate(top, 'FLOP/s')} {work.dtype}" if top else ""
+    level = bandwidth(device.memory, work.bytes or 0.0)
+    return f"{rate(level, 'B/s')} memory" if level else ""
+
+
+def _arm_sentence(
+    arm: ArmState,
+    work: Work,
+    flop_s: float | None,
+    bytes_s: float | None,
+    roof: str,
+    share: float | None,
+    by: BoundBy,
+) -> str:
+    done = [rate(flop_s, "FLOP/s")] if flop_s else []
+    done += [rate(bytes_s, "B/s")] if bytes_s else []
+    text = f"{arm.label}: {', '.join(done) or 'work not known'}"
+    if share is not None and roof:
+        text += f", {share_words(share)} of {roof}"
+    return f"{text}; bound by {by}." if by != "not known" else f"{text}; what binds it is not known."
+
+
+def share_words(share: float) -> str:
+    """A share of a roof; the smallest are as good as none."""
+    return percent(share) if share >= 0.001 else "less than 0.1 %"
+
+
+def rate(value: float, unit: str) -> str:
+    """`199 GFLOP/s`, `43.6 GB/s`."""
+    for scale, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= scale:
+            return f"{significant(value / scale, 3)} {prefix}{unit}"
+    return f"{significant(value, 3)} {unit}"
+
+
+# A GPU that is not here.
+
+
+def gpu_floor(
+    work: Work,
+    sheet: DataSheet,
+    host: DeviceRoofs | None,
+    mode: Mode,
+    *,
+    copied: bool,
+    ops: int = 1,
+    kernels: int = 1,
+    cores: int = 1,
+) -> GpuBound:
+    """The least time of a call on the GPU of a data sheet, started by TensorFlow on this host.
+
+    host: the roofs of this host's processor; null where they are not known, and starting counts as nothing.
+    measured_s and what follows from it are left for the caller.
+    """
+    unknown = []
+    flop, moved, top = work.needed_flop, work.bytes, sheet.peak(work.dtype)
+    if flop is None:
+        unknown.append("the arithmetic")
+    if moved is None:
+        unknown.append("the bytes it moves")
+    arithmetic = flop / top.value if flop and top else 0.0
+    # What the cache held at the end of the last call need not come from memory in this one.
+    if moved and sheet.cache is None:
+        unknown.append(f"the {sheet.name}'s cache, so its memory's bandwidth")
+    kept = sheet.cache.value if sheet.cache else float("inf")
+    memory = max(0.0, (moved or 0.0) - kept) / sheet.bandwidth.value
+    launch = sheet.launch
+    if launch is None:
+        unknown.append(f"a launch's cost on {sheet.family}")
+    launches = kernels * launch.value if launch else 0.0
+    there, back = _crossing(work, copied)
+    way_in, way_out = there / sheet.link.value, back / sheet.link.value
+    starting = 0.0
+    if host is None:
+        unknown.append("TensorFlow's own dispatch on this host")
+    else:
+        empty = host.launch_s.get(mode, 0.0)
+        if copied:
+            empty = max(empty, host.copied_s.get(mode, 0.0))
+        starting = empty * (max(1, ops) if mode == "eager" else 1)
+    prepared = work.host_s / (cores if work.host_parallel else 1)
+    done, begun = max(arithmetic, memory), max(starting, launches)
+    if copied:
+        total = max(begun, way_in + done) + way_out
+    else:
+        total = max(begun, done, way_in, way_out)
+    return GpuBound(
+        gpu=next((key for key, each in SHEETS.items() if each is sheet), sheet.name),
+        name=sheet.name,
+        input="copied" if copied else "resident",
+        mode=mode,
+        seconds=max(prepared, total),
+        arithmetic_s=arithmetic,
+        memory_s=memory,
+        launches_s=launches,
+        copies_s=way_in + way_out,
+        host_s=max(starting, prepared),
+        unknown=tuple(unknown),
+        fits=(moved or 0.0) <= sheet.memory.value,
+    )
+
+
+def gpu_arms(state: RunState, like: ArmState) -> list[Arm]:
+    """The GPU arms that are worth a bound beside a CPU arm: those of the run, or its own on a GPU."""
+
+    def alike(arm: Arm) -> bool:
+        return (arm.dtype, arm.variant, arm.host) == (like.arm.dtype, like.arm.variant, like.arm.host)
+
+    own = [a.arm for a in state.arms.values() if family(a.arm.device) == "GPU" and alike(a.arm)]
+    if own:
+        return own
+    every = [a.arm for a in state.arms.values() if alike(a.arm)]
+    copies = any(arm.arm.input == "copied" for arm in state.arms.values())
+    inputs: tuple[Input, ...] = ("resident", "copied") if copies else ("resident",)
+    return [msgspec.structs.replace(a, device="GPU:0", input=i) for a in every for i in inputs]
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A GPU arm's call at a point, with what of it can be known without the GPU.
+
+    least_s: of the same call here, where the host does the work whatever the device.
+    """
+
+    arm: Arm
+    work: Work
+    host: DeviceRoofs | None
+    ops: int
+    kernels: int
+    cores: int
+    least_s: float | None
+
+    def on(self, sheet: DataSheet) -> GpuBound:
+        """Its least time on the GPU of a data sheet."""
+        found = gpu_floor(
+            self.work,
+            sheet,
+            self.host,
+            self.arm.mode,
+            copied=self.arm.input == "copied",
+            ops=self.ops,
+            kernels=self.kernels,
+            cores=self.cores,
+        )
+        if self.least_s is None:
+            return found
+        # The same call of the host's library: a GPU only adds its copies.
+        return msgspec.structs.replace(
+            found, seconds=self.least_s + found.copies_s, host_s=self.least_s, unknown=()
+        )
+
+
+def _call(state: RunState, arm: Arm, point: int) -> _Call | None:
+    """Null where the arm's work is not known."""
+    like = [a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.dtype, arm.variant)]
+    own = state.arms.get(arm.id)
+    work = own.work.get(point) if own is not None else None
+    if work is None:
+        work = next((a.work[point] for a in like if point in a.work), None)
+    machine = state.machines.get(arm.host, state.machine)
+    if work is None or machine is None:
+        return None
+    here = next((a for a in like if a.arm.mode == arm.mode and a.cells.get(point)), None)
+    least = None
+    if here is not None:
+        work = _prepared(state, here, point, work)
+        timed = estimate_at(here, point)
+        if work.host_only and timed is not None and family_of(here, point) == "CPU":
+            least = timed.interval[0] if timed.interval else timed.median
+    roofs = state.roofs.get(machine.key)
+    return _Call(
+        arm=arm,
+        work=work,
+        host=roofs.devices.get("CPU:0") if roofs else None,
+        ops=op_count(here, point) if here is not None else 1,
+        kernels=kernel_count(state, arm, point),
+        cores=max(1, machine.cores),
+        least_s=least,
+    )
+
+
+def _calls(state: RunState, arms: Iterable[Arm], point: int) -> list[_Call]:
+    found = [_call(state, arm, point) for arm in arms]
+    return [call for call in found if call is not None]
+
+
+def _best(calls: Iterable[_Call], sheet: DataSheet) -> dict[str, GpuBound]:
+    """The least time by where the input lives."""
+    best: dict[str, GpuBound] = {}
+    for call in calls:
+        found = call.on(sheet)
+        if found.input not in best or found.seconds < best[found.input].seconds:
+            best[found.input] = found
+    return {name: best[name] for name in ("resident", "copied") if name in best}
+
+
+def fastest_cpu(state: RunState, point: int) -> ArmState | None:
+    """The fastest arm that a CPU computed at a point."""
+    return next((arm for arm in measured(state, point) if family_of(arm, point) == "CPU"), None)
+
+
+def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...]:
+    """The least times beside the fastest CPU arm at a point: with the input resident, and with copies."""
+    lead = fastest_cpu(state, point)
+    calls = _calls(state, gpu_arms(state, lead), point) if lead is not None else []
+    return tuple(_beside(state, lead, point, found) for found in _best(calls, sheet).values()) if lead else ()
+
+
+def _beside(state: RunState, lead: ArmState, point: int, found: GpuBound) -> GpuBound:
+    """The bound held against a measured arm: it cannot win where it is no faster than the interval's end."""
+    timed = estimate_at(lead, point)
+    if timed is None:
+        return found
+    nothing = "the arithmetic" in found.unknown and "the bytes it moves" in found.unknown
+    if found.seconds <= 0 or (nothing and not found.host_s):
+        return msgspec.structs.replace(found, measured_s=timed.median)
+    high = timed.interval[1] if timed.interval else timed.median
+    return msgspec.structs.replace(
+        found,
+        measured_s=timed.median,
+        at_most=timed.median / found.seconds,
+        verdict="cannot win" if found.seconds >= high or not found.fits else "could win",
+    )
+
+
+def bound_sentence(state: RunState, against: str = "") -> str:
+    """What a GPU could give at most, for the answer of a run without one; "" where it cannot be said."""
+    point = summary_point(state)
+    lead = fastest_cpu(state, point)
+    if lead is None or (has_gpu(state) and not against):
+        return ""
+    calls = _calls(state, gpu_arms(state, lead), point)
+    if not against:
+        # Without this host's own dispatch a bound of microseconds says nothing.
+        calls = [call for call in calls if call.host is not None]
+    sheet = SHEETS[against or USUAL]
+    known = [b for b in (_beside(state, lead, point, f) for f in _best(calls, sheet).values()) if b.at_most]
+    if not known:
+        return ""
+    every = [
+        _beside(state, lead, point, found)
+        for each in SHEETS.values()
+        for found in _best(calls, each).values()
+    ]
+    least = min(every, key=lambda bound: bound.seconds)
+    here = f"Measured here: {seconds(known[0].measured_s or 0.0)}."
+    where = f"At {_place(state, point)} " if axes(state) else ""
+    if all(bound.verdict == "cannot win" for bound in every):
+        text = f"{where}a GPU cannot win: none that is known takes less than {parts_words(least)}. {here}"
+        return text if where else "A" + text[1:]
+    if all(bound.verdict == "cannot win" for bound in known):
+        own = min(known, key=lambda bound: bound.seconds)
+        text = f"{where}{article(sheet)} cannot win: it takes {parts_words(own)} at least. {here}"
+        return text[:1].upper() + text[1:]
+    no = "no GPU" if where else "No GPU"
+    most = f"{article(sheet)} {_clauses(known)}"
+    return f"{where}{no} can make this faster than {parts_words(least)}; {most}. {here}"
+
+
+def _place(state: RunState, point: int) -> str:
+    found = next((p for p in state.points if p.index == point), None)
+    axis = axes(state)[0]
+    value = value_at(state, found, axis) if found is not None else 0
+    return on_axis(axis, size(value) if isinstance(value, int) else str(value))
+
+
+def _clauses(known: Sequence[GpuBound]) -> str:
+    """`could be at most 19 × faster with the input resident, at most 1.3 × with copies`."""
+    places = {"resident": "with the input resident", "copied": "with copies"}
+    said = ""
+    for bound in known:
+        where = f" {places[bound.input]}" if len(known) > 1 else ""
+        if bound.verdict == "cannot win":
+            said += f"{' and ' if said else ''}cannot win{where}"
+        elif "could" in said:
+            said += f", at most {times(bound.at_most or 0.0)}{where}"
+        else:
+            said += f"{' and ' if said else ''}could be at most {times(bound.at_most or 0.0)} faster{where}"
+    return said
+
+
+def parts_words(bound: GpuBound) -> str:
+    """`31 µs (24 µs of it the bus)`."""
+    parts = {
+        "TensorFlow starting the call on this host": bound.host_s,
+        "the bus": bound.copies_s,
+        "arithmetic": bound.arithmetic_s,
+        "memory": bound.memory_s,
+        "launching kernels": bound.launches_s,
+    }
+    name = max(parts, key=lambda key: parts[key])
+    whole = seconds(bound.seconds)
+    if not parts[name]:
+        return whole
+    part = seconds(min(parts[name], bound.seconds))
+    return f"{whole} ({'all' if part == whole else part} of it {name})"
+
+
+def article(sheet: DataSheet) -> str:
+    """`an H100`, `a T4`."""
+    return f"{'an' if sheet.name[0] in 'AHLR' else 'a'} {sheet.name}"
+
+
+def least_bound(state: RunState, arms: Iterable[Arm], point: int) -> GpuBound | None:
+    """The least time of any of these arms on any GPU that is known; null where no work is known."""
+    calls = _calls(state, arms, point)
+    found = [call.on(sheet) for call in calls for sheet in SHEETS.values()]
+    return min(found, key=lambda bound: bound.seconds, default=None)
+
+
+SLOWEST_LINK = 250e6
+"""Bytes/s of one lane of the first PCI Express (PCI-SIG 2003); each GPU of the table has 60 times that."""
+SLOWEST_COPY_S = 1e-3
+"""Seconds that starting a copy takes at most; published for cudaMemcpy are 6 to 7 µs (GDRCopy's README)."""
+
+
+SLACK = 1_000
+"""How much slower than its data sheet a GPU is taken to be where a ceiling on its time is wanted."""
+SLOWEST_LAUNCH_S = 1e-3
+"""Seconds of a kernel's launch at most; published are 5 to 20 µs (Holistic Trace Analysis, its manual)."""
+
+
+def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
+    """Seconds that the arm takes at most on the slowest GPU of the table, a thousandth as fast as on paper.
+
+    No bound of physics: a limit so generous that whoever breaks it has a GPU that is broken. Null where the
+    work is not known, or the host's own.
+    """
+    call = _call(state, arm, point)
+    if call is None or call.host is None or call.work.host_only or call.work.flop is None:
+        return None
+    slowest = max((call.on(sheet) for sheet in SHEETS.values()), key=lambda b: b.arithmetic_s + b.copies_s)
+    bandwidth_s = (call.work.bytes or 0.0) / min(sheet.bandwidth.value for sheet in SHEETS.values())
+    work_s = SLACK * (slowest.arithmetic_s + bandwidth_s + slowest.copies_s)
+    return (
+        work_s + max(call.kernels, call.ops) * SLOWEST_LAUNCH_S + SLACK * call.host.launch_s.get("eager", 0.0)
+    )
+
+
+def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
+    """Seconds that the copies of a call of the host's library take at most; null for other work."""
+    work = work_of(state, arm, point)
+    if work is None or not work.host_only or not work.to_host:
+        return None
+    # What zlib writes is no larger than what it reads, but for a few bytes in a thousand.
+    return 2.01 * work.to_host / SLOWEST_LINK + 2 * SLOWEST_COPY_S
+
+
+def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
+    """A GPU at best along a sweep's first axis; null without a sweep, or where no work is known."""
+    names = axes(state)
+    if len(names) != 1:
+        return None
+    rows: list[BoundPoint] = []
+    least: int | None = None
+    beyond = False
+    for point in state.points:
+        value = value_at(state, point, names[0])
+        if not isinstance(value, int) or isinstance(value, bool):
+            continue
+        found = {bound.input: bound for bound in bounds(state, point.index, sheet)}
+        if not found or all(bound.at_most is None for bound in found.values()):
+            continue
+        times_s = {name: bound.seconds for name, bound in found.items()}
+        rows.append(
+            BoundPoint(value=value, resident_s=times_s.get("resident"), copied_s=times_s.get("copied"))
+        )
+        if any(bound.verdict == "could win" for bound in found.values()):
+            least, beyond = (value if least is None else min(least, value)), True
+    if not rows:
+        return None
+    rows.sort(key=lambda row: row.value)
+    key = next(key for key, each in SHEETS.items() if each is sheet)
+    text = f"{article(sheet)} at best, by its data sheet,"
+    if not beyond or least is None:
+        text += f" overtakes at no size measured, {on_axis(names[0], f'up to {size(rows[-1].value)}')}."
+    else:
+        text += f" could overtake from {on_axis(names[0], size(least))} on, no sooner."
+        if least == rows[0].value:
+            text = (
+                f"{article(sheet)} at best, by its data sheet, could be faster at the smallest size already."
+            )
+    return SweepBound(
+        gpu=key,
+        name=sheet.name,
+        axis=names[0],
+        points=tuple(rows),
+        overtakes_from=least,
+        sentence=text[:1].upper() + text[1:],
+    )
+
+
+def against(state: RunState, asked: str = "") -> str:
+    """The table's name of the GPU that a run is held against: as asked, else its own, else the usual one."""
+    if asked:
+        return asked
+    machine = state.machine
+    own = [recognised(gpu.description) for gpu in machine.gpus] if machine is not None else []
+    return next((name for name in own if name), "" if own else USUAL)
+
+
+# Before anything is measured.
+
+
+def expectation(work: Work, roofs: Roofs | None) -> str:
+    """One sentence: what a call's work is, and which roof will bind it on this host's processor."""
+    amounts = [rate(work.flop, "FLOP")] if work.flop else []
+    moved = work.bytes
+    amounts += [f"{byte_size(moved)} to move"] if moved else []
+    what = f"One call is {' and '.join(amounts)}" if amounts else "How much work a call is, is not known"
+    if work.note and work.flop:
+        what += f" ({work.note})"
+    if work.host_only:
+        return f"{what}; the host does it whatever the device."
+    device = roofs.devices.get("CPU:0") if roofs is not None else None
+    if device is None:
+        each = work.flop / moved if work.flop and moved else None
+        return f"{what}, {significant(each, 2)} operations a byte." if each else f"{what}."
+    found = floor(work, device, "graph")
+    parts: dict[str, float] = {
+        "arithmetic": found.arithmetic_s,
+        "memory": found.memory_s,
+        "starting the call": found.launches_s,
+        "preparing its input": found.input_s,
+    }
+    name = max(parts, key=lambda key: parts[key])
+    if not parts[name]:
+        return f"{what}."
+    text = f"{what}: on this host's processor {name} will bind it, {seconds(parts[name])} at least"
+    done = found.work_s
+    if name == "starting the call" and done:
+        text += f" where the work itself needs {seconds(done)}"
+    return text + "."

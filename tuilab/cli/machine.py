@@ -1,0 +1,63 @@
+"""`tuilab machine`: what this machine can do at most."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from tuilab.analysis.roofline import better
+from tuilab.cli.hosts_option import host_option
+from tuilab.cli.narrate import Narrator
+from tuilab.cli.session import Session
+from tuilab.history import roofs as store
+from tuilab.model.machine import Machine
+from tuilab.model.roofline import AskRoofs, Roofs
+from tuilab.report.roofs import roofs_text
+
+
+class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):
+    """What `tuilab machine --json` prints."""
+
+    machine: Machine
+    roofs: Roofs
+
+
+@click.command()
+@click.option("--again", is_flag=True, help="Measure even where the machine's roofs are known.")
+@click.option("--seconds", type=click.FloatRange(0.5, 60), default=3.0, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@host_option
+def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) -> None:
+    """Say what this machine can do at most: bandwidth, arithmetic, copies, the cost of an empty call.
+
+    Measured once, kept, and measured anew when the machine changes. A figure is the best that was ever seen.
+    """
+    found = asyncio.run(ask(again, seconds, hosts or ("",)))
+    if as_json:
+        body = msgspec.json.format(msgspec.json.encode(found[0] if len(found) == 1 else found), indent=2)
+        sys.stdout.buffer.write(body + b"\n")
+    else:
+        click.echo("\n\n".join(roofs_text(each.machine, each.roofs) for each in found))
+
+
+async def ask(again: bool, seconds: float, hosts: Sequence[str]) -> list[MachineRoofs]:
+    """The roofs of each host's machine, measured there where they are not known."""
+    out = []
+    for host in hosts:
+        async with Session(Narrator(), (host,)) as session:
+            there = await session.machine()
+            kept = next((roofs for roofs in store.known() if roofs.machine == there.key), None)
+            wanted = {"CPU:0", *(gpu.name for gpu in there.gpus)}
+            if again or kept is None or not wanted <= kept.devices.keys():
+                click.echo("measuring what this machine can do at most", err=True)
+                async for answer in session.ask("roofs", AskRoofs(seconds=seconds)):
+                    measured = msgspec.json.decode(answer.body, type=Roofs)
+                try:
+                    kept = store.keep(measured, better)
+                except OSError as error:
+                    click.echo(f"tuilab: the roofs cannot be kept: {error.strerror}", err=True)
+                    kept = better(kept, measured)
+            out.append(MachineRoofs(machine=there, roofs=kept))
+    return out

@@ -1,0 +1,38 @@
+"""What each machine was measured to do at most, kept beside the history until the machine changes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from tuilab.history.paths import data_folder, private_file, private_folder
+from tuilab.model.roofline import Roofs
+
+LARGEST_FILE = 1_000_000
+
+
+def known() -> tuple[Roofs, ...]:
+    """Those of every machine that is known; a file that cannot be read is one that is not there."""
+    found = []
+    for file in sorted(folder().glob("*.json")):
+        try:
+            if file.stat().st_size <= LARGEST_FILE:
+                found.append(msgspec.json.decode(file.read_bytes(), type=Roofs))
+        except (OSError, msgspec.MsgspecError):
+            continue
+    return tuple(found)
+
+
+def keep(found: Roofs, better: Callable[[Roofs | None, Roofs], Roofs]) -> Roofs:
+    """Keep the better of what is known and what was found; returns that. Raises OSError."""
+    private_folder(folder().parent)
+    private_folder(folder())
+    before = next((roofs for roofs in known() if roofs.machine == found.machine), None)
+    best = better(before, found)
+    private_file(folder() / f"{best.machine}.json").write_bytes(msgspec.json.encode(best))
+    return best
+
+
+def folder() -> Path:
+    """Where they lie; not made here."""
+    return data_folder() / "machines"

@@ -1,0 +1,179 @@
+"""Work, roofs and bounds: what a call must do at least, what a machine can do at most, what follows."""
+
+from typing import Literal
+
+import msgspec
+
+BoundBy = Literal["arithmetic", "memory", "launches", "copies", "input", "not known"]
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one call has to do at least, however it is carried out. Null stands for not known."""
+
+    flop: float | None = None
+    """Arithmetic operations as they are usually counted; a product with its sum counts as two."""
+    least_flop: float | None = None
+    """Those that no known way of computing it avoids, where that is fewer than the usual count."""
+    inputs: float | None = None
+    """Bytes that the computation reads, each counted once."""
+    outputs: float | None = None
+    """Bytes of its results, each counted once."""
+    state: float = 0.0
+    """Bytes beside them that every call reads or writes on the device: a network's weights, say."""
+    dtype: str = "float32"
+    """In which it computes, as the roofs are named: `tf32` where float32 may be multiplied as such."""
+    to_device: float = 0.0
+    """Bytes that travel from the host to another device in every call, resident inputs or not."""
+    to_host: float = 0.0
+    """Bytes that travel back in every call."""
+    host_s: float = 0.0
+    """Seconds of a processor that every call costs the host whatever its device: preparing images, say."""
+    host_parallel: bool = False
+    """Whether the host may spread them over its processors."""
+    host_only: bool = False
+    """The work is the host's whatever the arm's device is (zlib), so no GPU is faster at it."""
+    note: str = ""
+    """How the operations were counted, where that is by convention."""
+
+    @property
+    def needed_flop(self) -> float | None:
+        """The operations that a bound may count."""
+        return self.flop if self.least_flop is None else self.least_flop
+
+    @property
+    def bytes(self) -> float | None:
+        """Bytes between the device and its memory, at least."""
+        if self.inputs is None or self.outputs is None:
+            return None
+        return self.inputs + self.outputs + self.state
+
+
+class MemoryRoof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How fast bytes come and go while they lie in so much memory."""
+
+    working_set: int
+    """Bytes that the loop goes through again and again."""
+    bytes_per_s: float
+    """The fastest of triad, copy and read, counted as STREAM does (no write-allocate)."""
+
+
+class LinkRoof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Copies between host and device: latency + bytes / rate."""
+
+    latency_s: float
+    """Seconds of a copy of nothing, the dearer direction."""
+    to_device: float | None = None
+    """Bytes per second, null where the sizes show no cost per byte."""
+    to_host: float | None = None
+    """Bytes per second the other way."""
+
+
+class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a device was seen to do at most."""
+
+    memory: tuple[MemoryRoof, ...] = ()
+    """By working set, ascending; the last one is the device's memory, the others its caches."""
+    triad: float = 0.0
+    """Bytes per second of a(i) = b(i) + s · c(i) in the device's memory."""
+    peaks: dict[str, float] = {}
+    """FLOP per second by dtype, of a large matrix product."""
+    launch_s: dict[str, float] = {}
+    """Seconds of a call that does nothing, by mode: one op eager, one graph, one XLA program."""
+    copied_s: dict[str, float] = {}
+    """The same with the call's own copying code around it, by mode; on a CPU nothing is copied."""
+    link: LinkRoof | None = None
+    """To and from the host's memory; null for the host's own processor."""
+
+
+class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A machine's roofs as measured there. A figure is the best that was ever seen on this machine."""
+
+    machine: str
+    """The machine they are of (`Machine.key`): host, processor, cores, memory, TensorFlow, driver."""
+    at: str
+    """When they were last measured: UTC, ISO 8601."""
+    seconds: float
+    """How long that took."""
+    sync_s: float
+    """One synchronisation with nothing to wait for."""
+    others: float = 0.0
+    """Share of the processors (0 … 1) that other processes had meanwhile: roofs seen then lie too low."""
+    devices: dict[str, DeviceRoofs] = {}
+    """By TensorFlow's name, `CPU:0`."""
+
+
+class AskRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of the question `roofs`."""
+
+    seconds: float = 3.0
+    """About how long to measure."""
+
+
+class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):
+    """An arm's figures against the roof of the device that computed."""
+
+    flop: float | None
+    bytes: float | None
+    flop_per_s: float | None
+    """Achieved, from the median."""
+    bytes_per_s: float | None
+    """Achieved, of the bytes that the call must move at least."""
+    roof: str
+    """Which roof it is held against, in words."""
+    bound_s: float | None
+    """Seconds below which the device cannot take a call, by its measured roofs."""
+    share: float | None
+    """Of the roof (0 … 1): the bound over the median."""
+    bound_by: BoundBy
+    """What takes most of a call."""
+    sentence: str = ""
+
+
+class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
+    """The least time of a call on a GPU that is not here. No measurement: nothing was run."""
+
+    gpu: str
+    """The data sheet's name, `h100`."""
+    name: str
+    """The same in words, `H100`."""
+    input: str
+    """`resident` or `copied`."""
+    mode: str
+    """The mode whose bound is the least."""
+    seconds: float
+    """No call can take less."""
+    arithmetic_s: float = 0.0
+    memory_s: float = 0.0
+    launches_s: float = 0.0
+    copies_s: float = 0.0
+    host_s: float = 0.0
+    """TensorFlow starting such a call on this host, as measured here with nothing to compute."""
+    measured_s: float | None = None
+    """The fastest CPU arm, measured; null where there is none."""
+    at_most: float | None = None
+    """How many times as fast as that arm the GPU could be at most; below 1 it cannot win."""
+    verdict: Literal["cannot win", "could win", "not known"] = "not known"
+    unknown: tuple[str, ...] = ()
+    """What is not known of the work or the GPU, and was counted as nothing."""
+    fits: bool = True
+    """Whether the call's memory fits on the GPU."""
+
+
+class BoundPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU's bound at one size of a sweep."""
+
+    value: int
+    resident_s: float | None
+    copied_s: float | None
+
+
+class SweepBound(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU at best along a sweep's axis, and the least size at which it could overtake."""
+
+    gpu: str
+    name: str
+    axis: str
+    points: tuple[BoundPoint, ...]
+    overtakes_from: int | None
+    """The smallest measured size at which the bound lies below the fastest CPU arm; null if at none."""
+    sentence: str

@@ -1,0 +1,40 @@
+"""A machine's roofs as plain text."""
+
+from tuilab.analysis.roofline import rate
+from tuilab.analysis.words import percent
+from tuilab.model.machine import Machine
+from tuilab.model.quantity import seconds, size
+from tuilab.model.roofline import DeviceRoofs, Roofs
+from tuilab.report.text import columns
+
+BUSY = 0.25
+PLACES = {"eager": "one op, eager", "graph": "one graph", "xla": "one XLA program"}
+
+
+def roofs_text(machine: Machine, roofs: Roofs) -> str:
+    """Each device: memory by working set, arithmetic by dtype, copies, an empty call by mode."""
+    lines = [f"{machine.host}: {machine.cpu}, {machine.cores} cores; TensorFlow {machine.tensorflow}."]
+    for name, device in roofs.devices.items():
+        described = next((d.description for d in machine.devices if d.name == name), "")
+        lines += ["", f"{name}  {described}".rstrip(), *columns(_rows(device))]
+    lines += ["", f"One synchronisation with nothing to wait for: {seconds(roofs.sync_s)}."]
+    lines.append(f"Measured in {roofs.seconds:.1f} s at {roofs.at}; each figure is the best ever seen here.")
+    if roofs.others > BUSY:
+        lines.append(
+            f"! Other processes had {percent(roofs.others)} of the processors meanwhile, so the roofs may "
+            "lie higher: tuilab machine --again, once it is quiet."
+        )
+    return "\n".join(lines)
+
+
+def _rows(device: DeviceRoofs) -> list[list[str]]:
+    rows = [["  triad in memory", rate(device.triad, "B/s")]]
+    for level in device.memory:
+        rows.append([f"  bandwidth, {size(level.working_set)}", rate(level.bytes_per_s, "B/s")])
+    rows += [[f"  {dtype} arithmetic", rate(top, "FLOP/s")] for dtype, top in device.peaks.items()]
+    if device.link is not None:
+        rows.append(["  a copy of nothing", seconds(device.link.latency_s)])
+        for way, found in (("to the device", device.link.to_device), ("to the host", device.link.to_host)):
+            rows.append([f"  copies {way}", rate(found, "B/s") if found else "no cost a byte seen"])
+    rows += [[f"  an empty call, {PLACES[mode]}", seconds(cost)] for mode, cost in device.launch_s.items()]
+    return rows

@@ -1,0 +1,283 @@
+"""The machine's own roofs: bandwidth, peaks, links, and what a call costs that does nothing.
+
+Every figure is the best of several tries: a roof is what the machine can do, not what it mostly does.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import msgspec
+import psutil
+
+from tuilab.model.arms import MODES, Mode, family
+from tuilab.model.roofline import AskRoofs, DeviceRoofs, LinkRoof, MemoryRoof, Roofs
+from tuilab.worker.build import last_level_cache
+from tuilab.worker.context import Context
+from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.workloads._device import moved
+
+ITEM = 8
+STREAM_ARRAYS, TIMES_CACHE = 3, 4
+"""STREAM's rule: three arrays, each at least four times the size of all last-level caches."""
+MEMORY_SHARE = 8
+"""At most an eighth of the host's memory is taken for it."""
+CHUNK = 32_768
+"""Elements of a piece of the triad, whose product stays in the cache until its sum is taken."""
+PASS_BYTES = 32 * 2**20
+"""What one timed pass over a set that fits into a cache moves, at least."""
+SIDES = (1_024, 2_048)
+"""Of the matrix products that show the peak."""
+CPU_DTYPES = ("float32", "float64", "bfloat16")
+GPU_DTYPES = ("float32", "tf32", "float64", "float16", "bfloat16")
+CALLS, BLOCKS = 50, 8
+"""Of an empty call: so many in a block, the fastest of so many blocks."""
+
+
+def roofs(context: Context, body: bytes) -> Iterator[Roofs]:
+    """Answer the question `roofs`: what this machine does at most, measured now."""
+    yield measure_roofs(context, msgspec.json.decode(body, type=AskRoofs).seconds)
+
+
+def measure_roofs(context: Context, seconds: float) -> Roofs:
+    """The roofs of the processor and of each GPU, in about so many seconds, on a slow machine in more."""
+    tf, begun = context.tf, time.monotonic()
+    stopwatch = Stopwatch(tf.test.experimental.sync_devices)
+    names = [d.name for d in context.machine.devices]
+    devices = [name for name in names if family(name) == "GPU" or name == "CPU:0"]
+    busy = _Busy()
+    found = {name: _device(tf, stopwatch, name, seconds / len(devices)) for name in devices}
+    return Roofs(
+        machine=context.machine.key,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=time.monotonic() - begun,
+        sync_s=min(stopwatch.time(lambda: None) + stopwatch.empty_s for _ in range(20)),
+        others=busy.others(),
+        devices=found,
+    )
+
+
+class _Busy:
+    """How much of the processors other processes take meanwhile."""
+
+    def __init__(self) -> None:
+        self._all, self._own = psutil.cpu_times(), time.process_time()
+        self._begun = time.monotonic()
+
+    def others(self) -> float:
+        """Their share (0 … 1) of all processors since the beginning."""
+        now, own = psutil.cpu_times(), time.process_time() - self._own
+        whole = (time.monotonic() - self._begun) * (os.cpu_count() or 1)
+        idle = sum(getattr(now, f, 0.0) - getattr(self._all, f, 0.0) for f in ("idle", "iowait"))
+        return min(1.0, max(0.0, (whole - idle - own) / whole)) if whole > 0 else 0.0
+
+
+def _device(tf: Any, stopwatch: Stopwatch, name: str, seconds: float) -> DeviceRoofs:
+    """The roofs of one device in about so many seconds: a third for memory, half for products."""
+    if family(name) == "CPU":
+        memory, triad = _host_memory(seconds / 3)
+        peaks = _peaks(tf, stopwatch, name, CPU_DTYPES, seconds / 2)
+        link = None
+    else:
+        memory, triad = _gpu_memory(tf, stopwatch, name)
+        peaks = _peaks(tf, stopwatch, name, GPU_DTYPES, seconds / 2)
+        link = _link(tf, stopwatch, name)
+    launch, copied = _launches(tf, stopwatch, name)
+    return DeviceRoofs(memory=memory, triad=triad, peaks=peaks, launch_s=launch, copied_s=copied, link=link)
+
+
+def _best(run: Callable[[], object], seconds: float, least: int = 3) -> float:
+    """The shortest of as many runs as fit into the time, in seconds."""
+    best, begun, tries = float("inf"), time.perf_counter(), 0
+    while tries < least or time.perf_counter() - begun < seconds:
+        start = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - start)
+        tries += 1
+    return best
+
+
+# The host's memory.
+
+
+def _host_memory(seconds: float) -> tuple[tuple[MemoryRoof, ...], float]:
+    """Bytes per second in memory and in the caches, by all processors together; and the triad's in memory."""
+    import numpy as np
+
+    threads, cache = len(os.sched_getaffinity(0)), last_level_cache()
+    wanted = STREAM_ARRAYS * TIMES_CACHE * cache
+    largest = min(wanted, psutil.virtual_memory().available // MEMORY_SHARE)
+    sets = [16 * 1_024 * threads, 256 * 1_024 * threads, cache // 2]
+    sets = [each for each in sets if each < largest // 2] + [largest]
+    share = seconds / (3 * len(sets) + 1)
+    # One array for each thread, first touched by it.
+    with ThreadPoolExecutor(threads) as pool:
+
+        def everywhere(step: Callable[[Any], object], parts: list[Any]) -> Callable[[], object]:
+            return lambda: list(pool.map(step, parts))
+
+        found = []
+        for working_set in sets:
+            count = max(64, working_set // (STREAM_ARRAYS * ITEM * threads))
+            again = max(1, PASS_BYTES // (STREAM_ARRAYS * ITEM * threads * count))
+            if working_set == largest:
+                again = 1
+            parts = list(pool.map(lambda _, n=count, r=again: _Arrays(np, n, r), range(threads)))
+            moved_bytes = count * ITEM * again * threads
+            rates = [
+                arrays * moved_bytes / _best(everywhere(step, parts), share)
+                for arrays, step in ((3, _Arrays.add), (2, _Arrays.copy), (2, _Arrays.read))
+            ]
+            if working_set == largest:
+                triad = 3 * moved_bytes / _best(everywhere(_Arrays.triad, parts), share)
+                rates.append(triad)
+            found.append(MemoryRoof(int(working_set), max(rates)))
+    return tuple(found), triad
+
+
+class _Arrays:
+    """Three arrays of one thread, gone through again and again in one call of NumPy."""
+
+    def __init__(self, np: Any, count: int, again: int) -> None:
+        self._np = np
+        self.a, self.b, self.c = (np.full(count, value) for value in (0.0, 1.0, 2.0))
+        self._piece = np.empty(min(count, CHUNK))
+        # A stride of nothing: the same elements as often as is wanted, without the cost of a call each time.
+        stride = np.lib.stride_tricks.as_strided
+        shape = (again, count)
+        self._a, self._b, self._c = (stride(x, shape, (0, ITEM)) for x in (self.a, self.b, self.c))
+
+    def add(self) -> None:
+        """a(i) = b(i) + c(i)."""
+        self._np.add(self._b, self._c, out=self._a)
+
+    def copy(self) -> None:
+        """a(i) = b(i)."""
+        self._np.copyto(self._a, self._b)
+
+    def read(self) -> None:
+        """The largest of b and of c."""
+        self._np.maximum.reduce(self._b, axis=1)
+        self._np.maximum.reduce(self._c, axis=1)
+
+    def triad(self) -> None:
+        """a(i) = b(i) + s · c(i), piece by piece."""
+        np, piece = self._np, self._piece
+        for start in range(0, len(self.a), CHUNK):
+            part = slice(start, min(start + CHUNK, len(self.a)))
+            short = piece[: part.stop - start]
+            np.multiply(self.c[part], 3.0, out=short)
+            np.add(self.b[part], short, out=self.a[part])
+
+
+# A GPU's memory and link.
+
+
+def _gpu_memory(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[tuple[MemoryRoof, ...], float]:
+    count = 64 * 2**20 // 4
+    with tf.device(f"/{name}"):
+        b, c = tf.fill((count,), 1.0), tf.fill((count,), 2.0)
+        try:
+            fused = tf.function(lambda x, y: x + 3.0 * y, jit_compile=True)
+            fused(b, c)
+        except Exception:  # no XLA for this device: STREAM's Add, one kernel, stands for the triad
+            fused = tf.add
+        triad = 12 * count / min(stopwatch.time(lambda: fused(b, c)) for _ in range(20))
+        copy = 8 * count / min(stopwatch.time(lambda: tf.raw_ops.DeepCopy(x=b)) for _ in range(20))
+        read = 4 * count / min(stopwatch.time(lambda: tf.reduce_sum(b)) for _ in range(20))
+    return (MemoryRoof(12 * count, max(triad, copy, read)),), triad
+
+
+def _link(tf: Any, stopwatch: Stopwatch, name: str) -> LinkRoof:
+    from tuilab.worker.measure.link import measure_link
+
+    there = measure_link(tf, stopwatch, "/CPU:0", f"/{name}")
+    back = measure_link(tf, stopwatch, f"/{name}", "/CPU:0")
+    return LinkRoof(
+        latency_s=max(there.latency_s, back.latency_s),
+        to_device=there.bytes_per_s,
+        to_host=back.bytes_per_s,
+    )
+
+
+# Arithmetic.
+
+
+def _peaks(
+    tf: Any, stopwatch: Stopwatch, name: str, dtypes: tuple[str, ...], seconds: float
+) -> dict[str, float]:
+    """FLOP per second of the fastest product, by dtype; a dtype without a kernel is left out."""
+    found = {}
+    for dtype in dtypes:
+        try:
+            found[dtype] = _peak(tf, stopwatch, name, dtype, seconds / len(dtypes))
+        except Exception:
+            continue
+    return found
+
+
+def _peak(tf: Any, stopwatch: Stopwatch, name: str, dtype: str, seconds: float) -> float:
+    settings = tf.config.experimental
+    before = settings.tensor_float_32_execution_enabled()
+    settings.enable_tensor_float_32_execution(dtype == "tf32")
+    kind, sync = "float32" if dtype == "tf32" else dtype, tf.test.experimental.sync_devices
+    sides = SIDES if family(name) == "CPU" else (*SIDES, 4 * SIDES[-1])
+    rates = []
+    try:
+        for side in sides:
+            with tf.device(f"/{name}"):
+                x = tf.cast(tf.random.normal((side, side)), kind)
+                product = partial(tf.matmul, x, x)
+                stopwatch.time(product)
+                rates.append(2 * side**3 / _best(lambda: (product(), sync()), seconds / len(sides)))  # noqa: B023
+    finally:
+        settings.enable_tensor_float_32_execution(before)
+    return max(rates)
+
+
+# A call that does nothing.
+
+
+def _launches(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[dict[str, float], dict[str, float]]:
+    """Seconds of an empty call by mode, as an arm's is made; and with the code around it that copies."""
+    launch: dict[str, float] = {}
+    copied: dict[str, float] = {}
+    for mode in MODES:
+        with tf.device(f"/{name}"):
+            x = tf.identity(tf.zeros(()))
+        try:
+            calls = [_empty(tf, mode, x), _empty(tf, mode)]
+            with tf.device(f"/{name}"):
+                launch[mode] = min(_per_call(stopwatch, call) for call in calls)
+                copied[mode] = min(_per_call(stopwatch, _copying(tf, call, x, name)) for call in calls)
+        except Exception:
+            continue  # XLA has no compiler for this device
+    return launch, copied
+
+
+def _empty(tf: Any, mode: Mode, *arguments: Any) -> Callable[[], Any]:
+    kept = tf.zeros(())
+    if mode == "eager":
+        x = arguments[0] if arguments else kept
+        return lambda: tf.raw_ops.Identity(input=x)
+    function = tf.function(lambda *given: given[0] if given else kept, jit_compile=mode == "xla" or None)
+    return lambda: function(*arguments)
+
+
+def _copying(tf: Any, call: Callable[[], Any], x: Any, name: str) -> Callable[[], Any]:
+    """What an arm whose input is copied does around its call (`worker.build`)."""
+
+    def whole() -> Any:
+        moved(tf, x, f"/{name}")
+        return tf.nest.map_structure(lambda value: value.numpy(), call())
+
+    return whole
+
+
+def _per_call(stopwatch: Stopwatch, call: Callable[[], object]) -> float:
+    stopwatch.time(call, CALLS)
+    return min(stopwatch.time(call, CALLS) / CALLS for _ in range(BLOCKS))
