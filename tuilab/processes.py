@@ -1,11 +1,33 @@
-"""Which process is which, and which ends with another. Linux alone tells; elsewhere nothing is done."""
+"""Which process is which, what descends from which, and which ends with another.
+
+Linux alone tells; elsewhere nothing is found and nothing is done. Of the standard library alone: this file is
+also a program of its own, the guard that outlives a worker for as long as it takes to end what it started.
+"""
 
 import contextlib
+import os
+import select
 import signal
 import sys
+import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
-_PR_SET_PDEATHSIG = 1
+MARK = "TUILAB_MARK"
+"""Environment variable by which what a worker started is known as its own, whoever its parent is now."""
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_ROUNDS, _BETWEEN_S = 20, 0.05
+
+
+class Process(NamedTuple):
+    """A process that cannot be taken for a later one of its number."""
+
+    pid: int
+    since: int
+    """When it began, in the kernel's ticks since it booted."""
+    name: str = ""
 
 
 def die_with_parent(on: bool = True) -> None:
@@ -14,11 +36,23 @@ def die_with_parent(on: bool = True) -> None:
     Code that never lets go of the interpreter keeps a thread from noticing that the parent is gone; this does
     not depend on one. To be called from the main thread: the kernel keeps it by thread.
     """
+    parent = os.getppid()
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL if on else 0)
+    if on and os.getppid() != parent:  # it went while this was being said
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def adopt() -> None:
+    """Become the parent of every orphan among the descendants, so that none gets lost."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
     if sys.platform == "linux":
         import ctypes
 
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL if on else 0, 0, 0, 0)
+            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def since(pid: int) -> int:
@@ -26,6 +60,153 @@ def since(pid: int) -> int:
 
     Together with its number that names one process, which the number alone does not for ever.
     """
+    found = _stat(pid)
+    return found[1].since if found else 0
+
+
+def _stat(pid: int) -> tuple[int, Process, str] | None:
+    """Its parent, itself, and its state."""
     with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-    return 0
+        name, _, rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")
+        fields = rest.split()
+        return int(fields[1]), Process(pid, int(fields[19]), name.partition("(")[2]), fields[0]
+    return None
+
+
+def _every() -> dict[int, tuple[int, Process]]:
+    """Each process that has not ended, with its parent."""
+    out = {}
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit() and (found := _stat(int(name))) is not None and found[2] not in "ZX":
+                out[int(name)] = found[:2]
+    return out
+
+
+def descendants(pid: int) -> list[Process]:
+    """Children of a process, and theirs, as they are now."""
+    children: dict[int, list[Process]] = {}
+    for parent, process in _every().values():
+        children.setdefault(parent, []).append(process)
+    out, todo = [], [pid]
+    while todo:
+        some = children.pop(todo.pop(), [])
+        out += some
+        todo += [process.pid for process in some]
+    return out
+
+
+def marked(mark: str) -> list[Process]:
+    """Every process of this user's that was started with that mark in its environment, but this one."""
+    wanted = f"{MARK}={mark}".encode()
+    out = []
+    for _, process in _every().values() if mark else ():
+        with contextlib.suppress(OSError):
+            environment = Path(f"/proc/{process.pid}/environ").read_bytes()
+            if wanted in environment.split(b"\0") and process.pid != os.getpid():
+                out.append(process)
+    return out
+
+
+def kill(processes: Iterable[Process]) -> list[Process]:
+    """KILL each that is still the one that was meant; returns those."""
+    out = []
+    for process in processes:
+        if process.pid != os.getpid() and since(process.pid) == process.since:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process.pid, signal.SIGKILL)
+                out.append(process)
+    return out
+
+
+def end_all(
+    pid: int, mark: str, known: Iterable[Process] = (), spare: Iterable[Process] = ()
+) -> list[Process]:
+    """KILL every descendant of a process, all that bear its mark, and those known of before; returns them.
+
+    Again until none is left, since what is being killed may start others. spare: these are left alone.
+    """
+    ended: dict[Process, None] = {}
+    spared, before = {process[:2] for process in spare}, list(known)
+    for _ in range(_ROUNDS):
+        found = [*before, *descendants(pid), *(p for p in marked(mark) if p.pid != pid)]
+        killed = kill(p for p in dict.fromkeys(found) if p[:2] not in spared)
+        for process in killed:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(process.pid, os.WNOHANG)
+        if not killed:
+            break
+        ended.update(dict.fromkeys(killed))
+        before = []
+        time.sleep(0.005)
+    return list(ended)
+
+
+class Guard(NamedTuple):
+    """A process that ends what this one started, once this one has gone, or its parent has."""
+
+    process: Process
+    pipe: int
+
+    def tell(self, mode: bytes) -> None:
+        """Whether this process is to end with its parent (`WITH_PARENT`), or goes on (`ALONE`)."""
+        with contextlib.suppress(OSError):
+            os.write(self.pipe, mode)
+
+
+def start_guard(mark: str) -> Guard | None:
+    """Start a guard for this process; null where there can be none: then `die_with_parent` must do."""
+    if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
+        return None
+    read, write = os.pipe()
+    try:
+        words = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(os.getppid()), mark]
+        actions = [
+            (os.POSIX_SPAWN_DUP2, read, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ]
+        pid = os.posix_spawn(sys.executable, words, {}, file_actions=actions, setsid=True)
+    except (OSError, NotImplementedError):
+        os.close(write)
+        return None
+    finally:
+        os.close(read)
+    return Guard(Process(pid, since(pid)), write)
+
+
+ALONE, WITH_PARENT = b"a", b"e"
+
+
+def _guard(worker: int, parent: int, mark: str) -> None:
+    """Wait until the worker ends, or its parent does while it is not to go on alone; then end all of it."""
+    itself = _stat(worker)
+    with contextlib.suppress(OSError):
+        if not _wait(os.pidfd_open(worker), os.pidfd_open(parent)):
+            return
+    # One that has ended meanwhile is not killed: its number alone does not name it.
+    end_all(worker, mark, [itself[1]] if itself else [])
+    time.sleep(_BETWEEN_S)  # for what was being started just then
+    end_all(worker, mark)
+
+
+def _wait(worker: int, parent: int) -> bool:
+    """Until all is to be ended; False where the worker has become another program, which has its own guard."""
+    mode, watched = WITH_PARENT, [worker, parent, 0]
+    while True:
+        ready, _, _ = select.select(watched, [], [])
+        if worker in ready:
+            return True
+        if 0 in ready:
+            said = os.read(0, 64)
+            if not said:
+                return bool(select.select([worker], [], [], _BETWEEN_S)[0])
+            mode = said[-1:]
+        elif mode == WITH_PARENT:
+            return True
+        else:
+            watched.remove(parent)  # a run is to be finished without it
+
+
+if __name__ == "__main__":
+    _guard(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -37,6 +37,10 @@ def serve() -> None:
         elif behaviour == "slow":
             threading.Thread(target=run, args=(request["id"], stop), daemon=True).start()
         else:
+            if behaviour == "broken text":
+                for line in (b'{"type":"log","text":"\xff\xfe"}', b"\x80", b'{"type":"\xc3'):
+                    sys.stdout.buffer.write(line + b"\n")
+                sys.stdout.buffer.flush()
             rounds(request)
             if behaviour == "drops":
                 sys.stderr.write("Connection to gpu-07 closed by remote host.\n")

@@ -16,6 +16,7 @@ from tuilab.runner.gpus import supervise_device
 from tuilab.runner.host_runner import HostRunner, Listener
 from tuilab.runner.multi_host import merged
 from tuilab.runner.overlap import Overlap
+from tuilab.runner.process import contained
 from tuilab.runner.supervisor import Phase
 
 LEAST_S = 4.0
@@ -50,7 +51,7 @@ class ConcurrentDeviceRunner:
         start: Callable[[str, str, Listener], HostRunner] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._on_event, self._clock = on_event, clock
+        self._on_event, self._clock = contained(on_event), clock
         start = start or supervise_device
         self._devices = {
             device: _Device(start(host, device, partial(self._receive, device))) for device in devices

@@ -12,6 +12,7 @@ from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Cancel, Measure, Painted, Request
 from tuilab.runner.host_runner import HERE, HostRunner, Listener, supervise, unlike
+from tuilab.runner.process import contained
 from tuilab.runner.supervisor import Phase
 
 _NOT_FOUND = 127
@@ -52,7 +53,7 @@ class MultiHostRunner:
         hosts: Sequence[str] = (HERE,),
         start: Callable[[str, Listener], HostRunner] = supervise,
     ) -> None:
-        self._on_event = on_event
+        self._on_event = contained(on_event)
         self._start = start
         self.members: dict[str, HostRunner] = {}
         self._runs: dict[str, _Shared] = {}

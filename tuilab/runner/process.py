@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import time
+import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
@@ -16,6 +17,7 @@ import msgspec
 from tuilab.model.events import Event, Log, Round, WorkerExited, decode
 from tuilab.model.requests import Request, encode
 from tuilab.model.sanitize import sanitize, sanitize_line
+from tuilab.processes import MARK, Process, descendants, end_all
 from tuilab.runner.lines import lines
 
 LONGEST_EVENT = 64 * 2**20
@@ -35,17 +37,48 @@ def local_command() -> list[str]:
     return [sys.executable, "-P", "-m", "tuilab.worker"]
 
 
+def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
+    """The listener, whose faults end neither the reading nor the run: the event loop is told of them."""
+
+    def tell(event: Event) -> None:
+        try:
+            listener(event)
+        except Exception as error:
+            about = {"message": f"{type(event).__name__} could not be told", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(about)
+
+    return tell
+
+
+class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
+    """Tells when the process has ended, though others may hold its pipes, for which `Process.wait` waits."""
+
+    def __init__(self, limit: int, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(limit=limit, loop=loop)
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
+
+
 class WorkerProcess:
     """A running worker. Events arrive through `on_event`, in order, in the event loop that spawned it."""
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        transport: asyncio.SubprocessTransport,
+        protocol: "_Protocol",
         on_event: Callable[[Event], None],
-        explain: Explain | None = None,
+        explain: Explain | None,
+        mark: str,
     ) -> None:
-        self._process = process
-        self._on_event = on_event
+        self._transport = transport
+        self._process = asyncio.subprocess.Process(transport, protocol, asyncio.get_running_loop())
+        self._exited = protocol.exited
+        self._mark = mark
+        self._known: dict[Process, None] = {}
+        self._on_event = contained(on_event)
         self._explain = explain or local_end
         self._ending = False
         self._last_words: deque[tuple[float, str]] = deque(maxlen=20)
@@ -61,15 +94,17 @@ class WorkerProcess:
         explain: Explain | None = None,
     ) -> "WorkerProcess":
         """Start it in a process group of its own. Raises OSError where the command cannot be started."""
-        process = await asyncio.create_subprocess_exec(
+        loop, mark = asyncio.get_running_loop(), uuid.uuid4().hex
+        transport, protocol = await loop.subprocess_exec(
+            lambda: _Protocol(limit=2**16, loop=loop),
             *command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
-            env={**os.environ, **env} if env else None,
+            env={**os.environ, **(env or {}), MARK: mark},
         )
-        return cls(process, on_event, explain)
+        return cls(transport, protocol, on_event, explain, mark)
 
     @property
     def pid(self) -> int:
@@ -91,12 +126,17 @@ class WorkerProcess:
     async def end(self) -> None:
         """TERM, then KILL, to the whole group; returns when it is gone."""
         self._ending = True
+        self.look_around()
         self._signal(signal.SIGTERM)
         done, _ = await asyncio.wait({self._over}, timeout=TERM_GRACE_S)
         # The group may hold processes that outlive the worker itself.
         self._signal(signal.SIGKILL)
         if not done:
             await self._over
+
+    def look_around(self) -> None:
+        """Take note of what descends from it, which can be told only while it lives."""
+        self._known.update(dict.fromkeys(descendants(self.pid)))
 
     async def gone(self) -> None:
         """Wait until it has ended and everything it said has been delivered."""
@@ -105,7 +145,13 @@ class WorkerProcess:
     def kill_now(self) -> None:
         """KILL without waiting, for a program that is itself about to end."""
         self._ending = True
+        self.look_around()
         self._signal(signal.SIGKILL)
+        self._end_others()
+
+    def _end_others(self) -> None:
+        """KILL what its code started outside its group."""
+        end_all(self.pid, self._mark, self._known)
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -118,7 +164,7 @@ class WorkerProcess:
                 continue
             try:
                 event = decode(line)
-            except msgspec.MsgspecError as error:
+            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
                 why = "longer than the protocol allows" if cut else str(error)
                 shown = sanitize_line(line[:200].decode("utf-8", "replace"), 200)
                 self._on_event(Log(text=f"not an event ({why}): {shown}", level="error", source="tuilab"))
@@ -135,13 +181,16 @@ class WorkerProcess:
                 self._on_event(Log(text=text, level=level(text)))
 
     async def _wait(self) -> None:
-        code = await self._process.wait()
-        # What its code started and left in its group would outlive it.
+        await self._exited.wait()
+        code = self._process.returncode or 0
+        # What its code started would outlive it.
         self._signal(signal.SIGKILL)
-        # A grandchild may hold the pipes open: what the worker said is there at once, so do not wait long.
+        self._end_others()
+        # One that cannot be ended may hold the pipes: what the worker said is there at once.
         await asyncio.wait(self._tasks, timeout=0.5)
         for task in self._tasks:
             task.cancel()
+        self._transport.close()
         self._on_event(WorkerExited(code=code, message=self._message(code), expected=self._ending))
 
     def _message(self, code: int) -> str:

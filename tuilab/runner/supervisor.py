@@ -21,7 +21,7 @@ from tuilab.model.events import (
 )
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Ask, Cancel, Declare, Measure, Painted, Request
-from tuilab.runner.process import Explain, WorkerProcess, local_command
+from tuilab.runner.process import Explain, WorkerProcess, contained, local_command
 
 CANCEL_GRACE_S = 1.4
 """How long a stop may take before the process is ended: with TERM and KILL, under 2 s in all."""
@@ -47,7 +47,7 @@ class Supervisor:
         explain: Explain | None = None,
         name: str = "",
     ) -> None:
-        self._on_event = on_event
+        self._on_event = contained(on_event)
         self._name = name
         self._command = list(command) if command else local_command()
         self._env = env

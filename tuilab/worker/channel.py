@@ -3,18 +3,19 @@
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
+from tuilab import processes
 from tuilab.model.events import Event, encode
-from tuilab.processes import die_with_parent
 from tuilab.worker.spool import Spool, write_all
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 def leave() -> NoReturn:
-    """End at once, with every process that own code has started in this group."""
+    """End at once, with every process that own code has started; the guard looks for more."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(0)
@@ -33,6 +34,7 @@ class Channel:
         self._spool: Spool | None = None
         self.outward: Callable[[bytes], bytes] = bytes
         self.inward: Callable[[bytes], bytes] = bytes
+        self._guard: processes.Guard | None = None
 
     @classmethod
     def from_stdio(cls) -> "Channel":
@@ -47,8 +49,28 @@ class Channel:
         empty = os.open(os.devnull, os.O_RDONLY)
         os.dup2(empty, STDIN)
         os.close(empty)
-        die_with_parent(True)
-        return cls(read_fd, write_fd)
+        channel = cls(read_fd, write_fd)
+        channel.be_watched()
+        return channel
+
+    def be_watched(self) -> None:
+        """See to it that nothing of this process is left when it, or whoever started it, has gone."""
+        mark = os.environ.setdefault(processes.MARK, f"{os.getpid()}-{time.time_ns()}")
+        processes.adopt()
+        self._guard = processes.start_guard(mark)
+        self._ends_with_parent(True)
+
+    def _ends_with_parent(self, on: bool) -> None:
+        # The guard first finds what is to go with this process; the kernel would leave that behind.
+        if self._guard is not None:
+            self._guard.tell(processes.WITH_PARENT if on else processes.ALONE)
+        else:
+            processes.die_with_parent(on)
+
+    def end_children(self) -> list[processes.Process]:
+        """End every process that own code has left running; returns them."""
+        spare = [self._guard.process] if self._guard is not None else []
+        return processes.end_all(os.getpid(), os.environ.get(processes.MARK, ""), spare=spare)
 
     def send(self, event: Event) -> None:
         """Write one event. Where the reader is gone and no run is to be finished, the process ends."""
@@ -70,7 +92,7 @@ class Channel:
         with self._lock:
             self._spool = Spool(run, folder, finish)
             if finish and self._spool.whole:
-                die_with_parent(False)
+                self._ends_with_parent(False)
 
     def kept(self) -> None:
         """The run is over: forget its events, or, without a reader, leave them in the folder and end."""
@@ -80,7 +102,7 @@ class Channel:
                 spool.close()
                 if spool.alone:
                     leave()
-                die_with_parent(True)
+                self._ends_with_parent(True)
 
     @property
     def alone(self) -> bool:

@@ -4,7 +4,7 @@ import os
 import threading
 from typing import Any
 
-from tuilab.model.events import Event, Log
+from tuilab.model.events import Event, Finished, Log
 from tuilab.model.machine import Machine
 from tuilab.worker.channel import Channel
 from tuilab.worker.gpus import Gpus
@@ -19,6 +19,7 @@ class Context:
 
     gpus: those that it is to open, then those that it has.
     painted: set when the screen has drawn the last report. watched: whether there is a screen that might.
+    own_code: what is being measured is a person's own, which may start processes.
     """
 
     tf: Any
@@ -30,11 +31,21 @@ class Context:
         self._cancelled: set[str] = set()
         self.painted = threading.Event()
         self.watched = True
+        self.own_code = False
 
     def send(self, *events: Event) -> None:
         """Write events, one after the other."""
         for event in events:
+            if self.own_code and isinstance(event, Finished):
+                self._end_children(event.run)
             self.channel.send(event)
+
+    def _end_children(self, run: str) -> None:
+        """What own code started ends with its run, and is named."""
+        ended = self.channel.end_children()
+        if ended:
+            names = ", ".join(f"{process.name} ({process.pid})" for process in ended[:10])
+            self.log(f"{len(ended)} processes that your code left running were ended: {names}", run)
 
     def log(self, text: str, run: str = "") -> None:
         """Say a line in the lab's own name."""

@@ -56,6 +56,7 @@ def main(channel: Channel) -> int:
         _open_gpus_for(context, request, inbox)
         if isinstance(request, requests.Measure) and request.spool:
             channel.keep(request.id, request.spool, request.finish)
+        context.own_code = isinstance(request, requests.Measure) and bool(request.scenario.file)
         _serve(context, request)
         channel.kept()
 
