@@ -191,7 +191,7 @@ def _guard(worker: int, parent: int, mark: str) -> None:
 
 
 def _wait(worker: int, parent: int) -> bool:
-    """Until all is to be ended; False where the worker has become another program, which has its own guard."""
+    """Until all is to be ended; False where the worker has become another program with its own guard."""
     mode, watched = WITH_PARENT, [worker, parent, 0]
     while True:
         ready, _, _ = select.select(watched, [], [])

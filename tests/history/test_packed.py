@@ -19,19 +19,19 @@ from tuilab.model.scenario import BUDGET, Scenario
 ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"), Arm("CPU:0", "xla"))
 MACHINE = Machine(host="h", cpu="c", cores=2, memory=1, os="o", python="3.11", tensorflow="2.21.0")
 
-seconds = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
+seconds = st.floats(min_value=0, max_value=1e12)
 blocks = st.builds(
     e.Block,
     st.sampled_from([arm.id for arm in ARMS] + ["unknown"]),
     st.integers(0, 3),
-    st.integers(1, 2**62),
+    st.integers(1, 2**53),
     seconds,
     st.none() | seconds,
 )
 some_rounds = st.builds(
     e.Round,
     run=st.just("r1"),
-    index=st.integers(0, 2**62),
+    index=st.integers(0, 2**53),
     blocks=st.lists(blocks, max_size=5).map(tuple),
     elapsed_s=seconds,
     timed_s=seconds,

@@ -4,7 +4,7 @@ Each is one JSON line, `{"type": …, …}`. A recorded stream of them, replayed
 seconds, sizes in bytes.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -20,6 +20,15 @@ PROTOCOL = 1
 
 Status = Literal["ok", "unavailable", "failed", "cancelled"]
 Ending = Literal["ok", "cancelled", "failed"]
+
+# A line of another machine, or of a file, may say anything. These keep out what no clock and no count gives,
+# before anybody divides by it.
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Calls = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
+Difference = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
+Figure = Annotated[float, msgspec.Meta(ge=-1e100, le=1e100)]
+Workers = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -48,7 +57,7 @@ class Warming(_Event, frozen=True, kw_only=True, tag="warming"):
 
     stage: str
     """What goes on: importing TensorFlow, opening devices."""
-    elapsed_s: float
+    elapsed_s: Seconds
     """Seconds since the worker began."""
     origin: str = ""
     """The ssh name of the host, "" for this machine."""
@@ -58,9 +67,9 @@ class Ready(_Event, frozen=True, kw_only=True, tag="ready"):
     """TensorFlow is imported and its devices are up."""
 
     machine: Machine
-    import_s: float
+    import_s: Seconds
     """Seconds that importing TensorFlow took."""
-    start_s: float
+    start_s: Seconds
     """Seconds that opening its devices took."""
     origin: str = ""
     """The ssh name of the host, "" for this machine."""
@@ -108,7 +117,7 @@ class _RunEvent(_Event, frozen=True, kw_only=True):
 class Point(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One place of a sweep: the parameters that differ from the scenario's. Empty without a sweep."""
 
-    index: int
+    index: Count
     """Its number in the run, from 0."""
     values: dict[str, Value] = {}
     """The parameters that differ from the scenario's."""
@@ -127,7 +136,7 @@ class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
     """UTC, ISO 8601."""
     preset: str = ""
     sweep: Sweep | None = None
-    worker: int = 0
+    worker: Workers = 0
     """Which of the fresh workers this is, from 0."""
 
 
@@ -141,11 +150,11 @@ class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
     host: str
     """Its name in `Arm.host`; in a fleet the name of a node."""
     machine: Machine
-    points: tuple[int, ...] = ()
+    points: tuple[Count, ...] = ()
     """In a fleet, those of the sweep that were measured there."""
-    began: float | None = None
+    began: Difference | None = None
     """Seconds of that node's own clock, comparable with that node's alone."""
-    ended: float | None = None
+    ended: Difference | None = None
     """Likewise."""
 
 
@@ -160,9 +169,9 @@ class Progress(_RunEvent, frozen=True, kw_only=True, tag="progress"):
 
     stage: str
     """What goes on, in words."""
-    done: float = 0.0
+    done: Seconds = 0.0
     """In `unit`."""
-    total: float = 0.0
+    total: Seconds = 0.0
     """In `unit`; 0 where the length is not known."""
     unit: str = ""
     """`s`, `share`, or what is counted."""
@@ -184,7 +193,7 @@ class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
     """A traceback, if any."""
     error: tuple[str, ...] = ()
     """The exception's type with its bases, most derived first."""
-    point: int | None = None
+    point: Count | None = None
     """Null for the whole arm."""
 
 
@@ -192,10 +201,10 @@ class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
     """The first call (trace, optimise, compile) and the second, each apart from the steady state."""
 
     arm: str
-    point: int
-    first_s: float
+    point: Count
+    first_s: Seconds
     """Seconds: trace, optimise, compile."""
-    second_s: float
+    second_s: Seconds
     """Seconds."""
 
 
@@ -203,8 +212,8 @@ class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
     """Blocks of a cell's warm-up, in the order they came: seconds per call. To be seen, never counted."""
 
     arm: str
-    point: int
-    samples_s: tuple[float, ...]
+    point: Count
+    samples_s: tuple[Seconds, ...]
     """Seconds per call, in the order they came."""
 
 
@@ -212,10 +221,10 @@ class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
     """The end of a cell's warm-up. `warm` false: the limit came before two windows agreed."""
 
     arm: str
-    point: int
-    seconds: float
+    point: Count
+    seconds: Seconds
     """Of busy time."""
-    calls: int
+    calls: Count
     """How many calls it took."""
     warm: bool
     """False: the limit came before two windows agreed."""
@@ -225,12 +234,12 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One timed block of one cell: `calls` calls and one sync, in `seconds` (the empty sync subtracted)."""
 
     arm: str
-    point: int
-    calls: int
+    point: Count
+    calls: Calls
     """How many calls were timed together."""
-    seconds: float
+    seconds: Seconds
     """Of all calls and one synchronisation, less an empty synchronisation."""
-    latency_s: float | None = None
+    latency_s: Seconds | None = None
     """A single synchronised call measured beside it, null where none was taken."""
 
     @property
@@ -242,18 +251,18 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
     """Every live cell once, in random order. Sent at the end of the round."""
 
-    index: int
+    index: Count
     """From 0, over all workers of the run."""
     blocks: tuple[Block, ...]
-    elapsed_s: float
+    elapsed_s: Seconds
     """Since the rounds began."""
-    timed_s: float = 0.0
+    timed_s: Seconds = 0.0
     """Seconds inside timed blocks."""
-    canary_s: float | None = None
+    canary_s: Seconds | None = None
     """The fixed tiny workload around the round; null where it is off."""
     repeated: bool = False
     """The canary had moved and an earlier attempt at this round was thrown away."""
-    worker: int = 0
+    worker: Workers = 0
     """Which of the fresh workers measured it."""
 
 
@@ -261,12 +270,12 @@ class Phases(_RunEvent, frozen=True, kw_only=True, tag="phases"):
     """Where a call's time goes, each phase measured."""
 
     arm: str
-    point: int
-    phases_s: dict[str, float]
+    point: Count
+    phases_s: dict[str, Difference]
     """Seconds per call by phase: dispatch, copy_in, compute, copy_out, input_wait, other."""
-    total_s: float
+    total_s: Seconds
     """The end-to-end figure measured beside them."""
-    residual_s: float
+    residual_s: Difference
     """Total less the sum of the phases."""
     note: str = ""
     """What is to be known of them."""
@@ -294,9 +303,9 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """The device that the code or the scope asked for, "" for none."""
     reason: str = ""
     """Why there, in a sentence."""
-    bytes: int = 0
+    bytes: Count = 0
     """Of its output, 0 where not known."""
-    count: int = 1
+    count: Calls = 1
     """Equal rows drawn as one."""
     gpu: bool | None = None
     """Whether a GPU of this TensorFlow build would run it with its data on the device; a forecast from the
@@ -311,7 +320,7 @@ class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
     arm: str
     nodes: tuple[Node, ...]
     """Rows; several events of one arm add up."""
-    point: int = 0
+    point: Count = 0
 
 
 class WorkKnown(_RunEvent, frozen=True, kw_only=True, tag="work"):
@@ -333,12 +342,12 @@ class Fact(_RunEvent, frozen=True, kw_only=True, tag="fact"):
 
     name: str
     """A stable name for scripts."""
-    value: Value | float
+    value: Value | Figure
     text: str
     """A sentence."""
     arm: str = ""
     """The arm's id, empty for the whole run."""
-    point: int = 0
+    point: Count = 0
 
 
 class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
@@ -350,7 +359,7 @@ class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
     """A sentence with the numbers behind it."""
     arm: str = ""
     """The arm's id, empty for the whole run."""
-    point: int | None = None
+    point: Count | None = None
     """Of a sweep; null for the whole arm or run."""
 
 
@@ -369,9 +378,9 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
     """Why it failed, in a sentence."""
     detail: str = ""
     """A traceback, if there is one."""
-    elapsed_s: float = 0.0
+    elapsed_s: Seconds = 0.0
     """Seconds of its rounds."""
-    reached: float | None = None
+    reached: Seconds | None = None
     """The largest relative half-width among the cells, null where there is none."""
 
 

@@ -1,13 +1,15 @@
 """A parameter, declared once: its slider, flag, validation, help text and sweep axis come from here."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import msgspec
 
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import parse_integer
 
-Value = int | bool | str
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Value = Whole | bool | str
 Values = dict[str, Value]
 
 

@@ -147,6 +147,8 @@ class Supervisor:
                 return
             case Finished() if self._goes_on(event):
                 return
+        if self._foreign(event):
+            return
         self._on_event(event)
         self._spoilt |= self._spoils(event)
         if self._ends(event):
@@ -158,6 +160,11 @@ class Supervisor:
                 self._replace()
         if self.phase == "ready":
             self._next()
+
+    def _foreign(self, event: Event) -> bool:
+        """Whether it speaks of another run than the one that was asked for, whose id somebody may know."""
+        run = getattr(event, "run", "")
+        return bool(run) and not (isinstance(self._active, Measure) and self._active.id == run)
 
     def _spoils(self, event: Event) -> bool:
         """Whether a person's own code raised: who knows what it left behind in its process."""
