@@ -1,5 +1,7 @@
 """What the hostile worker does when it is asked."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from tests.hostile import scene
@@ -21,7 +23,7 @@ NOISE = (
 """On standard error, as libraries write there."""
 
 
-def start(context: Context) -> None:
+def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     """Be ready, with much to say."""
     context.send(events.Warming(stage=SUPPLY.text(), elapsed_s=0.0))
     context.machine = scene.machine(SUPPLY)

@@ -90,6 +90,28 @@ def test_every_command_is_one_that_there_is(paper: str, line: str) -> None:
             assert word.partition("=")[0] in known | {"--help"}, f"{paper}: {line}: there is no option {word}"
 
 
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda p: p.name)
+def test_every_path_is_there(paper: Path) -> None:
+    """A path in back quotes; one with a word in capitals stands for a person's own."""
+    if paper.name == "CHANGELOG.md":
+        return  # it tells of what was
+    for text in re.findall(r"(?<!`)`((?:tuilab|tests|docs|presets)/[\w./-]+)`", FENCE.sub("", paper.read_text())):
+        own = any(word.isupper() for word in re.findall(r"\w+", text))
+        assert own or (ROOT / text).exists(), f"{paper.name}: {text}"
+
+
+def test_make_has_the_tasks_that_the_papers_name() -> None:
+    tasks = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for paper in PAPERS:
+        text = paper.read_text(encoding="utf-8")
+        lines = [line for _, body in FENCE.findall(text) for line in body.splitlines()]
+        for line in lines + re.findall(r"`([^`\n]+)`", FENCE.sub("", text)):
+            words = line.split()
+            if words[:1] == ["make"]:
+                asked = {word for word in words[1:] if "=" not in word}
+                assert asked <= tasks, f"{paper.name}: {line}"
+
+
 @pytest.mark.slow
 def test_the_commands_of_a_first_day_run(tmp_path: Path) -> None:
     environment = {**os.environ, "TUILAB_DATA": str(tmp_path / "data"), "TF_CPP_MIN_LOG_LEVEL": "3"}
