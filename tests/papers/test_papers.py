@@ -95,7 +95,9 @@ def test_every_path_is_there(paper: Path) -> None:
     """A path in back quotes; one with a word in capitals stands for a person's own."""
     if paper.name == "CHANGELOG.md":
         return  # it tells of what was
-    for text in re.findall(r"(?<!`)`((?:tuilab|tests|docs|presets)/[\w./-]+)`", FENCE.sub("", paper.read_text())):
+    for text in re.findall(
+        r"(?<!`)`((?:tuilab|tests|docs|presets)/[\w./-]+)`", FENCE.sub("", paper.read_text())
+    ):
         own = any(word.isupper() for word in re.findall(r"\w+", text))
         assert own or (ROOT / text).exists(), f"{paper.name}: {text}"
 
