@@ -84,6 +84,21 @@ def test_each_round_is_there_as_soon_as_it_was_recorded(store, tmp_path):
     other.close()
 
 
+def test_a_run_stopped_before_its_first_round_is_not_kept(store):
+    recorder = Recorder(store)
+    for event in (
+        started("slid"),
+        e.Log(text="warming", run="slid"),
+        e.Finished(run="slid", status="cancelled"),
+    ):
+        recorder.record(event)
+    assert recorder.written("slid") and store.runs() == []
+    # One that failed by itself is: its reason is what a person looks for.
+    for event in (started("failed"), e.Finished(run="failed", status="failed", message="why")):
+        recorder.record(event)
+    assert [line.run for line in store.runs()] == ["failed"]
+
+
 def profiled(run: str, step_s: float = 1e-3) -> e.Profiled:
     found = Profile(
         workload="stft", arm=ARM.id, device="CPU:0", calls=3, step_s=step_s, measured_s=9e-4, ops_s=5e-4, rest="",
@@ -263,7 +278,9 @@ def test_pruning_spares_the_pinned_the_running_and_the_young(store):
         keep(store, f"r{number}", at=f"2026-01-0{number + 1}T00:00:00Z")
     keep(store, "young", at="2999-01-01T00:00:00Z")
     store.pin("r0", "baseline")
-    Recorder(store).record(started("running", at="2026-01-01T00:00:00Z"))
+    going = Recorder(store)
+    for event in (started("running", at="2026-01-01T00:00:00Z"), *rounds("running", 1)):
+        going.record(event)
     assert len(store.prune(days=30)) == 3
     assert {r.run for r in store.runs()} == {"r0", "young", "running"}
     assert len(store.prune(size=0)) == 1

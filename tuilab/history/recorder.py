@@ -24,12 +24,14 @@ PATIENCE = 10.0
 class _Run:
     """A run being kept: what waits to be written, and the number of the next event.
 
-    over: the store has its end already, and something is added.
+    over: the store has its end already, and something is added. empty: it has no round yet; one that a person
+    stops before its first round, as sliding does, is not kept.
     """
 
     started: e.RunStarted | None
     begun: bool = False
     over: bool = False
+    empty: bool = False
     next: int = 0
     waiting: deque[bytes] = field(default_factory=deque)
     ended: str = ""
@@ -57,15 +59,21 @@ class Recorder:
         if not run or isinstance(event, e.Progress):
             return
         if isinstance(event, e.RunStarted) and run not in self._runs:
-            self._runs[run] = _Run(event)
+            self._runs[run] = _Run(event, empty=True)
         kept = self._runs.get(run)
         if kept is None and isinstance(event, e.Profiled | e.RoofsKnown):
             kept = self._again(run)
         if kept is None:
             return
         kept.waiting.append(e.encode(event).rstrip())
+        if isinstance(event, e.Round):
+            kept.empty = False
         if isinstance(event, e.Finished):
             kept.ended = event.status
+            if kept.empty and kept.ended == "cancelled":
+                del self._runs[run]
+                return
+            kept.empty = False
         if isinstance(event, e.Finished) or kept.over or self._clock() >= self._again_at:
             self.flush()
 
@@ -118,6 +126,8 @@ class Recorder:
     def _write_all(self) -> None:
         for name in list(self._runs):
             run = self._runs[name]
+            if run.empty:
+                continue
             self._write(name, run)
             if run.ended or run.over:
                 del self._runs[name]
