@@ -44,8 +44,8 @@ def _faults(sent: bytes, size: tuple[int, int], clipboard: bool) -> Iterator[tup
                 at = copied.end()
                 continue
             yield at, f"an escape that is none of ours: {text[at : at + 12]!r}"
-        elif character in "\r\n" and not inside:
-            pass
+        elif character in "\r\n" and (not inside or text[at + 1 : at + 2] in ("\n", "\x1b")):
+            pass  # Textual ends a line of a whole screen so, and goes on with a move
         elif is_forbidden(character):
             yield at, f"a control character {character!r}"
         at += 1

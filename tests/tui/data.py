@@ -23,7 +23,6 @@ from tuilab.model.result import (
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Scenario
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link, ProcessSample
-from tuilab.tui.widgets.document_view import Finding
 from tuilab.tui.widgets.spans import Span
 from tuilab.workloads.stft import DECLARATION
 
@@ -263,32 +262,3 @@ def device_sample(*, gpu: bool = True, cores: int = 96) -> DeviceSample:
     return DeviceSample(
         at=1.0, interval_s=1.0, cpu=cpu, gpus=(h200,) if gpu else (), process=worker, notes=notes
     )
-
-
-CODE = """\
-import time
-
-import tensorflow as tf
-
-
-def spectrum(signal):
-    return tf.signal.stft(signal, frame_length=512, frame_step=256)
-
-
-signal = tf.random.normal([10_240])
-with tf.device("/GPU:0"):
-    begin = time.time()
-    for _ in range(100):
-        spectrum(signal)
-    print("GPU:", (time.time() - begin) / 100, "seconds per call, which the reader is to take for the speed")
-"""
-
-FINDINGS = (
-    Finding(10, 10, "the input lives where it was made", "The signal is made outside the device's scope."),
-    Finding(
-        12, 15, "the clock stops before the work does",
-        "Calls on a GPU return before they are done. Without a copy back or a synchronisation this measures "
-        "how long it takes to hand the work over.", "error",
-    ),
-    Finding(13, 13, "the first call is among the timed ones", "It traces and loads kernels.", "note"),
-)  # fmt: skip

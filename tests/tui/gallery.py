@@ -11,8 +11,6 @@ from textual.widget import Widget
 
 from tests.tui.data import (
     ARMS,
-    CODE,
-    FINDINGS,
     arm_results,
     device_sample,
     log_lines,
@@ -27,7 +25,6 @@ from tuilab.tui.themes import DARK, LIGHT
 from tuilab.tui.widgets.answer import AnswerPanel
 from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.device_panel import DevicePanel
-from tuilab.tui.widgets.document_view import DocumentView
 from tuilab.tui.widgets.from_run import bars_of, heat_of, live_chart, phases_of, sweep_chart
 from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.lists import log_table, placement_table
@@ -248,14 +245,6 @@ def device_without_gpu() -> Iterable[Widget]:
     """Telemetry of a small host."""
     widget = DevicePanel()
     widget.show_sample(device_sample(gpu=False, cores=2))
-    yield widget
-
-
-@page
-def document() -> Iterable[Widget]:
-    """Code with findings."""
-    widget = DocumentView()
-    widget.show_document(CODE.splitlines(), FINDINGS)
     yield widget
 
 

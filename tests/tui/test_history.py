@@ -464,7 +464,7 @@ async def test_ten_thousand_runs_open_with_the_rows_that_show(tmp_path):
         assert 0 < len(listed(app)) <= 256
 
 
-async def test_the_mouse_marks_orders_and_does_what_the_key_line_says(tmp_path):
+async def test_the_mouse_marks_orders_and_does_what_the_footer_says(tmp_path):
     app = history(tmp_path)
     async with opened(app, (160, 50)) as pilot:
         await press(pilot, app, ["h"])
@@ -480,7 +480,7 @@ async def test_the_mouse_marks_orders_and_does_what_the_key_line_says(tmp_path):
         await rest(pilot, app)
         assert listed(app)[-1] == "07" * 16
         keys = text(app).splitlines()[-1]
-        await pilot.click("Keys", offset=(keys.index("prune"), 0))
+        await pilot.click(offset=(keys.index("prune"), 49))
         await until(pilot, lambda: isinstance(app.screen, PruneScreen))
 
 

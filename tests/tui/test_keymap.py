@@ -67,18 +67,18 @@ def test_every_action_and_widget_is_known():
     import tuilab.tui.views.filtered  # noqa: F401
 
     ids = keymap.known_ids()
-    assert {"run", "slider.less", "switches.flip", "table.filter", "presets.open"} <= ids
+    assert {"run", "slider.less", "switches.next", "table.filter", "presets.open"} <= ids
 
 
 async def test_the_lab_obeys_it(tmp_path):
     (tmp_path / "keymap.toml").write_text('[keys]\nrun = "m"\nstpo = "z"\n')
     app = lab(tmp_path)
-    async with opened(app) as pilot:
+    async with opened(app, (200, 40)) as pilot:
         await press(pilot, app, ["r"])
         assert app.runner.measured == []
         await press(pilot, app, ["m"])
         assert len(app.runner.measured) == 1
-        assert " m run" in text(app)
+        assert "m run" in text(app)
         assert any("stpo: no such action" in line.text for line in app.screen.lab.session.log)
 
 

@@ -142,7 +142,7 @@ async def test_device_dtype_and_switches_choose_arms(tmp_path):
         slider(app, "dtype").focus()
         await press(pilot, app, ["right"])
         assert session(app).settings.values["dtype"] == "float64"
-        app.screen.query_one("Switches").focus()
+        app.screen.query("SwitchBox").first().focus()
         await press(pilot, app, ["space"])
         await press(pilot, app, ["r"])
         arms = app.runner.measured[-1].arms

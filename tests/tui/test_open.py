@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from textual.widgets import TextArea
+
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.lab.opening import kind
 from tuilab.model.parameters import LogInteger
 from tuilab.model.workload import Declaration
 from tuilab.tui.screens.document import DocumentScreen
-from tuilab.tui.widgets.document_view import DocumentView
 
 DOCUMENT = """\
 # Is it faster?
@@ -56,7 +57,10 @@ async def test_a_document_with_its_findings_and_presets(tmp_path: Path):
         shown = text(app)
         assert "tf.signal.stft(x, frame_length=512" in shown and "1 example" in shown
         assert "stft samples=4096" in shown
-        assert app.screen.query_one(DocumentView).has_focus
+        assert app.focused.id == "findings" and "TL" in shown
+        first = app.screen.query_one(TextArea).cursor_location
+        await press(pilot, app, ["j"])
+        assert app.screen.query_one(TextArea).cursor_location != first, "the text follows the findings"
         await press(pilot, app, ["tab", "enter"])
         request = app.runner.measured[-1]
         assert request.scenario.workload == "stft" and request.scenario.parameters["samples"] == 4096

@@ -1,15 +1,16 @@
 """Every action of the lab, declared once: its keys, its words, what it does.
 
-From here come the bindings, the key line, the command palette, the help and the README's table of keys.
+From here come the bindings, the footer, the command palette, the help and the README's table of keys.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
 class Action(NamedTuple):
     """id: as in the keymap file. keys: comma-separated. name: the method `action_<name>` of the lab's screen.
 
-    label: for the key line. help: a sentence. line: its place in the key line, 0 for none.
+    label: for the footer. help: a sentence. line: its place in the footer, 0 for none.
     """
 
     id: str
@@ -25,48 +26,53 @@ MEASURE = (
     Action("run", "r", "run", "run", "Measure the current settings.", 1),
     Action("stop", "x", "stop", "stop", "Stop what goes on; what was measured stays.", 2),
     Action("sweep", "s", "sweep", "sweep", "Measure over a range of sizes; find the crossover.", 3),
-    Action("budget", "b", "budget", "budget", "How long r measures: quick, standard, publish.", 11),
+    Action("budget", "b", "budget", "budget", "How long r measures: quick, standard, publish."),
     Action("rerun", "l", "toggle_rerun", "live sliders", "Measure again when a slider comes to rest."),
-    Action("undo", "u", "undo", "undo", "Take the last change of a parameter back.", 12),
+    Action("undo", "u", "undo", "undo", "Take the last change of a parameter back."),
     Action("redo", "U", "redo", "redo", "Redo what was undone."),
     Action("original", "0", "original", "reset", "Every parameter as the document has it."),
 )
 LOOK = (
     Action("view-live", "1", "view('live')", "live", "Samples of each arm as they arrive."),
-    Action("compare", "c,2", "view('compare')", "compare", "Medians side by side, with ratios.", 4),
+    Action("compare", "c,2", "view('compare')", "compare", "Medians side by side, with ratios.", 6),
     Action("view-sweep", "3", "view('sweep')", "sweep view", "Time against size, with the crossover."),
     Action("view-phases", "4", "view('phases')", "phases", "Where a call's time goes."),
     Action("view-timeline", "5", "view('timeline')", "timeline", "Ops of a profiled call, in time."),
     Action("view-placement", "6", "view('placement')", "placement", "Which op ran where, and why there."),
     Action("view-device", "7", "view('device')", "device", "Load, memory and clocks at this moment."),
-    Action("document", "d,8", "view('verdict')", "document", "Claim, verdict, what its code got wrong.", 6),
+    Action("document", "d,8", "view('verdict')", "document", "Claim, verdict, what its code got wrong.", 7),
     Action("view-log", "9", "view('log')", "log", "What TensorFlow and the lab said."),
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
-    Action("arms", "a", "arms", "arms", "Choose which arms and ghosts are drawn.", 10),
+    Action("arms", "a", "arms", "arms", "Choose which arms and ghosts are drawn."),
     Action("machines", "m", "machines", "machines", "Compare every machine in the history."),
-    Action("why", "g", "why", "why this device", "Why a GPU is or is not used; the doctor.", 7),
+    Action("why", "g", "why", "why this device", "Why a GPU is or is not used; the doctor.", 8),
 )
 GO = (
     Action("hosts", "H", "hosts", "hosts", "Measure on another machine, through the system's ssh."),
     Action("presets", "p", "presets", "presets", "Go to the presets; a drawer on a narrow screen.", 5),
-    Action("jump", "f", "jump", "jump", "Put a letter on every place and go there.", 13),
+    Action("jump", "f", "jump", "jump", "Put a letter on every place and go there."),
     Action("controls", "k", "controls", "controls", "Go to the sliders."),
-    Action("demo", "D", "demo", "demo", "Guess first, then see: one preset after another.", 14),
-    Action("open", "o", "open", "open", "Open a document, a preset file or your own code.", 9),
+    Action("demo", "D", "demo", "demo", "Guess first, then see: one preset after another.", 11),
+    Action("open", "o", "open", "open", "Open a document, a preset file or your own code.", 10),
     Action(
-        "history", "h", "history", "history", "Earlier runs: find, compare, tag, pin, delete, replay.", 15
+        "history", "h", "history", "history", "Earlier runs: find, compare, tag, pin, delete, replay.", 12
     ),
     Action("replay", "R", "replay", "replay", "Show a recorded run as if live."),
 )
 KEEP = (
-    Action("export", "e", "export", "export", "Keep this view and run as a file.", 8),
+    Action("export", "e", "export", "export", "Keep this view and run as a file.", 9),
     Action("copy", "y", "copy", "copy as command", "Copy the tuilab line that does the same."),
 )
 LAB = (
     Action("theme", "t", "theme", "light or dark", "Switch between the light and the dark theme."),
-    Action("help", "question_mark,f1", "help", "help", "What this is, and which keys work here.", 20),
+    Action("help", "question_mark,f1", "help", "help", "What this is, and which keys work here.", 4),
     Action("quit", "q,ctrl+q", "leave", "leave", "End the worker and leave."),
 )
 GROUPS = {"Measure": MEASURE, "Look": LOOK, "Go": GO, "Keep": KEEP, "Lab": LAB}
 ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items() for action in actions)
+
+
+def by_line(actions: Iterable[Action]) -> list[Action]:
+    """The actions in the footer's order, then those that it leaves out."""
+    return sorted(actions, key=lambda action: action.line or 99)

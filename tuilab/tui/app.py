@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
+from textual.binding import Binding
 
-from tuilab.tui.actions import ACTIONS, Action
+from tuilab.tui.actions import Action
 from tuilab.tui.lasting import Meter, lasting, watch
 from tuilab.tui.options import Options
 from tuilab.tui.screens.lab import LabScreen
@@ -79,23 +80,18 @@ class LabApp(App[int]):
         """An action's keys under the present keymap, as people write them: `?, f1`."""
         return ", ".join(key_name(key) for key in self.keymap.get(action.id, action.keys).split(","))
 
-    def key_line(self) -> list[tuple[str, str, str]]:
-        """(key, word, action) of the key line, in order, under the present keymap."""
-        chosen = sorted((a for a in ACTIONS if a.line), key=lambda a: a.line)
-        items = [(self.keys_of(a).split(",")[0], a.label, a.name) for a in chosen]
-        return [*items, ("^p", "commands", "app.command_palette")]
+    def get_key_display(self, binding: Binding) -> str:
+        return key_name(binding.key)
 
     def read_keymap(self) -> list[str]:
         """Take the person's own keys; returns what is wrong with their file."""
         from tuilab.tui import keymap
-        from tuilab.tui.panels.keys import Keys
 
         path = self.options.keymap or keymap.default_path()
         ids = keymap.known_ids() if keymap.is_there(path) else ()
         self.keymap, problems = keymap.read(path, ids)
         if self.keymap:
             self.set_keymap(self.keymap)
-            self.screen.query_one(Keys).show(self.key_line())
         return problems
 
     def on_mount(self) -> None:

@@ -40,9 +40,10 @@ class Actions(Provider):
         from tuilab.tui.app import key_name
 
         found: dict[str, tuple[str, list[str]]] = {}
-        for key, binding in self.screen._bindings:
-            if binding.description:
-                found.setdefault(binding.description, (binding.action, []))[1].append(key_name(key))
+        for key, active in self.screen.active_bindings.items():
+            words = active.tooltip or active.binding.description
+            if active.node is self.screen and words:
+                found.setdefault(words, (active.binding.action, []))[1].append(key_name(key))
         for words, (action, keys) in found.items():
             yield f"{words}  ({', '.join(keys)})", "", self._doing(action)
 

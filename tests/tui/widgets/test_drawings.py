@@ -10,8 +10,6 @@ from textual.widget import Widget
 
 from tests.tui.data import (
     ARMS,
-    CODE,
-    FINDINGS,
     arm_results,
     device_sample,
     map_result,
@@ -23,7 +21,6 @@ from tuilab.tui.widgets import bars, gauges, heatmap, phases
 from tuilab.tui.widgets.answer import AnswerPanel, lay_out, numbers_strong
 from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.device_panel import DevicePanel
-from tuilab.tui.widgets.document_view import DocumentView, broken
 from tuilab.tui.widgets.from_run import bars_of, heat_of, phases_of
 from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.look import ASCII, MUTED, STRONG, UNICODE, Mark, marks_for
@@ -59,9 +56,6 @@ class Bench(App[None]):
 
     def on_timeline_picked(self, event: Timeline.Picked) -> None:
         self.said.append(event.span.name)
-
-    def on_document_view_moved(self, event: DocumentView.Moved) -> None:
-        self.said.append(event.index)
 
 
 def text_of(lines) -> list[str]:
@@ -312,42 +306,6 @@ async def test_the_device_panel_counts_logical_cpus_and_scrolls():
 
 
 # Document
-
-
-@given(st.text("ab _(),日", max_size=200), st.integers(8, 60))
-def test_breaking_a_line_loses_no_character_but_blanks(line, width):
-    from rich.cells import cell_len
-
-    parts = broken(line, width)
-    assert "".join(parts).replace(" ", "") == line.replace(" ", "")
-    assert parts and all(cell_len(part) <= width for part in parts)
-
-
-async def test_findings_stand_below_their_lines_and_are_visited_in_turn():
-    widget = DocumentView()
-    widget.show_document(CODE.splitlines(), FINDINGS)
-    app = Bench(widget)
-    async with app.run_test(size=(80, 40)) as pilot:
-        widget.focus()
-        text = shown(widget)
-        at = next(i for i, line in enumerate(text) if "the clock stops" in line)
-        assert text[at - 1].strip().startswith("┃") and "17" not in text[at]
-        await pilot.press("j", "j", "j", "k")
-        await pilot.pause()
-        assert app.said == [1, 2, 2, 1]
-
-
-async def test_a_finding_out_of_sight_is_brought_into_view():
-    widget = DocumentView()
-    widget.show_document(["text"] * 100 + CODE.splitlines(), [FINDINGS[0], *[FINDINGS[2]] * 0])
-    async with Bench(widget).run_test(size=(60, 8)) as pilot:
-        widget.focus()
-        await pilot.press("end")
-        await pilot.pause()
-        assert "the input lives" not in "\n".join(shown(widget))
-        widget.go_to(0)
-        await pilot.pause()
-        assert "the input lives" in "\n".join(shown(widget))
 
 
 # Answer and numbers

@@ -30,7 +30,6 @@ PICTURES = [
     ("timeline_short", (100, 12), "tuilab-dark", False, ["n"]),
     ("device", (80, 24), "tuilab-dark", False, []),
     ("device_without_gpu", (120, 16), "tuilab-light", False, []),
-    ("document", (80, 24), "tuilab-dark", False, ["j"]),
 ]
 
 

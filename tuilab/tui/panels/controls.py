@@ -74,7 +74,7 @@ rest; **u** takes a change back, **0** puts everything as the document has it.
             self._shape = shape
             self._memory = find(settings.declaration.name).memory if not settings.file else None
             await self._rebuild(settings, devices)
-        self._fill(settings)
+        await self._fill(settings)
 
     async def _rebuild(self, settings: Settings, devices: Choice) -> None:
         focused = self.screen.focused
@@ -104,7 +104,11 @@ rest; **u** takes a change back, **0** puts everything as the document has it.
             out[-1].add_class("whole")
         return [*out, Switches()]
 
-    def _fill(self, settings: Settings) -> None:
+    async def _fill(self, settings: Settings) -> None:
+        self._fill_sliders(settings)
+        await self.query_one(Switches).show(switches(settings))
+
+    def _fill_sliders(self, settings: Settings) -> None:
         declaration = settings.declaration
         for slider in self.query(Slider):
             name = slider.parameter.name
@@ -116,7 +120,6 @@ rest; **u** takes a change back, **0** puts everything as the document has it.
         axis = self.query(f"#{id_of(declaration.axis)}")
         if axis and self._memory is not None:
             axis.first(Slider).note = f"{size(self._memory(dict(settings.values)))} needed"
-        self.query_one(Switches).show(switches(settings))
 
     def _value(self, settings: Settings, name: str) -> Value:
         if name == "device":
@@ -132,11 +135,11 @@ rest; **u** takes a change back, **0** puts everything as the document has it.
         if crossover != self._crossover:
             self._crossover = crossover
             if self._settings is not None:
-                self._fill(self._settings)
+                self._fill_sliders(self._settings)
 
     def action_step(self, by: int) -> None:
         """Go to the slider above or below."""
-        places: list[Widget] = [w for w in self.query("Slider, Switches") if w.focusable]
+        places: list[Widget] = [w for w in self.query("Slider, SwitchBox") if w.focusable]
         focused = self.screen.focused
         if places:
             at = places.index(focused) + by if focused in places else 0
@@ -173,6 +176,7 @@ rest; **u** takes a change back, **0** puts everything as the document has it.
         changed = flipped(self._settings, event.switch)
         if changed == self._settings:
             self.notify(f"One {event.switch.group} has to stay on.", severity="warning", markup=False)
+            self.call_later(self._fill, self._settings)
         else:
             self.post_message(self.Changed(changed, True))
 

@@ -1,17 +1,16 @@
-"""The picture: one frame whose title is the row of tabs, and the view that is open in it."""
+"""The picture: a row of tabs, and the view that is open under it."""
 
 from collections.abc import Callable
 
-from rich.cells import cell_len
-from textual.containers import Container
-from textual.content import Content
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.geometry import Offset
 from textual.message import Message
-from textual.style import Style
 from textual.widget import Widget
+from textual.widgets import Tab, Tabs
 
 from tuilab.tui.views.base import View
-from tuilab.tui.widgets.wording import fit
 
 # key → title, the class that draws it (module:name, loaded when first opened).
 VIEWS: dict[str, tuple[str, str]] = {
@@ -27,8 +26,8 @@ VIEWS: dict[str, tuple[str, str]] = {
 }
 
 
-class Views(Container):
-    """The frame of the views. `Opened` when another tab is chosen."""
+class Views(Vertical):
+    """The tabs and the views. `Opened` when another view is in front."""
 
     HELP = """\
 ## Views
@@ -50,8 +49,11 @@ has the keys), a click on a tab does too.
         self._open = "live"
         self._views: dict[str, View] = {}
         self._loaded: set[str] = set()
-        self._names: dict[str, str] = {}
-        self._joint = ""
+
+    def compose(self) -> ComposeResult:
+        tabs = Tabs(*(Tab(title, id=key) for key, (title, _) in VIEWS.items()), active=self._open)
+        tabs.can_focus = False  # its keys are [ and ], so that the picture is the next stop
+        yield tabs
 
     @property
     def key(self) -> str:
@@ -68,6 +70,7 @@ has the keys), a click on a tab does too.
         view = self._views.get(key)
         had_focus = self.has_focus_within
         self._open = key
+        self.query_one(Tabs).active = key
         if view is None:
             if self.source is None:
                 return
@@ -78,53 +81,26 @@ has the keys), a click on a tab does too.
             self._loaded.add(key)
         for other in self._views.values():
             other.display = other is self._views.get(self._open)
-        self.show_tabs()
         if key not in self._loaded or key != self._open:
             return  # Whoever mounts it, or opened another meanwhile, says so.
         if had_focus:
             view.take_focus()
         self.post_message(self.Opened(key))
 
+    @on(Tabs.TabActivated)
+    async def _activated(self, event: Tabs.TabActivated) -> None:
+        event.stop()
+        if event.tab.id and event.tab.id != self._open:
+            await self.open(event.tab.id)
+
     async def step(self, by: int) -> None:
         """The view to the left or the right, round and round."""
         keys = list(VIEWS)
         await self.open(keys[(keys.index(self._open) + by) % len(keys)])
 
-    def show_tabs(self) -> None:
-        """Write the tabs into the frame, as long as there is room for."""
-        room = self.size.width
-        if not room:
-            return
-        titles = {key: title for key, (title, _) in VIEWS.items()}
-        names = " ".join(titles.values())
-        joint = " │ " if cell_len(names) + 2 * len(titles) + 2 <= room else "│"
-        if cell_len(names) + 1 > room and joint == "│":
-            longest = max(4, (room - len(titles)) // len(titles))
-            titles = {
-                k: t if k == self._open else fit(t, min(len(t), longest), ellipsis="")
-                for k, t in titles.items()
-            }
-        if getattr(self.app, "ascii_only", False):
-            joint = joint.replace("│", "|")
-        self._names, self._joint = titles, joint
-        parts: list[Content] = []
-        for key, title in titles.items():
-            style = Style.from_meta({"@click": f"screen.view('{key}')"})
-            name = "$accent bold" if key == self._open else "$primary"
-            parts.append(Content.styled(title, name).stylize(style))
-        self.border_title = Content.styled(joint, "$border-blurred").join(parts)
-
     def tab_offsets(self) -> dict[str, Offset]:
         """Where on the screen each tab's first letter stands."""
-        at = self.region.offset + Offset(3, 0)
-        out = {}
-        for key, title in self._names.items():
-            out[key] = at
-            at += (cell_len(title) + len(self._joint), 0)
-        return out
-
-    def on_resize(self) -> None:
-        self.show_tabs()
+        return {tab.id or "": tab.region.offset + Offset(1, 0) for tab in self.query(Tab)}
 
     def place(self) -> Widget | None:
         """What should have the keys when a person goes to the picture."""

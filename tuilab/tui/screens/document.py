@@ -1,61 +1,85 @@
 """A document with what was found in it, and the presets that measure what it meant. Nothing of it runs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
+from textual.widgets import OptionList, Static, TextArea
+from textual.widgets.option_list import Option
+from textual.widgets.text_area import Selection
 
 from tuilab.documents import DocumentReport, ExampleReport
 from tuilab.documents.rules import RULES
 from tuilab.model.preset import Preset
 from tuilab.tui.screens.menu import Item, Items
 from tuilab.tui.screens.modal import Page
-from tuilab.tui.widgets.document_view import DocumentView, Finding
 
-MOST_PRESETS = 6
+STYLES = {"error": ("✗ ", "$text-error bold"), "note": ("· ", "$text-muted")}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a line (from 1): a short title, and what to know or do. level: `error` or `note`."""
+
+    line: int
+    title: str
+    text: str
+    level: str = "error"
 
 
 class DocumentScreen(Page[Preset]):
-    """The text with findings beside its lines; under it the presets. Returns the preset to open."""
+    """The text, under it what was found, under that the presets. Returns the preset to open."""
 
     HELP = """\
 ## A document
 
-Its text as it stands, and beneath the lines what is wrong with them as a measurement. **j k** go from finding
-to finding. Under the text stand the presets that measure what the examples meant to: **tab** goes there,
-**enter** opens one and measures it. Nothing in a document is ever run.
+Its text as it stands, and beneath it what is wrong with its code as a measurement. **j k** go from finding to
+finding, and the text with them. Under the findings stand the presets that measure what the examples meant to:
+**tab** goes there, **enter** opens one and measures it. Nothing in a document is ever run.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "turn", "text or presets", show=False, id="document.turn"),
+        Binding("j,n", "finding(1)", "next finding", show=False, id="document.next"),
+        Binding("k,N,shift+n", "finding(-1)", "previous finding", show=False, id="document.previous"),
+        Binding("tab", "app.focus_next", "text, findings or presets", show=False, id="document.turn"),
         Binding("q,o", "close", "close", show=False, id="document.close"),
     ]
     DEFAULT_CSS = """
     DocumentScreen > .frame { width: 96%; height: 94%; }
-    DocumentScreen Items { border-top: solid $border-blurred; }
+    DocumentScreen TextArea { border: none; height: 1fr; background: transparent; padding: 0; }
+    DocumentScreen OptionList { border-top: solid $border-blurred; background: transparent; }
+    DocumentScreen #findings { height: auto; max-height: 40%; }
+    DocumentScreen Items { max-height: 7; }
     """
 
     def __init__(self, report: DocumentReport) -> None:
         super().__init__()
         self._report = report
+        self._found = findings(report.examples)
         self._presets = {str(i): p for i, p in enumerate(report.presets)}
 
     def compose(self) -> ComposeResult:
         report = self._report
-        found = sum(len(e.findings) for e in report.examples)
         with Container(classes="frame") as box:
             # As content, because a text would be taken for markup.
             box.border_title = Content(report.document.title or report.document.id)
+            errors = sum(f.level == "error" for f in self._found)
             box.border_subtitle = (
-                f"{number(len(report.examples), 'example')}, {number(found, 'finding')}; "
+                f"{number(len(report.examples), 'example')}, {number(errors, 'finding')}; "
                 "j k findings, tab presets, enter opens, esc closes"
             )
-            yield DocumentView()
-            items = Items(self._items(), "No preset could be made of it; the findings say why.")
-            items.styles.height = 1 + max(1, min(MOST_PRESETS, len(self._presets)))
-            yield items
+            text = TextArea("\n".join(report.lines), read_only=True, show_line_numbers=True)
+            text.cursor_blink = False
+            yield text
+            yield OptionList(*map(about, self._found), id="findings", compact=True, markup=False)
+            if self._presets:
+                yield Items(self._items())
+            else:
+                yield Static("No preset could be made of it; the findings say why.")
 
     def _items(self) -> list[Item]:
         out = []
@@ -66,30 +90,47 @@ to finding. Under the text stand the presets that measure what the examples mean
 
     def on_mount(self) -> None:
         super().on_mount()
-        view = self.query_one(DocumentView)
-        view.show_document(self._report.lines, findings(self._report.examples))
-        view.focus()
+        found = self.query_one("#findings", OptionList)
+        found.display = bool(self._found)
+        self.set_focus(found if self._found else self.query_one(TextArea))
 
-    def action_turn(self) -> None:
-        """From the text to the presets and back."""
-        view, items = self.query_one(DocumentView), self.query_one(Items)
-        self.set_focus(items if view.has_focus else view)
+    def action_finding(self, by: int) -> None:
+        """To the next finding or the one before."""
+        found = self.query_one("#findings", OptionList)
+        if self._found:
+            at = found.highlighted or 0
+            found.highlighted = min(len(self._found) - 1, max(0, at + by))
 
-    def on_items_chosen(self, event: Items.Chosen) -> None:
-        """Open that preset."""
-        self.dismiss(self._presets[event.item.key])
+    @on(OptionList.OptionHighlighted, "#findings")
+    def _show_line(self, event: OptionList.OptionHighlighted) -> None:
+        text = self.query_one(TextArea)
+        row = min(text.document.line_count, max(1, self._found[event.option_index].line)) - 1
+        text.selection = Selection((row, 0), (row, len(text.document.get_line(row))))
+        text.scroll_cursor_visible(center=True)
+
+    @on(OptionList.OptionSelected, "Items")
+    def _open(self, event: OptionList.OptionSelected) -> None:
+        if event.option_id is not None:
+            self.dismiss(self._presets[event.option_id])
+
+
+def about(finding: Finding) -> Option:
+    """`✗ 12 TL003 wrong timing: the message. The remedy.`"""
+    sign, style = STYLES[finding.level]
+    title = f"{finding.line} {finding.title}  "
+    return Option(Content.assemble((sign, style), (title, style), (finding.text, "$text-muted")))
 
 
 def findings(examples: Sequence[ExampleReport]) -> list[Finding]:
-    """What the view marks: each finding at its line, and what could not be read."""
+    """What was found, by line, and what could not be read."""
     titles = {rule.code: rule.title for rule in RULES}
     out = []
     for example in examples:
         for f in example.findings:
             title = f"{f.code} {titles.get(f.code, '')}".strip()
-            out.append(Finding(f.line, f.line, title, f"{f.message.rstrip('.')}. {f.remedy}", "error"))
-        out += [Finding(u.line, u.line, "not resolved", u.reason, "note") for u in example.unresolved]
-    return out
+            out.append(Finding(f.line, title, f"{f.message.rstrip('.')}. {f.remedy}"))
+        out += [Finding(u.line, "not resolved", u.reason, "note") for u in example.unresolved]
+    return sorted(out, key=lambda finding: finding.line)
 
 
 def number(count: int, word: str) -> str:

@@ -49,7 +49,7 @@ class HelpScreen(Modal[None]):
 def page(app: "LabApp", focused: Widget | None, shown: Widget | None) -> str:
     """What is written about the widget that has the keys and about the open view, then the table of keys."""
     parts = list(dict.fromkeys([*islice(_about(focused), 2), *islice(_about(shown), 1)]))
-    rows = [f"| {key} | {word} |" for key, word in _local(focused)]
+    rows = [f"| {key} | {word} |" for key, word in keys_of(focused)]
     if rows:
         parts.append("\n".join(["## Keys here", "", "| key | does |", "|---|---|", *rows]))
     parts.append(keys_page(app))
@@ -65,18 +65,18 @@ def _about(widget: Widget | None) -> Iterator[str]:
         node = parent if isinstance(parent, Widget) else None
 
 
-def _local(widget: Widget | None) -> Iterator[tuple[str, str]]:
-    """The bindings of the widget with the keys, which the table of actions does not have."""
+def keys_of(*widgets: Widget | None) -> Iterator[tuple[str, str]]:
+    """The keys that these widgets have of their own at this moment, and what they do."""
     from tuilab.tui.app import key_name
 
-    if widget is None:
-        return
     seen: dict[str, list[str]] = {}
-    for key, binding in widget._bindings:
-        if binding.description:
-            seen.setdefault(binding.description, []).append(key_name(key))
-    for word, keys in seen.items():
-        yield ", ".join(keys), word
+    for node in filter(None, widgets):
+        for key, active in node.screen.active_bindings.items():
+            words = active.tooltip or active.binding.description
+            if active.node is node and words:
+                seen.setdefault(words, []).append(key_name(key))
+    for words, keys in seen.items():
+        yield ", ".join(keys), words
 
 
 def keys_page(app: "LabApp") -> str:

@@ -10,7 +10,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.widgets import Input
+from textual.widgets import Footer, Input
 
 from tuilab.history import browse
 from tuilab.history.browse import Entry, Extent
@@ -22,7 +22,6 @@ from tuilab.model.errors import InputError
 from tuilab.model.events import Event, Finished
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import size
-from tuilab.tui.panels.keys import Keys
 from tuilab.tui.screens.history_files import HistoryFiles
 from tuilab.tui.screens.history_parts import About, Said, Tone
 from tuilab.tui.screens.history_table import LATEST, PAGE, Rows, RunsTable
@@ -33,13 +32,6 @@ from tuilab.tui.widgets.table import Table
 if TYPE_CHECKING:
     from tuilab.tui.begin import Lab
 
-KEYS = (
-    ("/", "find", "filter"), ("enter", "replay", "replay"), ("space", "mark", "mark"),
-    ("c", "compare", "compare"), ("t", "tags", "tag"), ("n", "note", "note"), ("d", "delete", "delete"),
-    ("u", "undo", "undo"), ("b", "baseline", "pin('baseline')"), ("g", "ghost", "pin('ghost')"),
-    ("e", "export", "export"), ("i", "import", "import"), ("p", "prune", "prune"), ("x", "stop", "stop"),
-    ("?", "help", "help"), ("esc", "close", "close"),
-)  # fmt: skip
 NONE_YET = (
     "No run has been kept yet. Escape goes back: r measures one there, and it is kept by itself. i takes \
 in a recording, also one from another machine."
@@ -62,24 +54,28 @@ cursor. **c** compares the marked ones, or one with the baseline. A **ghost** is
 the same workload; a **baseline** too, and others are held against it. Neither is ever pruned.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", "find", show=False, id="history.find"),
-        Binding("c", "compare", "compare the marked runs", show=False, id="history.compare"),
-        Binding("t", "tag", "change the tags", show=False, id="history.tag"),
-        Binding("n", "note", "write a note", show=False, id="history.note"),
-        Binding("g", "pin('ghost')", "pin as ghost, or not any more", show=False, id="history.ghost"),
+        Binding("slash", "filter", "find", id="history.find"),
+        Binding("c", "compare", "compare", tooltip="compare the marked runs", id="history.compare"),
+        Binding("t", "tag", "tag", tooltip="change the tags", id="history.tag"),
+        Binding("n", "note", "note", tooltip="write a note", id="history.note"),
+        Binding("d,delete", "delete", "delete", id="history.delete"),
+        Binding("u", "undo", "undo", tooltip="bring back what was deleted last", id="history.undo"),
         Binding(
-            "b", "pin('baseline')", "pin as baseline, or not any more", show=False, id="history.baseline"
+            "b",
+            "pin('baseline')",
+            "baseline",
+            tooltip="pin as baseline, or not any more",
+            id="history.baseline",
         ),
-        Binding("d,delete", "delete", "delete", show=False, id="history.delete"),
-        Binding("u", "undo", "bring back what was deleted last", show=False, id="history.undo"),
-        Binding("p", "prune", "delete old runs; asks first", show=False, id="history.prune"),
-        Binding("e", "export", "export", show=False, id="history.export"),
-        Binding("i", "import", "take in a recording", show=False, id="history.import"),
+        Binding("g", "pin('ghost')", "ghost", tooltip="pin as ghost, or not any more", id="history.ghost"),
+        Binding("e", "export", "export", id="history.export"),
+        Binding("i", "import", "import", tooltip="take in a recording", id="history.import"),
+        Binding("p", "prune", "prune", tooltip="delete old runs; asks first", id="history.prune"),
+        Binding("x", "stop", "stop", tooltip="stop what goes on", id="history.stop"),
         Binding("r", "again", "list again", show=False, id="history.again"),
-        Binding("x", "stop", "stop what goes on", show=False, id="history.stop"),
-        Binding("question_mark,f1", "help", "help", show=False, id="history.help"),
+        Binding("question_mark,f1", "help", "help", id="history.help"),
         Binding("escape", "back", "back", show=False, id="history.back"),
-        Binding("q,h", "close", "close", show=False, id="history.close"),
+        Binding("q,h", "close", "close", id="history.close"),
     ]
     DEFAULT_CSS = """
     HistoryScreen { background: $background; }
@@ -111,12 +107,11 @@ the same workload; a **baseline** too, and others are held against it. Neither i
             box.border_title = "Run"
             yield About()
         yield Said()
-        yield Keys()
+        yield Footer(compact=True)
 
     def on_mount(self) -> None:
         self.set_class(getattr(self.app, "ascii_only", False), "-ascii")
         self.set_class(self.app.size.height >= 36, "-tall")
-        self.query_one(Keys).show(KEYS)
         self.table.focus()
         self.lab.control.listeners.append(self._heard)
         self.reload()

@@ -8,11 +8,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.screen import Screen
+from textual.widgets import Footer
 
 from tuilab.lab import titles
-from tuilab.tui.actions import ACTIONS
+from tuilab.tui.actions import ACTIONS, by_line
 from tuilab.tui.panels.header import Header
-from tuilab.tui.panels.keys import Keys
 from tuilab.tui.panels.presets import PresetsPanel
 from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.lab_pages import LabPages
@@ -28,7 +28,7 @@ class LabScreen(LabPages, Screen[None]):
 
     AUTO_FOCUS = "Presets"
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(a.keys, a.name, a.label, show=False, id=a.id) for a in ACTIONS),
+        *(Binding(a.keys, a.name, a.label, show=bool(a.line), id=a.id) for a in by_line(ACTIONS)),
         Binding("escape", "back", "back", show=False, id="back"),
     ]
 
@@ -67,11 +67,10 @@ size at which the faster device changes. **x** stops whatever goes on.
                 yield Views()
                 yield frame("controls", "Controls")
                 yield frame("below", "Placement")
-        yield Keys()
+        yield Footer(compact=True)
         yield Small()
 
     def on_mount(self) -> None:
-        self.query_one(Keys).show(self.app.key_line())
         self.call_after_refresh(self._fill)
 
     async def _fill(self) -> None:

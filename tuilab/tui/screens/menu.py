@@ -4,19 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import events
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.message import Message
-from textual.widgets import Input
+from textual.content import Content
+from textual.suggester import Suggester
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
 
 from tuilab.tui.screens.modal import Page
-from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import ACCENT, MUTED, TEXT, Line, TextStyle
 from tuilab.tui.widgets.wording import fit
-
-ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -28,89 +26,61 @@ class Item:
     detail: str = ""
 
 
-class Items(LineWidget, can_focus=True):
-    """The list. `Chosen` when one is picked."""
+class Items(OptionList):
+    """A list of items, each with its detail behind it, in columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "up", show=False, id="menu.up"),
-        Binding("down,j", "move(1)", "down", show=False, id="menu.down"),
-        Binding("enter,space", "choose", "choose", show=False, id="menu.choose"),
+        Binding("k", "cursor_up", "up", show=False, id="menu.up"),
+        Binding("j", "cursor_down", "down", show=False, id="menu.down"),
+        Binding("space", "select", "choose", show=False, id="menu.choose"),
     ]
 
-    class Chosen(Message):
-        """This item was picked."""
+    def __init__(self, items: Sequence[Item]) -> None:
+        wide = min(40, max((cell_len(item.label) for item in items), default=0))
+        options = [Option(self._row(i, wide), i.key) for i in items]
+        super().__init__(*options, compact=True, markup=False)
 
-        def __init__(self, item: Item) -> None:
-            super().__init__()
-            self.item = item
-
-    def __init__(self, items: Sequence[Item], empty: str) -> None:
-        super().__init__(empty=empty)
-        self._items = tuple(items)
-        self._cursor = 0
-
-    def paint(self, width: int, height: int) -> Sequence[Line]:
-        if not self._items:
-            return self.empty_lines(width, height)
-        top = max(0, self._cursor - height + 1)
-        column = min(max(len(i.label) for i in self._items), max(12, width // 2))
-        return [self._line(i, width, column) for i in range(top, min(len(self._items), top + height))]
-
-    def _line(self, index: int, width: int, column: int) -> Line:
-        item, here, dots = self._items[index], index == self._cursor, self.glyphs.ellipsis
-        ground = "accent/22" if here else ""
-        return (
-            (self.glyphs.focus if here else " ", ACCENT),
-            (" ", TEXT),
-            (fit(item.label, column, ellipsis=dots), TextStyle("text", bold=here, on=ground)),
-            (fit("  " + item.detail, width - column - 2, ellipsis=dots), TextStyle(MUTED.name, on=ground)),
-        )
-
-    def action_move(self, by: int) -> None:
-        """Up or down."""
-        self._cursor = min(len(self._items) - 1, max(0, self._cursor + by))
-        self.repaint()
-
-    def action_choose(self) -> None:
-        """Take the item under the cursor."""
-        if self._items:
-            self.post_message(self.Chosen(self._items[self._cursor]))
-
-    def on_click(self, event: events.Click) -> None:
-        """Take what was clicked on."""
-        index = event.y + max(0, self._cursor - self.size.height + 1)
-        if index < len(self._items):
-            self._cursor = index
-            self.action_choose()
+    @staticmethod
+    def _row(item: Item, wide: int) -> Content:
+        label = fit(item.label, max(wide, cell_len(item.label)))
+        return Content.assemble(label, ("  " + item.detail, "$text-muted"))
 
 
 class MenuScreen(Page[str]):
     """Returns the key of what was chosen, or the text that was typed; None when it was closed.
 
-    typed: what the line is for; "" for no line.
+    typed: what the line is for; "" for no line. suggester: completes what is typed there.
     """
 
     DEFAULT_CSS = """
-    MenuScreen Items { height: 3; }
+    Items { height: auto; max-height: 16; background: transparent; }
+    Items { text-wrap: nowrap; text-overflow: ellipsis; }
+    Items:focus { background-tint: transparent; }
+    MenuScreen Static { color: $text-muted; }
     MenuScreen Input { border: none; height: 1; background: $panel; margin-top: 1; }
     MenuScreen Input:focus { border: none; }
     """
 
     def __init__(
-        self, title: str, items: Sequence[Item], *, typed: str = "", empty: str = "Nothing here."
+        self,
+        title: str,
+        items: Sequence[Item],
+        *,
+        typed: str = "",
+        empty: str = "Nothing here.",
+        suggester: Suggester | None = None,
     ) -> None:
         super().__init__()
+        self._suggester = suggester
         self._title, self._items, self._typed, self._empty = title, tuple(items), typed, empty
 
     def compose(self) -> ComposeResult:
         with Container(classes="frame") as box:
             box.border_title = self._title
             box.border_subtitle = "enter chooses, esc closes"
-            items = Items(self._items, self._empty)
-            items.styles.height = max(3, min(ROWS, len(self._items)))
-            yield items
+            yield Items(self._items) if self._items else Static(self._empty, markup=False)
             if self._typed:
-                line = Input(placeholder=self._typed, compact=True)
+                line = Input(placeholder=self._typed, compact=True, suggester=self._suggester)
                 line.cursor_blink = False
                 yield line
 
@@ -118,9 +88,9 @@ class MenuScreen(Page[str]):
         super().on_mount()
         (self.query_one(Items) if self._items or not self._typed else self.query_one(Input)).focus()
 
-    def on_items_chosen(self, event: Items.Chosen) -> None:
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Done."""
-        self.dismiss(event.item.key)
+        self.dismiss(event.option_id)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Done, with what was typed."""
