@@ -19,7 +19,7 @@ import psutil
 from tests.benchmarks.budget import Row, below
 
 if TYPE_CHECKING:
-    from tuilab.tui.control import Control
+    from tuilab.tui.painter import Painter
 
 MEMORY_MB, OPEN_MS, KEY_MS = 150.0, 300.0, 100.0
 SAMPLES, RUNS, OPS, POINTS = 1_000_000, 10_000, 100_000, 400
@@ -111,18 +111,18 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
     async with opened(app) as pilot:
         here = app.screen.lab  # type: ignore[attr-defined]
         bare = rss()
-        state = here.session.shown = RunState()
+        state = here.state.shown = RunState()
         events = iter(large_run() if name == "run" else large_sweep())
         while state.rounds < ROUNDS[name]:
             state.apply(next(events))  # type: ignore[arg-type]
         filled = rss()
         # The first takes in at once what a real run brings round by round.
-        held = [await held_up(here.control) for _ in range(1 + PAINTS)][1:]
+        held = [await held_up(app.painter) for _ in range(1 + PAINTS)][1:]
         state.apply(next(events))  # type: ignore[arg-type]
         begun = time.perf_counter()
-        here.session.result()
+        here.state.result()
         summary = time.perf_counter() - begun
-        here.drawing.draw(~Change.NOTHING)
+        here.changed(~Change.NOTHING)
         await rest(pilot, app)
         opens: dict[str, float] = {}
         views = app.screen.query_one(Views)
@@ -151,18 +151,18 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
         }
 
 
-async def held_up(control: "Control") -> float:
+async def held_up(painter: "Painter") -> float:
     """The longest that a key would wait, in ms, while the run on the screen is summed up anew and painted."""
     from tuilab.lab.changes import Change
 
-    state = control.session.shown
+    state = painter._lab.state.shown
     state.version += 1  # as after a round: no figure is known any more
     for arm in state.arms.values():
         for cell in arm.cells.values():
             cell.known.clear()
-    painted, longest, before = control.pacing._painted, 0.0, time.perf_counter()
-    control._soon(Change.RUN)
-    while control.pacing._painted == painted:
+    painted, longest, before = painter.pacing._painted, 0.0, time.perf_counter()
+    painter.soon(Change.RUN)
+    while painter.pacing._painted == painted:
         await asyncio.sleep(0)
         now = time.perf_counter()
         longest, before = max(longest, now - before), now

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tuilab.cli.resume import check_code, check_same, request
 from tuilab.history import browse
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
+from tuilab.lab.resume import check_code, check_same, request
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.errors import InputError

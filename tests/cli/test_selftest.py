@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -33,23 +34,16 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
     """What the worker answers."""
     answers: list[msgspec.Struct] = []
 
-    class Session:
-        def __init__(self, listener: object) -> None: ...
-
-        async def __aenter__(self) -> "Session":
-            return self
-
-        async def __aexit__(self, *_: object) -> None: ...
-
-        async def machine(self) -> None: ...
-
-        async def ask(self, kind: str, body: Any) -> AsyncIterator[Answer]:
+    class Asked:
+        async def answers(self, kind: str, body: Any) -> AsyncIterator[Answer]:
             assert kind == "selftest"
             for one in answers:
                 raw = msgspec.Raw(msgspec.json.encode(one))
                 yield Answer(request="r", kind=type(one).__name__, body=raw, more=True)
 
-    monkeypatch.setattr(selftest, "Session", Session)
+    monkeypatch.setattr(
+        selftest, "with_lab", lambda act: asyncio.run(act(SimpleNamespace(questions=Asked())))
+    )
     return answers
 
 
@@ -74,4 +68,4 @@ def test_json_is_one_object(told: list[msgspec.Struct]) -> None:
 def test_a_self_test_that_breaks_off_is_an_error(told: list[msgspec.Struct]) -> None:
     told += [GOOD]
     with pytest.raises(WorkerError, match="without its summary"):
-        asyncio.run(selftest.ask(selftest.Selftest()))
+        selftest.with_lab(lambda lab: selftest.ask(lab, selftest.Selftest()))

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from tests.documents.expected import DATA
 from tuilab import catalogue
-from tuilab.cli import reading
 from tuilab.cli.check import check
 from tuilab.cli.import_ import import_
 from tuilab.documents import RULES
+from tuilab.lab import opening
 from tuilab.model.errors import InputError
 
 ARCHIVE = str(DATA / "archive.md")
@@ -97,7 +97,7 @@ def test_import_of_a_document_without_benchmarks(tmp_path):
 
 
 def test_without_names_it_goes_on_and_says_so(monkeypatch):
-    monkeypatch.setattr(reading.api_tables, "for_installed", lambda: None)
+    monkeypatch.setattr(opening.api_tables, "for_installed", lambda: None)
     result = call(check, ARCHIVE, "--no-worker", "--json")
     assert "not checked" in json.loads(result.stdout)["examples"][0]["unresolved"][0]["reason"]
 
@@ -107,12 +107,12 @@ def test_names_are_asked_for_once_where_they_are_not_known(monkeypatch, tmp_path
 
     async def ask():
         kept.append(1)
-        return reading.api_tables.shipped()
+        return opening.api_tables.shipped()
 
-    monkeypatch.setattr(reading.api_tables, "folder", lambda: tmp_path)
-    monkeypatch.setattr(reading.api_tables, "SHIPPED_VERSION", "0.0.0")
-    monkeypatch.setattr(reading.api_tables, "installed_version", lambda: "2.21.0")
-    monkeypatch.setattr(reading, "_ask", ask)
+    monkeypatch.setattr(opening.api_tables, "folder", lambda: tmp_path)
+    monkeypatch.setattr(opening.api_tables, "SHIPPED_VERSION", "0.0.0")
+    monkeypatch.setattr(opening.api_tables, "installed_version", lambda: "2.21.0")
+    monkeypatch.setattr(opening, "_ask", ask)
     for _ in range(2):
         assert "TL003" in call(check, ARCHIVE, "--json").stdout
     assert kept == [1]

@@ -82,7 +82,7 @@ async def test_every_view(tmp_path, monkeypatch, ascii_only):
         await press(pilot, app, ["escape", "R"])
         seen.look("replays")
         await press(pilot, app, ["enter"])
-        await until(pilot, lambda: app.screen.lab.session.shown.status == "ok")
+        await until(pilot, lambda: app.screen.lab.state.shown.status == "ok")
         await rest(pilot, app)
         seen.look("replay")
         await press(pilot, app, ["m"])

@@ -35,7 +35,7 @@ def session(machine=GPU_MACHINE) -> LabState:
 
 
 def play(made: LabState, rounds: int = 6, stop_after: int | None = None, **asked) -> None:
-    script = Script(made.ask(**asked), made.machine or CPU_MACHINE, rounds)
+    script = Script(made.request(**asked), made.machine or CPU_MACHINE, rounds)
     for index, batch in enumerate(script.batches()):
         if index == stop_after:
             return
@@ -89,8 +89,8 @@ def test_undo_and_redo():
 
 def test_events_of_a_run_that_was_replaced_change_nothing():
     made = session()
-    old = Script(made.ask(), GPU_MACHINE, 4)
-    new = Script(made.ask(), GPU_MACHINE, 4)
+    old = Script(made.request(), GPU_MACHINE, 4)
+    new = Script(made.request(), GPU_MACHINE, 4)
     batches = list(old.batches())
     for batch in list(new.batches())[:6]:
         for event in batch:
@@ -172,7 +172,7 @@ def test_a_summary_that_fails_is_said_and_the_samples_stay(monkeypatch):
 
 def test_a_replay_is_labelled_and_takes_its_settings():
     made = session()
-    request = made.ask()
+    request = made.request()
     started = next(iter(Script(request, CPU_MACHINE, 2).batches()))[0]
     assert isinstance(started, RunStarted)
     made.choose(MEDIUM)

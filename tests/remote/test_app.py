@@ -28,14 +28,14 @@ async def test_a_host_is_added_measured_swept_lost_and_found_again(sshd: Sshd, t
     app = LabApp(Options(rerun=False, newcomer=False, store=lambda: Store.open(tmp_path / "history")))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(lambda: isinstance(app.screen, LabScreen) and app.screen.lab is not None)
-        session, control = app.screen.lab.session, app.control
+        session, control = app.screen.lab.state, app.screen.lab.controller
         session.budget = "quick"
         await until(lambda: session.machine is not None)
         await pilot.press("H")
         await until(lambda: not isinstance(app.screen, LabScreen))
         await pilot.press(*"gpu", "minus", *"07", "enter")
         await until(lambda: "gpu-07" in session.hosts.machines)
-        control.changed(session.settings.with_arms(modes=("graph",), devices=("CPU",)))
+        control.set(session.settings.with_arms(modes=("graph",), devices=("CPU",)))
         await pilot.press("r")
         await until(lambda: session.shown.status is not None)
         assert session.shown.status == "ok"

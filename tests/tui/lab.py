@@ -66,12 +66,12 @@ async def opened(
     async with app.run_test(size=size, notifications=messages) as pilot:
         await until(pilot, lambda: app.screen_stack and getattr(app.screen_stack[0], "lab", None) is not None)
         # Every report is painted, so that axes, which only grow, grow the same way each time.
-        assert app.control is not None
-        app.control.pacing.wait = lambda elapsed_s, rounds: 0.0  # type: ignore[method-assign]
+        assert app.lab is not None and app.painter is not None
+        app.painter.pacing.wait = lambda elapsed_s, rounds: 0.0  # type: ignore[method-assign]
         await rest(pilot, app)
         yield pilot
-        if app.control is not None:
-            await app.control.close()
+        app.painter.close()
+        await app.lab.controller.close()
 
 
 async def until(pilot: Pilot[int], true: Callable[[], object], tries: int = 400) -> None:
@@ -97,9 +97,8 @@ async def rest(pilot: Pilot[int], app: TestLab) -> None:
 
 def still(app: TestLab) -> bool:
     """Whether nothing goes on now."""
-    control = app.control
-    assert control is not None
-    if (app.runner.busy and not app.runner.holding) or control.pending:
+    assert app.lab is not None and app.painter is not None
+    if (app.runner.busy and not app.runner.holding) or not (app.lab.controller.idle and app.painter.idle):
         return False
     screen = app.screen
     if any(not worker.is_finished for worker in app.workers) or screen.size != app.size:

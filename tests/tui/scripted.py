@@ -260,6 +260,10 @@ class ScriptedRunner:
         self._go = asyncio.Event()
 
     @property
+    def machines(self) -> dict[str, Machine]:
+        return {"": self.machine} if self.machine is not None else {}
+
+    @property
     def busy(self) -> bool:
         return any(not task.done() for task in self._tasks.values())
 

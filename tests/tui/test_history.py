@@ -176,7 +176,7 @@ async def test_a_note_of_several_lines(tmp_path):
 async def test_a_pinned_ghost_is_drawn_under_the_live_plot(tmp_path):
     app = history(tmp_path)
     async with opened(app) as pilot:
-        session = app.screen.lab.session
+        session = app.screen.lab.state
         assert {state.run for state in session.pinned} == {FIRST, GHOST}, "drawn from the start"
         await press(pilot, app, ["h", "end", "up", "g"])
         assert "pinned as ghost" in said(app) and store_of(app).find(SLOWER).pinned == "ghost"
@@ -321,7 +321,7 @@ async def test_a_run_is_replayed_in_the_lab(tmp_path):
         assert "nothing to replay" in said(app)
         await press(pilot, app, ["end", "enter"])
         assert isinstance(app.screen, LabScreen)
-        await until(pilot, lambda: app.screen.lab.session.shown.status == "ok")
+        await until(pilot, lambda: app.screen.lab.state.shown.status == "ok")
         await rest(pilot, app)
         assert "replay · gpu-07 · 2026-01-02" in text(app) and app.runner.measured == []
 

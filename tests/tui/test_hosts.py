@@ -40,13 +40,14 @@ def test_each_host_is_a_stop_of_the_device_slider_and_all_together_another():
 
 def test_the_arms_of_each_host_are_those_of_its_own_devices():
     there = CHOSEN.at_device(EVERYWHERE, ("gpu-07",))
-    arms = there.arms_at(CPU_MACHINE, {"gpu-07": GPU_MACHINE})
+    devices = there.devices(CPU_MACHINE, {"gpu-07": GPU_MACHINE})
+    arms = there.request(devices, "quick").arms
     assert {(arm.host, arm.device) for arm in arms} == {
         ("", "CPU:0"),
         ("gpu-07", "CPU:0"),
         ("gpu-07", "GPU:0"),
     }
-    assert CHOSEN.arms_at(CPU_MACHINE, {}) == CHOSEN.arms_on(CPU_MACHINE)
+    assert CHOSEN.request(CHOSEN.devices(CPU_MACHINE, {}), "quick").arms == CHOSEN.arms_on(CPU_MACHINE)
 
 
 def test_another_preset_stays_on_the_hosts_and_a_persons_own_file_here():
@@ -103,7 +104,7 @@ async def test_a_host_is_added_measured_on_and_lost_and_the_lab_goes_on(tmp_path
     app = lab(tmp_path, runner=party, rerun=False)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, LabScreen) and app.screen.lab is not None)
-        session = app.screen.lab.session
+        session = app.screen.lab.state
         await until(pilot, lambda: session.machine is not None)
         await pilot.press("H")
         await until(pilot, lambda: not isinstance(app.screen, LabScreen))

@@ -79,14 +79,14 @@ async def test_the_lab_obeys_it(tmp_path):
         await press(pilot, app, ["m"])
         assert len(app.runner.measured) == 1
         assert "m run" in text(app)
-        assert any("stpo: no such action" in line.text for line in app.screen.lab.session.log)
+        assert any("stpo: no such action" in line.text for line in app.screen.lab.state.log)
 
 
 async def test_a_page_obeys_it_too(tmp_path):
     (tmp_path / "keymap.toml").write_text('[keys]\n"history.close" = "z"\n')
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        assert not any("history.close" in line.text for line in app.screen.lab.session.log)
+        assert not any("history.close" in line.text for line in app.screen.lab.state.log)
         await press(pilot, app, ["h", "q"])
         assert "No run has been kept yet" in text(app)
         await press(pilot, app, ["z"])

@@ -16,7 +16,7 @@ def slider(app, name: str) -> Slider:
 
 
 def session(app):
-    return app.screen_stack[0].lab.session
+    return app.screen_stack[0].lab.state
 
 
 async def test_enter_opens_a_preset_and_measures_it(tmp_path):

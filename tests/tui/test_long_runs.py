@@ -11,12 +11,13 @@ from tests.lab.test_state import session as made_session
 from tests.tui import data
 from tests.tui.scripted import GPU_MACHINE, ScriptedRunner
 from tests.tui.test_pacing import Canvas
+from tuilab.lab import Lab
 from tuilab.lab import state as module
 from tuilab.lab.state import LabState
 from tuilab.model.arms import Arm
 from tuilab.model.events import ArmStatus, Block, Event, Finished, Log, Point, Round, RunStarted
 from tuilab.model.scenario import BUDGET
-from tuilab.tui.control import Control
+from tuilab.tui.painter import Painter
 from tuilab.tui.views.common import figures, marks
 from tuilab.tui.widgets.chart import Thinned
 from tuilab.tui.widgets.from_run import live_chart
@@ -96,8 +97,10 @@ def short(monkeypatch):
     monkeypatch.setattr(module, "LONG", 0)
 
 
-def controlled(session: LabState, canvas: Canvas) -> Control:
-    return Control(session, canvas, lambda on_event: ScriptedRunner(on_event, GPU_MACHINE))
+def painted(session: LabState, canvas: Canvas) -> Lab:
+    lab = Lab(state=session, runner=lambda on_event: ScriptedRunner(on_event, GPU_MACHINE))
+    Painter(lab, canvas)
+    return lab
 
 
 async def until(true: Callable[[], object]) -> None:
@@ -110,7 +113,8 @@ async def until(true: Callable[[], object]) -> None:
 
 async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monkeypatch):
     session, canvas = begun(made_session()), Canvas()
-    control, go, threads = controlled(session, canvas), threading.Event(), []
+    lab, go, threads = painted(session, canvas), threading.Event(), []
+    control = lab.controller
     sum_up = session.sum_up
 
     def slowly():
@@ -120,7 +124,7 @@ async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monk
 
     monkeypatch.setattr(session, "sum_up", slowly)
     heard: list[Event] = []
-    control.listeners.append(heard.append)
+    lab.subscribe(lambda change, event: heard.append(event) if event is not None else None)
     for index in range(20):
         control.receive(a_round(index))
     await until(lambda: session.summing)
@@ -140,7 +144,7 @@ async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monk
 
 async def test_the_end_of_a_long_run_is_summed_up_at_once(short):
     session, canvas = begun(made_session()), Canvas()
-    control = controlled(session, canvas)
+    control = painted(session, canvas).controller
     for index in range(20):
         control.receive(a_round(index))
     control.receive(Finished(run="r1", status="ok", elapsed_s=1.0))

@@ -4,11 +4,12 @@ import asyncio
 
 from tests.lab.test_state import session
 from tests.tui.scripted import GPU_MACHINE, Script, ScriptedRunner
+from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.model.events import Event, Round
 from tuilab.model.requests import Painted
-from tuilab.tui.control import Control
 from tuilab.tui.pacing import Pacing
+from tuilab.tui.painter import Painter
 
 
 def test_the_first_round_at_once_then_the_more_seldom_the_older_the_run():
@@ -46,8 +47,9 @@ async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered():
         runners.append(ScriptedRunner(on_event, GPU_MACHINE))
         return runners[-1]
 
-    control = Control(made, canvas, runner)
-    request = made.ask()
+    lab = Lab(state=made, runner=runner)
+    painter, control = Painter(lab, canvas), lab.controller
+    request = made.request()
     batches: list[list[Event]] = list(Script(request, GPU_MACHINE, 20).batches())
     rounds = [batch[0] for batch in batches if isinstance(batch[0], Round)]
     for batch in batches[:10]:
@@ -68,6 +70,7 @@ async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered():
     assert len([r for r in runners[0].sent if isinstance(r, Painted)]) == 2, "but the worker need not wait"
     await asyncio.sleep(0.9)
     assert len(canvas.drawn) == 2, "what was put off is painted though nothing follows"
+    painter.close()
     await control.close()
 
 

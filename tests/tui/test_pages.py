@@ -118,15 +118,15 @@ async def test_replay_of_a_run_of_the_history(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["enter"])
-        before = app.screen.lab.session.result()
-        app.screen.lab.session.put_away()
+        before = app.screen.lab.state.result()
+        app.screen.lab.state.put_away()
         await press(pilot, app, ["R"])
         assert "stft-small" in text(app)
         await press(pilot, app, ["enter"])
-        await until(pilot, lambda: app.screen.lab.session.shown.status == "ok")
+        await until(pilot, lambda: app.screen.lab.state.shown.status == "ok")
         await rest(pilot, app)
         assert "replay · gpu-07 · 2026-01-05" in text(app)
-        assert app.screen.lab.session.result().arms == before.arms
+        assert app.screen.lab.state.result().arms == before.arms
         assert len(app.runner.measured) == 1, "a replay measures nothing"
         await press(pilot, app, ["r"])
         assert "replay" not in text(app).splitlines()[0]
@@ -143,15 +143,15 @@ async def test_a_profile_stays_with_its_run_and_is_replayed(tmp_path, size):
     async with opened(app, size) as pilot:
         await press(pilot, app, ["enter", "5"])
         lab_ = app.screen.lab
-        state = lab_.session.shown
+        state = lab_.state.shown
         [profiled] = [arm for arm, known in state.arms.items() if known.profile is not None]
         shown = lines_of(app.screen.query_one(Timeline))
         kept = list(lab_.store.events(state.run))
         assert [event.arm for event in kept if isinstance(event, Profiled)] == [profiled]
         assert isinstance(kept[-1], Profiled), "it comes after the run's end, and is kept all the same"
-        lab_.session.put_away()
+        lab_.state.put_away()
         await press(pilot, app, ["R", "enter"])
-        await until(pilot, lambda: lab_.session.replay and lab_.session.shown.arms[profiled].profile)
+        await until(pilot, lambda: lab_.state.replay and lab_.state.shown.arms[profiled].profile)
         await rest(pilot, app)
         assert lines_of(app.screen.query_one(Timeline)) == shown
         assert len([asked for asked in app.runner.sent if getattr(asked, "kind", "") == "profile"]) == 1
@@ -164,7 +164,7 @@ async def test_an_arm_is_profiled_again_when_asked(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["enter", "5"])
-        view, state = app.screen.query_one(TimelineView), app.screen.lab.session.shown
+        view, state = app.screen.query_one(TimelineView), app.screen.lab.state.shown
         view.take_focus()
         await press(pilot, app, ["V", "v"])
         asked = [ask.body for ask in app.runner.sent if getattr(ask, "kind", "") == "profile"]
@@ -179,7 +179,7 @@ async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
         await press(pilot, app, ["enter"])
-        session = app.screen.lab.session
+        session = app.screen.lab.state
         session.put_away()
         await press(pilot, app, ["R", "enter"])
         await until(pilot, lambda: session.shown.status == "ok" and session.replay)
@@ -202,9 +202,9 @@ async def test_replay_of_a_file_and_of_what_is_none(tmp_path):
         await press(pilot, app, ["enter"])
         lab_ = app.screen.lab
         file = tmp_path / "run.jsonl"
-        recording.write(file, lab_.store.events(lab_.session.shown.run))
+        recording.write(file, lab_.store.events(lab_.state.shown.run))
         await app.screen.play(str(file))
-        await until(pilot, lambda: lab_.session.shown.status == "ok" and lab_.session.replay)
+        await until(pilot, lambda: lab_.state.shown.status == "ok" and lab_.state.replay)
         await app.screen.play(str(tmp_path / "none.jsonl"))
         await rest(pilot, app)
         assert "a file that can be read" in text(app).replace("\n", " ") or app._notifications

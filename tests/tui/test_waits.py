@@ -13,7 +13,7 @@ from tuilab.lab.state import LabState
 from tuilab.lab.status import status
 from tuilab.model.events import Block, Progress, Round, RunStarted
 from tuilab.model.requests import Measure
-from tuilab.tui import control
+from tuilab.tui import painter
 
 
 def begun() -> LabState:
@@ -120,13 +120,13 @@ class Hanging(ScriptedRunner):
 
 
 async def test_on_the_screen_the_seconds_tick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "TICK_S", 0.02)
+    monkeypatch.setattr(painter, "TICK_S", 0.02)
     now = [100.0]
     app = lab(tmp_path, session=lambda: LabState(clock=lambda: now[0], new_id=lambda: "run1"))
     async with opened(app, (120, 30)) as pilot:
-        assert app.control is not None
-        app.control.runner = Hanging(app.control.receive)
-        await app.control.runner.start()
+        assert app.lab is not None and app.painter is not None
+        app.lab.controller.runner = Hanging(app.lab.controller.receive)
+        await app.lab.runner.start()
         await pilot.press("r")
         await until(pilot, lambda: "warming up · " in text(app))
         assert " s · x stops" not in text(app)
@@ -139,14 +139,14 @@ async def test_on_the_screen_the_seconds_tick(tmp_path: Path, monkeypatch: pytes
 async def test_a_run_that_goes_on_is_not_painted_each_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(control, "TICK_S", 0.01)
+    monkeypatch.setattr(painter, "TICK_S", 0.01)
     app = lab(tmp_path, hold=3)
     async with opened(app, (120, 30)) as pilot:
         await press(pilot, app, ["r"])
-        assert app.control is not None
-        assert app.control.session.shown.running and app.control.session.shown.rounds == 3
+        assert app.lab is not None and app.painter is not None
+        assert app.lab.state.shown.running and app.lab.state.shown.rounds == 3
         drawn: list[Change] = []
-        draw = app.control._canvas.draw
-        monkeypatch.setattr(app.control._canvas, "draw", lambda change: (drawn.append(change), draw(change)))
+        draw = app.painter._canvas.draw
+        monkeypatch.setattr(app.painter._canvas, "draw", lambda change: (drawn.append(change), draw(change)))
         await asyncio.sleep(0.2)
         assert drawn == []

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import click
 import msgspec
 
-from tuilab.cli.reading import read_document
+from tuilab.cli.lab import tell
 from tuilab.documents import RULES, DocumentReport, ExampleReport
+from tuilab.lab.opening import read_document
 from tuilab.model.errors import InputError
 from tuilab.model.preset import Preset
 
@@ -34,7 +35,7 @@ def check(document: str | None, as_json: bool, rules: bool, no_worker: bool) -> 
         return
     if not document:
         raise InputError("DOC", "", "a document to read, or - for standard input")
-    report = read_document(document, learn=not no_worker)
+    report = read_document(document, tell, learn=not no_worker)
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(report.check()), indent=2).decode())
     else:

@@ -1,19 +1,16 @@
 """`tuilab explain`: where an op, or each op of a preset, runs, and why."""
 
-import asyncio
-import sys
 from collections.abc import Sequence
 
 import click
 import msgspec
 
 from tuilab import catalogue
-from tuilab.cli.choose import Choice, choose
-from tuilab.cli.narrate import Narrator
-from tuilab.cli.session import Session
-from tuilab.model.arms import Arm
+from tuilab.cli.lab import emit, with_lab
+from tuilab.lab import Lab
+from tuilab.lab.settings import Settings, choose
+from tuilab.model.arms import HERE, Arm
 from tuilab.model.errors import InputError
-from tuilab.model.expand import expand
 from tuilab.model.explain import ExplainOp, ExplainScenario, OpExplanation, ScenarioExplanation
 from tuilab.model.machine import Machine
 from tuilab.report.explained import op_text, scenario_text
@@ -32,11 +29,12 @@ def explain(name: str, dtype: str, settings: Sequence[str], as_json: bool) -> No
     if is_preset(name):
         if dtype:
             raise InputError("--dtype", dtype, "no dtype for a preset; use --set dtype=" + dtype)
-        answer: msgspec.Struct = asyncio.run(ask_scenario(choose(name, settings)))
+        choice = choose(name, settings)
+        answer: msgspec.Struct = with_lab(lambda lab: ask_scenario(lab, choice))
     else:
         if settings:
             raise InputError("--set", settings[0], f"a preset, which {name!r} is not")
-        answer = asyncio.run(ask_op(ExplainOp(op=name, dtype=dtype)))
+        answer = with_lab(lambda lab: lab.ask("explain-op", ExplainOp(op=name, dtype=dtype), OpExplanation))
     show(answer, as_json)
 
 
@@ -47,32 +45,16 @@ def is_preset(name: str) -> bool:
     return name.endswith(".toml") or name in names
 
 
-async def ask_op(question: ExplainOp) -> OpExplanation:
-    """Ask a worker about one op. Raises InputError where it does not know the op or the dtype."""
-    async with Session(Narrator()) as session:
-        await session.machine()
-        return [
-            msgspec.json.decode(answer.body, type=OpExplanation)
-            async for answer in session.ask("explain-op", question)
-        ][-1]
-
-
-async def ask_scenario(choice: Choice) -> ScenarioExplanation:
+async def ask_scenario(lab: Lab, settings: Settings) -> ScenarioExplanation:
     """Ask a worker about each op of a preset."""
-    async with Session(Narrator()) as session:
-        question = ExplainScenario(
-            scenario=choice.scenario, arms=representative(choice, await session.machine())
-        )
-        return [
-            msgspec.json.decode(answer.body, type=ScenarioExplanation)
-            async for answer in session.ask("explain-scenario", question)
-        ][-1]
+    machine = (await lab.ready())[HERE]
+    question = ExplainScenario(scenario=settings.scenario, arms=representative(settings, machine))
+    return await lab.ask("explain-scenario", question, ScenarioExplanation)
 
 
-def representative(choice: Choice, machine: Machine) -> tuple[Arm, ...]:
+def representative(settings: Settings, machine: Machine) -> tuple[Arm, ...]:
     """One arm for each device and variant: as a graph if it can be one, its input resident."""
-    devices = [d.name for d in machine.devices] or ["CPU:0"]
-    every = expand(choice.preset.arms, choice.declaration, choice.scenario.parameters, devices)
+    every = settings.arms_on(machine)
     picked: dict[tuple[str, str], Arm] = {}
     for arm in sorted(every, key=lambda a: (a.mode != "graph", a.mode != "eager", a.input != "resident")):
         picked.setdefault((arm.device, arm.variant), arm)
@@ -86,7 +68,7 @@ def representative(choice: Choice, machine: Machine) -> tuple[Arm, ...]:
 def show(answer: msgspec.Struct, as_json: bool) -> None:
     """Print the answer to standard output."""
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(answer), indent=2) + b"\n")
+        emit(answer)
     elif isinstance(answer, OpExplanation):
         click.echo(op_text(answer))
     else:

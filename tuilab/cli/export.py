@@ -4,11 +4,10 @@ from pathlib import Path
 
 import click
 
-from tuilab import catalogue
-from tuilab.analysis.summary import summarise
-from tuilab.cli.kept import find, store
-from tuilab.model.claims import Claim
-from tuilab.model.errors import InputError
+from tuilab.cli.lab import store
+from tuilab.lab.export import document
+from tuilab.lab.history import find
+from tuilab.lab.settings import claims_of
 from tuilab.report.formats import FORMATS
 
 
@@ -25,17 +24,8 @@ def export(run: str, format_: str, output: Path | None) -> None:
     """Write RUN (the beginning of an id from `tuilab history`, or `last`) as a document."""
     with store() as kept:
         state = kept.state(find(kept, run).run)
-    result = summarise(state, claims_of(state.preset))
-    text = FORMATS[format_][1](result, state)
+    text = document(format_, state, claims_of(state.preset))
     if output is None:
         click.echo(text, nl=False)
     else:
         output.write_text(text, encoding="utf-8")
-
-
-def claims_of(preset: str) -> tuple[Claim, ...]:
-    """The claims of a preset that is still there."""
-    try:
-        return catalogue.load().find(preset).claims
-    except InputError:
-        return ()

@@ -8,10 +8,11 @@ import msgspec
 
 from tuilab.analysis.compare import compare
 from tuilab.cli.exits import NOT_CONFIRMED
-from tuilab.cli.kept import find, store
+from tuilab.cli.lab import store
 from tuilab.history import spool
 from tuilab.history.imports import import_file
 from tuilab.history.recording import write
+from tuilab.lab.history import find
 from tuilab.model.errors import InputError
 
 SHORTEST_ID = 4

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from tuilab.analysis.machines import PresetRows, Row, compared, search, text_of
-from tuilab.cli.kept import store
+from tuilab.cli.lab import store
 from tuilab.history.machine_summaries import latest
 from tuilab.lab.summing import sum_up
 from tuilab.model.parameters import Value

@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from tuilab.catalogue.load import own_folder
-from tuilab.cli.reading import read_document
+from tuilab.cli.lab import tell
 from tuilab.documents import DocumentReport, dumps, write
+from tuilab.lab.opening import read_document
 from tuilab.model.errors import InputError
 from tuilab.model.preset import Preset
 
@@ -22,7 +23,7 @@ def import_(document: str, folder: Path | None, overwrite: bool) -> None:
 
     DOC is as for `check`. Without -o the presets become your own, which the lab lists beside its own.
     """
-    report = read_document(document)
+    report = read_document(document, tell)
     target = folder or own_folder()
     if not report.presets:
         raise InputError("DOC", document, "a document with a benchmark that a workload can measure")

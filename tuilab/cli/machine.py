@@ -1,17 +1,16 @@
 """`tuilab machine`: what this machine can do at most."""
 
-import asyncio
-import sys
 from collections.abc import Sequence
 
 import click
 import msgspec
 
 from tuilab.analysis.roofline import better
-from tuilab.cli.hosts_option import host_option
-from tuilab.cli.narrate import Narrator
-from tuilab.cli.session import Session
+from tuilab.cli.choose import host_option
+from tuilab.cli.lab import emit, tell, with_lab
 from tuilab.history import roofs as store
+from tuilab.lab import Lab
+from tuilab.lab.hosts import checked_hosts
 from tuilab.model.machine import Machine
 from tuilab.model.roofline import AskRoofs, Roofs
 from tuilab.report.roofs import roofs_text
@@ -34,30 +33,28 @@ def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) ->
 
     Measured once, kept, and measured anew when the machine changes. A figure is the best that was ever seen.
     """
-    found = asyncio.run(ask(again, seconds, hosts or ("",)))
+    found: list[MachineRoofs] = []
+    for host in checked_hosts(hosts):
+        found += with_lab(lambda lab: ask(lab, again, seconds), (host,))
     if as_json:
-        body = msgspec.json.format(msgspec.json.encode(found[0] if len(found) == 1 else found), indent=2)
-        sys.stdout.buffer.write(body + b"\n")
+        emit(found[0] if len(found) == 1 else found)
     else:
         click.echo("\n\n".join(roofs_text(each.machine, each.roofs) for each in found))
 
 
-async def ask(again: bool, seconds: float, hosts: Sequence[str]) -> list[MachineRoofs]:
+async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:
     """The roofs of each host's machine, measured there where they are not known."""
     out = []
-    for host in hosts:
-        async with Session(Narrator(), (host,)) as session:
-            there = await session.machine()
-            kept = next((roofs for roofs in store.known() if roofs.machine == there.key), None)
-            wanted = {"CPU:0", *(gpu.name for gpu in there.gpus)}
-            if again or kept is None or not wanted <= kept.devices.keys():
-                click.echo("measuring what this machine can do at most", err=True)
-                async for answer in session.ask("roofs", AskRoofs(seconds=seconds)):
-                    measured = msgspec.json.decode(answer.body, type=Roofs)
-                try:
-                    kept = store.keep(measured, better)
-                except OSError as error:
-                    click.echo(f"tuilab: the roofs cannot be kept: {error.strerror}", err=True)
-                    kept = better(kept, measured)
-            out.append(MachineRoofs(machine=there, roofs=kept))
+    for there in (await lab.ready()).values():
+        kept = next((roofs for roofs in store.known() if roofs.machine == there.key), None)
+        wanted = {"CPU:0", *(gpu.name for gpu in there.gpus)}
+        if again or kept is None or not wanted <= kept.devices.keys():
+            click.echo("measuring what this machine can do at most", err=True)
+            measured = await lab.ask("roofs", AskRoofs(seconds=seconds), Roofs)
+            try:
+                kept = store.keep(measured, better)
+            except OSError as error:
+                tell(f"the roofs cannot be kept: {error.strerror}")
+                kept = better(kept, measured)
+        out.append(MachineRoofs(machine=there, roofs=kept))
     return out

@@ -101,5 +101,6 @@ def main() -> None:
 
 
 def _fail(error: Exception, code: int) -> None:
-    click.echo(f"tuilab: {error}", err=True)
+    # The traceback of a person's own code says more than its last line.
+    click.echo(f"tuilab: {getattr(error, 'detail', '') or error}", err=True)
     sys.exit(code)

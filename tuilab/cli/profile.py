@@ -1,8 +1,6 @@
 """`tuilab profile`: where the time of a preset's call goes, op by op."""
 
-import asyncio
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -10,12 +8,12 @@ from typing import Any
 import click
 import msgspec
 
-from tuilab.cli.choose import Choice, arm_options, choose
-from tuilab.cli.narrate import Narrator
-from tuilab.cli.session import Session
-from tuilab.model.arms import Arm, family
+from tuilab.cli.choose import arm_options
+from tuilab.cli.lab import emit, with_lab
+from tuilab.lab import Lab
+from tuilab.lab.settings import Settings, choose
+from tuilab.model.arms import HERE, Arm, family
 from tuilab.model.errors import InputError
-from tuilab.model.expand import expand
 from tuilab.model.machine import Machine
 from tuilab.model.profile import Profile, ProfileArm, ProfileFile
 from tuilab.report.profiled import profile_text
@@ -41,39 +39,38 @@ def profile(preset: str, output: Path | None, seconds: float, as_json: bool, **w
     """
     for unused in ("budget", "cold"):
         words.pop(unused)
-    choice = choose(preset, **words)
-    answer, files = asyncio.run(ask(choice, seconds, raw=output is not None))
+    settings = choose(preset, words.pop("settings"), **words)
+    answer, files = with_lab(lambda lab: ask(lab, settings, seconds, raw=output is not None))
     if output is not None:
         for path in save(output, answer, files):
             click.echo(f"wrote {path}", err=True)
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(answer), indent=2) + b"\n")
+        emit(answer)
     else:
         click.echo(profile_text(answer))
 
 
-async def ask(choice: Choice, seconds: float, raw: bool) -> tuple[Profile, list[ProfileFile]]:
+async def ask(lab: Lab, settings: Settings, seconds: float, raw: bool) -> tuple[Profile, list[ProfileFile]]:
     """Ask a worker for the profile of the chosen arm, and for the profiler's own file where `raw`."""
-    async with Session(Narrator()) as session:
-        arm = pick(choice, await session.machine())
-        question = ProfileArm(scenario=choice.scenario, arm=arm, seconds=seconds, raw=raw)
-        profiles: list[Profile] = []
-        files: list[ProfileFile] = []
-        async for answer in session.ask("profile", question):
-            if answer.kind == "ProfileFile":
-                files.append(msgspec.json.decode(answer.body, type=ProfileFile))
-            else:
-                profiles.append(msgspec.json.decode(answer.body, type=Profile))
-        return profiles[0], files
+    arm = pick(settings, (await lab.ready())[HERE])
+    question = ProfileArm(scenario=settings.scenario, arm=arm, seconds=seconds, raw=raw)
+    profiles: list[Profile] = []
+    files: list[ProfileFile] = []
+    async for answer in lab.questions.answers("profile", question):
+        if answer.kind == "ProfileFile":
+            files.append(msgspec.json.decode(answer.body, type=ProfileFile))
+        else:
+            profiles.append(msgspec.json.decode(answer.body, type=Profile))
+    return profiles[0], files
 
 
-def pick(choice: Choice, machine: Machine) -> Arm:
+def pick(settings: Settings, machine: Machine) -> Arm:
     """The arm to profile: on a GPU that is here rather than the CPU, a graph, its input resident."""
     devices = [d.name for d in machine.devices]
-    arms = expand(choice.preset.arms, choice.declaration, choice.scenario.parameters, devices)
+    arms = settings.arms_on(machine)
     present = [arm for arm in arms if arm.device in devices] or list(arms)
     if not present:
-        raise InputError("arms", choice.preset.name, "at least one arm")
+        raise InputError("arms", settings.preset.name, "at least one arm")
     return min(present, key=lambda a: (family(a.device) != "GPU", a.mode != "graph", a.input != "resident"))
 
 

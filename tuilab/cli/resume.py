@@ -1,28 +1,14 @@
 """`tuilab resume`: go on with a run that was broken off, where it stopped."""
 
-import asyncio
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-
 import click
-import msgspec
 
-from tuilab.analysis.reading import can_run, missing
-from tuilab.analysis.summary import summarise
-from tuilab.cli.export import claims_of
-from tuilab.cli.kept import find, store
-from tuilab.cli.narrate import Narrator
+from tuilab.cli.lab import store, with_lab
 from tuilab.cli.run import exit_code, show
-from tuilab.cli.session import Outcome, Session
-from tuilab.model.errors import InputError
-from tuilab.model.machine import Machine
-from tuilab.model.requests import Measure
+from tuilab.lab import Lab
+from tuilab.lab.history import find
+from tuilab.lab.resume import check_code, request
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
-
-SAME = ("host", "cpu", "gpus", "tensorflow", "tuilab")
-"""What must not have changed: figures of unlike machines are not one sample."""
 
 
 @click.command()
@@ -36,69 +22,14 @@ def resume(ctx: click.Context, /, run: str, as_json: bool) -> None:
     and their rounds added. Of your own code the file must be as it was when the run began.
     """
     with store() as kept:
-        state = kept.state(find(kept, run).run)
-    check_code(state)
-    outcome, result = asyncio.run(go_on(state, request(state)))
+        earlier = kept.state(find(kept, run).run)
+    check_code(earlier)
+    hosts = tuple(dict.fromkeys(arm.host for arm in request(earlier).arms))
+
+    async def go_on(lab: Lab) -> tuple[RunState, RunResult]:
+        result = await lab.resume(earlier.run)
+        return lab.state.shown, result
+
+    state, result = with_lab(go_on, hosts)
     show(result, as_json)
-    ctx.exit(exit_code(outcome, result, check=False))
-
-
-def request(state: RunState) -> Measure:
-    """What is to be measured to complete a run. Raises InputError where nothing is missing."""
-    lacking = missing(state)
-    if state.where:
-        raise InputError("run", state.run[:8], "a run of hosts; sweep again with --on for one of a fleet")
-    if not lacking or state.scenario is None or state.budget is None:
-        raise InputError("run", state.run[:8], "a run that was broken off; every arm of this one is complete")
-    points = {point for some in lacking.values() for point in some}
-    hosts = {state.arms[name].arm.host for name in lacking}
-    # With the others of their host, so that the rounds of all are paired.
-    arms = [arm.arm for arm in state.arms.values() if arm.arm.host in hosts and can_run(arm)]
-    return Measure(
-        id=state.run,
-        scenario=state.scenario,
-        arms=tuple(arms),
-        budget=msgspec.structs.replace(state.budget, workers=1),
-        sweep=msgspec.structs.replace(state.sweep, refine=False) if state.sweep else None,
-        preset=state.preset,
-        # A fresh worker of the same run: its rounds are added to those that are there.
-        worker=max(1, state.workers),
-        points=tuple(p for p in state.points if p.index in points) if state.sweep else (),
-    )
-
-
-async def go_on(state: RunState, wanted: Measure) -> tuple[Outcome, RunResult]:
-    """Start a worker on each host that is to go on, measure, end them."""
-    hosts = tuple(dict.fromkeys(arm.host for arm in wanted.arms))
-    async with Session(Narrator(), hosts) as session:
-        check_same(state.machines, await session.machines())
-        outcome = await session.run(wanted, state)
-        result = summarise(outcome.state, claims_of(state.preset))
-        session.conclude(outcome.state, result.answer)
-        return outcome, result
-
-
-def check_code(state: RunState) -> None:
-    """Raise InputError where a person's own file is gone, or is no longer what the run began with."""
-    file = state.scenario.file if state.scenario else ""
-    if not file:
-        return
-    path = Path(file.rpartition(":")[0])
-    try:
-        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    except OSError as error:
-        raise InputError("run's file", str(path), f"a file that can be read ({error.strerror})") from None
-    # The beginning is kept to the second.
-    if changed >= datetime.fromisoformat(state.at) + timedelta(seconds=1):
-        expected = "unchanged since the run began, or it is other code; begin a new run instead"
-        raise InputError("run's file", str(path), expected)
-
-
-def check_same(before: Mapping[str, Machine], now: Mapping[str, Machine]) -> None:
-    """Raise InputError where a host is not what it was when the run began."""
-    for host, machine in now.items():
-        for name in SAME if host in before else ():
-            then, there = getattr(before[host], name), getattr(machine, name)
-            if then != there:
-                where = f"run on {host or 'this machine'}, {name}"
-                raise InputError(where, there, f"{then!r} as when it began; begin a new run instead")
+    ctx.exit(exit_code(state, result))

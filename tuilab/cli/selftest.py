@@ -1,14 +1,11 @@
 """`tuilab selftest`: the instrument tested before your eyes."""
 
-import asyncio
-import sys
-
 import click
 import msgspec
 
 from tuilab.cli.exits import DONE, NOT_CONFIRMED
-from tuilab.cli.narrate import Narrator
-from tuilab.cli.session import Session
+from tuilab.cli.lab import emit, with_lab
+from tuilab.lab import Lab
 from tuilab.model.errors import WorkerError
 from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary
 
@@ -34,32 +31,30 @@ def selftest(ctx: click.Context, /, as_json: bool, long: bool, seed: int) -> Non
     Leave the machine alone meanwhile (under two minutes): on a machine that is not idle the test does not
     pass. Exit code 4 where a check failed.
     """
-    report = asyncio.run(ask(Selftest(long=long, seed=seed), quiet=as_json))
+    report = with_lab(lambda lab: ask(lab, Selftest(long=long, seed=seed), quiet=as_json))
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+        emit(report)
     else:
         click.echo(report.message)
     ctx.exit(DONE if report.passed else NOT_CONFIRMED)
 
 
-async def ask(question: Selftest, quiet: bool = False) -> Report:
+async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> Report:
     """Have a worker test itself; unless `quiet`, each check is printed as it ends."""
     checks: list[Check] = []
-    async with Session(Narrator()) as session:
-        await session.machine()
-        async for answer in session.ask("selftest", question):
-            if answer.kind == "SelftestSummary":
-                end = msgspec.json.decode(answer.body, type=SelftestSummary)
-                return Report(
-                    checks=tuple(checks),
-                    passed=end.passed,
-                    idle=end.idle,
-                    seconds=end.seconds,
-                    message=end.message,
-                )
-            checks.append(msgspec.json.decode(answer.body, type=Check))
-            if not quiet:
-                click.echo(line(checks[-1]))
+    async for answer in lab.questions.answers("selftest", question):
+        if answer.kind == "SelftestSummary":
+            end = msgspec.json.decode(answer.body, type=SelftestSummary)
+            return Report(
+                checks=tuple(checks),
+                passed=end.passed,
+                idle=end.idle,
+                seconds=end.seconds,
+                message=end.message,
+            )
+        checks.append(msgspec.json.decode(answer.body, type=Check))
+        if not quiet:
+            click.echo(line(checks[-1]))
     raise WorkerError("the self-test ended without its summary")
 
 

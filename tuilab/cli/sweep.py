@@ -1,21 +1,21 @@
 """`tuilab sweep`: measure a preset over a range of sizes, and say where one arm overtakes another."""
 
-import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import click
 
-from tuilab.catalogue.plan import parse_axis, usual_sweep
-from tuilab.catalogue.validate import check_sweep
-from tuilab.cli.choose import Choice, arm_options, choose, is_own
+from tuilab.cli.choose import arm_options, chosen, host_option
 from tuilab.cli.fleet import fleet_options, on_fleet
-from tuilab.cli.hosts_option import host_option
-from tuilab.cli.hosts_option import hosts as checked_hosts
-from tuilab.cli.run import exit_code, measure, measure_own, show, tell_failures
+from tuilab.cli.lab import with_lab
+from tuilab.cli.run import exit_code, show
+from tuilab.lab import Lab
+from tuilab.lab.hosts import checked_hosts
+from tuilab.lab.settings import choose, chosen_sweep, is_own
 from tuilab.model.errors import InputError
-from tuilab.model.scenario import BudgetName, Sweep
+from tuilab.model.result import RunResult
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BudgetName
 
 
 @click.command()
@@ -49,32 +49,22 @@ def sweep(
     **words: Any,
 ) -> None:
     """Measure PRESET (or your own path/to/file.py:name) at many sizes; find where another arm wins."""
-    if on is not None and (hosts or is_own(preset)):
-        raise InputError(
-            "--on", on, "a preset and no --host: a person's own file is not sent to other machines"
-        )
-    if is_own(preset):
-        planned = partial(plan, axes=axes, refine=not no_refine)
-        outcome, result = asyncio.run(measure_own(preset, budget, cold, hosts, words, planned))
-        tell_failures(outcome)
+    refine = not no_refine
+    if on is not None:
+        if hosts or is_own(preset):
+            raise InputError(
+                "--on", on, "a preset and no --host: a person's own file is not sent to other machines"
+            )
+        settings = choose(preset, words.pop("settings"), **words)
+        planned = chosen_sweep(settings, axes, refine)
+        state, result = on_fleet(on, jobs, lambda fleet: fleet.sweep(settings, planned, budget, cold))
     else:
-        choice = choose(preset, **words)
-        chosen = plan(choice, axes, not no_refine)
-        if on is not None:
-            outcome, result = on_fleet(on, jobs, lambda fleet: fleet.sweep(choice, budget, chosen, cold))
-        else:
-            named = checked_hosts(hosts, choice.scenario)
-            outcome, result = asyncio.run(measure(choice, budget, chosen, cold, named))
+        choice = chosen(preset, hosts, words, check=lambda settings: chosen_sweep(settings, axes, refine))
+
+        async def measure(lab: Lab) -> tuple[RunState, RunResult]:
+            result = await lab.sweep(await choice(lab), axes, budget=budget, cold=cold, refine=refine)
+            return lab.state.shown, result
+
+        state, result = with_lab(measure, checked_hosts(hosts))
     show(result, as_json)
-    ctx.exit(exit_code(outcome, result, check))
-
-
-def plan(choice: Choice, axes: Sequence[str], refine: bool) -> Sweep:
-    """The sweep that a person asked for, checked. Raises InputError."""
-    declaration = choice.declaration
-    if not axes:
-        usual = usual_sweep(choice.preset, declaration)
-        return Sweep(axes=usual.axes, refine=usual.refine and refine)
-    sweep = Sweep(axes=tuple(parse_axis(declaration, axis) for axis in axes), refine=refine)
-    check_sweep(sweep, declaration)
-    return sweep
+    ctx.exit(exit_code(state, result, check))

@@ -1,6 +1,5 @@
 """`tuilab verdicts`: every preset measured, and what became of each claim."""
 
-import asyncio
 import itertools
 import shutil
 import textwrap
@@ -10,12 +9,12 @@ import click
 import msgspec
 
 from tuilab import catalogue
-from tuilab.analysis.summary import summarise
-from tuilab.cli.choose import Choice, choose
 from tuilab.cli.exits import DONE, INTERRUPTED, WORKER_FAILED
-from tuilab.cli.fleet import Fleet, fleet_options, on_fleet
-from tuilab.cli.narrate import Narrator
-from tuilab.cli.session import Session
+from tuilab.cli.fleet import fleet_options, on_fleet
+from tuilab.cli.lab import emit, with_lab
+from tuilab.lab import Lab
+from tuilab.lab.fleet import Fleet
+from tuilab.lab.settings import Settings, choose
 from tuilab.model.claims import Verdict
 from tuilab.model.errors import WorkerError
 from tuilab.model.preset import Preset
@@ -62,58 +61,48 @@ def verdicts(
     if on is not None:
         code = on_fleet(on, jobs, lambda fleet: judge_on(fleet, choices, budget, said))
     else:
-        code = asyncio.run(_judge(choices, budget, said))
+        code = with_lab(lambda lab: judge(lab, choices, budget, said))
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(said), indent=2).decode())
+        emit(said)
     else:
         click.echo(table(said, shutil.get_terminal_size().columns))
     ctx.exit(code)
 
 
-async def _judge(choices: Sequence[Choice], budget: BudgetName, said: list[VerdictLine]) -> int:
-    """Measure one preset after another in one worker, adding to `said`. Returns the exit code.
+async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, said: list[VerdictLine]) -> int:
+    """Measure one preset after another, adding to `said`. Returns the exit code.
 
     A preset whose worker ends is undecided, and the next one gets a fresh worker.
     """
     code = DONE
-    waiting = list(choices)
-    while waiting:
-        async with Session(Narrator()) as session:
-            devices = [d.name for d in (await session.machine()).devices]
-            while waiting:
-                choice = waiting.pop(0)
-                preset = choice.preset
-                click.echo(f"{preset.name} ({len(choices) - len(waiting)} of {len(choices)})", err=True)
-                try:
-                    outcome = await session.run(choice.measure(devices, budget, preset.sweep))
-                except WorkerError as error:
-                    said += [line(preset, _undecided(c.text, str(error))) for c in preset.claims]
-                    code = WORKER_FAILED
-                    break
-                result = summarise(outcome.state, preset.claims)
-                session.conclude(outcome.state, result.answer)
-                said += [line(preset, verdict) for verdict in result.claims]
-                if outcome.interrupted:
-                    return INTERRUPTED
+    for number, choice in enumerate(choices, 1):
+        preset = choice.preset
+        await lab.ready()
+        click.echo(f"{preset.name} ({number} of {len(choices)})", err=True)
+        try:
+            result = await lab.measure(choice, budget=budget)
+        except WorkerError as error:
+            said += [line(preset, _undecided(c.text, str(error))) for c in preset.claims]
+            code = WORKER_FAILED
+            continue
+        said += [line(preset, verdict) for verdict in result.claims]
+        if result.status == "cancelled":
+            return INTERRUPTED
     return code
 
 
 async def judge_on(
-    fleet: Fleet, choices: Sequence[Choice], budget: BudgetName, said: list[VerdictLine]
+    fleet: Fleet, choices: Sequence[Settings], budget: BudgetName, said: list[VerdictLine]
 ) -> int:
     """Measure each preset on a node of a fleet, adding to `said` in the presets' order. The exit code."""
     found: dict[str, list[VerdictLine]] = {}
 
-    def told(choice: Choice, result: RunResult) -> None:
+    def told(choice: Settings, result: RunResult) -> None:
         found[choice.preset.name] = [line(choice.preset, verdict) for verdict in result.claims]
 
-    failed: dict[int, str] = {}
-    code = DONE
-    try:
-        failed = await fleet.runs(choices, budget, told)
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    for key, why in failed.items():
+    failed = await fleet.runs(choices, budget, told)
+    code = INTERRUPTED if fleet.stopped else DONE
+    for key, why in () if fleet.stopped else failed.items():
         preset, code = choices[key].preset, WORKER_FAILED
         found[preset.name] = [line(preset, _undecided(claim.text, why)) for claim in preset.claims]
     for choice in choices:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from tuilab.lab.settings import Settings
-from tuilab.model.arms import HERE, ArmSelection
+from tuilab.model.arms import LOCAL, ArmSelection
 from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
 from tuilab.model.scenario import Sweep
@@ -33,7 +33,7 @@ def _line(command: str, settings: Settings, budget: str, more: Sequence[str] = (
     words += _arms(settings.arms, original.arms)
     if settings.hosts != original.hosts:
         for host in settings.hosts:
-            words += ["--host", host or HERE]
+            words += ["--host", host or LOCAL]
     if budget != "standard":
         words += ["--budget", budget]
     return shlex.join(words)

@@ -15,6 +15,7 @@ from tuilab.history.store import Store
 from tuilab.lab.history import CancellableProgress, checked, read
 from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim
+from tuilab.model.run import RunState
 from tuilab.report.formats import FORMATS
 
 DETAILS = {
@@ -41,6 +42,11 @@ def formats(run: bool) -> list[Format]:
     if run:
         out.append(Format("recording", "recording", "every event, to import or to replay (R)"))
     return out
+
+
+def document(format: str, state: RunState, claims: Sequence[Claim]) -> str:
+    """A run in one of the formats of reports."""
+    return FORMATS[format][1](summarise(state, claims), state)
 
 
 def suffix(key: str) -> str:
@@ -79,8 +85,7 @@ def write_kept(
     name = re.sub(r"[^\w.-]+", "-", line.preset or line.workload)[:60]
     path = free(folder / f"tuilab-{name}-{re.sub('[^0-9]', '', line.at[:19])}-{run[:8]}{suffix(key)}")
     if key != "recording":
-        state = read(store, run, going)
-        path.write_text(FORMATS[key][1](summarise(state, claims), state), encoding="utf-8")
+        path.write_text(document(key, read(store, run, going), claims), encoding="utf-8")
         return path
     try:
         recording.write(path, checked(store.events(run), going))

@@ -10,13 +10,17 @@ import msgspec
 from tuilab.analysis.answer import brief
 from tuilab.history import browse
 from tuilab.history.browse import Entry
+from tuilab.history.lines import RunLine
 from tuilab.history.schema import is_damage
 from tuilab.history.store import Store
 from tuilab.lab.state import ghost
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.brief import Brief
+from tuilab.model.errors import InputError
 from tuilab.model.events import Event
 from tuilab.model.run import RunState
+
+__all__ = ["Store"]
 
 T = TypeVar("T")
 
@@ -163,3 +167,15 @@ def retag(store: Store, runs: Sequence[str], before: Sequence[str], after: Seque
                 store.tag(run, tag, on=False)
             for tag in [tag for tag in after if tag not in before]:
                 store.tag(run, tag)
+
+
+def find(store: Store, start: str) -> RunLine:
+    """The run whose id begins so; `last` is the latest. Raises InputError."""
+    if start == "last":
+        for line in store.runs(limit=1):
+            return line
+    try:
+        return store.find(start)
+    except KeyError:
+        expected = "the beginning of exactly one id from `tuilab history`, or last"
+        raise InputError("run", start, expected) from None

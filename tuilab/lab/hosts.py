@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tuilab.model.arms import HERE
+from tuilab.model.arms import HERE, LOCAL
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event, Log, Ready, Refused, Warming, WorkerExited
 from tuilab.model.machine import Machine
@@ -38,7 +38,7 @@ class Hosts:
         """Know one more; False where it is known. Raises InputError for what can be no host's name."""
         from tuilab.runner.ssh import command
 
-        if name == HERE:
+        if name in (HERE, LOCAL):
             raise InputError("host", name, "another machine; this one is always there")
         command(name)
         new = name not in self.known
@@ -106,3 +106,22 @@ def stop_of_hosts(hosts: Sequence[str]) -> str:
     if tuple(hosts) == ("",):
         return ""
     return hosts[0] if len(hosts) == 1 else EVERYWHERE
+
+
+def checked_hosts(words: Sequence[str], file: str = "") -> tuple[str, ...]:
+    """Hosts as a person typed them, by their names in `Arm.host`; this machine alone where none is given.
+
+    file: of a person's own code. Raises InputError for a name that ssh could misread, and for any host but
+    this one where there is such a file.
+    """
+    named = tuple(dict.fromkeys(HERE if word in (LOCAL, HERE) else word for word in words))
+    for host in named:
+        if host == HERE:
+            continue
+        from tuilab.runner.ssh import command
+
+        command(host)
+        if file:
+            expected = f"{LOCAL}: {file} is a file on this machine and is not sent to others"
+            raise InputError("--host", host, expected)
+    return named or (HERE,)

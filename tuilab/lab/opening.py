@@ -1,32 +1,30 @@
-"""What a typed path is: a person's own code, a preset file, a recording, or a document."""
+"""What a typed path is, and a document read by the names of the installed TensorFlow."""
 
+import asyncio
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from tuilab.catalogue.load import Problem, read_file
-from tuilab.catalogue.validate import validate
-from tuilab.documents import DocumentReport, read_installed
-from tuilab.model.errors import InputError
-from tuilab.model.preset import Preset
-from tuilab.model.workload import Declaration
+import msgspec
 
+from tuilab.catalogue.validate import validate
+from tuilab.documents import DocumentReport, api_tables, read, read_installed
+from tuilab.lab.lab import Lab
+from tuilab.lab.settings import is_own
+from tuilab.model.api import ApiTable
+from tuilab.model.errors import InputError, WorkerError
+
+STDIN = "-"
 Kind = Literal["code", "preset", "recording", "document"]
 
 
 def kind(words: str) -> Kind:
     """`model.py:forward` is code, `*.toml` a preset, `*.jsonl` a recording, all else a document."""
-    if ".py:" in words:
+    if is_own(words):
         return "code"
     suffix = Path(words).suffix.lower()
     return "preset" if suffix == ".toml" else "recording" if suffix == ".jsonl" else "document"
-
-
-def preset_file(words: str) -> Preset:
-    """The preset in a file. Raises InputError with what is wrong with it."""
-    read = read_file(Path(words).expanduser())
-    if isinstance(read, Problem):
-        raise InputError(f"preset file {read.file}", read.key, read.message)
-    return read
 
 
 def document(words: str) -> DocumentReport:
@@ -34,9 +32,42 @@ def document(words: str) -> DocumentReport:
     return read_installed(Path(words).expanduser(), validate=validate)
 
 
-def own(declaration: Declaration, words: str) -> Preset:
-    """A person's own code as a preset without claims."""
-    return Preset(
-        title=declaration.title or words, workload=declaration.name, name=declaration.name,
-        summary=declaration.summary,
-    )  # fmt: skip
+class _Nothing(msgspec.Struct):
+    """A question without a body."""
+
+
+def read_document(path: str, say: Callable[[str], None], learn: bool = True) -> DocumentReport:
+    """Read a document, `-` for standard input. say: told what is done. Raises InputError.
+
+    learn: where the names of the installed TensorFlow are not known yet, ask a worker for them, once.
+    """
+    api = api_tables.for_installed()
+    if api is None and learn:
+        api = _learn(say)
+    if path == STDIN:
+        data = sys.stdin.buffer.read()
+        if not data.strip():
+            raise InputError("standard input", "", "a document: Markdown, text, Python or a notebook")
+        return read(data, api, validate=validate)
+    return read(path, api, validate=validate)
+
+
+def _learn(say: Callable[[str], None]) -> ApiTable | None:
+    """Ask a worker for its TensorFlow's names and keep them; without one, go on without."""
+    version = api_tables.installed_version()
+    if not version:
+        say("no TensorFlow is installed, so its names are not checked")
+        return None
+    say(f"asking TensorFlow {version} for its names, once")
+    try:
+        table = asyncio.run(_ask())
+        api_tables.save(table)
+        return table
+    except (WorkerError, OSError) as error:
+        say(f"names are not checked: {error}")
+        return None
+
+
+async def _ask() -> ApiTable:
+    async with Lab() as lab:
+        return await lab.ask("api-table", _Nothing(), ApiTable)

@@ -2,72 +2,87 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeVar
 
 import msgspec
 
-from tuilab.lab.runner import Runner
-from tuilab.model.events import Answer, Declared, Event, Profiled, Refused
-from tuilab.model.profile import Profile, ProfileArm
-from tuilab.model.requests import Ask, Declare
+from tuilab.model.errors import InputError, WorkerError
+from tuilab.model.events import Answer, Declared, Event, Refused
+from tuilab.model.requests import Ask, Declare, Request
 from tuilab.model.workload import Declaration
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 
-class Unanswered(Exception):
-    """The worker could not answer; the message says why. detail: a traceback for the log, "" for none."""
+class Unanswered(WorkerError):
+    """The worker could not answer; the message says why."""
 
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)
         self.detail = detail
+        """The traceback of a person's own code, "" for none."""
+
+
+class RefusedInput(InputError):
+    """An InputError of the worker's side, in its own words."""
+
+    def __init__(self, message: str) -> None:
+        ValueError.__init__(self, message)
 
 
 class Questions:
-    """Asks one worker. `receive` wants every event; `tell` takes what becomes part of a run."""
+    """Asks the worker through `send`. `receive` wants every event."""
 
-    def __init__(self, runner: Runner, tell: Callable[[Event], None]) -> None:
-        self._runner, self._tell = runner, tell
-        self._open: dict[str, asyncio.Future[Any]] = {}
+    def __init__(self, send: Callable[[Request], Awaitable[None]]) -> None:
+        self._send = send
+        self._open: dict[str, asyncio.Queue[Answer | Declared | Refused]] = {}
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body]) -> Body:
-        """The answer to a question, once the worker is free. Raises Unanswered."""
-        identity = uuid.uuid4().hex
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._open[identity] = future
+        """The last answer to a question, once the worker is free. Raises as `answers`."""
+        answers = [each async for each in self.answers(kind, body)]
         try:
-            await self._runner.send(Ask(id=identity, kind=kind, body=msgspec.Raw(msgspec.json.encode(body))))
-            return msgspec.json.decode((await future).body, type=answer)
+            return msgspec.json.decode(answers[-1].body, type=answer)
         except msgspec.MsgspecError as error:
             raise Unanswered(f"the answer was not understood: {error}") from error
-        finally:
-            self._open.pop(identity, None)
 
-    async def profile(self, run: str, question: ProfileArm) -> None:
-        """Have an arm of a run profiled; the profile stays with the run. Raises Unanswered."""
-        found = await self.ask("profile", question, Profile)
-        self._tell(Profiled(run=run, arm=question.arm.id, profile=found))
+    async def answers(self, kind: str, body: msgspec.Struct) -> AsyncIterator[Answer]:
+        """Each answer to a question. Raises RefusedInput where the question is wrong, else Unanswered."""
+        request = Ask(id=uuid.uuid4().hex, kind=kind, body=msgspec.Raw(msgspec.json.encode(body)))
+        more = True
+        answers = self._open[request.id] = asyncio.Queue()
+        try:
+            await self._send(request)
+            while more:
+                event = await answers.get()
+                if isinstance(event, Refused):
+                    raise RefusedInput(event.message) if event.where else Unanswered(event.message)
+                assert isinstance(event, Answer)
+                more = event.more
+                yield event
+        finally:
+            self._open.pop(request.id, None)
 
     async def declare(self, file: str) -> Declaration:
-        """What `path/to/file.py:name` declares. Raises Unanswered, the traceback as its detail."""
-        identity = uuid.uuid4().hex
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._open[identity] = future
+        """What `path/to/file.py:name` declares.
+
+        Raises RefusedInput, or Unanswered with the traceback of the code that raised.
+        """
+        request = Declare(id=uuid.uuid4().hex, file=file)
+        answers = self._open[request.id] = asyncio.Queue()
         try:
-            await self._runner.send(Declare(id=identity, file=file))
-            declared: Declared = await future
-            return declared.declaration
+            await self._send(request)
+            event = await answers.get()
         finally:
-            self._open.pop(identity, None)
+            self._open.pop(request.id, None)
+        if isinstance(event, Refused):
+            raise Unanswered(event.message, event.detail) if event.detail else RefusedInput(event.message)
+        assert isinstance(event, Declared)
+        return event.declaration
 
     def receive(self, event: Event) -> None:
         """Take note of an event."""
-        if isinstance(event, Declared) or (isinstance(event, Answer) and not event.more):
-            future = self._open.get(event.request)
-            if future is not None and not future.done():
-                future.set_result(event)
-        elif isinstance(event, Refused):
-            future = self._open.get(event.request)
-            if future is not None and not future.done():
-                future.set_exception(Unanswered(event.message, event.detail))
+        if isinstance(event, Answer | Declared | Refused):
+            waiting = self._open.get(event.request)
+            if waiting is not None:
+                waiting.put_nowait(event)

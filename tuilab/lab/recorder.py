@@ -2,33 +2,43 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tuilab.history import spool
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
 from tuilab.lab.state import LabState
+from tuilab.model.claims import Claim
 from tuilab.model.events import Event, Finished, RunStarted
+from tuilab.model.result import RunResult
+from tuilab.model.run import RunState
 
 RETRY_S = 1.0
 
 
 class RunRecorder:
-    """Listens to every event of the worker. notices: what a person should see at the start.
+    """Keeps every event of the worker, and at a run's end its answer and its line in a list."""
 
-    spool: the folder in which workers keep a run until the history has it, "" for none.
-    """
-
-    def __init__(self, session: LabState, say: Callable[[str], None], store: Store | None = None) -> None:
+    def __init__(
+        self,
+        state: LabState,
+        say: Callable[[str], None],
+        store: Store | None = None,
+        *,
+        unattended: bool = True,
+    ) -> None:
+        """say: told what a person should see. unattended: take in runs that went on without a screen."""
         self.store = store or Store.open()
         self._recorder = Recorder(self.store)
-        self._session, self._say = session, say
+        self._state, self._say = state, say
         self._failing = self._closed = False
         self._retry: asyncio.TimerHandle | None = None
         self._spooled: set[str] = set()
         self.notices: list[str] = list(self.store.messages)
-        self.spool = self._find_unattended()
+        """What a person should see at the start."""
+        self.spool = self._find_unattended() if unattended else ""
+        """The folder in which workers keep a run until the history has it, "" for none."""
 
     def _find_unattended(self) -> str:
         """Take in what workers finished after an earlier lab had gone; returns the folder for the next."""
@@ -57,9 +67,9 @@ class RunRecorder:
 
         line = self.store.find(run)
         name = line.preset or line.workload
-        preset = next((p for p in self._session.presets if p.name == line.preset), None)
+        claims = self._state.claims_of(line.preset)
         try:
-            self.store.answer(run, summarise(self.store.state(run), preset.claims if preset else ()).answer)
+            self.store.answer(run, summarise(self.store.state(run), claims).answer)
         except Exception:
             pass  # A run that cannot be summed up is in the history all the same.
         if line.status == "ok":
@@ -71,14 +81,33 @@ class RunRecorder:
         self._recorder.record(event)
         if isinstance(event, RunStarted) and self.spool:
             self._spooled.add(event.run)
-        if isinstance(event, Finished) and event.run == self._session.shown.run:
-            from tuilab.analysis.answer import brief
-
-            result = self._session.result()
+        if isinstance(event, Finished) and event.run == self._state.shown.run:
+            result = self._state.result()
             if result is not None:
-                self._recorder.conclude(event.run, result.answer, brief(self._session.shown))
+                self._keep_answer(self._state.shown, result)
         if isinstance(event, Finished) or bool(self._recorder.problem) != self._failing:
             self._look()
+
+    def record(self, event: Event) -> None:
+        """Keep an event of a run that the state does not follow, such as a fleet's."""
+        self._recorder.record(event)
+
+    def conclude(self, run: RunState, claims: Sequence[Claim]) -> RunResult:
+        """The result of such a run, whose answer is kept."""
+        from tuilab.analysis.summary import summarise
+
+        result = summarise(run, claims)
+        self._keep_answer(run, result)
+        return result
+
+    def _keep_answer(self, run: RunState, result: RunResult) -> None:
+        from tuilab.analysis.answer import brief
+
+        self._recorder.conclude(run.run, result.answer, brief(run))
+
+    def go_on(self, run: str) -> None:
+        """Further events of a run that the store has follow. Raises sqlite3.Error."""
+        self._recorder.go_on(run)
 
     def _look(self) -> None:
         """Say what has changed; while the store takes nothing, try again every second."""

@@ -1,6 +1,6 @@
 """What runs the lab's measurements, as the lab asks it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from tuilab.model.events import Event
@@ -14,6 +14,10 @@ class Runner(Protocol):
     @property
     def machine(self) -> Machine | None:
         """The worker's machine, once it has said so."""
+
+    @property
+    def machines(self) -> Mapping[str, Machine]:
+        """The machine of each host that has been ready; this one's name is ""."""
 
     @property
     def busy(self) -> bool:

@@ -1,20 +1,28 @@
-"""What is to be measured, as the person has set it: a preset with their changes. Pure."""
+"""What is to be measured, as a person has set it: a preset with their changes."""
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import msgspec
 
-from tuilab.catalogue.plan import usual_sweep
-from tuilab.lab.hosts import hosts_at, stop_of_hosts, stops_of_hosts
+from tuilab import catalogue
+from tuilab.catalogue.load import Problem, read_file
+from tuilab.catalogue.plan import parse_axis, parse_settings, usual_sweep
+from tuilab.catalogue.validate import check_arms, check_sweep
+from tuilab.lab.hosts import checked_hosts, hosts_at, stop_of_hosts, stops_of_hosts
 from tuilab.model.arms import EVERY, INPUTS, Arm, ArmSelection, Input, Mode, family
+from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand, expand_on
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Choice, Value, Values, check_values
 from tuilab.model.preset import Preset
-from tuilab.model.scenario import Scenario, Sweep
+from tuilab.model.requests import Measure
+from tuilab.model.scenario import BUDGET, BudgetName, Scenario, Sweep
 from tuilab.model.workload import Declaration
+from tuilab.workloads import find
 
 ALL = "all"
 BOTH = "both"
@@ -76,14 +84,33 @@ class Settings:
         devices = [d.name for d in machine.devices] if machine and machine.devices else ["CPU:0"]
         return expand(self.arms, self.declaration, self.values, devices)
 
-    def arms_at(self, machine: Machine | None, others: Mapping[str, Machine]) -> tuple[Arm, ...]:
-        """The arms on each of the hosts; others: the machines of those that are ready."""
+    def devices(self, machine: Machine | None, others: Mapping[str, Machine]) -> dict[str, list[str]]:
+        """The devices of each of the hosts, a CPU where they are not known yet. others: than this machine."""
         machines = {host: others.get(host) if host else machine for host in self.hosts}
-        devices = {
+        return {
             host: [d.name for d in known.devices] if known and known.devices else ["CPU:0"]
             for host, known in machines.items()
         }
-        return expand_on(self.arms, self.declaration, self.values, devices)
+
+    def request(
+        self,
+        devices: Mapping[str, Sequence[str]],
+        budget: BudgetName,
+        sweep: Sweep | None = None,
+        *,
+        cold: bool = False,
+        id: str = "",
+    ) -> Measure:
+        """What measures this on hosts with these devices. id: of the run, a new one where none is given."""
+        return Measure(
+            id=id or uuid.uuid4().hex,
+            scenario=self.scenario,
+            arms=expand_on(self.arms, self.declaration, self.values, devices),
+            budget=BUDGET[budget],
+            preset=self.preset.name,
+            sweep=sweep,
+            cold=cold,
+        )
 
     def at_device(self, stop: str, known: Sequence[str]) -> "Settings":
         """With the device slider at `stop`; known: the other hosts. Raises InputError for a person's file."""
@@ -237,3 +264,84 @@ def default_sweep(settings: Settings) -> Sweep | None:
         return usual_sweep(settings.preset, settings.declaration)
     except InputError:
         return None
+
+
+def is_own(name: str) -> bool:
+    """Whether the words name a person's own code, `path/to/file.py:name`, rather than a preset."""
+    return ".py:" in name
+
+
+def place_of(name: str) -> str:
+    """Where a person's own code is, with its whole path: `/home/ada/model.py:forward`."""
+    path, _, function = name.rpartition(":")
+    return f"{Path(path).expanduser().resolve()}:{function}"
+
+
+def choose(
+    name: str, given: Sequence[str] = (), hosts: Sequence[str] = (), **words: Sequence[str]
+) -> Settings:
+    """A preset by name or by path, with changes as they are typed: `choose("stft-small", ["samples=64k"])`.
+
+    hosts: to measure on, `local` for this machine. words: devices, modes, inputs, dtypes and variants to
+    measure alone. A sweep of the preset's own is left out where a change gives its parameter one value.
+    Raises InputError.
+    """
+    preset = preset_file(name) if name.endswith(".toml") else catalogue.load().find(name)
+    return _changed(Settings.of(preset, find(preset.workload).declaration), given, hosts, words)
+
+
+def choose_own(
+    declaration: Declaration,
+    file: str,
+    given: Sequence[str] = (),
+    hosts: Sequence[str] = (),
+    **words: Sequence[str],
+) -> Settings:
+    """A person's own code as it declares itself, with changes. Raises InputError."""
+    preset = Preset(
+        title=declaration.title or file, workload=declaration.name, name=declaration.name,
+        summary=declaration.summary,
+    )  # fmt: skip
+    return _changed(Settings.of(preset, declaration, file), given, hosts, words)
+
+
+def _changed(
+    settings: Settings, given: Sequence[str], hosts: Sequence[str], words: Mapping[str, Sequence[str]]
+) -> Settings:
+    preset, declaration = settings.preset, settings.declaration
+    settings = settings.with_arms(**{key: tuple(value) for key, value in words.items() if value})
+    check_arms(msgspec.structs.replace(preset, arms=settings.arms), declaration)
+    changes = parse_settings(declaration, given)
+    settings = settings.with_values(changes)
+    if preset.sweep and any(axis.parameter in changes for axis in preset.sweep.axes):
+        settings = replace(settings, preset=msgspec.structs.replace(preset, sweep=None))
+    return replace(settings, hosts=checked_hosts(hosts, settings.file))
+
+
+def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = True) -> Sweep:
+    """The sweep along these axes (`samples=256:1M:x4`), checked; without any, the usual one.
+
+    refine: look for sizes around a crossover. Raises InputError.
+    """
+    if not axes:
+        usual = usual_sweep(settings.preset, settings.declaration)
+        return Sweep(axes=usual.axes, refine=usual.refine and refine)
+    sweep = Sweep(axes=tuple(parse_axis(settings.declaration, axis) for axis in axes), refine=refine)
+    check_sweep(sweep, settings.declaration)
+    return sweep
+
+
+def preset_file(name: str) -> Preset:
+    """The preset in a file. Raises InputError with what is wrong with it."""
+    read = read_file(Path(name).expanduser())
+    if isinstance(read, Problem):
+        raise InputError(f"preset file {read.file}", read.key, read.message)
+    return read
+
+
+def claims_of(preset: str) -> tuple[Claim, ...]:
+    """The claims of a preset by its name, none where it is not here any more."""
+    try:
+        return catalogue.load().find(preset).claims
+    except InputError:
+        return ()

@@ -14,7 +14,7 @@ from tuilab.lab.changes import Change, Wanted, Worker
 from tuilab.lab.command_line import run_line, sweep_line
 from tuilab.lab.hosts import Hosts
 from tuilab.lab.settings import Settings, default_sweep
-from tuilab.model.claims import VerdictWord
+from tuilab.model.claims import Claim, VerdictWord
 from tuilab.model.errors import InputError
 from tuilab.model.events import (
     ArmStatus,
@@ -90,6 +90,7 @@ class LabState:
     problems: tuple[Problem, ...] = ()
     spool: str = ""
     finish: bool = True
+    paced: bool = False
     settings: Settings | None = None
     past: list[Settings] = field(default_factory=list)
     future: list[Settings] = field(default_factory=list)
@@ -190,27 +191,34 @@ class LabState:
         held = self.clock() - self.stage.since
         return held if self.shown.running and not self.replay and held >= LONG_S else 0.0
 
-    def ask(
-        self, budget: BudgetName | None = None, sweep: Sweep | None = None, *, slid: bool = False
+    def request(
+        self,
+        budget: BudgetName | None = None,
+        sweep: Sweep | None = None,
+        *,
+        slid: bool = False,
+        cold: bool = False,
     ) -> Measure:
         """The request that measures the present settings; there must be some. slid: a slider came to rest."""
         settings = self.settings
         assert settings is not None
-        self.replay = ""
-        request = Measure(
-            id=self.new_id(),
-            scenario=settings.scenario,
-            arms=settings.arms_at(self.machine, self.hosts.machines),
-            budget=SLID if slid and budget is None and sweep is None else BUDGET[budget or self.budget],
-            sweep=sweep,
-            preset=settings.preset.name,
-            pace=True,
+        devices = settings.devices(self.machine, self.hosts.machines)
+        request = msgspec.structs.replace(
+            settings.request(devices, budget or self.budget, sweep, cold=cold, id=self.new_id()),
+            pace=self.paced,
             spool=self.spool,
             finish=self.finish,
         )
-        self._pending[request.id] = RunState()
-        self.asked, self.asked_at = request.id, self.clock()
+        if slid and budget is None and sweep is None:
+            request = msgspec.structs.replace(request, budget=SLID)
+        self.expect(request)
         return request
+
+    def expect(self, request: Measure, earlier: RunState | None = None) -> None:
+        """That run was asked for. earlier: of a run in the history that it goes on with."""
+        self.replay = ""
+        self._pending[request.id] = earlier or RunState()
+        self.asked, self.asked_at = request.id, self.clock()
 
     def command(self, sweeping: bool = False) -> str:
         """The command line that does what the screen shows. There must be settings."""
@@ -265,9 +273,9 @@ class LabState:
         from tuilab.analysis.summary import summarise
 
         state = self.shown
-        preset, key = self._preset(state), (state.run, state.version)
+        key = state.run, state.version
         try:
-            found = summarise(state, preset.claims if preset else (), placement=False)
+            found = summarise(state, self.claims_of(state.preset), placement=False)
         except Exception as error:
             # A fault of ours must not take the measurement with it: it is said; the samples still show.
             found = None
@@ -283,8 +291,11 @@ class LabState:
             return False
         return sum(len(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()) > LONG
 
-    def _preset(self, state: RunState) -> Preset | None:
-        return next((p for p in self.presets if p.name == state.preset), None)
+    def claims_of(self, preset: str) -> tuple[Claim, ...]:
+        """The claims of the preset of that name, none where it is not here."""
+        if self.settings is not None and self.settings.preset.name == preset:
+            return self.settings.preset.claims
+        return next((p.claims for p in self.presets if p.name == preset), ())
 
     # Events
 

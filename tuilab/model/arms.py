@@ -13,7 +13,9 @@ INPUTS: tuple[Input, ...] = ("resident", "copied")
 EVERY = ":*"
 """After a family: every device of it, `GPU:*`."""
 
-HERE = "local"
+HERE = ""
+"""This machine's name in `Arm.host`."""
+LOCAL = "local"
 """What this machine is called beside others."""
 
 
@@ -98,7 +100,7 @@ def labels(arms: Sequence[Arm]) -> list[str]:
         inputs[arm.device, arm.mode, arm.dtype, arm.variant, arm.host].add(arm.input)
     out = []
     for arm in arms:
-        words = [(arm.host or HERE) if many["host"] else "", arm.device if numbered else family(arm.device)]
+        words = [(arm.host or LOCAL) if many["host"] else "", arm.device if numbered else family(arm.device)]
         words += [
             arm.mode if many["mode"] or not many["variant"] else "",
             arm.variant if many["variant"] else "",

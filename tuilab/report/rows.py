@@ -1,7 +1,7 @@
 """What every report shows, as plain rows of text; each format only dresses them."""
 
 from tuilab.analysis.roofline import rate, share_words
-from tuilab.model.arms import HERE
+from tuilab.model.arms import LOCAL
 from tuilab.model.quantity import interval, seconds
 from tuilab.model.result import ArmResult, MachineLine, RunResult
 
@@ -79,7 +79,7 @@ def machine_lines(result: RunResult) -> list[str]:
     """A sentence for each machine under its host's name; empty where this machine alone measured."""
     if set(result.machines) <= {""}:
         return []
-    return [f"{host or HERE}: {machine_sentence(line)}" for host, line in result.machines.items()]
+    return [f"{host or LOCAL}: {machine_sentence(line)}" for host, line in result.machines.items()]
 
 
 def machine_sentence(machine: MachineLine) -> str:

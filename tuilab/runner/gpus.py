@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from tuilab.model.arms import family
+from tuilab.model.arms import HERE, family
 from tuilab.model.machine import OPEN_GPUS
-from tuilab.runner.host_runner import HERE, Listener
+from tuilab.runner.host_runner import Listener
 from tuilab.runner.supervisor import Supervisor
 
 

@@ -4,13 +4,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol
 
+from tuilab.model.arms import HERE
 from tuilab.model.events import Event
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure, Request
 from tuilab.runner.supervisor import Phase, Supervisor
-
-HERE = ""
-"""The host's name of this machine, as in `Arm.host`."""
 
 Listener = Callable[[Event], None]
 

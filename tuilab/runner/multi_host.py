@@ -8,10 +8,10 @@ from functools import partial
 import msgspec
 
 from tuilab.model import events as e
-from tuilab.model.arms import Arm
+from tuilab.model.arms import HERE, Arm
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Cancel, Measure, Painted, Request
-from tuilab.runner.host_runner import HERE, HostRunner, Listener, supervise, unlike
+from tuilab.runner.host_runner import HostRunner, Listener, supervise, unlike
 from tuilab.runner.process import contained
 from tuilab.runner.supervisor import Phase
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
     from textual.screen import Screen
 
-    from tuilab.lab.recorder import RunRecorder
-    from tuilab.tui.control import Control
+    from tuilab.lab import Lab
+    from tuilab.tui.painter import Painter
 
 
 def palette() -> "type[Provider]":
@@ -48,8 +48,8 @@ class LabApp(App[int]):
         self.options = options
         self.ascii_only = wants_ascii(os.environ) if options.ascii_only is None else options.ascii_only
         self.animation_level = "none"
-        self.control: Control | None = None
-        self.keeper: RunRecorder | None = None
+        self.lab: Lab | None = None
+        self.painter: Painter | None = None
         self.keymap: dict[str, str] = {}
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -113,18 +113,17 @@ class LabApp(App[int]):
             self._ending = asyncio.ensure_future(self.leave(128 + number))
             return
         # Asked for the second time: at once.
-        if self.control is not None:
-            self.control.runner.kill_now()
+        if self.lab is not None:
+            self.lab.runner.kill_now()
         if number != signal.SIGHUP:
             self.exit(128 + number)
 
     def _finish_unattended(self) -> bool:
         """End at once, leaving the worker to its run; False where there is none to be left."""
-        session = self.control.session if self.control is not None else None
-        if session is None or not session.running or not (session.spool and session.finish):
+        state = self.lab.state if self.lab is not None else None
+        if self.lab is None or state is None or not (state.running and state.spool and state.finish):
             return False
-        if self.keeper is not None:
-            self.keeper.close()
+        self.lab.close_history()
         # No orderly end: asyncio would kill the worker with its pipes, and there is no terminal to restore.
         os._exit(128 + signal.SIGHUP)
 
@@ -134,12 +133,10 @@ class LabApp(App[int]):
             return
         self._leaving = True
         try:
-            if self.control is not None:
-                await self.control.close()
-            if (doctor := sys.modules.get("tuilab.doctor.children")) is not None:
-                doctor.kill_all()
-            if self.keeper is not None:
-                self.last_words = self.keeper.close()
+            if self.painter is not None:
+                self.painter.close()
+            if self.lab is not None:
+                self.last_words = await self.lab.close()
         finally:
             self.exit(code)
 
@@ -187,7 +184,7 @@ def run(options: Mapping[str, Any] | Options | None = None) -> int:
         return 2
     app = LabApp(chosen)
     code = app.run()
-    words = [app.last_words, app.keeper.close() if app.keeper is not None else ""]
+    words = [app.last_words, app.lab.close_history() if app.lab is not None else ""]
     with contextlib.suppress(OSError):  # the terminal may have gone
         for text in filter(None, words):
             sys.stderr.write(f"tuilab: {text}\n")

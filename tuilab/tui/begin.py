@@ -1,26 +1,21 @@
 """What happens after the first paint: the worker starts, presets are read, the frames are filled."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuilab.history.store import Store
+from tuilab.lab import Lab
 from tuilab.lab.changes import Change
-from tuilab.lab.questions import Questions
 from tuilab.lab.state import LabState
 from tuilab.model.events import Event
-from tuilab.runner.multi_host import MultiHostRunner
-from tuilab.tui.control import Control
 
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
-    from tuilab.model.doctor import DoctorReport
     from tuilab.tui.drawing import Drawing
     from tuilab.tui.screens.lab import LabScreen
 
 
 class Canvas:
-    """Lets the control draw before there is anything to draw on."""
+    """Lets the painter draw before there is anything to draw on."""
 
     drawing: "Drawing | None" = None
 
@@ -41,63 +36,52 @@ class Canvas:
         self._screen.call_after_refresh(call)
 
 
-@dataclass
-class Lab:
-    """What a filled screen works with."""
-
-    session: LabState
-    control: Control
-    drawing: "Drawing"
-    questions: Questions
-    store: Store
-    diagnosis: "DoctorReport | None" = None
-
-
 async def begin(screen: "LabScreen", found: "Catalogue | None" = None) -> None:
     """Fill the screen. The worker comes first: it takes longest.
 
     found: the presets, where they have been read already.
     """
     app, options = screen.app, screen.app.options
-    session = options.session() if options.session else LabState()
+    state = options.session() if options.session else LabState()
+
+    def told(text: str) -> None:
+        lab.controller.say(text, "warning")
+        screen.say(text, "warning")
+
+    lab = Lab(state=state, runner=options.runner, store=options.store, say=told, rerun=options.rerun)
     canvas = Canvas(screen)
-    control = Control(session, canvas, options.runner or MultiHostRunner, options.rerun)
-    app.control = control
-    await control.start()
+
+    from tuilab.tui.painter import Painter
+
+    app.lab, app.painter = lab, Painter(lab, canvas)
+    await lab.start()
 
     from tuilab import catalogue
     from tuilab.lab import titles
     from tuilab.lab.files import first_visit
-    from tuilab.lab.recorder import RunRecorder
     from tuilab.tui.drawing import Drawing
     from tuilab.tui.widgets.plot import figure
 
-    questions = Questions(control.runner, control.receive)
-    drawing = Drawing(screen, session, questions)
-    session.load(found or catalogue.load(*options.presets))
+    drawing = Drawing(screen, lab)
+    state.load(found or catalogue.load(*options.presets))
     drawing.show_presets()
-    _open_first(session, options.preset)
-    session.newcomer = options.newcomer if options.newcomer is not None else first_visit()
+    _open_first(state, options.preset)
+    state.newcomer = options.newcomer if options.newcomer is not None else first_visit()
     await drawing.fill()
     canvas.drawing = drawing
+    recorder = lab.open_history()
+    state.spool, state.finish = recorder.spool, options.hangup == "finish"
 
-    def told(text: str) -> None:
-        control.say(text, "warning")
-        screen.say(text, "warning")
-
-    keeper = app.keeper = RunRecorder(session, told, options.store() if options.store else None)
-    session.spool, session.finish = keeper.spool, options.hangup == "finish"
-
-    def elsewhere(event: Event) -> None:
-        for text, level in session.hosts.said:
+    def elsewhere(change: Change, event: Event | None) -> None:
+        for text, level in state.hosts.said:
             screen.say(text, "error" if level == "error" else "information")
-        session.hosts.said.clear()
+        state.hosts.said.clear()
 
-    control.listeners += [questions.receive, keeper.receive, elsewhere]
-    screen.lab = Lab(session, control, drawing, questions, keeper.store)
-    for problem in [*keeper.notices, *app.read_keymap()]:
+    lab.subscribe(elsewhere)
+    screen.lab, screen.drawing = lab, drawing
+    for problem in [*recorder.notices, *app.read_keymap()]:
         told(problem)
-    if options.preset and ".py:" not in options.preset and not session.knows(options.preset):
+    if options.preset and ".py:" not in options.preset and not state.knows(options.preset):
         told(f"There is no preset {options.preset!r}; p lists those that there are.")
     drawing.draw(~Change.NOTHING)
     titles.keep(options.presets, options.presets or catalogue.folders(), drawing.titles)
@@ -111,14 +95,14 @@ async def begin(screen: "LabScreen", found: "Catalogue | None" = None) -> None:
     elif options.demo:
         await screen.action_demo()
     elif screen.hasty:
-        control.run()
+        lab.controller.run()
 
 
-def _open_first(session: LabState, name: str) -> None:
+def _open_first(state: LabState, name: str) -> None:
     """Have a preset open from the start: the one asked for, else the first. Nothing is measured yet."""
-    for preset in session.presets:
+    for preset in state.presets:
         if preset.name == name or not name:
-            session.choose(preset)
+            state.choose(preset)
             return
-    if session.presets:
-        session.choose(session.presets[0])
+    if state.presets:
+        state.choose(state.presets[0])

@@ -32,7 +32,7 @@ class Actions(Provider):
             key = screen.app.keys_of(action)
             yield f"{action.label}  ({key})", action.help, self._doing(action.name)
         if screen.lab is not None:
-            for preset in screen.lab.session.presets:
+            for preset in screen.lab.state.presets:
                 yield f"open {preset.name}", preset.title, self._opening(preset.name)
 
     def _of_page(self) -> Iterator[tuple[str, str, IgnoreReturnCallbackType]]:

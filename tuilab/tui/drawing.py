@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 from textual.containers import Container
 
-from tuilab.lab import titles
+from tuilab.lab import Lab, titles
 from tuilab.lab.answer import answer
 from tuilab.lab.changes import Change
-from tuilab.lab.questions import Questions
-from tuilab.lab.state import LabState
 from tuilab.lab.status import status
 from tuilab.model.machine import Machine
 from tuilab.model.result import Crossover, RunResult
@@ -32,8 +30,8 @@ FIGURES = Change.RUN | Change.REPORT | Change.OVER | Change.SETTINGS | Change.LO
 class Drawing:
     """Fills the frames of the main screen and keeps what is in them true."""
 
-    def __init__(self, screen: "LabScreen", session: LabState, questions: Questions) -> None:
-        self._screen, self._session, self.questions = screen, session, questions
+    def __init__(self, screen: "LabScreen", lab: Lab) -> None:
+        self._screen, self._lab, self._session = screen, lab, lab.state
         self.header = screen.query_one(Header)
         self.presets = screen.query_one(Presets)
         self.views = screen.query_one(Views)
@@ -84,7 +82,7 @@ class Drawing:
         view = self.views.view
         if view is not None:
             view.session = self._session
-            view.questions = self.questions
+            view.lab = self._lab
             view.draw(self._session)
 
     def _header(self) -> None:

@@ -7,6 +7,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from tuilab.lab.changes import Change
 from tuilab.lab.demo import Demo, lines
 from tuilab.model.events import Event, Finished, Ready
 from tuilab.tui.widgets.answer import numbers_strong
@@ -15,7 +16,7 @@ from tuilab.tui.widgets.look import ACCENT, MUTED, STRONG, Line
 from tuilab.tui.widgets.wording import fit
 
 if TYPE_CHECKING:
-    from tuilab.tui.begin import Lab
+    from tuilab.lab import Lab
 
 
 class DemoBar(LineWidget, can_focus=True):
@@ -43,12 +44,12 @@ back, **space** pauses, **escape** leaves and keeps what is on the screen.
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._lab.control.listeners.append(self._receive)
+        self._unsubscribe = self._lab.subscribe(self._receive)
         self.set_interval(1.0, self._tick)
         self._enter(0)
 
     def on_unmount(self) -> None:
-        self._lab.control.listeners.remove(self._receive)
+        self._unsubscribe()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sentence, question, keys = lines(self._demo)
@@ -64,12 +65,12 @@ back, **space** pauses, **escape** leaves and keeps what is on the screen.
     def _enter(self, at: int) -> None:
         demo, lab = self._demo, self._lab
         demo.enter(at)
-        lab.control.stop()
-        lab.session.put_away()
-        lab.session.choose(demo.preset)
-        lab.control.moved(quiet=True)
-        assert lab.session.settings is not None
-        demo.offer(lab.session.settings, lab.session.machine)
+        lab.controller.stop()
+        lab.state.put_away()
+        lab.state.choose(demo.preset)
+        lab.controller.moved(quiet=True)
+        assert lab.state.settings is not None
+        demo.offer(lab.state.settings, lab.state.machine)
         # As content, because a text would be taken for markup.
         title = Content(f"Demo {demo.at + 1} of {len(demo.steps)}: {demo.preset.title}")
         self.border_title = title
@@ -77,14 +78,14 @@ back, **space** pauses, **escape** leaves and keeps what is on the screen.
 
     def _measure(self) -> None:
         lab = self._lab
-        if lab.session.settings is not None:
-            self._demo.offer(lab.session.settings, lab.session.machine)
+        if lab.state.settings is not None:
+            self._demo.offer(lab.state.settings, lab.state.machine)
         self._demo.stage = "measure"
-        lab.control.run("quick")
+        lab.controller.run("quick")
         self.repaint()
 
-    def _receive(self, event: Event) -> None:
-        session = self._lab.session
+    def _receive(self, change: Change, event: Event | None) -> None:
+        session = self._lab.state
         if isinstance(event, Ready) and self._demo.stage == "guess" and session.settings is not None:
             self._demo.offer(session.settings, event.machine)
             self.repaint()

@@ -16,10 +16,11 @@ from tuilab.history import browse
 from tuilab.history.browse import Entry, Extent
 from tuilab.history.schema import is_damage
 from tuilab.history.store import Store
+from tuilab.lab.changes import Change
 from tuilab.lab.history import LARGEST_BRIEF, HistoryClient, trouble, work_out
 from tuilab.lab.settings import Settings
 from tuilab.model.errors import InputError
-from tuilab.model.events import Event, Finished
+from tuilab.model.events import Event
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import size
 from tuilab.tui.screens.history_files import HistoryFiles
@@ -30,7 +31,7 @@ from tuilab.tui.views.filtered import Filter
 from tuilab.tui.widgets.table import Table
 
 if TYPE_CHECKING:
-    from tuilab.tui.begin import Lab
+    from tuilab.lab import Lab
 
 NONE_YET = (
     "No run has been kept yet. Escape goes back: r measures one there, and it is kept by itself. i takes \
@@ -113,12 +114,11 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         self.set_class(getattr(self.app, "ascii_only", False), "-ascii")
         self.set_class(self.app.size.height >= 36, "-tall")
         self.table.focus()
-        self.lab.control.listeners.append(self._heard)
+        self._unsubscribe = self.lab.subscribe(self._heard)
         self.reload()
 
     def on_unmount(self) -> None:
-        if self._heard in self.lab.control.listeners:
-            self.lab.control.listeners.remove(self._heard)
+        self._unsubscribe()
         if self.going is not None:
             self.going.stop()
         self.ledger.close()
@@ -134,14 +134,14 @@ the same workload; a **baseline** too, and others are held against it. Neither i
     def failed(self, error: sqlite3.Error) -> None:
         """Say what is wrong with the store; a damaged one is set aside and a new one begun."""
         self.say(trouble(error), "bad")
-        keeper = getattr(self.app, "keeper", None)
-        if is_damage(error) and keeper is not None and keeper.recreate():
+        recorder = self.lab.recorder
+        if is_damage(error) and recorder is not None and recorder.recreate():
             self.say(f"{trouble(error)} It is set aside, nothing is deleted, and a new one is begun.", "bad")
             self.table.marked.clear()
             self.reload()
 
-    def _heard(self, event: Event) -> None:
-        if isinstance(event, Finished):
+    def _heard(self, change: Change, event: Event | None) -> None:
+        if Change.OVER in change:
             self.reload()
 
     # What is listed
@@ -314,10 +314,10 @@ def usual(lab: "Lab", preset: str, workload: str) -> Mapping[str, Value] | None:
     """What a run of that preset measures as its document has it, else the workload's own values."""
     from tuilab.workloads import find
 
-    known = next((p for p in lab.session.presets if p.name == preset and p.workload == workload), None)
+    known = next((p for p in lab.state.presets if p.name == preset and p.workload == workload), None)
     try:
         if known is not None:
-            declaration, file = lab.session.own.get(preset) or (find(workload).declaration, "")
+            declaration, file = lab.state.own.get(preset) or (find(workload).declaration, "")
             return Settings.of(known, declaration, file).values
         return {p.name: p.default for p in find(workload).declaration.parameters}
     except (InputError, KeyError):

@@ -111,7 +111,7 @@ class HistoryActs:
             self._screen.say("There is no run here.")
         elif not row.line.rounds:
             self._screen.say(f"{titled([row])} has no round, so there is nothing to replay.", "warn")
-        elif self._screen.lab.session.running:
+        elif self._screen.lab.state.running:
             self._screen.say("A run goes on, which a replay would end: stop it in the lab (x) first.", "warn")
         else:
             self._screen.dismiss(row.run)
@@ -208,7 +208,7 @@ class HistoryActs:
         entries, screen = self._chosen(), self._screen
         if not entries:
             return
-        session = screen.lab.session
+        session = screen.lab.state
         if session.shown.running and any(e.run == session.shown.run for e in entries):
             screen.say("One of these goes on: stop it in the lab (x) before you delete it.", "warn")
             return
@@ -292,8 +292,8 @@ async def load_ghosts(screen: "HistoryScreen") -> None:
     """Draw the pinned runs under the live plot from now on."""
     from tuilab.lab.changes import Change
 
-    screen.lab.session.pinned = await screen.ledger.do(ghosts)
-    screen.lab.drawing.draw(Change.LOOK)
+    screen.lab.state.pinned = await screen.ledger.do(ghosts)
+    screen.lab.changed(Change.LOOK)
 
 
 def titled(entries: Sequence[Entry]) -> str:

@@ -57,7 +57,7 @@ class HistoryFiles(HistoryActs):
     async def _export(self, key: str, entries: list[Entry], going: CancellableProgress) -> None:
         from tuilab.lab.export import write_kept
 
-        presets = {p.name: p.claims for p in self._screen.lab.session.presets}
+        presets = {p.name: p.claims for p in self._screen.lab.state.presets}
         paths: list[Path] = []
         try:
             for done, entry in enumerate(entries):

@@ -21,6 +21,7 @@ from tuilab.tui.screens.small import SIZES, Small, size_classes
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
     from tuilab.tui.app import LabApp
+    from tuilab.tui.drawing import Drawing
 
 
 class LabScreen(LabPages, Screen[None]):
@@ -34,6 +35,7 @@ class LabScreen(LabPages, Screen[None]):
 
     if TYPE_CHECKING:
         app: LabApp
+        drawing: Drawing
 
     HELP = """\
 ## The lab

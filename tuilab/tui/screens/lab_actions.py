@@ -7,7 +7,7 @@ from tuilab.tui.panels.presets import Presets
 from tuilab.tui.panels.views import Views
 
 if TYPE_CHECKING:
-    from tuilab.tui.begin import Lab
+    from tuilab.lab import Lab
     from tuilab.tui.panels.controls import Controls
     from tuilab.tui.screens.lab import LabScreen
 
@@ -40,12 +40,12 @@ class LabActions:
         """Measure the present settings."""
         if self.lab is None:
             self.hasty = True
-        elif not self.lab.control.run():
+        elif not self.lab.controller.run():
             self.say("Choose a preset first: p, arrows, enter.")
 
     def action_stop(self) -> None:
         """Stop what goes on."""
-        if self.lab is not None and not self.lab.control.stop():
+        if self.lab is not None and not self.lab.controller.stop():
             self.say("Nothing is running.")
 
     async def action_sweep(self) -> None:
@@ -53,13 +53,13 @@ class LabActions:
         from tuilab.lab.settings import default_sweep
 
         lab = self.lab
-        if lab is None or lab.session.settings is None:
+        if lab is None or lab.state.settings is None:
             return
-        sweep = default_sweep(lab.session.settings)
+        sweep = default_sweep(lab.state.settings)
         if sweep is None:
             self.say("This workload has no size to sweep over.", "warning")
             return
-        lab.control.run(sweep=sweep)
+        lab.controller.run(sweep=sweep)
         await self._screen.query_one(Views).open("sweep")
 
     def action_budget(self) -> None:
@@ -67,9 +67,9 @@ class LabActions:
         from tuilab.model.scenario import BUDGET, BUDGETS
 
         if self.lab is not None:
-            session = self.lab.session
-            session.budget = BUDGETS[(BUDGETS.index(session.budget) + 1) % len(BUDGETS)]
-            budget = BUDGET[session.budget]
+            state = self.lab.state
+            state.budget = BUDGETS[(BUDGETS.index(state.budget) + 1) % len(BUDGETS)]
+            budget = BUDGET[state.budget]
             self.say(
                 f"Budget {budget.name}: ± {budget.precision * 100:g} %, at most {budget.limit_s:g} s"
                 + (f", in {budget.workers} fresh processes." if budget.workers > 1 else ".")
@@ -78,24 +78,24 @@ class LabActions:
     def action_toggle_rerun(self) -> None:
         """Live sliders on or off."""
         if self.lab is not None:
-            control = self.lab.control
+            control = self.lab.controller
             control.rerun = not control.rerun
             self.say("Live sliders: a rest measures." if control.rerun else "Live sliders off: r measures.")
 
     def action_undo(self) -> None:
         """Take the last change back."""
         if self.lab is not None:
-            self._went(self.lab.session.undo(), "Nothing to undo.")
+            self._went(self.lab.state.undo(), "Nothing to undo.")
 
     def action_redo(self) -> None:
         """Take the last undo back."""
         if self.lab is not None:
-            self._went(self.lab.session.redo(), "Nothing to redo.")
+            self._went(self.lab.state.redo(), "Nothing to redo.")
 
     def _went(self, changed: bool, otherwise: str) -> None:
         assert self.lab is not None
         if changed:
-            self.lab.control.moved()
+            self.lab.controller.moved()
         else:
             self.say(otherwise)
 
@@ -103,8 +103,8 @@ class LabActions:
         """Everything as the document has it."""
         from tuilab.lab.settings import Settings
 
-        if self.lab is not None and (settings := self.lab.session.settings) is not None:
-            self.lab.control.changed(Settings.of(settings.preset, settings.declaration, settings.file))
+        if self.lab is not None and (settings := self.lab.state.settings) is not None:
+            self.lab.controller.set(Settings.of(settings.preset, settings.declaration, settings.file))
 
     # Look
 
@@ -122,7 +122,7 @@ class LabActions:
         """Draw the view that came to the front; what is read rather than watched gets more room."""
         self._screen.set_class(event.key in READ, "-reading")
         if self.lab is not None:
-            self.lab.drawing.open_view()
+            self._screen.drawing.open_view()
 
     # Go
 
@@ -160,9 +160,9 @@ class LabActions:
         lab = self.lab
         if lab is None:
             return
-        preset = next(p for p in lab.session.presets if p.name == name)
-        lab.session.choose(preset)
-        lab.control.moved(now=True)
+        preset = next(p for p in lab.state.presets if p.name == name)
+        lab.state.choose(preset)
+        lab.controller.moved(now=True)
         views = self._screen.query_one(Views)
         if (preset.sweep is None) == (views.key == "sweep"):
             # The picture that shows what the preset measures: a curve for a sweep, samples otherwise.
@@ -173,7 +173,7 @@ class LabActions:
     def on_controls_changed(self, event: "Controls.Changed") -> None:
         """A slider or a switch moved."""
         if self.lab is not None:
-            self.lab.control.changed(event.settings, event.final)
+            self.lab.controller.set(event.settings, event.final)
 
     # Lab
 

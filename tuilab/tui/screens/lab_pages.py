@@ -39,7 +39,7 @@ class LabPages(LabActions):
 
         lab = self.lab
         if lab is not None:
-            self._screen.app.push_screen(ArmsScreen(lab.session), lambda _: lab.drawing.draw(Change.LOOK))
+            self._screen.app.push_screen(ArmsScreen(lab.state), lambda _: lab.changed(Change.LOOK))
 
     def action_jump(self) -> None:
         """Letters on every place."""
@@ -81,7 +81,7 @@ class LabPages(LabActions):
         lab = self.lab
         if lab is None:
             return
-        items = [Item(host.name, host.name, about(host)) for host in lab.session.hosts.known.values()]
+        items = [Item(host.name, host.name, about(host)) for host in lab.state.hosts.known.values()]
         page = MenuScreen(
             "Measure on another machine", items, typed="an ssh alias or user@host, then enter", empty=ADDS
         )
@@ -95,7 +95,7 @@ class LabPages(LabActions):
         if lab is None or not name:
             return
         try:
-            lab.control.add_host(name)
+            lab.controller.add_host(name)
         except InputError as error:
             self.say(str(error), "error")
         else:
@@ -106,9 +106,9 @@ class LabPages(LabActions):
         from tuilab.lab.files import keep_command
 
         lab = self.lab
-        if lab is None or lab.session.settings is None:
+        if lab is None or lab.state.settings is None:
             return
-        line = lab.session.command(sweeping=self._screen.query_one(Views).key == "sweep")
+        line = lab.state.command(sweeping=self._screen.query_one(Views).key == "sweep")
         self._screen.app.copy_to_clipboard(line)
         kept = keep_command(line)
         self.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else "."))
@@ -127,7 +127,7 @@ class LabPages(LabActions):
                 # The page has closed, so that a picture shows the lab itself.
                 screen.call_after_refresh(lambda: self._write(key))
 
-        items = [Item(f.key, f.label, f.detail) for f in formats(bool(lab.session.shown.run))]
+        items = [Item(f.key, f.label, f.detail) for f in formats(bool(lab.state.shown.run))]
         screen.app.push_screen(MenuScreen("Export to the current folder", items), chosen)
 
     def _write(self, key: str) -> None:
@@ -137,10 +137,10 @@ class LabPages(LabActions):
         assert lab is not None
         try:
             if key == "svg":
-                path = new_file(lab.session, key, folder)
+                path = new_file(lab.state, key, folder)
                 path.write_text(self._screen.app.export_screenshot(title="tuilab"), encoding="utf-8")
             else:
-                path = write_shown(key, lab.session, lab.store, folder)
+                path = write_shown(key, lab.state, lab.store, folder)
         except OSError as error:
             self.say(f"Nothing could be written to {folder}: {error.strerror}", "error")
         except ValueError as error:
@@ -163,6 +163,7 @@ class LabPages(LabActions):
         """Open what a path names; what is wrong with it is said."""
         from tuilab.lab import opening
         from tuilab.lab.questions import Unanswered
+        from tuilab.lab.settings import preset_file
         from tuilab.model.errors import InputError
 
         lab = self.lab
@@ -173,7 +174,7 @@ class LabPages(LabActions):
                 case "code":
                     await self._open_code(words)
                 case "preset":
-                    self._take(opening.preset_file(words))
+                    self._take(preset_file(words))
                 case "recording":
                     await self.play(words)
                 case "document":
@@ -181,20 +182,19 @@ class LabPages(LabActions):
         except InputError as error:
             self.say(str(error), "error")
         except Unanswered as error:
-            lab.control.say(error.detail or str(error), "error")
+            lab.controller.say(error.detail or str(error), "error")
             more = " The log (9) has all of it." if error.detail else ""
             self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
 
     async def _open_code(self, words: str) -> None:
-        from tuilab.lab import opening
+        from tuilab.lab.settings import choose_own, place_of
 
         lab = self.lab
         assert lab is not None
         self.say(f"Asking {words} what it declares…")
-        file, _, name = words.rpartition(":")
-        place = f"{Path(file).expanduser().resolve()}:{name}"
-        declaration = await lab.questions.declare(place)
-        self._take(opening.own(declaration, words), (declaration, place))
+        file = place_of(words)
+        declaration = await lab.declare(file)
+        self._take(choose_own(declaration, words).preset, (declaration, file))
 
     async def _open_document(self, words: str) -> None:
         from tuilab.lab import opening
@@ -207,8 +207,8 @@ class LabPages(LabActions):
         """List one more preset, open it and measure it."""
         lab = self.lab
         assert lab is not None
-        lab.session.add(preset, own)
-        lab.drawing.show_presets()
+        lab.state.add(preset, own)
+        self._screen.drawing.show_presets()
         self.open_preset(preset.name)
 
     def action_history(self) -> None:
@@ -235,13 +235,13 @@ class LabPages(LabActions):
             return
         ledger = HistoryClient(lab.store)
         try:
-            lab.session.pinned = await ledger.do(ghosts)
+            lab.state.pinned = await ledger.do(ghosts)
         except sqlite3.Error as error:
-            lab.control.say(f"pinned runs cannot be drawn ({error})", "warning")
+            lab.controller.say(f"pinned runs cannot be drawn ({error})", "warning")
         finally:
             ledger.close()
-        if lab.session.pinned:
-            lab.drawing.draw(Change.LOOK)
+        if lab.state.pinned:
+            lab.changed(Change.LOOK)
 
     async def action_replay(self) -> None:
         """Show a recorded run as if it were live."""
@@ -272,7 +272,7 @@ class LabPages(LabActions):
         except InputError as error:
             self.say(str(error), "error")
             return
-        lab.control.replay(replay)
+        lab.controller.replay(replay)
 
     async def action_demo(self) -> None:
         """Guess first, then see."""
@@ -282,7 +282,7 @@ class LabPages(LabActions):
         lab, screen = self.lab, self._screen
         if lab is None or screen.query(DemoBar):
             return
-        steps = tour(lab.session.presets)
+        steps = tour(lab.state.presets)
         if not steps:
             self.say("There are no presets to show.", "warning")
             return

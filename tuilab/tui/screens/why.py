@@ -10,13 +10,13 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tuilab.lab.questions import Unanswered
-from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.doctor import DoctorReport
+from tuilab.model.errors import InputError
 from tuilab.model.explain import ExplainScenario, ScenarioExplanation
 from tuilab.tui.screens.modal import Page
 
 if TYPE_CHECKING:
-    from tuilab.tui.begin import Lab
+    from tuilab.lab import Lab
 
 SIGNS = {
     "ok": ("✓", "$success"),
@@ -71,7 +71,7 @@ TensorFlow would run it, from the registry of kernels; it is a forecast, never a
         self.run_worker(self._forecast(), group="forecast", exclusive=True, exit_on_error=False)
         if lab.diagnosis is not None:
             self._show("#doctor", about_doctor(lab.diagnosis))
-        elif lab.session.asked:
+        elif lab.state.asked:
             self._show(
                 "#doctor",
                 [Content("The doctor waits until the run is over, so as not to disturb it: r then.")],
@@ -99,22 +99,20 @@ TensorFlow would run it, from the registry of kernels; it is a forecast, never a
         self._at_most = 30 + round(seconds)
 
     async def _examine(self) -> None:
-        from tuilab.doctor.examine import examine
-
         self._examining = True
         self._show("#doctor", [Content("The doctor is looking…")])
         try:
-            self._lab.diagnosis = await run_in_daemon_thread(examine, wait=self._compiling)
+            found = await self._lab.doctor(self._compiling)
         finally:
             self._examining = False
-        self._show("#doctor", about_doctor(self._lab.diagnosis))
+        self._show("#doctor", about_doctor(found))
 
     async def _forecast(self) -> None:
         lab = self._lab
-        settings = lab.session.settings
+        settings = lab.state.settings
         if settings is None:
             return
-        waits = "once the run is over" if lab.session.asked else "while the worker looks"
+        waits = "once the run is over" if lab.state.asked else "while the worker looks"
         self._show(
             "#forecast",
             [
@@ -124,15 +122,15 @@ TensorFlow would run it, from the registry of kernels; it is a forecast, never a
         )
         arms = {
             (a.device, a.variant): a
-            for a in reversed(settings.arms_on(lab.session.machine))
+            for a in reversed(settings.arms_on(lab.state.machine))
             if a.mode != "eager"
         }
         question = ExplainScenario(
-            scenario=settings.scenario, arms=tuple(arms.values()) or settings.arms_on(lab.session.machine)[:1]
+            scenario=settings.scenario, arms=tuple(arms.values()) or settings.arms_on(lab.state.machine)[:1]
         )
         try:
-            answer = await lab.questions.ask("explain-scenario", question, ScenarioExplanation)
-        except Unanswered as error:
+            answer = await lab.ask("explain-scenario", question, ScenarioExplanation)
+        except (Unanswered, InputError) as error:
             self._show("#forecast", [Content(""), Content(f"There is no forecast: {error}")])
             return
         self._show("#forecast", about_ops(answer, settings.preset.title))

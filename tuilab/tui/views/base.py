@@ -6,8 +6,8 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 if TYPE_CHECKING:
+    from tuilab.lab import Lab
     from tuilab.lab.changes import Change
-    from tuilab.lab.questions import Questions
     from tuilab.lab.state import LabState
 
 
@@ -16,7 +16,7 @@ class View(Vertical):
 
     DEFAULT_CSS = "View { height: 1fr; }"
     session: "LabState | None" = None
-    questions: "Questions | None" = None
+    lab: "Lab | None" = None
 
     def wants(self, change: "Change") -> bool:
         """Whether it has to be drawn again after such a change."""

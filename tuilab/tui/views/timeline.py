@@ -8,6 +8,7 @@ from textual.binding import Binding, BindingType
 from tuilab.lab.changes import Change
 from tuilab.lab.questions import Unanswered
 from tuilab.lab.state import LabState
+from tuilab.model.errors import InputError
 from tuilab.model.profile import OpTime, Profile, ProfileArm
 from tuilab.model.quantity import seconds
 from tuilab.model.run import RunState
@@ -108,13 +109,13 @@ ops by the time they take in one call. It stays with the run: a replay has the a
 
     async def _profile(self, session: LabState, arm: str) -> None:
         state = session.shown
-        if self.questions is None or state.scenario is None or session.replay:
+        if self.lab is None or state.scenario is None or session.replay:
             return
         self._doing, self._failed = arm, ""
         try:
             question = ProfileArm(scenario=state.scenario, arm=state.arms[arm].arm, spans=MOST_SPANS)
-            await self.questions.profile(state.run, question)
-        except Unanswered as error:
+            await self.lab.profile(question)
+        except (Unanswered, InputError) as error:
             self._failed = str(error)
         finally:
             self._doing = ""

@@ -1,0 +1,184 @@
+"""The lab as a script of one's own uses it: a scripted worker, and the README's five lines with a real one."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tui.lab import PRESETS
+from tests.tui.scripted import GPU_MACHINE, ScriptedRunner
+from tuilab.history.store import Store
+from tuilab.lab import Lab
+from tuilab.lab.changes import Change
+from tuilab.lab.questions import RefusedInput, Unanswered
+from tuilab.model.errors import InputError, WorkerError
+from tuilab.model.events import Event, Finished, Refused, WorkerExited
+from tuilab.model.explain import ExplainScenario, ScenarioExplanation
+from tuilab.model.requests import Ask, Measure
+
+SMALL = str(PRESETS / "stft-small.toml")
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+class Runners(list[ScriptedRunner]):
+    """Every runner that a lab has made."""
+
+    def __init__(self, **given: object) -> None:
+        super().__init__()
+        self._given = given
+
+    def __call__(self, on_event) -> ScriptedRunner:
+        self.append(ScriptedRunner(on_event, GPU_MACHINE, **self._given))
+        return self[-1]
+
+
+def lab(tmp_path: Path, **given: object) -> tuple[Lab, Runners]:
+    runners = Runners(**given)
+    return Lab(runner=runners, store=lambda: Store.open(tmp_path)), runners
+
+
+async def test_a_preset_is_measured_and_kept(tmp_path):
+    made, _ = lab(tmp_path, rounds=6)
+    async with made:
+        result = await made.measure(SMALL, budget="quick")
+        assert result.status == "ok" and result.rounds == 6 and result.answer
+        assert result.claims and result.placement
+        line = made.find("last")
+        assert (line.run, line.status, line.answer) == (result.run, "ok", result.answer)
+        assert made.kept("last").rounds == 6
+        assert result.answer.split(":")[0][:20] in made.export("last")
+
+
+async def test_settings_are_given_as_they_are_typed_and_bad_ones_name_what_would_be_right(tmp_path):
+    from tuilab.lab.settings import choose
+
+    made, runners = lab(tmp_path)
+    async with made:
+        settings = choose(SMALL, ["samples=1k"], modes=["graph"], devices=["CPU"])
+        result = await made.measure(settings)
+        assert result.scenario.parameters["samples"] == 1024
+        assert [arm.mode for arm in runners[0].measured[0].arms] == ["graph"]
+        with pytest.raises(InputError, match="samples"):
+            choose(SMALL, ["samples=0"])
+        with pytest.raises(InputError, match="no-such-preset"):
+            await made.measure("no-such-preset")
+
+
+async def test_a_sweep_finds_its_sizes_and_is_compared_with_another(tmp_path):
+    made, _ = lab(tmp_path)
+    async with made:
+        first = await made.sweep(SMALL, ["samples=256:4096:x4"], refine=False)
+        assert [point.values["samples"] for point in first.points] == [256, 1024, 4096]
+        second = await made.sweep(SMALL, ["samples=256:4096:x4"], refine=False)
+        compared = made.compare(first.run, second.run)
+        assert {arm.at["samples"] for arm in compared.arms} == {256, 1024, 4096}
+
+
+async def test_what_was_measured_before_a_stop_is_the_result(tmp_path):
+    made, runners = lab(tmp_path, hold=3)
+    async with made:
+        assert not made.stop(), "nothing runs yet"
+        measuring = asyncio.ensure_future(made.measure(SMALL))
+        while not (runners[0].holding):
+            await asyncio.sleep(0.001)
+        assert made.stop()
+        result = await measuring
+        assert (result.status, result.rounds) == ("cancelled", 3)
+        assert made.find("last").rounds == 3
+
+
+async def test_a_script_that_is_broken_off_stops_its_run(tmp_path):
+    made, runners = lab(tmp_path, hold=3)
+    async with made:
+        measuring = asyncio.ensure_future(made.measure(SMALL))
+        while not runners[0].holding:
+            await asyncio.sleep(0.001)
+        measuring.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await measuring
+        assert runners[0].cancelled == [runners[0].measured[0].id]
+
+
+async def test_every_change_is_told_until_one_unsubscribes(tmp_path):
+    made, _ = lab(tmp_path, rounds=5)
+    heard: list[tuple[Change, Event | None]] = []
+    end = made.subscribe(lambda change, event: heard.append((change, event)))
+    async with made:
+        await made.measure(SMALL)
+        changes = [change for change, _ in heard]
+        assert sum(Change.REPORT in change for change in changes) == 5
+        assert Change.OVER in changes[-1] and isinstance(heard[-1][1], Finished)
+        end()
+        number = len(heard)
+        await made.measure(SMALL)
+        assert len(heard) == number
+
+
+async def test_a_worker_that_dies_while_it_starts_is_an_error(tmp_path):
+    class Dying(ScriptedRunner):
+        async def start(self) -> None:
+            self._on_event(WorkerExited(code=1, message="No module named tensorflow"))
+
+    made = Lab(runner=Dying, store=lambda: Store.open(tmp_path))
+    async with made:
+        with pytest.raises(WorkerError, match="No module named tensorflow"):
+            await made.measure(SMALL)
+
+
+async def test_a_run_that_does_not_begin_is_an_error(tmp_path):
+    class Failing(ScriptedRunner):
+        async def measure(self, request: Measure) -> None:
+            self._on_event(Finished(run=request.id, status="failed", message="it fell over"))
+
+    async with Lab(runner=Failing, store=lambda: Store.open(tmp_path)) as made:
+        with pytest.raises(WorkerError, match="it fell over"):
+            await made.measure(SMALL)
+
+
+async def test_questions_are_answered_or_refused(tmp_path):
+    made, runners = lab(tmp_path)
+    async with made:
+        question = ExplainScenario(scenario=(await made.settings(SMALL)).scenario, arms=())
+        assert (await made.ask("explain-scenario", question, ScenarioExplanation)).forecast
+        with pytest.raises(Unanswered, match="no answer to riddle"):
+            await made.ask("riddle", question, ScenarioExplanation)
+        with pytest.raises(RefusedInput, match="no such file"):
+            await made.declare("/nowhere/model.py:forward")
+
+        def refuse(request: Ask) -> None:
+            runners[0]._on_event(Refused(request=request.id, message="op: got 'X'", where="op"))
+
+        runners[0]._answer = refuse
+        with pytest.raises(RefusedInput, match="got 'X'"):
+            await made.ask("explain-op", question, ScenarioExplanation)
+
+
+async def test_a_run_of_the_history_is_replayed(tmp_path):
+    made, _ = lab(tmp_path, rounds=4)
+    async with made:
+        result = await made.measure(SMALL)
+        made.state.put_away()
+        made.replay("run:" + result.run)
+        while made.state.shown.status is None:
+            await asyncio.sleep(0.01)
+        assert made.state.shown.rounds == 4 and made.state.replay.startswith("replay · gpu-07")
+
+
+@pytest.mark.real_worker
+def test_the_lines_of_the_readme_measure_and_print_the_answer(tmp_path):
+    (script,) = re.findall(r"```python\n(from tuilab\.lab import Lab\n.*?)```", README.read_text(), re.DOTALL)
+    assert len([line for line in script.splitlines() if line.strip()]) == 5
+    file = tmp_path / "mine.py"
+    file.write_text(script)
+    environment = {**os.environ, "TUILAB_DATA": str(tmp_path / "data")}
+    done = subprocess.run(
+        [sys.executable, file], env=environment, capture_output=True, text=True, timeout=180, check=True
+    )
+    assert re.search(r"\d", done.stdout) and len(done.stdout.splitlines()) == 1, done
+    kept = Store.open(tmp_path / "data")
+    assert kept.runs(limit=1)[0].answer == done.stdout.strip()
+    kept.close()

@@ -1,0 +1,242 @@
+"""What a person at the controls asks for, and what the worker's events become. One run at a time."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
+
+import msgspec
+
+from tuilab.lab import roofs
+from tuilab.lab.changes import Change, Wanted, Worker
+from tuilab.lab.hosts import EVERYWHERE
+from tuilab.lab.replay import Replay, label
+from tuilab.lab.runner import Runner, RunnerFactory
+from tuilab.lab.settings import Settings
+from tuilab.lab.state import LabState
+from tuilab.lab.threads import run_in_daemon_thread
+from tuilab.model.events import Event, Finished, Log
+from tuilab.model.requests import Measure, Painted
+from tuilab.model.scenario import BudgetName, Sweep
+
+REST_S = 0.1
+"""How long a slider must rest before its value is measured."""
+
+Tell = Callable[[Change, Event | None], None]
+"""Called with what changed, and with the worker's event that did it; null where it was a person, a recording
+or the lab itself."""
+
+
+class RunController:
+    """Owns the runner and folds its events into the state. All methods belong to one event loop."""
+
+    def __init__(self, state: LabState, runner: RunnerFactory, tell: Tell, rerun: bool = True) -> None:
+        self.state = state
+        self.rerun = rerun
+        """Measure again when a slider comes to rest."""
+        self.runner: Runner = runner(self.receive)
+        self._tell = tell
+        self._rest: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._held: list[tuple[Callable[[Event], None], Event]] = []
+        self._sliding = False
+        self._dragged = False
+        self._playing: asyncio.Future[None] | None = None
+        self._closed = False
+
+    # Life
+
+    async def start(self) -> None:
+        """Begin to warm a worker. A worker that cannot be started is said, and the lab goes on."""
+        state = self.state
+        if state.worker.phase == "down" or not state.worker.since:
+            state.worker = Worker(since=state.clock())
+        try:
+            await self.runner.start()
+        except OSError as error:
+            state.worker.phase = "down"
+            state.worker.message = f"the worker could not be started: {error.strerror}"
+            self.say(state.worker.message, "error")
+
+    def say(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
+        """A line of the lab's own in the log."""
+        self._show(Log(text=text, level=level, source="tuilab"))
+
+    async def close(self) -> None:
+        """End the worker. A run under way is stopped first, with all that it has measured."""
+        self._closed = True
+        if self._playing is not None:
+            self._playing.cancel()
+        self._forget_rest()
+        await self.runner.close()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is about to be asked of the runner."""
+        return self._rest is None and not self._tasks
+
+    # Measuring
+
+    def run(
+        self, budget: BudgetName | None = None, sweep: Sweep | None = None, *, slid: bool = False
+    ) -> bool:
+        """Measure the present settings, in place of what runs now; False before a preset is chosen.
+
+        slid: a slider's rest asked for it, so that the next slider may replace it.
+        """
+        state = self.state
+        self._forget_rest()
+        if state.settings is None:
+            return False
+        self._end_replay()
+        if state.asked:
+            self._spawn(self.runner.cancel(state.asked))
+        self._sliding = slid
+        if state.machine is None:
+            # Which arms there are depends on the devices, which a warming worker does not know yet.
+            state.wanted = Wanted(budget, sweep, state.clock())
+        else:
+            self._spawn(self.measure(state.request(budget, sweep, slid=slid)))
+        if state.worker.phase == "down":
+            self._spawn(self.start())
+        self._changed(Change.WORKER)
+        return True
+
+    async def measure(self, request: Measure) -> None:
+        """Queue a run, with what is known of the machines' roofs."""
+        await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known()))
+
+    def add_host(self, name: str) -> bool:
+        """Measure on another host too, from now on; False where it was known. Raises InputError."""
+        state = self.state
+        new = state.hosts.add(name)
+        self.runner.add(name)
+        self._spawn(self.runner.start())
+        if state.settings is not None and not state.settings.file:
+            state.change(state.settings.at_device(EVERYWHERE, tuple(state.hosts.known)))
+        self._changed(Change.SETTINGS)
+        return new
+
+    def stop(self) -> bool:
+        """Stop what runs or waits to run; False where there is nothing."""
+        self._forget_rest()
+        state = self.state
+        if self._end_replay():
+            pass
+        elif state.wanted is not None:
+            state.wanted = None
+        elif state.asked:
+            self._spawn(self.runner.cancel(state.asked))
+        else:
+            return False
+        self._changed(Change.WORKER)
+        return True
+
+    def replay(self, replay: Replay) -> None:
+        """Show a recorded run in place of what is on the screen."""
+        self.stop()
+        started = replay.started
+        if started is None:
+            return
+        self.state.begin_replay(label(started), started)
+        self._changed(Change.SETTINGS | Change.WORKER)
+        self._playing = asyncio.ensure_future(replay.play(self._show))
+
+    def _end_replay(self) -> bool:
+        playing, self._playing = self._playing, None
+        if playing is None or playing.done():
+            return False
+        playing.cancel()
+        self._show(Finished(run=self.state.shown.run, status="cancelled", message="the replay was stopped"))
+        return True
+
+    def painted(self) -> None:
+        """Tell the worker, which waits for it before it times anything, that the screen is done."""
+        shown = self.state.shown
+        if shown.running and not self.state.replay:
+            self._spawn(self.runner.send(Painted(id=shown.run)))
+
+    # Settings
+
+    def set(self, settings: Settings, final: bool = True) -> None:
+        """Take new settings; measure them when they have rested, where live sliders are on.
+
+        A drag is one change with many that are not final before it.
+        """
+        dragged, self._dragged = self._dragged, not final
+        changed = self.state.change(settings, remember=not dragged)
+        if changed:
+            self._changed(Change.SETTINGS)
+        if final and (changed or dragged):
+            self._rested()
+
+    def moved(self, *, now: bool = False, quiet: bool = False) -> None:
+        """The state's settings are others already, by an undo or another preset.
+
+        now: measure at once. quiet: do not measure.
+        """
+        self._changed(Change.SETTINGS)
+        if quiet:
+            return
+        if now and self.rerun:
+            sweep = self.state.settings.preset.sweep if self.state.settings else None
+            self.run("quick", sweep, slid=True)
+        else:
+            self._rested()
+
+    def _rested(self) -> None:
+        """The settings changed: measure them soon, unless a run that a person asked for is under way."""
+        self._forget_rest()
+        if self.rerun and (not self.state.running or self._sliding):
+            loop = asyncio.get_running_loop()
+            self._rest = loop.call_later(REST_S, lambda: self.run(slid=True))
+
+    def _forget_rest(self) -> None:
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
+
+    # Events
+
+    def receive(self, event: Event) -> None:
+        """An event of the worker's: fold it in, and tell what it changed."""
+        if self.state.summing:
+            self._held.append((self.receive, event))
+            return
+        self._changed(self.state.apply(event), event)
+        wanted = self.state.wanted
+        if wanted is not None and self.state.machine is not None:
+            self.state.wanted = None
+            self.run(wanted.budget, wanted.sweep, slid=self._sliding)
+
+    def _show(self, event: Event) -> None:
+        """An event that is none of the worker's."""
+        if self.state.summing:
+            self._held.append((self._show, event))
+        else:
+            self._changed(self.state.apply(event))
+
+    def _changed(self, change: Change, event: Event | None = None) -> None:
+        self._tell(change, event)
+
+    async def sum_up(self, then: Callable[[], None]) -> None:
+        """Sum a long run up in a thread; events wait meanwhile, and with them the worker.
+
+        then: called before those that waited are let in.
+        """
+        self.state.summing = True
+        try:
+            await run_in_daemon_thread(self.state.sum_up)
+        finally:
+            self.state.summing = False
+        then()
+        held, self._held = self._held, []
+        for take, event in held:
+            take(event)
+
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        if self._closed:
+            coroutine.close()
+            return
+        task = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,148 @@
+"""What is measured on the nodes of a Dask cluster, kept in the history as the lab's own runs are."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol, Self
+
+from tuilab.fleet.grid import Grid
+from tuilab.fleet.runs import FleetRuns, FleetSweep
+from tuilab.fleet.scheduler import Progress
+from tuilab.lab.recorder import RunRecorder
+from tuilab.lab.settings import Settings
+from tuilab.lab.state import LabState
+from tuilab.model.arms import HERE, family
+from tuilab.model.errors import InputError
+from tuilab.model.machine import Machine
+from tuilab.model.parameters import Integer, LogInteger, nearest
+from tuilab.model.requests import Measure
+from tuilab.model.result import RunResult
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BudgetName, Sweep
+
+PATIENCE_S = 60.0
+
+
+class Stoppable(Protocol):
+    """What is carried out on a fleet, and stopped there."""
+
+    async def run(self) -> object:
+        """To the end."""
+
+    async def stop(self) -> None:
+        """Soon."""
+
+
+async def open_grid(on: str, jobs: int) -> Grid:
+    """The fleet's nodes. Raises InputError, also where Dask is not installed, or WorkerError."""
+    try:
+        from tuilab.fleet.dask_grid import DaskGrid
+    except ModuleNotFoundError as error:
+        expected = f"{error.name} to be installed: `pip install 'tuilab[fleet]'`"
+        raise InputError("--on", on, expected) from None
+    return await DaskGrid.open(on, jobs)
+
+
+class Fleet:
+    """A fleet's nodes; `async with`. What they measure goes to the history as it comes in."""
+
+    def __init__(
+        self,
+        grid: Grid,
+        progress: Callable[[Progress], None],
+        say: Callable[[str], None],
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        """progress: told what each node does. say: told what a person should know of the history.
+
+        patience_s: how long to wait for a node that can measure.
+        """
+        self._grid, self._patience_s = grid, patience_s
+        self._progress, self._say = progress, say
+        self._recorder = RunRecorder(LabState(), say, unattended=False)
+        self._stop = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._grid.close()
+        words = self._recorder.close()
+        if words:
+            self._say(words)
+
+    def stop(self) -> None:
+        """Stop every node, keeping what it has measured."""
+        self._stop.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Somebody stopped it."""
+        return self._stop.is_set()
+
+    async def sweep(
+        self, settings: Settings, sweep: Sweep, budget: BudgetName, cold: bool
+    ) -> tuple[RunState, RunResult]:
+        """Measure a sweep's points on the nodes. Raises WorkerError where no node can measure."""
+
+        def plan(devices: Sequence[str]) -> Measure:
+            return settings.request({HERE: devices}, budget, sweep, cold=cold)
+
+        axis = settings.declaration.parameter(sweep.axes[0].parameter)
+        assert isinstance(axis, Integer | LogInteger)
+        work = FleetSweep(
+            grid=self._grid,
+            plan=plan,
+            families=families(settings),
+            nearest=partial(nearest, axis),
+            on_event=self._recorder.record,
+            say=self._progress,
+            patience_s=self._patience_s,
+        )
+        await self._carry_out(work)
+        return work.state, self._recorder.conclude(work.state, settings.preset.claims)
+
+    async def runs(
+        self, choices: Sequence[Settings], budget: BudgetName, told: Callable[[Settings, RunResult], None]
+    ) -> dict[int, str]:
+        """Measure each choice on one node. told: of each as it comes in.
+
+        Returns the places in `choices` of those that could not be measured, with the reason. Raises
+        WorkerError where no node can measure.
+        """
+
+        def measured(key: int, state: RunState) -> None:
+            if state.run:
+                told(choices[key], self._recorder.conclude(state, choices[key].preset.claims))
+
+        work = FleetRuns(
+            grid=self._grid,
+            plans=[(choice.preset.name, partial(_request, choice, budget)) for choice in choices],
+            families=list(dict.fromkeys(kind for choice in choices for kind in families(choice))),
+            on_event=self._recorder.record,
+            measured=measured,
+            say=self._progress,
+            patience_s=self._patience_s,
+        )
+        await self._carry_out(work)
+        return work.failed
+
+    async def _carry_out(self, work: Stoppable) -> None:
+        """To the end, or until somebody stops it."""
+        running = asyncio.ensure_future(work.run())
+        asked = asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait([running, asked], return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            await work.stop()
+        asked.cancel()
+        await running
+
+
+def _request(settings: Settings, budget: BudgetName, machine: Machine) -> Measure:
+    devices = [device.name for device in machine.devices]
+    return settings.request({HERE: devices}, budget, settings.preset.sweep)
+
+
+def families(settings: Settings) -> list[str]:
+    """The kinds of device that the arms ask for."""
+    return list(dict.fromkeys(family(device) for device in settings.arms.devices))

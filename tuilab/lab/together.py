@@ -1,0 +1,47 @@
+"""Devices measured one at a time and then all at once, each by a worker of its own."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import msgspec
+
+from tuilab.lab.runner import Runner, RunnerFactory
+from tuilab.model.errors import InputError
+from tuilab.model.machine import Machine
+from tuilab.model.requests import Measure
+from tuilab.runner.concurrent_devices import ConcurrentDeviceRunner, twins
+from tuilab.runner.host_runner import Listener
+from tuilab.runner.multi_host import MultiHostRunner
+
+
+def runner_of_each(request: Measure, machines: Mapping[str, Machine]) -> RunnerFactory:
+    """What has a worker for each device of each host. Raises InputError where all arms are on one device."""
+    devices = {host: [d.name for d in machine.devices] for host, machine in machines.items()}
+    wanted = devices_of(request, devices)
+    if all(len(own) < 2 for own in wanted.values()):
+        listed = ", ".join(device for own in devices.values() for device in own)
+        expected = f"arms on two devices of a host at least; there are {listed}"
+        asked = ", ".join(device for own in wanted.values() for device in own)
+        raise InputError("--together", asked, expected)
+    return partial(_run_on, wanted)
+
+
+def _run_on(devices: Mapping[str, Sequence[str]], on_event: Listener) -> Runner:
+    def own(host: str, listener: Listener) -> ConcurrentDeviceRunner:
+        return ConcurrentDeviceRunner(devices[host], host, listener)
+
+    return MultiHostRunner(on_event, tuple(devices), own)
+
+
+def doubled(request: Measure) -> Measure:
+    """The request with each arm once more `together`."""
+    return msgspec.structs.replace(request, arms=twins(request.arms))
+
+
+def devices_of(request: Measure, present: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The devices that each host is to measure on: those of its arms that it has, else all named ones."""
+    out = {}
+    for host, own in present.items():
+        named = list(dict.fromkeys(arm.device for arm in request.arms if arm.host == host))
+        out[host] = [device for device in named if device in own] or named
+    return out

@@ -1,0 +1,143 @@
+"""When the lab's changes are drawn: a run's first sample and what a person did at once, the rest paced."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from tuilab.lab import Lab
+from tuilab.lab.changes import Change
+from tuilab.model.events import Event
+from tuilab.tui.pacing import Pacing
+
+LATE_S = 0.5
+"""A report that was not painted when it came waits for the next one so much longer than it had to."""
+LEAST_S = 0.1
+"""Paints for anything but measured rounds are no closer than this."""
+TICK_S = 1.0
+
+
+class Canvas(Protocol):
+    """What the painter asks of the screen."""
+
+    def draw(self, change: Change) -> None:
+        """Show what changed."""
+
+    def sent(self) -> int:
+        """Bytes that went to the terminal so far."""
+
+    def after_paint(self, call: Callable[[], None]) -> None:
+        """Call back once it is on the terminal."""
+
+
+class Painter:
+    """Gathers what changes in the lab, and has it drawn; the worker waits, so that no paint disturbs it."""
+
+    def __init__(self, lab: Lab, canvas: Canvas) -> None:
+        self._lab, self._canvas = lab, canvas
+        lab.state.beside = lab.state.paced = True
+        self.pacing = Pacing(time.monotonic, canvas.sent)
+        self._answer: asyncio.Handle | None = None
+        self._late: asyncio.TimerHandle | None = None
+        self._dirty = Change.NOTHING
+        self._due: asyncio.TimerHandle | asyncio.Handle | None = None
+        self._tick: asyncio.TimerHandle | None = None
+        self._painted_at = float("-inf")
+        self._summing: asyncio.Future[None] | None = None
+        self._unsubscribe = lab.subscribe(self._heard)
+        self._closed = False
+
+    def close(self) -> None:
+        """Draw nothing any more."""
+        self._closed = True
+        self._unsubscribe()
+        for handle in (self._due, self._tick, self._answer, self._late):
+            if handle is not None:
+                handle.cancel()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is about to be drawn."""
+        return not (self._due or self._answer or self._late or self._lab.state.summing)
+
+    def _heard(self, change: Change, event: Event | None) -> None:
+        self.soon(change)
+
+    def soon(self, change: Change) -> None:
+        """Draw that change: at once where a person or the worker waits for it."""
+        if self._closed or not change:
+            return
+        self._dirty |= change
+        self._ticking()
+        loop = asyncio.get_running_loop()
+        if change & (Change.REPORT | Change.OVER | Change.SETTINGS | Change.FIRST):
+            # The worker waits for this paint, or a person does. Events of one write come in one go.
+            shown = self._lab.state.shown
+            wait = self.pacing.wait(shown.elapsed_s, shown.rounds) if Change.REPORT in change else 0.0
+            if wait:
+                if self._due is None:
+                    self._put_off(wait)
+                return
+            if isinstance(self._due, asyncio.TimerHandle):
+                self._due.cancel()
+                self._due = None
+            if self._due is None:
+                self._due = loop.call_soon(self._paint)
+        elif self._due is None:
+            wait = max(0.0, self._painted_at + LEAST_S - loop.time())
+            self._due = loop.call_later(wait, self._paint)
+
+    def _put_off(self, wait: float) -> None:
+        """Leave a report to the paint after the next one; the worker need not wait for that."""
+        loop = asyncio.get_running_loop()
+        if self._answer is None:
+            self._answer = loop.call_soon(self._painted)
+        if self._late is None:
+            self._late = loop.call_later(wait + LATE_S, self._paint)
+
+    def _paint(self) -> None:
+        self._due = None
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+        state, begun = self._lab.state, asyncio.get_running_loop().time()
+        if self._dirty & (Change.RUN | Change.REPORT) and not state.summing and state.long:
+            drawing = self._lab.controller.sum_up(lambda: self._draw(begun))
+            self._summing = asyncio.ensure_future(drawing)
+        else:
+            self._draw(begun)
+
+    def _draw(self, begun: float) -> None:
+        if self._closed:
+            return
+        dirty, self._dirty = self._dirty, Change.NOTHING
+        loop = asyncio.get_running_loop()
+        self._painted_at = loop.time()
+        self._canvas.draw(dirty)
+        self._ticking()
+        self.pacing.painting(loop.time() - begun)
+        self._canvas.after_paint(self._painted)
+
+    def _painted(self) -> None:
+        self._answer = None
+        self._lab.controller.painted()
+
+    def _ticking(self) -> None:
+        """While something is waited for, count the seconds; a still screen sends nothing.
+
+        In a run the next second may be the first of a wait, so each is looked at; none is painted for that.
+        """
+        state = self._lab.state
+        if (
+            (state.waiting or state.running or state.shown.running)
+            and self._tick is None
+            and not self._closed
+        ):
+            self._tick = asyncio.get_running_loop().call_later(TICK_S, self._ticked)
+
+    def _ticked(self) -> None:
+        self._tick = None
+        if self._lab.state.waiting:
+            self.soon(Change.TICK)
+        else:
+            self._ticking()
