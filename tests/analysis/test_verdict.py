@@ -67,7 +67,31 @@ def test_faster(cpu: float, gpu: float, by: float, word: str) -> None:
     found, evidence = verdict(Faster(a=ON_CPU, b=ON_GPU, by=by), two(cpu, gpu))
     assert found == word
     assert evidence.startswith("CPU graph took ") and "GPU graph" in evidence
-    assert ("was claimed" in evidence) == (by != 1)
+    assert ("is ours" in evidence) == (by != 1)
+
+
+def test_a_threshold_says_whose_it_is() -> None:
+    state, when = two(1e-3, 2e-3), Faster(a=ON_CPU, b=ON_GPU, by=1.5)
+    read = judge(Claim(text="a claim", when=when, said="significant"), state).evidence
+    assert read.endswith("; we take “significant” as at least 1.50 ×.")
+    assert judge(Claim(text="a claim", when=when, quoted="a sentence"), state).evidence.endswith(
+        "; the document says at least 1.50 ×."
+    )
+
+
+def test_what_might_be_is_not_refuted_by_one_machine_where_it_is_not() -> None:
+    when = KernelFor(op="MatMul", dtype="float64", exists=False)
+    claim = Claim(text="a claim", when=when, hedged="might")
+    found = judge(claim, two(1, 1), {"MatMul": frozenset({"float64:GPU"})})
+    assert found.verdict == "undecided" and "says “might”" in found.evidence
+    assert judge(claim, two(1, 1), {"MatMul": frozenset({"int32:CPU"})}).verdict == "confirmed"
+
+
+def test_a_claim_about_a_gpu_is_untestable_without_one() -> None:
+    state = fact(begun([GRAPH], gpu=False), "map-device", "CPU", "the images came from the CPU")
+    claim = Claim(text="a claim", when=FactIs(fact="map-device", value="GPU"), gpu=True)
+    assert judge(claim, state).verdict == "untestable"
+    assert judge(claim, fact(begun([GRAPH]), "map-device", "CPU", "from the CPU")).verdict == "refuted"
 
 
 def test_faster_says_so_when_the_difference_may_be_noise() -> None:
@@ -219,7 +243,7 @@ def test_waiting_for_input(wait: float, rest: float, residual: float, word: str)
     phases(state, GRAPH, residual, input_wait=wait, compute=rest)
     found, evidence = verdict(WaitsForInput(share=0.2), state)
     assert found == word
-    assert evidence.startswith("Waiting for input takes ") and evidence.endswith("at least 20 % was claimed.")
+    assert evidence.startswith("Waiting for input takes ") and evidence.endswith("at least 20 %, is ours.")
 
 
 def test_a_share_must_hold_in_every_arm() -> None:
@@ -229,7 +253,7 @@ def test_a_share_must_hold_in_every_arm() -> None:
     when = PhaseShare(phases=("copy_in", "copy_out"), share=0.5)
     assert verdict(when, state) == (
         "refuted",
-        "Copying in and copying out takes 0 % of a call of CPU graph (± 0 %); at least 50 % was claimed.",
+        "Copying in and copying out takes 0 % of a call of CPU graph (± 0 %); the threshold, at least 50 %, is ours.",
     )
     assert verdict(PhaseShare(phases=when.phases, share=0.5, arms=ON_GPU), state)[0] == "confirmed"
     assert verdict(when, two(1, 1)) == ("undecided", "The phases of any arm were not measured.")
@@ -252,7 +276,7 @@ def swept(reach: int = len(SIZES)) -> RunState:
 def test_crosses(low: int, high: int, word: str) -> None:
     found, evidence = verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=low, high=high), swept())
     assert found == word
-    assert evidence.startswith("GPU graph overtakes CPU graph at 2") and "Claimed: " in evidence
+    assert evidence.startswith("GPU graph overtakes CPU graph at 2") and "The threshold, " in evidence
 
 
 def test_crossing_the_other_way_does_not_count() -> None:
@@ -303,12 +327,12 @@ def test_facts(value, relation, seen, word) -> None:  # type: ignore[no-untyped-
     found, evidence = verdict(FactIs(fact="traces", value=value, relation=relation), state)
     assert found == word
     assert evidence.startswith("the function was traced thus")
-    assert evidence.endswith("was claimed.") == (word == "refuted" or relation != "is")
+    assert ("it would have to be" in evidence) == (word == "refuted" or relation != "is")
 
 
 def test_a_fact_must_hold_in_every_arm_of_the_pattern() -> None:
     state = fact(fact(begun([GRAPH, XLA]), "n", 1, arm=GRAPH), "n", 2, arm=XLA)
-    assert verdict(FactIs(fact="n", value=1), state) == ("refuted", "CPU xla: n is 2; 1 was claimed.")
+    assert verdict(FactIs(fact="n", value=1), state) == ("refuted", "CPU xla: n is 2; it would have to be 1.")
     assert verdict(FactIs(fact="n", value=1, arms=ArmPattern(mode="graph")), state)[0] == "confirmed"
     assert verdict(FactIs(fact="m", value=1), state) == ("undecided", "The run observed no m.")
 

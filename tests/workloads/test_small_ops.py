@@ -128,7 +128,7 @@ def test_allocations_add_up(total, step):
 def test_an_allocation_is_as_large_as_it_says(make):
     out = make("memory", "free", "eager", bytes=5 * 2**20, step=2 * 2**20, provoke=False).call()
     assert [int(t.shape[0]) * 4 for t in out] == [2 * 2**20, 2 * 2**20, 2**20]
-    assert all(float(t[-1]) == 1.0 for t in out)
+    assert all(np.isfinite(t.numpy()).all() for t in out)
 
 
 def test_what_a_refused_allocation_raises_is_told_as_it_is(tf):

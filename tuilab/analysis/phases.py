@@ -1,10 +1,8 @@
-"""Where a call's time goes, from timings of its parts: what a copy and an op cost, each phase's share."""
+"""Where a call's time goes, from timings of its parts: what a copy costs, each phase's share."""
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +54,6 @@ def _least_squares(first: Sequence[float], second: Sequence[float]) -> tuple[flo
             return p, q
     # The optimum lies on an edge: the better of the two fits with one parameter (Lawson & Hanson 1974).
     return (0.0, b / bb) if bb and b * b / bb > a * a / aa else (a / aa, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class OpCost:
-    """A graph of n ops takes base_s + n · each_s seconds a call."""
-
-    each_s: float
-    base_s: float
-
-
-def op_cost(counts: Sequence[int], seconds: Sequence[float]) -> OpCost | None:
-    """The cost of one more op, from calls of graphs with different numbers of ops; null below two numbers.
-
-    The Theil–Sen line (Sen 1968): median of the slopes of all pairs, then median of what they leave, so that
-    one disturbed timing moves neither. Seconds per call. Assumes that each op costs the same.
-    """
-    rows = [(n, t) for n, t in zip(counts, seconds, strict=True) if math.isfinite(t)]
-    slopes = [(u - t) / (m - n) for (n, t), (m, u) in combinations(rows, 2) if m != n]
-    if not slopes:
-        return None
-    each = statistics.median(slopes)
-    return OpCost(each, statistics.median(t - each * n for n, t in rows))
 
 
 @dataclass(frozen=True, slots=True)

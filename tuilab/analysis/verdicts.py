@@ -28,7 +28,6 @@ from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
 from tuilab.model.arms import ArmPattern, family
 from tuilab.model.claims import (
     Claim,
-    Condition,
     Crosses,
     FactIs,
     Faster,
@@ -104,7 +103,7 @@ PHASE_WORDS = {
 }
 
 
-def faster(when: Faster, state: RunState) -> Finding:
+def faster(when: Faster, state: RunState, claim: Claim) -> Finding:
     """The fastest arm of `a` against that of `b`, by the interval of their paired ratio."""
     point = summary_point(state)
     ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
@@ -125,9 +124,9 @@ def faster(when: Faster, state: RunState) -> Finding:
         word = "confirmed"
     elif high < when.by or high == when.by == 1:
         word = "refuted"
-    claimed = f"; at least {times(when.by)} was claimed" if when.by != 1 else ""
+    taken = f"; {threshold(claim, f'at least {times(when.by)}')}" if when.by != 1 else ""
     figures = f"{a.label} took {_figure(a, point)}, {b.label} {_figure(b, point)}"
-    return word, f"{figures}: {_speed(speedup)}{claimed}."
+    return word, f"{figures}: {_speed(speedup)}{taken}."
 
 
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Finding | None:
@@ -153,7 +152,9 @@ def _speed(found: RatioEstimate) -> str:
     return f"{times(ratio, half)} {word} {span}" + ("" if found.differs else ", which may be noise")
 
 
-def phase_share(state: RunState, pattern: ArmPattern, phases: Sequence[str], share: float) -> Finding:
+def phase_share(
+    state: RunState, pattern: ArmPattern, phases: Sequence[str], share: float, claim: Claim
+) -> Finding:
     """Whether the phases together take at least `share` of a call in every arm of the pattern.
 
     A phase has no interval of its own; what the phases leave unexplained (the residual) may belong to any of
@@ -180,20 +181,21 @@ def phase_share(state: RunState, pattern: ArmPattern, phases: Sequence[str], sha
     order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
     worst = min((row[0] for row in rows), key=order.index)
     texts = [text for word, text in rows if word == worst][:3]
-    return worst, f"{what.capitalize()} takes {listed(texts)}; at least {percent(share)} was claimed."
+    taken = threshold(claim, f"at least {percent(share)}")
+    return worst, f"{what.capitalize()} takes {listed(texts)}; {taken}."
 
 
-def crosses(when: Crosses, state: RunState) -> Finding:
+def crosses(when: Crosses, state: RunState, claim: Claim) -> Finding:
     """Whether `a` overtakes `b` between two sizes, by the interval of the crossover."""
     if when.axis not in axes(state)[:1]:
         return "undecided", f"It takes a sweep along {when.axis.replace('_', ' ')}."
-    findings = [_crosses(when, state, series) for series in series_of(state)]
+    findings = [_crosses(when, state, series, claim) for series in series_of(state)]
     if len({word for word, _ in findings}) == 1:
         return findings[0]
     return "undecided", " ".join(evidence for _, evidence in findings) or "No point was measured."
 
 
-def _crosses(when: Crosses, state: RunState, series: Series) -> Finding:
+def _crosses(when: Crosses, state: RunState, series: Series, claim: Claim) -> Finding:
     sides = []
     for pattern in (when.a, when.b):
         ids = {arm.arm.id for point in series.points.values() for arm in timed(state, pattern, point)}
@@ -205,7 +207,8 @@ def _crosses(when: Crosses, state: RunState, series: Series) -> Finding:
     found = crossings(at)
     evidence = series.crossover(a, b).sentence
     claimed = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")
-    return _within(when, at, found), f"{evidence} Claimed: {claimed}."
+    taken = threshold(claim, claimed)
+    return _within(when, at, found), f"{evidence} {taken[:1].upper()}{taken[1:]}."
 
 
 def _within(when: Crosses, at: Sequence[Place], found: Sequence[Crossing]) -> VerdictWord:
@@ -360,7 +363,7 @@ def raises(when: Raises, state: RunState) -> Finding:
     return "confirmed", f"{text}: {why}." if why else f"{text}."
 
 
-def fact_is(when: FactIs, state: RunState) -> Finding:
+def fact_is(when: FactIs, state: RunState, claim: Claim) -> Finding:
     """Whether every observation of the fact, in the arms of the pattern, has the value."""
     ids = {arm.arm.id for arm in matching(state, when.arms)}
     facts = [f for f in _all_facts(state) if f.name == when.fact and (f.arm in ids or not f.arm)]
@@ -376,8 +379,10 @@ def fact_is(when: FactIs, state: RunState) -> Finding:
     # A fact that is true or false says so in its own sentence.
     said = isinstance(when.value, bool) and isinstance(shown.value, bool)
     said = said or (when.relation == "is" and not wrong)
-    claimed = "" if said else f"; {relation}{when.value} was claimed"
-    return "refuted" if wrong else "confirmed", f"{label}{text}{claimed}."
+    wanted = f"{relation}{when.value}"
+    taken = threshold(claim, wanted) if claim.said else f"it would have to be {wanted}"
+    expected = "" if said else f"; {taken}"
+    return "refuted" if wrong else "confirmed", f"{label}{text}{expected}."
 
 
 def _holds(when: FactIs, fact: Fact) -> bool:
@@ -500,9 +505,14 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
     untestable: this machine cannot measure it (no GPU is visible, the op or the arm does not run here).
     registry: for claims about kernels, where the run has no fact `kernel:<Op>:<dtype>:<device>`.
     """
-    word, evidence = _judge(claim.when, _on_one_gpu(claim.when, state), registry or {})
+    if claim.gpu and not has_gpu(state):
+        return Verdict(claim.text, "untestable", no_gpu_sentence(state))
+    word, evidence = _judge(claim, _on_one_gpu(claim.when, state), registry or {})
     if word == "untestable" and not has_gpu(state) and (firm := by_bound(claim.when, state)):
         word, evidence = firm
+    if word == "refuted" and claim.hedged:
+        word = "undecided"
+        evidence += f" The document says “{claim.hedged}”: that it is not so here refutes nothing."
     return Verdict(claim.text, word, evidence)
 
 
@@ -522,16 +532,24 @@ def _on_one_gpu(when: Condition, state: RunState) -> RunState:
     return replace(state, arms=kept)
 
 
-def _judge(when: Condition, state: RunState, registry: Registry) -> Finding:
+def threshold(claim: Claim, amount: str) -> str:
+    """Where a threshold comes from: our reading of a document's word, the document's number, or ours."""
+    if claim.said:
+        return f"we take “{claim.said}” as {amount}"
+    return f"the document says {amount}" if claim.quoted else f"the threshold, {amount}, is ours"
+
+
+def _judge(claim: Claim, state: RunState, registry: Registry) -> Finding:
+    when = claim.when
     match when:
         case Faster():
-            return faster(when, state)
+            return faster(when, state, claim)
         case Crosses():
-            return crosses(when, state)
+            return crosses(when, state, claim)
         case PhaseShare():
-            return phase_share(state, when.arms, when.phases, when.share)
+            return phase_share(state, when.arms, when.phases, when.share, claim)
         case WaitsForInput():
-            return phase_share(state, when.arms, ("input_wait",), when.share)
+            return phase_share(state, when.arms, ("input_wait",), when.share, claim)
         case PlacedOn():
             return placed_on(when, state)
         case SamePlacement():
@@ -541,7 +559,7 @@ def _judge(when: Condition, state: RunState, registry: Registry) -> Finding:
         case Raises():
             return raises(when, state)
         case FactIs():
-            return fact_is(when, state)
+            return fact_is(when, state, claim)
     assert_never(when)
 
 

@@ -103,6 +103,8 @@ def _cleaned(preset: Preset) -> Preset:
             text=sanitize_line(c.text, 500),
             quoted=sanitize_line(c.quoted, 500),
             advice=sanitize_line(c.advice, 1_000),
+            said=sanitize_line(c.said, 80),
+            hedged=sanitize_line(c.hedged, 80),
         )
         for c in preset.claims
     )

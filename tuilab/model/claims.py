@@ -124,6 +124,13 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The document's sentence as a machine read it; empty where a person wrote the claim."""
     advice: str = ""
     """What a reader should do, once the verdict is known."""
+    said: str = ""
+    """The document's word for how much ("significant"), of which the condition's threshold is our reading."""
+    hedged: str = ""
+    """The document's word ("might") where it says that something can be so, not that it is: one machine where
+    it is not so refutes nothing."""
+    gpu: bool = False
+    """It speaks of a GPU, so that nothing seen on a host without one bears on it."""
 
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,5 +1,15 @@
-"""Input pipelines: the same elements prepared serially, in parallel, ahead of time, once, or in the step."""
+"""Input pipelines: the same elements prepared serially, in parallel, ahead of time, once, or in the step.
 
+A pipeline runs on from block to block, as it does in training: started anew it would have to find its degree
+of parallelism and fill its buffers again, and read a quarter too slow. Between its blocks it is at rest, with
+full buffers, so that it takes no processor from the arm that is timed meanwhile; what lies ready is drawn
+before the clock starts, since it was prepared for free. AUTOTUNE doubles a prefetch buffer whenever a rest
+filled it and a draw then emptied it, which no training does, so the buffers here are of a fixed size: it
+decides how much lies ready, not how fast batches come.
+"""
+
+import statistics
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -9,6 +19,7 @@ import msgspec
 
 from tuilab.model.arms import Arm
 from tuilab.model.parameters import Choice, Integer, LogInteger, Parameter, Value
+from tuilab.model.quantity import seconds
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Variant
 from tuilab.workloads import _images
@@ -24,7 +35,19 @@ IN_FLIGHT = 6
 FEWEST = 6
 """Steps over which phases are timed, at least."""
 PRIMING = 2
-"""Batches drawn before a block is timed, so that buffers are as full as they are in the long run."""
+"""Calls before a block is timed, once what lay ready is drawn: buffers are then as in the long run."""
+LEAST_CALLS = 4
+"""Calls of a block at least, so that priming it costs no more than the block."""
+PREFETCH = 2
+"""Batches that a prefetch holds."""
+MOST_READY = 4 * PREFETCH
+WAITS = 2
+"""So many draws in a row that had to wait show that nothing lay ready; one may have been interrupted."""
+START_S = 0.4
+"""How long a pipeline is drawn from before it is measured: AUTOTUNE looks for its settings meanwhile."""
+REST_S, LOOK_S, QUIET = 2.0, 0.003, 0.3
+"""A pipeline that works ahead is waited for until the process used less than 0.3 of a processor for 3 ms,
+twice in a row; one that does not come to rest within 2 s is ended, and begins anew in its next block."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     LogInteger(
@@ -86,8 +109,8 @@ VARIANTS = (
     ),
     Variant(
         "as-written",
-        "Map and batch with no further word, and TensorFlow's own rewrites left on: one image after another, "
-        "but ahead of the step.",
+        "Map and batch with no further word: one image after another, but ahead of the step, since "
+        "TensorFlow itself adds a prefetch.",
     ),
     Variant("parallel", "Several images at a time, no batches ahead of the step."),
     Variant("prefetched", "Several images at a time, batches ahead of the step."),
@@ -129,18 +152,26 @@ def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
 
 @dataclass
 class Feed:
-    """An endless pipeline. `next` draws a batch (images, labels) that lies on the host.
-
-    prepare: what the step has still to do with the images on the device (variant in-step); else nothing.
-    traced: how often Python ran the function given to `map`.
-    """
+    """An endless pipeline. `next` draws a batch (images, labels) that lies on the host."""
 
     dataset: Any
     prepare: Callable[[Any], Any]
-    steady: bool
+    """What the step has still to do with the images on the device (variant in-step); else nothing."""
+    serial: bool
+    """Works only while a batch is asked for, so that it is at rest between calls."""
     hold: ExitStack
     traced: list[int] = field(default_factory=lambda: [0])
+    """How often Python ran the function given to `map`."""
+    start_s: float = 0.0
+    """Seconds until the iterator was there."""
+    first_s: float = 0.0
+    """Seconds from then until the first batch."""
+    batch_s: float = 0.0
+    """Seconds from batch to batch where nothing is done with them."""
+    ready: int = 0
+    """Batches that lay ready after the last rest."""
     _iterator: Any = None
+    _entered: bool = False
 
     def next(self) -> tuple[Any, Any]:
         """The next batch."""
@@ -149,31 +180,77 @@ class Feed:
         batch: tuple[Any, Any] = next(self._iterator)
         return batch
 
+    def start(self) -> tuple[Any, Any]:
+        """Start the pipeline and draw from it for a while; the last batch. Its times are known then."""
+        begun = time.perf_counter()
+        self._iterator = iter(self.dataset)
+        self.start_s = time.perf_counter() - begun
+        begun = time.perf_counter()
+        batch = self.next()
+        self.first_s = time.perf_counter() - begun
+        draws: list[float] = []
+        while len(draws) < FEWEST or time.perf_counter() - begun < START_S:
+            drawing = time.perf_counter()
+            batch = self.next()
+            draws.append(time.perf_counter() - drawing)
+        self.batch_s = statistics.fmean(draws[len(draws) // 2 :])
+        self.rest()
+        return batch
+
     @contextmanager
     def running(self, inner: AbstractContextManager[Any], call: Callable[[], object]) -> Iterator[None]:
-        """For the length of a block: the pipeline runs, primed by a few calls, and is quiet afterwards.
-
-        A pipeline that works ahead would otherwise take processors from the arm that is timed next, and
-        begin its own next block with buffers filled for free.
-        """
+        """For the length of a block: what lay ready is drawn, calls prime it, and it rests afterwards."""
         with inner:
-            if not self.steady:
+            if self._entered and not self.serial:
+                self._drain()
                 for _ in range(PRIMING):
                     call()
+            # The first block is the first call, which is timed with nothing before it.
+            self._entered = True
             try:
                 yield
             finally:
                 self.rest()
 
+    def _drain(self) -> None:
+        """Draw until draws have to wait; count what lay ready."""
+        self.ready, waited = 0, 0
+        for _ in range(MOST_READY):
+            begun = time.perf_counter()
+            self.next()
+            if time.perf_counter() - begun > self.batch_s / 2:
+                waited += 1
+                if waited == WAITS:
+                    break
+            else:
+                self.ready, waited = self.ready + 1, 0
+
     def rest(self) -> None:
-        """Stop what works ahead; the next batch starts it again. A serial pipeline is always at rest."""
-        if not self.steady:
+        """Wait until what works ahead has filled its buffers. A serial pipeline is always at rest."""
+        if self.serial or self._iterator is None:
+            return
+        if not _quiet():
+            # What it does now it does to its end, but it begins nothing new.
             self._iterator = None
+            _quiet()
 
     def close(self) -> None:
         """Free the images, the file, the buffers."""
         self._iterator = None
         self.hold.close()
+
+
+def _quiet() -> bool:
+    """Wait until nothing of this process computes in the background; false where that takes too long."""
+    since, quiet = time.monotonic(), 0
+    while quiet < 2:
+        if time.monotonic() - since > REST_S:
+            return False
+        used, begun = time.process_time(), time.perf_counter()
+        time.sleep(LOOK_S)
+        busy = (time.process_time() - used) / (time.perf_counter() - begun)
+        quiet = quiet + 1 if busy < QUIET else 0
+    return True
 
 
 def open_feed(b: Build) -> Feed:
@@ -196,7 +273,7 @@ def open_feed(b: Build) -> Feed:
 def _feed(b: Build, shape: _images.Shape, cost: Burn | None, hold: ExitStack) -> Feed:
     tf, variant = b.tf, b.arm.variant
     traced = [0]
-    augment = augmentation(tf, b.word("augment"))
+    kind = b.word("augment")
     in_step = variant == "in-step"
 
     def element(*parts: Any) -> tuple[Any, Any]:
@@ -207,7 +284,7 @@ def _feed(b: Build, shape: _images.Shape, cost: Burn | None, hold: ExitStack) ->
         return (image, label) if in_step else (scaled(tf, image), label)
 
     def augmented(image: Any, label: Any) -> tuple[Any, Any]:
-        return augment(image), label
+        return augmented_image(tf, kind, image), label
 
     def whole(*parts: Any) -> tuple[Any, Any]:
         return augmented(*element(*parts))
@@ -221,13 +298,13 @@ def _feed(b: Build, shape: _images.Shape, cost: Burn | None, hold: ExitStack) ->
     else:
         data = data.repeat().map(element if in_step else whole, num_parallel_calls=calls)
     data = data.batch(b.integer("batch"), drop_remainder=True)
-    if variant in AHEAD:
-        data = data.prefetch(tf.data.AUTOTUNE)
-    if variant in ("serial", "parallel"):
-        data = data.with_options(_unaltered(tf))
+    if variant in (*AHEAD, "as-written"):
+        data = data.prefetch(PREFETCH)
+    if options := _options(tf, variant):
+        data = data.with_options(options)
 
     def prepare(images: Any) -> Any:
-        return augment(scaled(tf, images)) if in_step else images
+        return augmented_batch(tf, kind, scaled(tf, images)) if in_step else images
 
     return Feed(data, prepare, variant == "serial", hold, traced)
 
@@ -238,12 +315,18 @@ def _elements(b: Build, shape: _images.Shape, hold: ExitStack) -> Any:
     return b.tf.data.Dataset.from_tensor_slices(hold.enter_context(_images.in_memory(b, shape)))
 
 
-def _unaltered(tf: Any) -> Any:
-    """Leave the pipeline as it is: each of these rewrites would make it work ahead or in parallel."""
+def _options(tf: Any, variant: str) -> Any:
+    """Which of TensorFlow's rewrites of the pipeline are switched off, so that it is what the variant says.
+
+    A map without random ops (the articles' have some) would be made parallel; a pipeline without a prefetch
+    would get one of AUTOTUNE's size, which as-written has in a fixed size already.
+    """
+    if variant not in ("serial", "parallel", "as-written"):
+        return None
     options = tf.data.Options()
-    options.experimental_optimization.map_parallelization = False
-    options.experimental_optimization.map_and_batch_fusion = False
-    options.experimental_optimization.inject_prefetch = False
+    rewrites = options.experimental_optimization
+    rewrites.map_parallelization = rewrites.inject_prefetch = False
+    rewrites.map_and_batch_fusion = variant == "as-written"
     return options
 
 
@@ -252,21 +335,20 @@ def scaled(tf: Any, images: Any) -> Any:
     return tf.cast(images, tf.float32) / 255.0 if images.dtype == tf.uint8 else images
 
 
-def augmentation(tf: Any, kind: str) -> Callable[[Any], Any]:
-    """A function for one image or a batch of them; in a batch each image gets its own change."""
+def augmented_image(tf: Any, kind: str, image: Any) -> Any:
+    """One image (side, side, 3) of float32, changed by the functions that the articles call."""
+    if kind == NONE:
+        return image
+    image = tf.image.random_brightness(image, max_delta=BRIGHTNESS)
+    return tf.image.random_flip_left_right(image) if kind == FLIPPED else image
 
-    def change(images: Any) -> Any:
-        if kind == NONE:
-            return images
-        single = images.shape.rank == 3
-        images = images[tf.newaxis] if single else images
-        each = tf.stack([tf.shape(images)[0], 1, 1, 1])
-        images = images + tf.random.uniform(each, -BRIGHTNESS, BRIGHTNESS)
-        if kind == FLIPPED:
-            images = tf.where(tf.random.uniform(each) < 0.5, tf.reverse(images, [2]), images)
-        return images[0] if single else images
 
-    return change
+def augmented_batch(tf: Any, kind: str, images: Any) -> Any:
+    """A batch of images; each gets its own change, where random_brightness would change all of them alike."""
+    if kind == NONE:
+        return images
+    images = images + tf.random.uniform(tf.stack([tf.shape(images)[0], 1, 1, 1]), -BRIGHTNESS, BRIGHTNESS)
+    return tf.image.random_flip_left_right(images) if kind == FLIPPED else images
 
 
 def _fill_cache(b: Build, feed: Feed, images: int) -> None:
@@ -278,27 +360,31 @@ def _fill_cache(b: Build, feed: Feed, images: int) -> None:
 
 
 def _report(b: Build, feed: Feed, cost: Burn | None) -> None:
-    drawn = PRIMING
-    for _ in range(drawn):
-        with b.tf.device(b.device):
-            images, _ = feed.next()
-    elements, runs = drawn * b.integer("batch"), feed.traced[0]
+    with b.tf.device(b.device):
+        images, _ = feed.start()
+    runs = feed.traced[0]
     times = "once" if runs == 1 else f"{runs} times"
-    b.fact(
-        "mapped-python-runs",
-        runs,
-        f"Python ran the mapped function {times}, while tracing it, for {elements} images drawn",
-    )
+    b.fact("mapped-python-runs", runs, f"Python ran the mapped function {times}, while tracing it")
     place = observed_family(images)
     b.fact(
         "map-device",
         place,
         f"inside a scope for {b.arm.device} the mapped function's images came from the {place}",
     )
+    b.fact("pipeline-start-s", feed.start_s, f"the pipeline was built in {seconds(feed.start_s)}")
+    b.fact(
+        "first-batch-s",
+        feed.first_s,
+        f"the first batch came after {seconds(feed.first_s)}, later ones every {seconds(feed.batch_s)}",
+    )
+    if not feed.serial:
+        feed._drain()
+        feed.rest()
+        noun = "batch" if feed.ready == 1 else "batches"
+        b.fact("buffer-level", feed.ready, f"{feed.ready} {noun} lay ready after a rest")
     if cost is not None:
         b.fact(
             "host-cost-us",
             cost.cost_s * 1e6,
             f"each image costs the host {cost.cost_s * 1e6:.0f} µs of one processor, measured",
         )
-    feed.rest()

@@ -36,6 +36,7 @@ class Case:
     copies: the call only copies; its device is the end that is not the host, by the workload's word alone.
     function: the callable whose graph the placement pass looks at, with its arguments.
     datasets: the tf.data.Datasets that feed the call, so that the placement pass can show their functions.
+    least_calls: calls of a block at least, where what surrounds a block costs as much as some calls.
     close: frees files, processes and memory.
     """
 
@@ -50,6 +51,7 @@ class Case:
     function: Function | None = None
     arguments: tuple[Any, ...] = ()
     datasets: tuple[Any, ...] = ()
+    least_calls: int = 1
     bytes_in: int = 0
     bytes_out: int = 0
     close: Callable[[], None] = field(default=lambda: None)

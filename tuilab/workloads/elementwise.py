@@ -17,7 +17,7 @@ UNROLLED = 1_000
 DECLARATION = Declaration(
     name="elementwise",
     title="Chains of small ops",
-    summary="Ops on a small square matrix, each waiting for the one before it.",
+    summary="Ops on a small square matrix, one after another.",
     unit="chain",
     parameters=(
         LogInteger(
@@ -47,6 +47,11 @@ DECLARATION = Declaration(
     ),
     inputs=("resident",),
     variants=(
+        Variant(
+            "add",
+            "Sums of the same two matrices, written a + b. A graph would keep one of them.",
+            modes=("eager",),
+        ),
         Variant(
             "add-multiply",
             "Sums and products in turn, element by element. TensorFlow would merge a graph of sums alone "
@@ -82,12 +87,17 @@ def build(b: Build) -> Case:
     def once(x: Any, y: Any, index: int) -> Any:
         if b.arm.variant == "matmul":
             return tf.matmul(x, y)
-        return tf.add(x, y) if index % 2 else tf.multiply(x, y)
+        return x + y if index % 2 else x * y
 
     def piece(x: Any, y: Any, length: int) -> Any:
         for index in range(length):
             x = once(x, y, index)
         return x
+
+    def sums(x: Any, y: Any) -> Any:
+        for _ in range(ops):
+            z = x + y
+        return z
 
     def chain(x: Any, y: Any) -> Any:
         if b.arm.mode == "eager" or ops <= UNROLLED:
@@ -107,7 +117,7 @@ def build(b: Build) -> Case:
     x = np.resize(orthogonal, (side, side))
     y = _tiled(orthogonal, side) if b.arm.variant == "matmul" else np.clip(x, -0.9, 0.9)
     dtype = tf.as_dtype(b.arm.dtype).as_numpy_dtype
-    return precise(b, b.tensors(chain, x.astype(dtype), y.astype(dtype)))
+    return precise(b, b.tensors(sums if b.arm.variant == "add" else chain, x.astype(dtype), y.astype(dtype)))
 
 
 def _tiled(block: Any, side: int) -> Any:

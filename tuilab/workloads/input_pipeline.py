@@ -66,6 +66,7 @@ def build(b: Build) -> Case:
         function=received,
         arguments=example,
         datasets=(feed.dataset,),
+        least_calls=1 if feed.serial else _feed.LEAST_CALLS,
         close=feed.close,
     )
 

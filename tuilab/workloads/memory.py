@@ -87,7 +87,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Allocate, fill and free `bytes` bytes in tensors of `step` bytes."""
+    """Allocate `bytes` bytes in tensors of `step` bytes, filled with normal numbers, and free them."""
     if b.arm.variant == "limited":
         return _under_limit(b)
     tf, device = b.tf, b.device
@@ -95,7 +95,7 @@ def build(b: Build) -> Case:
 
     def allocate() -> Any:
         with tf.device(device):
-            return [tf.fill((count,), 1.0) for count in sizes]
+            return [tf.random.normal((count,)) for count in sizes]
 
     if b.flag("provoke") and family(b.arm.device) == "CPU":
         _report_refusal(b)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from tuilab.model.arms import Arm
@@ -65,7 +66,7 @@ DECLARATION = Declaration(
             label="window",
             help="Weights applied to each frame.",
             default="hann",
-            options=("hann", "hamming", "none"),
+            options=("hann", "hamming", "kaiser", "kaiser-bessel derived", "vorbis", "none"),
         ),
         Boolean(
             name="pad_end",
@@ -165,9 +166,7 @@ def build(b: Build) -> Case:
         raise Unavailable("XLA compiles to one device, so one XLA call cannot be split over two")
     if b.arm.dtype not in ITEM_BYTES:
         raise Unavailable(f"the STFT takes float32 or float64, not {b.arm.dtype}")
-    window = {"hann": tf.signal.hann_window, "hamming": tf.signal.hamming_window, "none": None}[
-        b.word("window")
-    ]
+    window = windows(tf)[b.word("window")]
     with tf.device(b.host if split else b.device):
         taps = tf.constant(FIR, dtype=b.arm.dtype)
 
@@ -197,6 +196,22 @@ def build(b: Build) -> Case:
     return _unpinned(b, transform, signal)
 
 
+def windows(tf: Any) -> dict[str, Function | None]:
+    """Every window function of tf.signal by its option's name, and none."""
+    signal = tf.signal
+    return {
+        "hann": signal.hann_window,
+        "hamming": signal.hamming_window,
+        # Unlike the others these two take no dtype by keyword only, and a shape parameter in between.
+        "kaiser": lambda length, dtype: signal.kaiser_window(length, dtype=dtype),
+        "kaiser-bessel derived": lambda length, dtype: signal.kaiser_bessel_derived_window(
+            length, dtype=dtype
+        ),
+        "vorbis": signal.vorbis_window,
+        "none": None,
+    }
+
+
 def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
     """The STFT with no device asked for, its input from the host."""
     with b.tf.device(b.host):
@@ -209,10 +224,32 @@ def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
     """Which of the transform's ops lack a GPU kernel; and whether TensorFlow has a filter of its own."""
     spec = b.tf.TensorSpec(shape, b.arm.dtype)
     _kernels.report_host_only(b, "this transform", transform, spec)
+    if not b.flag("pinned"):
+        _report_windows(b)
     if b.flag("filter"):
         found = hasattr(b.tf.signal, "lfilter")
         word = "has" if found else "has no"
         b.fact("exists:tf.signal.lfilter", found, f"TensorFlow {b.tf.__version__} {word} tf.signal.lfilter")
+
+
+def _report_windows(b: Build) -> None:
+    """Which windows, with and without padding at the end, need an op that has no GPU kernel."""
+    if not _kernels.has_gpu_rows():
+        return
+    spec, lacking = b.tf.TensorSpec((1, 1_024), b.arm.dtype), []
+    found = windows(b.tf)
+    for name, window in found.items():
+        for pad_end in (False, True):
+            transform = partial(
+                b.tf.signal.stft, frame_length=256, frame_step=128, window_fn=window, pad_end=pad_end
+            )
+            if _kernels.without_kernel(b.tf, transform, spec):
+                lacking.append(f"{name}{', padded' if pad_end else ''}")
+    told = ", ".join(lacking) if lacking else "none"
+    text = (
+        f"of {len(found)} windows, padded at the end and not, these need an op without a GPU kernel: {told}"
+    )
+    b.fact("host-only-windows", len(lacking), text)
 
 
 WORKLOAD = Workload(DECLARATION, build, memory, work)

@@ -121,6 +121,7 @@ def _fed(b: Build, feed: _feed.Feed, step: Callable[..., Any]) -> Case:
         function=step,
         arguments=example,
         datasets=(feed.dataset,),
+        least_calls=1 if feed.serial else _feed.LEAST_CALLS,
         close=feed.close,
     )
     precise(b, case)

@@ -125,7 +125,8 @@ def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
     """
     bench.progress("building", arm=arm.id)
     build = ArmBuild(bench.context, bench.run, arm, values, point=point, cold=bench.request.cold)
-    cell = TimedArm(arm, point, bench.workload.build(build))
+    case = bench.workload.build(build)
+    cell = TimedArm(arm, point, case, calls=case.least_calls)
     try:
         _prepare(bench, cell)
     except BaseException:
