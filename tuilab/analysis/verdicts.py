@@ -28,6 +28,7 @@ from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
 from tuilab.model.arms import ArmPattern, family
 from tuilab.model.claims import (
     Claim,
+    Condition,
     Crosses,
     FactIs,
     Faster,
