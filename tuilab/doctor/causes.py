@@ -794,21 +794,20 @@ def gpu_newer_than_build(f: Findings) -> Diagnosis | None:
     found = f.tensorflow.log.groups("ptx")
     if not found:
         return None
-    code = ", ".join(f"{major}.{minor}" for major, minor in _built(f, "sm"))
-    ptx = ", ".join(f"{major}.{minor}" for major, minor in _built(f, "compute"))
+    code = ", ".join(f"{major}.{minor}" for major, minor in _built(f, "sm")) or "other GPUs"
+    ptx = ", ".join(f"{major}.{minor}" for major, minor in _built(f, "compute")) or "newer ones"
     done = [tried.what for tried in f.tensorflow.tried if not tried.error]
-    state = f"; {', '.join(done)} ran" if done else ""
-    if f.tensorflow.hung in WORK:
-        state = f"; {f.tensorflow.hung} was still at it"
-    elif f.tensorflow.failed:
-        state = f"; {f.tensorflow.failed.what} fails: {f.tensorflow.failed.error}"
-    return Diagnosis(
-        "gpu-newer-than-build",
-        f"this build has machine code for {code or 'other GPUs'} and PTX for {ptx or 'newer ones'}, so for"
-        f" the GPU (compute capability {found[0]}) the driver compiles each kernel at its first use, which"
-        f" can take 30 minutes in all{state}",
-        "export CUDA_CACHE_MAXSIZE=4294967296  # keeps all that was compiled: only the first run waits",
+    lead = (
+        f"the GPU works ({', '.join(done)} ran), but the driver" if len(done) == len(WORK) else "the driver"
     )
+    cause = f"{lead} compiles each kernel at its first use, which can take 30 minutes in all: this build has"
+    cause += f" machine code for {code} and PTX for {ptx}, the GPU has compute capability {found[0]}"
+    if f.tensorflow.hung in WORK:
+        cause += f"; {f.tensorflow.hung} was still at it"
+    elif f.tensorflow.failed:
+        cause += f"; {f.tensorflow.failed.what} fails: {f.tensorflow.failed.error}"
+    fix = "export CUDA_CACHE_MAXSIZE=4294967296  # keeps all that was compiled: only the first run waits"
+    return Diagnosis("gpu-newer-than-build", cause, fix)
 
 
 @with_gpu("device")
