@@ -10,7 +10,7 @@ import threading
 import time
 
 COUNT, LENGTH = int(sys.argv[1]), float(sys.argv[2])
-OPENED = os.environ["TUILAB_GPUS"].split(",")
+OPENED = os.environ.get("TUILAB_GPUS", "0").split(",")
 DEVICES = [{"name": "CPU:0"}, *({"name": f"GPU:{n}", "memory": 8 * (str(n) in OPENED)} for n in range(3))]
 MACHINE = {"host": "h", "cpu": "c", "cores": 2, "memory": 1, "os": "o", "python": "3", "tensorflow": "2.21.0"}
 stop = threading.Event()

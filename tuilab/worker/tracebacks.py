@@ -1,10 +1,11 @@
 """Tracebacks as the author of the failing code wants them."""
 
+import re
 import traceback
 from pathlib import Path
 
 from tuilab.model.errors import InputError
-from tuilab.model.sanitize import sanitize_block
+from tuilab.model.sanitize import sanitize_block, sanitize_line
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -14,6 +15,31 @@ _own: set[str] = set()
 def owns(folder: str) -> None:
     """Remember that the files in `folder` are a person's own."""
     _own.add(folder)
+
+
+_NODE = re.compile(r"^(?:\{\{function_node .*?\}\} *)+")
+_AFTER = re.compile(r"\s*\[Op:[^\]]*\](?: name:.*)?$")
+_ASIDE = re.compile(r"\s*(?:\[\[|Hint: |\d+ (?:root error\(s\) found|successful operations|derived errors))")
+_ROOT = re.compile(r"\s*\(\d+\) [A-Z_]+: *")
+_NO_ROOM = "Dst tensor is not initialized."
+"""All that TensorFlow says where a copy finds no memory."""
+
+
+def cause(error: BaseException) -> str:
+    """What an error says, in one line.
+
+    An error of a graph begins with where the graph was made, frame by frame; what went wrong stands behind
+    the last blank line, among names of nodes and hints.
+    """
+    text = str(error).strip()
+    if text.startswith("Graph execution error"):
+        text = text.rpartition("\n\n")[2]
+    lines = [line for line in _AFTER.sub("", text).splitlines() if not _ASIDE.match(line)]
+    roots = [_NODE.sub("", _ROOT.sub("", line)).strip() for line in lines]
+    said = " ".join(dict.fromkeys(line for line in roots if line))
+    if said.endswith(_NO_ROOM):
+        said += " (the device has no memory left for the copy)"
+    return sanitize_line(said, 500)
 
 
 def told(error: BaseException) -> str:

@@ -145,7 +145,9 @@ def test_phases_in_words_account_for_the_whole():
         == "CPU graph: 483 µs = dispatch 110 µs (23 %) + compute 360 µs (75 %) + unexplained 13.0 µs (3 %)"
     )
     overlapping = PhaseRow("a", "a", MARK, 1.0, {"compute": 1.5})
-    assert "less 500 ms that overlap" in phases.in_words(overlapping)
+    assert phases.in_words(overlapping) == "a: 1.00 s = compute 1.50 s (100 %) − 500 ms that overlap"
+    rounding = PhaseRow("a", "a", MARK, 1.0, {"dispatch": 0.9, "compute": 0.1 + 1e-12})
+    assert "overlap" not in phases.in_words(rounding)
 
 
 def test_known_phases_keep_their_look_and_unknown_ones_get_one_each():

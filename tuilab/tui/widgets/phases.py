@@ -22,6 +22,8 @@ _LOOKS = {
 _OTHERS = (("h6", "▞"), ("h0", "▒"), ("h1", "▓"))
 _ASCII_FILLS = {"█": "#", "▓": "%", "▒": "=", "░": ":", "▚": "/", "▞": "\\", "·": "."}
 REST = "unexplained"
+LEAST_OVERLAP = 0.001
+"""Of a call: what its phases overlap by less is a rounding error of their sum."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,7 @@ def in_words(row: PhaseRow) -> str:
     ]
     if row.rest > 0:
         parts.append(f"{REST} {seconds(row.rest)} ({100 * row.rest / row.length:.0f} %)")
-    elif row.rest < 0:
-        parts.append(f"less {seconds(-row.rest)} that overlap")
-    return f"{row.label}: {seconds(row.total)} = " + " + ".join(parts) + (f"; {row.note}" if row.note else "")
+    # Sums of phases that fill the call leave a rounding error, which is no overlap.
+    overlap = f" − {seconds(-row.rest)} that overlap" if -row.rest > LEAST_OVERLAP * row.length else ""
+    note = f"; {row.note}" if row.note else ""
+    return f"{row.label}: {seconds(row.total)} = " + " + ".join(parts) + overlap + note

@@ -14,7 +14,7 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.placement import observe
-from tuilab.worker.tracebacks import told
+from tuilab.worker.tracebacks import cause, told
 from tuilab.workloads.base import Case, Unavailable, Workload
 
 MEMORY_SHARE = 0.9
@@ -94,7 +94,7 @@ REASON = 500
 def failed(run: str, arm: str, error: BaseException, point: int | None = None) -> ArmStatus:
     """The event that says an arm raised: reason, cleaned traceback, and the error's type with its bases."""
     name = type(error).__name__
-    said = sanitize_line(str(error).strip(), REASON)
+    said = cause(error)
     return ArmStatus(
         run=run,
         arm=arm,

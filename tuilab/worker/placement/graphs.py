@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tuilab.analysis.operations import computes, plain
-from tuilab.worker.placement.kernels import Types
+from tuilab.worker.placement.kernels import HOST, Types
 from tuilab.worker.placement.names import short
 from tuilab.worker.placement.registry import dtype_name
 from tuilab.worker.placement.shapes import Sizes, constant_bytes
@@ -42,7 +42,9 @@ class GraphOp:
 class GraphCopy:
     """A matched send and receive. bytes: None where the shape depends on the data.
 
-    on_host: a GPU is at one end, yet the data stays in host memory, so nothing crosses its link.
+    source, to: whose memory. An op of a GPU may have its result or take its argument in host memory: it is
+    then the host that sends or receives. on_host: both do so, with a GPU at one end, so nothing crosses its
+    link; the ends are then the devices of the ops.
     """
 
     name: str
@@ -175,6 +177,10 @@ def _copy(send: Any, receive: Any, sizes: Sizes, constants: Mapping[str, Any]) -
         size = sizes.of(origin, int(output or 0))
     leaves_host = send.op == "_HostSend" or source.startswith("CPU")
     reaches_host = receive is not None and (receive.op == "_HostRecv" or to.startswith("CPU"))
+    on_host = leaves_host and reaches_host and "GPU" in source + to
+    if not on_host:
+        source = HOST if send.op == "_HostSend" else source
+        to = HOST if receive is not None and receive.op == "_HostRecv" else to
     return GraphCopy(
         name=f"{origin} → {target}",
         op="/".join([send.op, receive.op if receive is not None else "?"]),
@@ -182,7 +188,7 @@ def _copy(send: Any, receive: Any, sizes: Sizes, constants: Mapping[str, Any]) -
         to=to,
         dtype=dtype_name(send.attr["T"].type),
         bytes=size,
-        on_host=leaves_host and reaches_host and "GPU" in source + to,
+        on_host=on_host,
     )
 
 
