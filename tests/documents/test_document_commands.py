@@ -1,6 +1,7 @@
 """`tuilab check` and `tuilab import`, as a person and a script call them."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +26,22 @@ def call(command, *words: str, data: bytes | None = None):
 
 def test_check_prints_the_stated_object():
     result = json.loads(call(check, ARCHIVE, "--json").stdout)
-    assert list(result) == ["document", "examples"]
+    assert {"schema", "tensorflow", "target", "files", "summary", "document", "examples"} == set(result)
+    assert result["schema"] == 1 and result["tensorflow"] == "2.21.0"
+    (file,) = result["files"]
+    assert file["path"].endswith("archive.md") and file["error"] is None
+    assert {
+        "code",
+        "severity",
+        "line",
+        "column",
+        "cell",
+        "cell_line",
+        "message",
+        "remedy",
+        "also",
+        "fix",
+    } == set(file["findings"][0])
     assert result["document"] == {"title": "Packing tensors", "date": "2023-11-30", "id": "archive"}
     first, second, third = result["examples"]
     assert list(first) == ["number", "heading", "line", "findings", "presets", "unresolved"]
@@ -37,12 +53,21 @@ def test_check_prints_the_stated_object():
     assert [f["code"] for f in third["findings"]] == ["TL003", "TL002"]
 
 
-def test_check_reads_for_a_person():
-    text = call(check, ARCHIVE).stdout
+def test_full_shows_examples_presets_and_what_was_not_understood():
+    text = call(check, ARCHIVE, "--format", "full", "--preview").stdout
     assert "Packing tensors (2023-11-30)" in text
     assert "TL307" in text and "→" in text and "archive-1-compression" in text
-    assert "3 examples, 5 findings, 4 presets" in text
-    assert all(len(line) <= 100 for line in text.splitlines())
+    assert "?" in text
+    assert all(len(line) <= 100 for line in text.splitlines() if not line.startswith("/"))
+
+
+def test_text_is_a_line_a_finding_and_the_summary_is_narration():
+    result = call(check, ARCHIVE)
+    lines = result.stdout.splitlines()
+    assert re.fullmatch(r".*archive\.md:\d+:\d+: TL\d{3} .*", lines[0])
+    assert lines[1].startswith("    → ")
+    assert result.stderr.strip().startswith("1 file checked: ")
+    assert "TL307" not in result.stdout
 
 
 def test_standard_input_is_a_dash():
@@ -50,6 +75,7 @@ def test_standard_input_is_a_dash():
     result = json.loads(call(check, "-", "--json", data=data).stdout)
     assert result["document"]["title"] == "Packing tensors"
     assert len(result["examples"]) == 3
+    assert result["files"][0]["path"] == "<stdin>"
 
 
 @pytest.mark.parametrize("words, data", [(("-",), b" \n"), (("no-such-file.md",), None), ((), None)])

@@ -1,89 +1,276 @@
-"""`tuilab check`: what is wrong with a document's benchmarks, and what would measure them."""
+"""`tuilab check`: what is wrong with documents' benchmarks."""
 
-import re
+import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
+from tuilab.catalogue.validate import validate
+from tuilab.cli.exits import DONE, FINDINGS
 from tuilab.cli.lab import tell
-from tuilab.documents import RULES, DocumentReport, ExampleReport
-from tuilab.lab.opening import read_document
+from tuilab.documents import RULES, fix, output, settings
+from tuilab.documents.checking import (
+    FileResult,
+    Job,
+    at_least,
+    check_files,
+    check_one,
+    gather,
+    usable_processors,
+    without_baseline,
+    write_baseline,
+)
+from tuilab.documents.report import ExampleLine, PresetLine
+from tuilab.documents.rules import rule as rule_of
+from tuilab.documents.settings import Settings
+from tuilab.lab.opening import STDIN, names_of_tensorflow, read_stdin
 from tuilab.model.errors import InputError
-from tuilab.model.preset import Preset
 
 WIDTH = 100
-# Documents number their examples too, not always as they stand.
-_NUMBERED = re.compile(r"^example\s+\d+\s*[:.–-]\s*", re.IGNORECASE)
+# From so many files on it is worth saying how far it is.
+_PROGRESS = 20
+SEVERITY = click.Choice(["error", "warning", "note"])
+CODES = "CODE[,CODE…]"
+FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("document", metavar="DOC", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--rules", is_flag=True, help="Print every rule: its code, why it matters, what to do instead.")
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.option("--select", metavar=CODES, help="Only these rules; TL1 means all that begin so.")
+@click.option("--ignore", metavar=CODES, help="Without these rules.")
+@click.option("--preview/--no-preview", default=None, help="With the preview rules.")
+@click.option("--fail-on", type=SEVERITY, help="Exit with 1 for findings this severe.  [default: error]")
+@click.option("--level", type=SEVERITY, help="Print findings this severe.  [default: warning]")
 @click.option(
-    "--no-worker", is_flag=True, help="Start no TensorFlow, even where its names are not known yet."
+    "--target",
+    type=click.Choice(["auto", "1", "2"]),
+    help="Which TensorFlow the names are of: 1 is not checked, auto tells by the names.  [default: auto]",
 )
-def check(document: str | None, as_json: bool, rules: bool, no_worker: bool) -> None:
-    """Read DOC and say what its benchmarks measure. Nothing in it is run.
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["text", "full", "json", "sarif", "github"]),
+    default="text",
+    help="full also shows examples, the presets that they make, and what was not understood.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("-o", "--output", "target_file", type=FILE, help="Write to it.")
+@click.option("--fix", "write", is_flag=True, help="Mend what needs no thought: TL107, many of TL001, TL002.")
+@click.option("--diff", "differences", is_flag=True, help="Print what --fix would change.")
+@click.option("--baseline", type=FILE, help="Leave out what this file knows.")
+@click.option("--write-baseline", type=FILE, help="Write the findings as known.")
+@click.option("--config", type=FILE, help="This pyproject.toml instead of the nearest.")
+@click.option("-j", "--jobs", type=click.IntRange(1), help="Processes.  [default: the usable processors]")
+@click.option("--explain", metavar="CODE", help="Explain a rule, with an example wrong and right.")
+@click.option("--rules", is_flag=True, help="Print every rule: code, why it matters, remedy.")
+@click.option("--no-worker", is_flag=True, help="Start no TensorFlow to learn its names.")
+@click.pass_context
+def check(
+    ctx: click.Context,
+    /,
+    paths: Sequence[str],
+    as_json: bool,
+    layout: str,
+    target_file: Path | None,
+    rules: bool,
+    explain: str | None,
+    **options: Any,
+) -> None:
+    """Say what the benchmarks of documents measure. Nothing in them is run.
 
-    DOC is Markdown, text, a Python file or a Jupyter notebook; `-` is standard input.
+    PATH is a Markdown file, text, a Python file or a Jupyter notebook; a folder, a pattern such as
+    'docs/**/*.md', or - for standard input. Settings of a project stand in [tool.tuilab.check] of its
+    pyproject.toml; `# noqa: TL103` on a line and `<!-- tuilab: ignore TL103 -->` above an example leave
+    findings out.
+
+    Exit codes: 0 nothing at or above --fail-on; 1 findings; 2 bad input.
     """
-    if rules:
-        click.echo("\n".join(rule_lines(as_json)))
+    layout = "json" if as_json else layout
+    if rules or explain:
+        click.echo("\n".join(rule_lines(layout == "json") if rules else _explained(explain or "")))
         return
-    if not document:
-        raise InputError("DOC", "", "a document to read, or - for standard input")
-    report = read_document(document, tell, learn=not no_worker)
-    if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(report.check()), indent=2).decode())
+    if not paths:
+        raise InputError("PATH", "", "documents or folders to read, or - for standard input")
+    words = ("select", "ignore", "preview", "fail_on", "level", "target", "config", "baseline")
+    chosen, base = _settings(**{key: options[key] for key in words})
+    api = names_of_tensorflow(tell, learn=not options["no_worker"])
+    job = Job(api, chosen, validate, whole=layout in ("json", "full"))
+    if options["write"] or options["differences"]:
+        changed = _fix(paths, job, options["differences"])
+        if options["differences"]:
+            ctx.exit(FINDINGS if changed else DONE)
+    results = _check(paths, job, options["jobs"])
+    if options["write_baseline"]:
+        count = write_baseline(options["write_baseline"], results)
+        click.echo(f"{options['write_baseline']}: {count} known findings", err=True)
+        return
+    if base is not None:
+        results = without_baseline(base, results)
+    _print(results, layout, chosen, api.version if api else "", target_file)
+    failed = any(at_least(f.severity, chosen.fail_on) for r in results for f in r.findings)
+    ctx.exit(FINDINGS if failed else DONE)
+
+
+def _settings(
+    config: Path | None, baseline: Path | None, select: str | None, ignore: str | None, **given: Any
+) -> tuple[Settings, Path | None]:
+    """The project's settings with what the command line says, and the baseline's file."""
+    file = config or settings.find(Path.cwd())
+    out = settings.load(file) if file is not None else Settings()
+    changes = {key: value for key, value in given.items() if value is not None}
+    for key, words in (("select", select), ("ignore", ignore)):
+        if words is not None:
+            codes = tuple(w.strip().upper() for w in words.split(",") if w.strip())
+            settings.check_codes(f"--{key}", codes)
+            changes[key] = codes
+    out = msgspec.structs.replace(out, **changes)
+    if baseline is None and out.baseline and file is not None:
+        baseline = file.parent / out.baseline
+    return out, baseline
+
+
+def _check(paths: Sequence[str], job: Job, jobs: int | None) -> list[FileResult]:
+    if list(paths) == [STDIN]:
+        return [check_one(read_stdin(), "<stdin>", job)]
+    files = gather(paths, job.settings.exclude)
+    results = check_files(files, job, jobs or usable_processors(), _progress(len(files)))
+    named = {path.as_posix() for path, itself in files if itself}
+    for result in results:
+        # A folder may hold what cannot be read; what is named has to be there.
+        if result.error and result.path in named:
+            raise InputError("PATH", result.path, result.error)
+    return results
+
+
+def _progress(total: int) -> Callable[[int, int], None] | None:
+    """How far it is, on a terminal's last line."""
+    if total < _PROGRESS or not sys.stderr.isatty():
+        return None
+
+    def say(done: int, of: int) -> None:
+        if done % 10 == 0 or done == of:
+            end = "\n" if done == of else ""
+            click.echo(f"\r{done} of {of} files checked", err=True, nl=False)
+            click.echo(end, err=True, nl=False)
+
+    return say
+
+
+def _fix(paths: Sequence[str], job: Job, only_show: bool) -> bool:
+    """Mend the files, or show how. Whether anything changed, or would."""
+    from tuilab.documents import read
+
+    if list(paths) == [STDIN]:
+        raise InputError("--fix", STDIN, "files, which can be written")
+    changed = 0
+    for path, _ in gather(paths, job.settings.exclude):
+        try:
+            report = read(path, job.api, preview=job.settings.preview, target=job.settings.target)
+            fixed = fix.fix(path, report, job.settings)
+            if fixed is None:
+                continue
+            changed += fixed.count
+            if only_show:
+                click.echo(fixed.diff(), nl=False)
+            else:
+                fixed.write()
+        except OSError as error:
+            raise InputError("--fix", str(path), f"a file that can be written ({error})") from None
+    word = "would be mended" if only_show else "mended"
+    click.echo(f"{changed} place{'' if changed == 1 else 's'} {word}", err=True)
+    return changed > 0
+
+
+def _print(
+    results: Sequence[FileResult], layout: str, chosen: Settings, version: str, file: Path | None
+) -> None:
+    if layout == "json":
+        lines = [output.as_json(results, version, chosen.target)]
+    elif layout == "sarif":
+        lines = [output.sarif(results)]
+    elif layout == "github":
+        lines = list(output.github(results, chosen.level))
+    elif layout == "full":
+        lines = [line for result in results for line in full(result, chosen)]
     else:
-        click.echo("\n".join(lines(report)))
+        lines = list(output.text(results, chosen.level))
+    if file is not None:
+        try:
+            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise InputError("-o", str(file), f"a file that can be written ({error})") from None
+    elif lines:
+        click.echo("\n".join(lines))
+    if layout in ("text", "full", "github") or file is not None:
+        click.echo(output.summary(results, chosen.level), err=True)
 
 
 def rule_lines(as_json: bool = False) -> Iterator[str]:
     """The rules as a reference."""
     if as_json:
-        rows = [{"code": r.code, "title": r.title, "why": r.why, "remedy": r.remedy} for r in RULES]
+        rows = [
+            {
+                "code": r.code,
+                "title": r.title,
+                "severity": r.severity,
+                "preview": r.preview,
+                "why": r.why,
+                "remedy": r.remedy,
+            }
+            for r in RULES
+        ]
         yield msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()
         return
     for rule in RULES:
-        yield f"{rule.code}  {rule.title}"
+        yield f"{rule.code}  {rule.title} ({rule.severity}{', preview' if rule.preview else ''})"
         yield from _wrapped(rule.why, "       ")
         yield from _wrapped(rule.remedy, "       → ")
 
 
-def lines(report: DocumentReport) -> Iterator[str]:
-    """The report for a person."""
-    document = report.document
-    yield (document.title or "untitled") + (f" ({document.date})" if document.date else "")
-    for note in report.notes:
-        yield from _wrapped(note.reason, "  ? ")
-    if not report.examples:
-        yield "  no Python found"
-    for example in report.examples:
+def _explained(code: str) -> Iterator[str]:
+    """A rule with an example wrong and right."""
+    settings.check_codes("--explain", [code.upper()])
+    try:
+        rule = rule_of(code.upper())
+    except KeyError:
+        raise InputError("--explain", code, "a rule's whole code, such as TL103") from None
+    yield f"{rule.code}  {rule.title} ({rule.severity}{', preview' if rule.preview else ''})"
+    for title, words in (("", rule.what), ("Why it matters: ", rule.why), ("Instead: ", rule.remedy)):
         yield ""
-        yield from _example(example)
-    found = sum(len(e.findings) for e in report.examples)
+        yield from textwrap.wrap(title + words, WIDTH, break_on_hyphens=False)
+    for title, code_ in (("Wrong:", rule.wrong), ("Right:", rule.right)):
+        yield from ("", title, "")
+        yield from (f"    {line}" for line in code_.split("\n"))
+
+
+def full(result: FileResult, chosen: Settings) -> Iterator[str]:
+    """One document for a person: its examples, what is wrong, what measures it, what was not understood."""
+    document = result.check.document if result.check else None
+    date = f" ({document.date})" if document and document.date else ""
+    yield f"{result.path}: {result.title or 'untitled'}{date}"
+    if result.error:
+        yield f"  ? {result.error}"
+    examples = result.check.examples if result.check else ()
+    if not examples and not result.error:
+        yield "  no Python found"
+    for example in examples:
+        yield ""
+        yield from _example(example, chosen)
     yield ""
-    yield f"{_count(len(report.examples), 'example')}, {_count(found, 'finding')}, " + _count(
-        len(report.presets), "preset"
-    )
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" + ("" if number == 1 else "s")
-
-
-def _example(example: ExampleReport) -> Iterator[str]:
-    own = _NUMBERED.sub("", example.heading, count=1).strip()
-    heading = f" · {own}" if own else ""
-    yield f"Example {example.number}{heading} · lines {example.line}–{example.last_line}"
-    for finding in example.findings:
+def _example(example: ExampleLine, chosen: Settings) -> Iterator[str]:
+    heading = f" · {example.heading}" if example.heading else ""
+    yield f"Example {example.number} · line {example.line}{heading}"
+    found = [f for f in example.findings if chosen.selects(f.code) and at_least(f.severity, chosen.level)]
+    for finding in found:
         yield from _wrapped(finding.message, f"  {finding.line:>5}  {finding.code}  ")
         yield from _wrapped(finding.remedy, " " * 15 + "→ ")
-    if not example.findings:
+    if not found:
         yield "  no findings"
     for preset in example.presets:
         yield from _wrapped(_preset(preset), "  makes  ")
@@ -91,9 +278,9 @@ def _example(example: ExampleReport) -> Iterator[str]:
         yield from _wrapped(part.reason, f"  {part.line:>5}  ?      ")
 
 
-def _preset(preset: Preset) -> str:
-    settings = " ".join(f"{key}={_word(value)}" for key, value in preset.parameters.items())
-    return f"{preset.name}: {preset.workload} {settings}"
+def _preset(preset: PresetLine) -> str:
+    words = " ".join(f"{key}={_word(value)}" for key, value in preset.parameters.items())
+    return f"{preset.name}: {preset.workload} {words}"
 
 
 def _word(value: object) -> str:

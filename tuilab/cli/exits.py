@@ -1,6 +1,8 @@
 """The exit codes of every command."""
 
 DONE = 0
+# `check` alone: findings at or above --fail-on.
+FINDINGS = 1
 BAD_INPUT = 2
 WORKER_FAILED = 3
 NOT_CONFIRMED = 4

@@ -1,5 +1,6 @@
 """What reading a document gives: for the app its text with findings by line, for scripts `check`'s object."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import msgspec
@@ -116,3 +117,17 @@ def _line(example: ExampleReport) -> ExampleLine:
     return ExampleLine(
         example.number, example.heading, example.line, example.findings, presets, example.unresolved
     )
+
+
+def collapsed(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """A document's findings by line; the same said again becomes a further line of the first."""
+    found: dict[tuple[str, str, str], Finding] = {}
+    for finding in findings:
+        key = (finding.code, finding.message, finding.severity)
+        first = found.get(key)
+        if first is None:
+            found[key] = finding
+        else:
+            also = sorted({*first.also, *finding.also, finding.line} - {first.line})
+            found[key] = msgspec.structs.replace(first, also=tuple(also))
+    return tuple(sorted(found.values(), key=lambda f: (f.line, f.code)))

@@ -36,20 +36,31 @@ class _Nothing(msgspec.Struct):
     """A question without a body."""
 
 
-def read_document(path: str, say: Callable[[str], None], learn: bool = True) -> DocumentReport:
+def read_document(path: str, say: Callable[[str], None], preview: bool = True) -> DocumentReport:
     """Read a document, `-` for standard input. say: told what is done. Raises InputError.
 
-    learn: where the names of the installed TensorFlow are not known yet, ask a worker for them, once.
+    preview: with claims read from its prose.
+    """
+    api = names_of_tensorflow(say)
+    source: bytes | str = read_stdin() if path == STDIN else path
+    return read(source, api, validate=validate, preview=preview)
+
+
+def read_stdin() -> bytes:
+    """What comes in. Raises InputError where that is nothing."""
+    data = sys.stdin.buffer.read()
+    if not data.strip():
+        raise InputError("standard input", "", "a document: Markdown, text, Python or a notebook")
+    return data
+
+
+def names_of_tensorflow(say: Callable[[str], None], learn: bool = True) -> ApiTable | None:
+    """The names of the installed TensorFlow, None where they are not known.
+
+    learn: where they are not known yet, ask a worker for them, once.
     """
     api = api_tables.for_installed()
-    if api is None and learn:
-        api = _learn(say)
-    if path == STDIN:
-        data = sys.stdin.buffer.read()
-        if not data.strip():
-            raise InputError("standard input", "", "a document: Markdown, text, Python or a notebook")
-        return read(data, api, validate=validate)
-    return read(path, api, validate=validate)
+    return _learn(say) if api is None and learn else api
 
 
 def _learn(say: Callable[[str], None]) -> ApiTable | None:

@@ -1,14 +1,12 @@
-"""The rules explained, from their docstrings: `tuilab check --explain`, docs/checker.md, the README's table.
+"""The rules explained, from their docstrings: docs/checker.md.
 
-`python -m tuilab.documents.rules.reference` writes the last two, from the root of the repository.
+`python -m tuilab.documents.rules.reference` writes it, from the root of the repository.
 """
 
-import re
 from pathlib import Path
 
 from tuilab.documents.rules import RULES, Rule
 
-_ROW = re.compile(r"(?:^\| TL\d{3} \|.*\n)+", re.MULTILINE)
 HEAD = """\
 # What `tuilab check` looks for
 
@@ -39,24 +37,21 @@ def explained(rule: Rule) -> str:
 
 def document() -> str:
     """docs/checker.md."""
-    return "\n".join([HEAD, *map(explained, RULES)])
+    rows = "| code | finding | severity |\n|---|---|---|\n" + table()
+    return "\n".join([HEAD, rows, *map(explained, RULES)])
 
 
 def table() -> str:
-    """The README's rows."""
+    """A row a rule."""
     return "".join(
         f"| {r.code} | {r.title} | {r.severity}{', preview' if r.preview else ''} |\n" for r in RULES
     )
 
 
 def main() -> None:
-    """Write both."""
+    """Write it."""
     Path("docs").mkdir(exist_ok=True)
     Path("docs/checker.md").write_text(document(), encoding="utf-8")
-    readme = Path("README.md")
-    readme.write_text(
-        _ROW.sub(lambda _: table(), readme.read_text(encoding="utf-8"), count=1), encoding="utf-8"
-    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,242 @@
+"""Checking many files: which they are, in parallel, without what is known already."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from fnmatch import fnmatch
+from glob import glob
+from multiprocessing import get_context
+from pathlib import Path
+
+import msgspec
+
+from tuilab.documents.examine import Validate, read
+from tuilab.documents.report import CheckResult, DocumentReport, collapsed
+from tuilab.documents.rules.rule import SEVERITIES, Finding, Severity
+from tuilab.documents.settings import Settings
+from tuilab.model.api import ApiTable
+from tuilab.model.errors import InputError
+from tuilab.model.sanitize import sanitize_line
+
+STDIN = "-"
+# What is checked of a folder; any other file has to be named.
+SUFFIXES = (".py", ".ipynb", ".md", ".markdown", ".ipy")
+_NOT_ENTERED = ("__pycache__", "node_modules", "site-packages", "build", "dist", "venv")
+# A file of a folder that names none of these is not about TensorFlow.
+_ABOUT = (b"tensorflow", b"keras", b"tf.")
+# Below this number of files further processes cost more than they gain.
+_FEW = 4
+_LARGEST = 32_000_000
+BASELINE_SCHEMA = 1
+
+
+class FileResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found in one file."""
+
+    path: str
+    """As it was given or found, with forward slashes."""
+    title: str = ""
+    error: str = ""
+    """Why it could not be read, "" where it was."""
+    findings: tuple[Finding, ...] = ()
+    """Those that are wanted, each place by itself."""
+    texts: tuple[str, ...] = ()
+    """The line of each finding, stripped: what a baseline knows it by."""
+    check: CheckResult | None = None
+    """The whole of what was read; None where it was not asked for."""
+
+    @property
+    def collapsed(self) -> tuple[Finding, ...]:
+        """The findings, repeats collapsed into the first."""
+        return collapsed(self.findings)
+
+
+class Job(msgspec.Struct, frozen=True):
+    """How each file is to be read."""
+
+    api: ApiTable | None
+    settings: Settings
+    validate: Validate | None = None
+    whole: bool = False
+    """With examples, presets and what was not understood."""
+
+
+def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path, bool]]:
+    """The files of paths, folders and patterns, each once, and whether it was named itself.
+
+    Raises InputError for what is not there.
+    """
+    found: dict[Path, bool] = {}
+    for word in words:
+        path = Path(word)
+        if path.is_dir():
+            for file in _inside(path, exclude):
+                found.setdefault(file, False)
+        elif path.exists() or path.is_symlink():
+            found[path] = True
+        else:
+            matches = sorted(glob(word, recursive=True)) if any(c in word for c in "*?[") else []
+            if not matches:
+                raise InputError(
+                    "PATH", sanitize_line(word, 300), "a file, a folder or a pattern that matches one"
+                )
+            for match in map(Path, matches):
+                files = _inside(match, exclude) if match.is_dir() else [match]
+                for file in files:
+                    found.setdefault(file, False)
+    return list(found.items())
+
+
+def _inside(folder: Path, exclude: Sequence[str]) -> Iterator[Path]:
+    for root, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _NOT_ENTERED)
+        for name in sorted(files):
+            path = Path(root, name)
+            text = path.as_posix()
+            if name.endswith(SUFFIXES) and not any(fnmatch(text, p) or fnmatch(name, p) for p in exclude):
+                yield path
+
+
+def check_file(path: Path, job: Job, named: bool = True) -> FileResult:
+    """Check one file. What cannot be read is said in the result."""
+    try:
+        if not named and not _is_about(path):
+            return FileResult(path=path.as_posix())
+        return check_one(path, path.as_posix(), job)
+    except (InputError, OSError) as error:
+        return FileResult(path=path.as_posix(), error=sanitize_line(str(error), 300))
+
+
+def _is_about(path: Path) -> bool:
+    with path.open("rb") as file:
+        data = file.read(_LARGEST)
+    return any(word in data for word in _ABOUT)
+
+
+def check_one(source: Path | bytes, path: str, job: Job) -> FileResult:
+    """Check a document by its path or bytes. Raises InputError where there is nothing to read."""
+    settings = job.settings
+    report = read(
+        source,
+        job.api,
+        name="" if isinstance(source, bytes) else source.name,
+        validate=job.validate,
+        preview=settings.preview,
+        target=settings.target,
+    )
+    return result_of(report, path, job)
+
+
+def result_of(report: DocumentReport, path: str, job: Job) -> FileResult:
+    """A report's findings as the settings want them."""
+    every = (finding for example in report.examples for finding in example.findings)
+    found = tuple(f for f in every if job.settings.selects(f.code))
+    texts = tuple(report.lines[f.line - 1].strip() if f.line <= len(report.lines) else "" for f in found)
+    return FileResult(
+        path=path,
+        title=report.document.title,
+        findings=found,
+        texts=texts,
+        check=report.check() if job.whole else None,
+    )
+
+
+_job: list[Job] = []
+
+
+def _begin(job: Job) -> None:
+    _job[:] = [job]
+
+
+def _next(item: tuple[Path, bool]) -> FileResult:
+    return check_file(item[0], _job[0], item[1])
+
+
+def check_files(
+    files: Sequence[tuple[Path, bool]],
+    job: Job,
+    processes: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[FileResult]:
+    """Check files in as many processes; results in the files' order.
+
+    progress: called with how many are done, of how many.
+    """
+    out: list[FileResult] = []
+    total = len(files)
+
+    def take(results: Iterable[FileResult]) -> None:
+        for result in results:
+            out.append(result)
+            if progress is not None:
+                progress(len(out), total)
+
+    if processes <= 1 or total <= _FEW:
+        take(check_file(path, job, named) for path, named in files)
+        return out
+    # Where a process can be copied, the table of names is there without being sent.
+    method = "fork" if hasattr(os, "fork") and os.uname().sysname == "Linux" else "spawn"
+    chunk = max(1, min(16, total // (processes * 4)))
+    with ProcessPoolExecutor(min(processes, total), get_context(method), _begin, (job,)) as pool:
+        take(pool.map(_next, files, chunksize=chunk))
+    return out
+
+
+def usable_processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def at_least(severity: Severity, least: Severity) -> bool:
+    """Whether a severity is that high."""
+    return SEVERITIES.index(severity) >= SEVERITIES.index(least)
+
+
+class _Known(msgspec.Struct, frozen=True):
+    path: str
+    code: str
+    text: str
+    count: int = 1
+
+
+class _Baseline(msgspec.Struct, frozen=True):
+    schema: int
+    findings: list[_Known]
+
+
+def write_baseline(file: Path, results: Sequence[FileResult]) -> int:
+    """Write the findings as known; returns how many. Raises OSError.
+
+    They are known by file, code and the line's text, so that they stay known where lines move.
+    """
+    counts = Counter(
+        (r.path, f.code, text) for r in results for f, text in zip(r.findings, r.texts, strict=True)
+    )
+    known = [_Known(*key, count) for key, count in sorted(counts.items())]
+    data = msgspec.json.format(msgspec.json.encode(_Baseline(BASELINE_SCHEMA, known)), indent=1)
+    file.write_bytes(data + b"\n")
+    return counts.total()
+
+
+def without_baseline(file: Path, results: Sequence[FileResult]) -> list[FileResult]:
+    """The results without the findings that the file knows. Raises InputError."""
+    try:
+        known = msgspec.json.decode(file.read_bytes(), type=_Baseline)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InputError("--baseline", str(file), f"a file that --write-baseline wrote ({error})") from None
+    if known.schema != BASELINE_SCHEMA:
+        raise InputError(f"{file} schema", known.schema, f"schema {BASELINE_SCHEMA}")
+    left = Counter({(k.path, k.code, k.text): k.count for k in known.findings})
+    out = []
+    for result in results:
+        kept = []
+        for finding, text in zip(result.findings, result.texts, strict=True):
+            key = (result.path, finding.code, text)
+            if left[key] > 0:
+                left[key] -= 1
+            else:
+                kept.append((finding, text))
+        findings, texts = tuple(f for f, _ in kept), tuple(t for _, t in kept)
+        out.append(msgspec.structs.replace(result, findings=findings, texts=texts))
+    return out

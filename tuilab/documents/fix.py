@@ -1,0 +1,171 @@
+"""`--fix`: the changes that need no thought, made in the file without touching anything else of it."""
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tuilab.documents.dialect import plain
+from tuilab.documents.report import DocumentReport
+from tuilab.documents.rules.rule import Finding
+from tuilab.documents.settings import Settings
+
+CODES = ("TL001", "TL002", "TL107")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Columns start … end (from 0) of a line of the document become `new`."""
+
+    line: int
+    start: int
+    end: int
+    new: str
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A file's text before and after, and how many places changed."""
+
+    path: Path
+    before: str
+    after: str
+    count: int
+
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        name = self.path.as_posix()
+        before, after = self.before.splitlines(keepends=True), self.after.splitlines(keepends=True)
+        return "".join(difflib.unified_diff(before, after, name, name))
+
+    def write(self) -> None:
+        """Write the file. Raises OSError."""
+        self.path.write_bytes(self.after.encode("utf-8"))
+
+
+def fix(path: Path, report: DocumentReport, settings: Settings) -> Fixed | None:
+    """The file with what can be fixed of the report's findings; None where that is nothing.
+
+    A file that is not UTF-8 is left alone.
+    """
+    wanted = [f for e in report.examples for f in e.findings if f.replace[0] and settings.selects(f.code)]
+    if not wanted:
+        return None
+    try:
+        before = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    edits = [edit for block in report.document.blocks for edit in _edits(block.code, block.line, wanted)]
+    cells = {block.cell: block.line for block in report.document.blocks if block.cell}
+    after, count = _in_notebook(before, edits, cells) if cells else _in_text(before, edits, report.lines)
+    return Fixed(path, before, after, count) if count else None
+
+
+def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[Edit]:
+    """Where a block's code holds what is to be replaced, by its syntax tree."""
+    lines = code.split("\n")
+    last_line = first_line + len(lines) - 1
+    by_line: dict[int, list[Finding]] = {}
+    for finding in findings:
+        for line in (finding.line, *finding.also):
+            if first_line <= line <= last_line:
+                by_line.setdefault(line - first_line + 1, []).append(finding)
+    if not by_line:
+        return
+    for code_, old, line, start in _names("\n".join(plain(code).lines)):
+        for finding in by_line.get(line, ()):
+            kind = "TL002" if finding.code == "TL002" else "name"
+            # Of a line that a magic changed, the columns are others.
+            if code_ == kind and finding.replace[0] == old and lines[line - 1][start:].startswith(old):
+                yield Edit(line + first_line - 1, start, start + len(old), finding.replace[1])
+                break
+
+
+def _names(code: str) -> list[tuple[str, str, int, int]]:
+    """Dotted names and keywords of calls: (kind, text, line, column from 0); [] for what is no Python.
+
+    A keyword has the line of its call's function.
+    """
+    import libcst
+    from libcst.helpers import get_full_name_for_node
+    from libcst.metadata import MetadataWrapper, PositionProvider
+
+    found: list[tuple[str, str, int, int]] = []
+
+    class Names(libcst.CSTVisitor):
+        METADATA_DEPENDENCIES = (PositionProvider,)
+
+        def visit_Attribute(self, node: libcst.Attribute) -> None:
+            name = get_full_name_for_node(node)
+            if name:
+                start = self.get_metadata(PositionProvider, node).start
+                found.append(("name", name, start.line, start.column))
+
+        def visit_Call(self, node: libcst.Call) -> None:
+            line = self.get_metadata(PositionProvider, node.func).end.line
+            for argument in node.args:
+                if argument.keyword is not None:
+                    start = self.get_metadata(PositionProvider, argument.keyword).start
+                    if start.line == line:
+                        found.append(("TL002", argument.keyword.value, line, start.column))
+
+    try:
+        MetadataWrapper(libcst.parse_module(code), unsafe_skip_copy=True).visit(Names())
+    except (libcst.ParserSyntaxError, RecursionError):
+        return []
+    return found
+
+
+def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[str, int]:
+    """The text with the edits; a block's lines may be indented further in it."""
+    lines = before.split("\n")
+    count = 0
+    for edit in sorted(set(edits), key=lambda e: (e.line, -e.start)):
+        line = lines[edit.line - 1]
+        # The block was dedented by a margin of white space.
+        margin = len(line) - len(line.lstrip()) if edit.line <= len(shown) else 0
+        for offset in range(margin + 1):
+            at = edit.start + offset
+            if line[at : at + edit.end - edit.start] and _fits(line, at, edit):
+                lines[edit.line - 1] = line[:at] + edit.new + line[at + edit.end - edit.start :]
+                count += 1
+                break
+    return "\n".join(lines), count
+
+
+def _fits(line: str, at: int, edit: Edit) -> bool:
+    """Whether a whole name begins there and ends where the edit's does."""
+    end = at + edit.end - edit.start
+    around = (line[at - 1] if at else " ") + (line[end] if end < len(line) else " ")
+    return line[at:end].strip() == line[at:end] and not any(c.isalnum() or c in "_." for c in around)
+
+
+def _in_notebook(before: str, edits: list[Edit], cells: dict[int, int]) -> tuple[str, int]:
+    notebook: Any = json.loads(before)
+    count = 0
+    for number, cell in enumerate(notebook.get("cells", ()), start=1):
+        first = cells.get(number)
+        source = cell.get("source", "")
+        text = source if isinstance(source, str) else "".join(source)
+        height = text.count("\n") + 1
+        own = [e for e in edits if first is not None and first <= e.line < first + height]
+        if first is None or not own:
+            continue
+        moved = [Edit(e.line - first + 1, e.start, e.end, e.new) for e in own]
+        text, changed = _in_text(text, moved, ())
+        cell["source"] = text if isinstance(source, str) else text.splitlines(keepends=True)
+        count += changed
+    return _as_it_was(before, notebook), count
+
+
+def _as_it_was(before: str, notebook: Any) -> str:
+    """The notebook written as its file was: indentation, escapes and last line's end."""
+    end = "\n" if before.endswith("\n") else ""
+    original = json.loads(before)
+    layouts = [(indent, ascii_) for indent in (1, 2, 4, None) for ascii_ in (False, True)]
+    for indent, ascii_ in layouts:
+        if json.dumps(original, indent=indent, ensure_ascii=ascii_) + end == before:
+            return json.dumps(notebook, indent=indent, ensure_ascii=ascii_) + end
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + end

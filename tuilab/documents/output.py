@@ -1,0 +1,247 @@
+"""Results as text, JSON, SARIF 2.1.0 and GitHub's annotations."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import PurePath
+from urllib.parse import quote
+
+import msgspec
+
+from tuilab.documents.checking import FileResult, at_least
+from tuilab.documents.report import DocumentLine, ExampleLine
+from tuilab.documents.rules import RULES
+from tuilab.documents.rules.rule import Finding, Severity
+
+SCHEMA = 1
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_MOST_ALSO = 4
+
+
+def place(result: FileResult, finding: Finding) -> str:
+    """`path:line:column`; in a notebook `path:cell 3:line:column`, as in the cell."""
+    if finding.cell:
+        return f"{result.path}:cell {finding.cell}:{finding.cell_line}:{finding.column}"
+    return f"{result.path}:{finding.line}:{finding.column}"
+
+
+def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
+    """A line each, with what to do below it."""
+    for result in results:
+        if result.error:
+            yield f"{result.path}: {result.error}"
+        for finding in shown(result, level):
+            kind = "" if finding.severity == "error" else f" {finding.severity}:"
+            yield f"{place(result, finding)}: {finding.code}{kind} {finding.message}{_also(finding)}"
+            yield f"    → {finding.remedy}"
+
+
+def shown(result: FileResult, level: Severity) -> list[Finding]:
+    """The findings that are to be printed."""
+    return [f for f in result.collapsed if at_least(f.severity, level)]
+
+
+def _also(finding: Finding) -> str:
+    if not finding.also:
+        return ""
+    if finding.cell:
+        return f" (also in {_count(len(finding.also), 'other place')})"
+    lines = ", ".join(map(str, finding.also[:_MOST_ALSO]))
+    more = len(finding.also) - _MOST_ALSO
+    word = "line" if len(finding.also) == 1 else "lines"
+    return f" (also {word} {lines}{f' and {more} more' if more > 0 else ''})"
+
+
+def summary(results: Sequence[FileResult], level: Severity) -> str:
+    """How many files and findings, in a sentence."""
+    counts = Counter(f.severity for r in results for f in r.collapsed)
+    files = _count(len(results), "file")
+    parts = [_count(counts[kind], kind) for kind in ("error", "warning", "note") if counts[kind]]
+    unread = sum(bool(r.error) for r in results)
+    out = f"{files} checked: " + (", ".join(parts) if parts else "no findings")
+    out += f"; {_count(unread, 'file')} could not be read" if unread else ""
+    hidden = sum(n for kind, n in counts.items() if not at_least(kind, level))
+    return out + (" (--level note shows all)" if hidden else "")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}" + ("" if number == 1 else "s")
+
+
+class _Fix(msgspec.Struct, frozen=True):
+    old: str
+    new: str
+
+
+class FindingLine(msgspec.Struct, frozen=True):
+    """A finding as scripts read it."""
+
+    code: str
+    severity: Severity
+    line: int
+    """In the document; in a notebook, of its cells as text."""
+    column: int
+    also: tuple[int, ...]
+    cell: int | None
+    """A notebook's cell, from 1."""
+    cell_line: int | None
+    """The line in that cell, from 1."""
+    message: str
+    remedy: str
+    fix: _Fix | None
+    """What `--fix` writes for what; null where a person has to."""
+
+
+class FileLine(msgspec.Struct, frozen=True):
+    """One file's results."""
+
+    path: str
+    title: str
+    error: str | None
+    findings: tuple[FindingLine, ...]
+    document: DocumentLine | None
+    examples: tuple[ExampleLine, ...]
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True):
+    """The object that `tuilab check --format json` prints."""
+
+    schema: int = SCHEMA
+    tensorflow: str | None
+    target: str
+    files: tuple[FileLine, ...]
+    summary: dict[str, int]
+    document: DocumentLine | None = None
+    """Of a single file, as in 0.1."""
+    examples: tuple[ExampleLine, ...] | None = None
+    """Likewise."""
+
+
+def as_json(results: Sequence[FileResult], tensorflow: str, target: str) -> str:
+    """One object, findings of every severity."""
+    counts = Counter(f.severity for r in results for f in r.collapsed)
+    one = results[0].check if len(results) == 1 else None
+    out = Output(
+        tensorflow=tensorflow or None,
+        target=target,
+        files=tuple(_file(result) for result in results),
+        summary={"files": len(results), **{kind: counts[kind] for kind in ("error", "warning", "note")}},
+        document=one.document if one else None,
+        examples=one.examples if one else None,
+    )
+    return msgspec.json.format(msgspec.json.encode(out), indent=2).decode()
+
+
+def _file(result: FileResult) -> FileLine:
+    check = result.check
+    return FileLine(
+        result.path,
+        result.title,
+        result.error or None,
+        tuple(_line(f) for f in result.collapsed),
+        check.document if check else None,
+        check.examples if check else (),
+    )
+
+
+def _line(f: Finding) -> FindingLine:
+    fix = _Fix(*f.replace) if f.replace[0] else None
+    return FindingLine(
+        f.code,
+        f.severity,
+        f.line,
+        f.column,
+        f.also,
+        f.cell or None,
+        f.cell_line or None,
+        f.message,
+        f.remedy,
+        fix,
+    )
+
+
+_GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def github(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
+    """Annotations that GitHub's runner shows beside the lines."""
+    for result in results:
+        if result.error:
+            yield f"::error file={_property(result.path)},title=tuilab::{_data(result.error)}"
+        for finding in shown(result, level):
+            line = finding.cell_line or finding.line
+            where = f"file={_property(result.path)},line={line},col={finding.column},title={finding.code}"
+            cell = f"cell {finding.cell}: " if finding.cell else ""
+            words = f"{cell}{finding.message}. {finding.remedy}"
+            yield f"::{_GITHUB[finding.severity]} {where}::{_data(words)}"
+
+
+def _data(words: str) -> str:
+    return words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(words: str) -> str:
+    return _data(words).replace(":", "%3A").replace(",", "%2C")
+
+
+def sarif(results: Sequence[FileResult]) -> str:
+    """A SARIF 2.1.0 log of one run."""
+    index = {rule.code: number for number, rule in enumerate(RULES)}
+    rules = [
+        {
+            "id": rule.code,
+            "name": rule.title,
+            "shortDescription": {"text": rule.title},
+            "fullDescription": {"text": rule.what},
+            "help": {"text": f"{rule.why} {rule.remedy}"},
+            "defaultConfiguration": {"level": rule.severity},
+        }
+        for rule in RULES
+    ]
+    found = [
+        _sarif_result(result, finding, index[finding.code])
+        for result in results
+        for finding in result.findings
+    ]
+    failed = [{"level": "error", "message": {"text": f"{r.path}: {r.error}"}} for r in results if r.error]
+    log = {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "tuilab",
+                        "version": version("tuilab"),
+                        "rules": rules,
+                    }
+                },
+                "invocations": [{"executionSuccessful": not failed, "toolExecutionNotifications": failed}],
+                "columnKind": "unicodeCodePoints",
+                "results": found,
+            }
+        ],
+    }
+    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode()
+
+
+def _sarif_result(result: FileResult, finding: Finding, index: int) -> dict[str, object]:
+    artifact = {"uri": quote(PurePath(result.path).as_posix())}
+
+    def location(line: int, column: int) -> dict[str, object]:
+        region = {"startLine": line, "startColumn": column}
+        return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
+
+    first = location(finding.cell_line or finding.line, finding.column)
+    if finding.cell:
+        first["logicalLocations"] = [{"name": f"cell {finding.cell}", "kind": "member"}]
+    out: dict[str, object] = {
+        "ruleId": finding.code,
+        "ruleIndex": index,
+        "level": finding.severity,
+        "message": {"text": f"{finding.message}. {finding.remedy}"},
+        "locations": [first],
+    }
+    if finding.also and not finding.cell:
+        out["relatedLocations"] = [location(line, 1) for line in finding.also]
+    return out

@@ -1,0 +1,80 @@
+"""`[tool.tuilab.check]` of a pyproject.toml: what a project asks of every check."""
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from tuilab.documents.rules import RULES
+from tuilab.documents.rules.rule import Severity
+from tuilab.model.errors import InputError
+
+FILE = "pyproject.toml"
+TABLE = "tool.tuilab.check"
+Target = Literal["auto", "1", "2"]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+    """How to check. The names of the fields, with dashes, are the keys of the table."""
+
+    select: tuple[str, ...] = ()
+    """Codes or their beginnings (`TL1`); none means all."""
+    ignore: tuple[str, ...] = ()
+    """Codes or their beginnings, after `select`."""
+    preview: bool = False
+    """With the preview rules, and with claims read from the prose."""
+    fail_on: Severity = "error"
+    """The least severity that makes the exit code 1."""
+    level: Severity = "warning"
+    """The least severity that is printed."""
+    target: Target = "auto"
+    """Which TensorFlow the names are of; `auto` tells by the names."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of paths that are left out of folders."""
+    baseline: str = ""
+    """A file of findings that are known, relative to the pyproject.toml."""
+
+    def selects(self, code: str) -> bool:
+        """Whether findings of that rule are wanted."""
+        chosen = not self.select or any(code.startswith(part) for part in self.select)
+        return chosen and not any(code.startswith(part) for part in self.ignore)
+
+
+def find(folder: Path) -> Path | None:
+    """The nearest pyproject.toml with the table, from the folder upwards."""
+    for parent in (folder, *folder.parents):
+        file = parent / FILE
+        if file.is_file() and _table(file) is not None:
+            return file
+    return None
+
+
+def load(file: Path) -> Settings:
+    """The table's settings. Raises InputError naming file and key."""
+    table = _table(file)
+    try:
+        settings = msgspec.convert(table or {}, Settings)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{file} [{TABLE}]", "", f"what the reference lists ({error})") from None
+    check_codes(f"{file} [{TABLE}] select", settings.select)
+    check_codes(f"{file} [{TABLE}] ignore", settings.ignore)
+    return settings
+
+
+def _table(file: Path) -> object | None:
+    try:
+        data: object = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(str(file), "", f"a TOML file ({error})") from None
+    for key in TABLE.split("."):
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def check_codes(where: str, codes: Iterable[str]) -> None:
+    """Raise InputError for a code of which no rule's begins."""
+    for code in codes:
+        if not code or not any(rule.code.startswith(code) for rule in RULES):
+            raise InputError(where, code, "rules' codes such as TL103, or beginnings such as TL1")
