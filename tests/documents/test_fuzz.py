@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.documents.expected import documents, report_of
 from tests.documents.fuzz import inputs, names
-from tuilab.cli.check import lines
-from tuilab.documents import DocumentReport, dumps, read
+from tuilab.cli.check import full
+from tuilab.documents import DocumentReport, checking, dumps, output, read
 from tuilab.documents.api_tables import shipped
 from tuilab.documents.parse import NOWHERE
+from tuilab.documents.settings import Settings
 
 LONG = 20_000
 _RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -22,6 +23,20 @@ _FORBIDDEN = ("import", "open", "exec", "subprocess.Popen", "os.system", "os.rem
 
 _seen: list[str] = []
 _watching = False
+
+
+def printed(report) -> list[str]:
+    """The report in every layout."""
+    result = checking.result_of(
+        report, "x.md", checking.Job(None, Settings(level="note", preview=True), whole=True)
+    )
+    return [
+        *full(result, Settings(level="note")),
+        *output.text([result], "note"),
+        *output.github([result], "note"),
+        *output.sarif([result]).split("\n"),
+        *output.as_json([result], "", "auto").split("\n"),
+    ]
 
 
 def _audit(event: str, args: tuple[object, ...]) -> None:
@@ -56,7 +71,7 @@ def checked(data: bytes, name: str) -> DocumentReport:
 def hold(data: bytes, name: str) -> None:
     """What holds for any input whatever."""
     report = checked(data, name)
-    texts = [*report.lines, *(note.reason for note in report.notes), *lines(report)]
+    texts = [*report.lines, *(note.reason for note in report.notes), *printed(report)]
     for example in report.examples:
         assert 1 <= example.line <= example.last_line <= len(report.lines)
         texts += [example.heading, *(u.reason for u in example.unresolved)]

@@ -8,18 +8,60 @@ from pathlib import Path
 from tuilab.documents.rules import RULES, Rule
 
 HEAD = """\
-# What `tuilab check` looks for
+# The checker
 
-Made from the rules' own docstrings by `python -m tuilab.documents.rules.reference`; a test holds it to them.
+Made by `python -m tuilab.documents.rules.reference` from the docstrings of the rules' functions.
+
+`tuilab check` reads Markdown, text, Python files and Jupyter notebooks that measure TensorFlow, and says what
+their figures are of. Nothing in them is run.
+
+```sh
+tuilab check article.md notebook.ipynb docs/    # files, folders, patterns; - for standard input
+tuilab check --explain TL103                    # why a rule matters, with an example wrong and right
+tuilab check --format full article.md           # also the presets it makes, and what was not understood
+tuilab check --diff . && tuilab check --fix .   # what needs no thought: clocks, renamed functions
+```
+
+A finding is `path:line:column: CODE message`, in a notebook `path:cell 3:line:column`. `--format` also has
+`json`, `sarif` and `github`. Exit codes: 0 nothing at or above `--fail-on` (default `error`), 1 findings,
+2 bad input.
 
 - **error**: the code stops, or the figure is not what it says it is.
 - **warning**: the figure may mislead.
-- **note**: said in passing, and never a reason to fail. What only logs how long a training took is no
+- **note**: said in passing, and shown with `--level note`. What only logs how long a training took is no
   benchmark: findings there are notes.
 - *preview*: found with `--preview` only.
 
-In the examples `import tensorflow as tf`, `numpy as np` and `time` have happened, `x` and `y` are float32
-tensors of 512×512, and `t = time.perf_counter()` is the reading that a last line subtracts.
+Where a call is not understood, what it may have computed, waited for or warmed up is not held against the
+document. A document of TensorFlow 1 gets one sentence; `--target 1` leaves its names alone, `--target 2`
+lists each.
+
+`# noqa: TL103` on a line leaves a finding out, `<!-- tuilab: ignore TL103 -->` above an example those in it,
+`ignore-file` instead of `ignore` those of the document. A project's settings:
+
+```toml
+[tool.tuilab.check]
+select = ["TL0", "TL1"]        # codes or their beginnings; all without it
+ignore = ["TL107"]
+preview = false
+fail-on = "warning"
+level = "warning"
+target = "auto"
+exclude = ["old/*"]
+baseline = "known.json"        # written by --write-baseline known.json
+```
+
+As a hook of pre-commit:
+
+```yaml
+- repo: https://example.org/tuilab   # where your copy lies
+  rev: v0.2.0
+  hooks:
+    - id: tuilab-check
+```
+
+In the examples below `import tensorflow as tf`, `numpy as np` and `time` have happened, and `x` and `y` are
+float32 tensors of 512×512.
 """
 
 
