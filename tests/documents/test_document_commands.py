@@ -130,10 +130,11 @@ def test_without_names_it_goes_on_and_says_so(monkeypatch):
 
 def test_names_are_asked_for_once_where_they_are_not_known(monkeypatch, tmp_path):
     kept = []
+    table = opening.api_tables.shipped()
 
     async def ask():
         kept.append(1)
-        return opening.api_tables.shipped()
+        return table
 
     monkeypatch.setattr(opening.api_tables, "folder", lambda: tmp_path)
     monkeypatch.setattr(opening.api_tables, "SHIPPED_VERSION", "0.0.0")
