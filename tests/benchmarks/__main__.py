@@ -34,9 +34,11 @@ BUDGETS = {
     "engine": "efficiency:timed_share",
     "answer": "efficiency:answers",
     "fidelity": "fidelity:measure",
+    "roofs": "roofs:measure",
+    "bounds": "roofs:bounds",
     "soak": "soak:measure",
 }
-ASKED_FOR = {"soak", "fidelity"}
+ASKED_FOR = {"soak", "fidelity", "roofs", "bounds"}
 """Measured only where they are named."""
 
 

@@ -24,7 +24,7 @@ from tuilab.analysis.reading import (
 )
 from tuilab.analysis.words import on_axis, percent, size, times
 from tuilab.model.arms import Arm, Input, Mode, family
-from tuilab.model.datasheets import SHEETS, USUAL, DataSheet, recognised
+from tuilab.model.datasheets import SHEETS, USUAL, DataSheet, name_of, recognised
 from tuilab.model.machine import Machine
 from tuilab.model.quantity import seconds, significant
 from tuilab.model.quantity import size as byte_size
@@ -392,7 +392,7 @@ def gpu_floor(
     else:
         total = max(begun, done, way_in, way_out)
     return GpuBound(
-        gpu=next((key for key, each in SHEETS.items() if each is sheet), sheet.name),
+        gpu=name_of(sheet),
         name=sheet.name,
         input="copied" if copied else "resident",
         mode=mode,
@@ -677,7 +677,6 @@ def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
     if not rows:
         return None
     rows.sort(key=lambda row: row.value)
-    key = next(key for key, each in SHEETS.items() if each is sheet)
     text = f"{article(sheet)} at best, by its data sheet,"
     if not beyond or least is None:
         text += f" overtakes at no size measured, {on_axis(names[0], f'up to {size(rows[-1].value)}')}."
@@ -688,7 +687,7 @@ def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
                 f"{article(sheet)} at best, by its data sheet, could be faster at the smallest size already."
             )
     return SweepBound(
-        gpu=key,
+        gpu=name_of(sheet),
         name=sheet.name,
         axis=names[0],
         points=tuple(rows),

@@ -1,19 +1,50 @@
 """`tuilab machine`: what this machine can do at most."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 import msgspec
 
-from tuilab.analysis.roofline import better
+from tuilab.analysis.answer import answer
+from tuilab.analysis.reading import summary_point
+from tuilab.analysis.roofline import better, bounds, sweep_bound
 from tuilab.cli.choose import host_option
 from tuilab.cli.lab import emit, tell, with_lab
 from tuilab.history import roofs as store
 from tuilab.lab import Lab
 from tuilab.lab.hosts import checked_hosts
+from tuilab.model.datasheets import SHEETS, name_of, sheet
 from tuilab.model.machine import Machine
+from tuilab.model.result import RunResult
 from tuilab.model.roofline import AskRoofs, Roofs
+from tuilab.model.run import RunState
 from tuilab.report.roofs import roofs_text
+
+
+def against_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that names a GPU to hold a run against: `against`, "" where it is not given."""
+    option = click.option(
+        "--against",
+        default="",
+        metavar="GPU",
+        callback=lambda ctx, parameter, value: name_of(sheet(value)) if value else "",
+        help="What this GPU could give at most, by its data sheet: h100, rtx4090, …",
+    )
+    return option(command)
+
+
+def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
+    """The result with the bounds of the GPU that was named; as it is where none was."""
+    if not gpu:
+        return result
+    found = SHEETS[gpu]
+    return msgspec.structs.replace(
+        result,
+        answer=answer(state, result.crossovers, gpu),
+        bounds=bounds(state, summary_point(state), found),
+        sweep_bound=sweep_bound(state, found),
+    )
 
 
 class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +78,7 @@ async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:
     out = []
     for there in (await lab.ready()).values():
         kept = next((roofs for roofs in store.known() if roofs.machine == there.key), None)
-        wanted = {"CPU:0", *(gpu.name for gpu in there.gpus)}
+        wanted = {"CPU:0", *(gpu.name for gpu in there.gpus[:1])}
         if again or kept is None or not wanted <= kept.devices.keys():
             click.echo("measuring what this machine can do at most", err=True)
             measured = await lab.ask("roofs", AskRoofs(seconds=seconds), Roofs)

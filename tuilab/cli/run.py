@@ -8,6 +8,7 @@ import click
 from tuilab.cli.choose import arm_options, chosen, host_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
 from tuilab.cli.lab import emit, tell, with_lab
+from tuilab.cli.machine import against_option, held_against
 from tuilab.lab import Lab
 from tuilab.lab.hosts import checked_hosts
 from tuilab.lab.settings import is_own
@@ -25,6 +26,7 @@ from tuilab.report.text import table
 @click.option(
     "--together", is_flag=True, help="A worker for each device: one at a time, then all at once, compared."
 )
+@against_option
 @click.option("--check", is_flag=True, help="Exit with 4 unless every claim is confirmed.")
 @click.pass_context
 def run(
@@ -37,6 +39,7 @@ def run(
     as_json: bool,
     check: bool,
     hosts: Sequence[str],
+    against: str,
     **words: Any,
 ) -> None:
     """Measure PRESET: a name from `tuilab presets`, a preset file, or your own path/to/file.py:name."""
@@ -49,6 +52,7 @@ def run(
         return lab.state.shown, result
 
     state, result = with_lab(measure, checked_hosts(hosts))
+    result = held_against(state, result, against)
     show(result, as_json)
     ctx.exit(exit_code(state, result, check))
 

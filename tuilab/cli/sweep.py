@@ -8,6 +8,7 @@ import click
 from tuilab.cli.choose import arm_options, chosen, host_option
 from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.lab import with_lab
+from tuilab.cli.machine import against_option, held_against
 from tuilab.cli.run import exit_code, show
 from tuilab.lab import Lab
 from tuilab.lab.hosts import checked_hosts
@@ -31,6 +32,7 @@ from tuilab.model.scenario import BudgetName
 @arm_options
 @host_option
 @fleet_options
+@against_option
 @click.option("--check", is_flag=True, help="Exit with 4 unless every claim is confirmed.")
 @click.pass_context
 def sweep(
@@ -46,6 +48,7 @@ def sweep(
     hosts: Sequence[str],
     on: str | None,
     jobs: int,
+    against: str,
     **words: Any,
 ) -> None:
     """Measure PRESET (or your own path/to/file.py:name) at many sizes; find where another arm wins."""
@@ -66,5 +69,6 @@ def sweep(
             return lab.state.shown, result
 
         state, result = with_lab(measure, checked_hosts(hosts))
+    result = held_against(state, result, against)
     show(result, as_json)
     ctx.exit(exit_code(state, result, check))

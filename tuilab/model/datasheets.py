@@ -227,6 +227,11 @@ def sheet(name: str) -> DataSheet:
     return found
 
 
+def name_of(found: DataSheet) -> str:
+    """The table's name of a data sheet, `rtx4090`."""
+    return next((name for name, each in SHEETS.items() if each is found), _plain(found.name))
+
+
 def recognised(description: str) -> str:
     """The table's name of a GPU by what its driver calls it (`NVIDIA H100 80GB HBM3`); "" for another."""
     words = _plain(description)

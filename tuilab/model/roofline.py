@@ -74,7 +74,7 @@ class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     memory: tuple[MemoryRoof, ...] = ()
     """By working set, ascending; the last one is the device's memory, the others its caches."""
     triad: float = 0.0
-    """Bytes per second of a(i) = b(i) + s · c(i) in the device's memory."""
+    """Bytes/s of a(i) = b(i) + s · c(i) in its memory; on a CPU by STREAM's Add, which moves as much."""
     peaks: dict[str, float] = {}
     """FLOP per second by dtype, of a large matrix product."""
     launch_s: dict[str, float] = {}

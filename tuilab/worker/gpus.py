@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+import msgspec
+
 from tuilab.model.errors import InputError
 from tuilab.model.machine import OPEN_GPUS
 from tuilab.model.requests import Measure, Request, encode
@@ -99,6 +101,8 @@ def _renamed(line: bytes, numbers: Mapping[int, int]) -> bytes:
 
 def asked(request: Request, gpus: Gpus) -> set[int]:
     """The GPUs, by the machine's numbers, that a request names or over which its workload spreads."""
+    if isinstance(request, Measure):
+        request = msgspec.structs.replace(request, roofs=None)  # what is known of a GPU asks for none
     inside = {int(match) for match in _ASKED.findall(encode(request))}
     numbers = {gpus.order[n] if n < gpus.count else n for n in inside}
     if isinstance(request, Measure) and numbers and not request.scenario.file:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
+from itertools import cycle, repeat
 from typing import Any
 
 import msgspec
@@ -26,8 +27,8 @@ STREAM_ARRAYS, TIMES_CACHE = 3, 4
 """STREAM's rule: three arrays, each at least four times the size of all last-level caches."""
 MEMORY_SHARE = 8
 """At most an eighth of the host's memory is taken for it."""
-CHUNK = 32_768
-"""Elements of a piece of the triad, whose product stays in the cache until its sum is taken."""
+SLICES = 4
+"""Memory is gone through slice by slice: on a busy machine a short pass finds a quiet moment sooner."""
 PASS_BYTES = 32 * 2**20
 """What one timed pass over a set that fits into a cache moves, at least."""
 SIDES = (1_024, 2_048)
@@ -47,8 +48,7 @@ def measure_roofs(context: Context, seconds: float) -> Roofs:
     """The roofs of the processor and of each GPU, in about so many seconds, on a slow machine in more."""
     tf, begun = context.tf, time.monotonic()
     stopwatch = Stopwatch(tf.test.experimental.sync_devices)
-    names = [d.name for d in context.machine.devices]
-    devices = [name for name in names if family(name) == "GPU" or name == "CPU:0"]
+    devices = opened(tf)
     busy = _Busy()
     found = {name: _device(tf, stopwatch, name, seconds / len(devices)) for name in devices}
     return Roofs(
@@ -59,6 +59,12 @@ def measure_roofs(context: Context, seconds: float) -> Roofs:
         others=busy.others(),
         devices=found,
     )
+
+
+def opened(tf: Any) -> list[str]:
+    """The processor, and the GPUs that this process has opened."""
+    gpus = [device.name.rpartition("/device:")[2] for device in tf.config.list_logical_devices("GPU")]
+    return ["CPU:0", *gpus]
 
 
 class _Busy:
@@ -113,65 +119,59 @@ def _host_memory(seconds: float) -> tuple[tuple[MemoryRoof, ...], float]:
     largest = min(wanted, psutil.virtual_memory().available // MEMORY_SHARE)
     sets = [16 * 1_024 * threads, 256 * 1_024 * threads, cache // 2]
     sets = [each for each in sets if each < largest // 2] + [largest]
-    share = seconds / (3 * len(sets) + 1)
-    # One array for each thread, first touched by it.
+    share = seconds / (3 * len(sets))
+    found = []
+    # The arrays of each thread are its own, first touched by it.
     with ThreadPoolExecutor(threads) as pool:
-
-        def everywhere(step: Callable[[Any], object], parts: list[Any]) -> Callable[[], object]:
-            return lambda: list(pool.map(step, parts))
-
-        found = []
         for working_set in sets:
             count = max(64, working_set // (STREAM_ARRAYS * ITEM * threads))
             again = max(1, PASS_BYTES // (STREAM_ARRAYS * ITEM * threads * count))
-            if working_set == largest:
-                again = 1
-            parts = list(pool.map(lambda _, n=count, r=again: _Arrays(np, n, r), range(threads)))
-            moved_bytes = count * ITEM * again * threads
-            rates = [
-                arrays * moved_bytes / _best(everywhere(step, parts), share)
+            slices = SLICES if working_set == largest else 1
+            parts = list(pool.map(_Arrays, repeat(np, threads), repeat(count), repeat(again), repeat(slices)))
+            moved_bytes = count // slices * ITEM * again * threads
+            add, copy, read = (
+                arrays * moved_bytes / _best(partial(_everywhere, pool, step, parts), share)
                 for arrays, step in ((3, _Arrays.add), (2, _Arrays.copy), (2, _Arrays.read))
-            ]
-            if working_set == largest:
-                triad = 3 * moved_bytes / _best(everywhere(_Arrays.triad, parts), share)
-                rates.append(triad)
-            found.append(MemoryRoof(int(working_set), max(rates)))
-    return tuple(found), triad
+            )
+            found.append(MemoryRoof(int(working_set), max(add, copy, read)))
+    # STREAM's Add moves what its Triad moves, and NumPy has no fused multiply and add.
+    return tuple(found), add
+
+
+def _everywhere(pool: ThreadPoolExecutor, step: "Callable[[_Arrays], None]", parts: "list[_Arrays]") -> None:
+    for _ in pool.map(step, parts):
+        pass
 
 
 class _Arrays:
-    """Three arrays of one thread, gone through again and again in one call of NumPy."""
+    """Three arrays of one thread. A call of NumPy goes through a slice of them, many times if it is small."""
 
-    def __init__(self, np: Any, count: int, again: int) -> None:
-        self._np = np
-        self.a, self.b, self.c = (np.full(count, value) for value in (0.0, 1.0, 2.0))
-        self._piece = np.empty(min(count, CHUNK))
+    def __init__(self, np: Any, count: int, again: int, slices: int) -> None:
+        self._np, length = np, count // slices
         # A stride of nothing: the same elements as often as is wanted, without the cost of a call each time.
-        stride = np.lib.stride_tricks.as_strided
-        shape = (again, count)
-        self._a, self._b, self._c = (stride(x, shape, (0, ITEM)) for x in (self.a, self.b, self.c))
+        strided = np.lib.stride_tricks.as_strided
+        whole = [np.full(count, value) for value in (0.0, 1.0, 2.0)]
+        pieces = [
+            tuple(strided(x[at * length :], (again, length), (0, ITEM)) for x in whole)
+            for at in range(slices)
+        ]
+        self._next = cycle(pieces).__next__
 
     def add(self) -> None:
         """a(i) = b(i) + c(i)."""
-        self._np.add(self._b, self._c, out=self._a)
+        a, b, c = self._next()
+        self._np.add(b, c, out=a)
 
     def copy(self) -> None:
         """a(i) = b(i)."""
-        self._np.copyto(self._a, self._b)
+        a, b, _ = self._next()
+        self._np.copyto(a, b)
 
     def read(self) -> None:
         """The largest of b and of c."""
-        self._np.maximum.reduce(self._b, axis=1)
-        self._np.maximum.reduce(self._c, axis=1)
-
-    def triad(self) -> None:
-        """a(i) = b(i) + s · c(i), piece by piece."""
-        np, piece = self._np, self._piece
-        for start in range(0, len(self.a), CHUNK):
-            part = slice(start, min(start + CHUNK, len(self.a)))
-            short = piece[: part.stop - start]
-            np.multiply(self.c[part], 3.0, out=short)
-            np.add(self.b[part], short, out=self.a[part])
+        _, b, c = self._next()
+        self._np.maximum.reduce(b, axis=1)
+        self._np.maximum.reduce(c, axis=1)
 
 
 # A GPU's memory and link.

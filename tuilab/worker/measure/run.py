@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from tuilab.analysis.statistics import estimate
 from tuilab.model.arms import Arm
 from tuilab.model.events import Ending, Finished, Point, RoofsKnown, RunStarted
-from tuilab.model.machine import Machine
 from tuilab.model.parameters import check_values
 from tuilab.model.points import grid
 from tuilab.model.requests import Measure, Request
@@ -22,7 +21,7 @@ from tuilab.worker.measure.interference import Canary
 from tuilab.worker.measure.prepare import missing_device, unavailable
 from tuilab.worker.measure.stopwatch import Stopwatch
 from tuilab.worker.measure.sweep import measure_points
-from tuilab.worker.roofs import measure_roofs
+from tuilab.worker.roofs import measure_roofs, opened
 from tuilab.workloads import find
 from tuilab.workloads.base import Workload
 
@@ -44,7 +43,7 @@ def measure(context: Context, request: Request) -> None:
     status: Ending = "ok"
     try:
         measure_points(bench, points, _present(bench), limit_s(request))
-        if request.roofs is not None and not _complete(known, context.machine):
+        if request.roofs is not None and not _complete(known, opened(context.tf)):
             bench.progress("measuring what this machine can do at most, once")
             bench.reporter.say(RoofsKnown(run=request.id, roofs=measure_roofs(context, ROOFS_S)))
     except Cancelled:
@@ -63,10 +62,9 @@ def measure(context: Context, request: Request) -> None:
     )
 
 
-def _complete(known: Sequence[Roofs], machine: Machine) -> bool:
-    """Whether there are roofs of the processor and of each GPU."""
-    wanted = {"CPU:0", *(gpu.name for gpu in machine.gpus)}
-    return any(wanted <= roofs.devices.keys() for roofs in known)
+def _complete(known: Sequence[Roofs], devices: Sequence[str]) -> bool:
+    """Whether there are roofs of all these devices."""
+    return any(set(devices) <= roofs.devices.keys() for roofs in known)
 
 
 def limit_s(request: Measure) -> float:
