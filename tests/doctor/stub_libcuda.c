@@ -1,4 +1,4 @@
-/* A driver without a GPU: each call answers as the environment says. Also serves as libnvidia-ml.
+/* A driver without a GPU: each call answers as the environment says. Also serves as libnvidia-ml and libcudart.
 
 STUB_CUINIT      cuInit's result (0)
 STUB_COUNT       devices (1)
@@ -6,6 +6,7 @@ STUB_CAPABILITY  compute capability times ten (89)
 STUB_CUDA        cuDriverGetVersion (12080)
 STUB_HANG        the name of a call that never returns
 STUB_CRASH       the name of a call that kills the process
+STUB_CONTEXT     cudaSetDevice's result, which makes the context (3: initialization error)
 STUB_REFUSED     with LD_PRELOAD: opening a file whose path contains this fails with STUB_ERRNO
 CUDA_VISIBLE_DEVICES empty or negative: cuInit says NO_DEVICE, as the real driver does. */
 #define _GNU_SOURCE
@@ -58,6 +59,18 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   int capability = number("STUB_CAPABILITY", 89);
   *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 8;
   return 0;
+}
+
+/* Of the runtime, what TensorFlow calls until a GPU's context is made; the texts are the runtime's own. */
+int cudaGetDevice(int *device) { *device = 0; return 0; }
+int cudaSetDevice(int device) { return number("STUB_CONTEXT", 3); }
+int cudaRuntimeGetVersion(int *version) { *version = 12050; return 0; }
+int cudaGetLastError(void) { return 0; }
+const char *cudaGetErrorString(int code) {
+  return code == 2 ? "out of memory"
+         : code == 46 ? "CUDA-capable device(s) is/are busy or unavailable"
+         : code == 214 ? "uncorrectable ECC error encountered"
+                       : "initialization error";
 }
 
 int nvmlInit_v2(void) { return 0; }

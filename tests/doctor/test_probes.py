@@ -204,6 +204,29 @@ def test_the_log_keeps_telling_lines_once_and_without_their_prefix():
     assert log.unloaded() == {"libcudnn.so.9": "no such file"}
 
 
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (
+            "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error",
+            "ecc",
+        ),
+        ("failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_DEVICE_UNAVAILABLE", "busy"),
+        ("failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory", "memory"),
+        ("cudaSetDevice() on GPU:0 failed. Status: out of memory", "memory"),
+        (
+            "Can't find ptxas binary in ${CUDA_DIR}/bin.  Will back to the GPU driver for PTX -> sass compilation.",
+            "ptxas",
+        ),
+    ],
+)
+def test_one_trouble_in_the_words_of_several_versions(words: str, kind: str):
+    assert kind in TensorFlowLog(f"2024-01-01 00:00:00.1: E external/a.cc:1] {words}\n")
+    assert (
+        kind in TensorFlowLog(errors=[f"InternalError: {words}"]) and not TensorFlowLog(errors=[words]).lines
+    )
+
+
 H100 = (
     "0, NVIDIA H100 80GB HBM3, GPU-aa, 9.0, 570.86.15, 81559, 1024, 97, 1755, 1980, 2619, 2619, 512.31,"
     " 700.00, 61, 4, 5, 8, 16, Exclusive_Process, Enabled, 3"

@@ -16,6 +16,7 @@ from tuilab.doctor.place import Place
 
 pytestmark = [
     pytest.mark.real_worker,
+    pytest.mark.slow,
     pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="TensorFlow is not installed"),
 ]
 
@@ -61,6 +62,18 @@ def test_a_gpu_newer_than_the_build(machine: Machine):
     report = examined(machine)
     assert report.gpu_visible and report.code == "gpu-newer-than-build"
     assert "compute capability 12.0" in report.cause and "Mul fails" in report.cause
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(46, "gpu-busy"), (214, "gpu-memory-faulty"), (2, "gpu-memory-taken")]
+)
+def test_a_gpu_on_which_no_context_can_be_made(machine: Machine, error: int, code: str):
+    """TensorFlow lists it all the same, and raises at the first op."""
+    machine.healthy()
+    folders = ":".join(str(path) for path in machine.site.glob("nvidia/*/lib"))
+    machine.environ |= {"LD_LIBRARY_PATH": f"{machine.lib}:{folders}", "STUB_CONTEXT": str(error)}
+    report = examine(real(machine), limit_s=100.0)
+    assert report.gpu_visible and report.code == code, report.cause
 
 
 def linked_tensorflow(site: Path) -> None:

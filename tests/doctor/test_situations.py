@@ -328,10 +328,7 @@ def ecc(machine: Machine):
     """nagadit/DeepFaceLab_Linux#89."""
     machine.healthy()
     machine.nvml(nvmlDeviceGetTotalEccErrors=2)
-    error = (
-        "InternalError: failed initializing StreamExecutor for CUDA device ordinal 0: INTERNAL: failed call to "
-        "cuDevicePrimaryCtxRetain: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error encountered"
-    )
+    error = "InternalError: cudaSetDevice() on GPU:0 failed. Status: uncorrectable ECC error encountered"
     machine.sees("8.0", "", *all_raise(error))
 
 
@@ -390,7 +387,7 @@ def memory_taken(machine: Machine):
         nvmlDeviceGetComputeRunningProcesses=[{"pid": 4242, "usedGpuMemory": 39_000_000_000}],
         nvmlSystemGetProcessName="/usr/bin/python3",
     )
-    error = "InternalError: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory"
+    error = "InternalError: cudaSetDevice() on GPU:0 failed. Status: out of memory"
     machine.sees("8.0", "", *all_raise(error))
 
 

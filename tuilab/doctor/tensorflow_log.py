@@ -28,7 +28,7 @@ LINES = {
     r"|CUDNN_STATUS_SUBLIBRARY_\w+",
     "cudnn-version": r"runtime CuDNN library: (\S+) but source was compiled with: (\S+?)\.?(?:\s|$)",
     "memory": r"CUDNN_STATUS_ALLOC_FAILED|CUDA_ERROR_OUT_OF_MEMORY|ResourceExhausted"
-    r"|CUBLAS_STATUS_NOT_INITIALIZED|failed to allocate",
+    r"|CUBLAS_STATUS_NOT_INITIALIZED|failed to allocate|Status: out of memory",
     "libdevice": r"(?:Can't find libdevice directory|libdevice not found|libdevice is required by this)",
     "ptxas": r"(?:Couldn't get ptxas|Couldn't invoke ptxas|Failed to launch ptxas|Can't find ptxas"
     r"|ptxas.* not found|No PTX compilation provider)",
