@@ -22,6 +22,18 @@ from tuilab.model.run import RunState
 # Holds an installed workload, `probe`, as an entry point.
 INSTALLED = Path(__file__).parent / "worker" / "installed"
 START_S, ANSWER_S = 120.0, 120.0
+TESTS = Path(__file__).parent
+SLOW = (
+    "browser",
+    "cli",
+    "faults",
+    "fleet",
+    "hostile/test_screens",
+    "hostile/test_terminal",
+    "remote",
+    "terminal",
+)
+"""Rooms and files whose every test starts programs of its own, or takes long over many cases."""
 
 # A deadline is a limit in absolute time, which a busy machine breaks. The same examples each time, so that a change
 # is judged by what it changed; --hypothesis-profile=exploring looks for new ones.
@@ -143,7 +155,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip long tests unless they were asked for."""
+    """Skip long tests unless they were asked for; mark the slow rooms."""
+    for item in items:
+        if item.path.relative_to(TESTS).as_posix().startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
     if not config.getoption("--long"):
         for item in items:
             if item.get_closest_marker("long"):
