@@ -17,6 +17,7 @@ from tuilab.analysis.reading import (
     place_of,
     place_words,
     summary_point,
+    vanished,
 )
 from tuilab.analysis.roofline import bound_sentence
 from tuilab.analysis.sweeps import crossovers, series_of
@@ -50,7 +51,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         parts += [c.sentence for c in crossed[:1] if c.status != "unknown" or not state.running]
         parts += _figures(state, arms, point)
         parts += [_span(state)] if not crossed else []
-        parts += [_failures(state, point), without, bound_sentence(state, against)]
+        parts += [_vanished(state, point), _failures(state, point), without, bound_sentence(state, against)]
     else:
         parts += [without, *_nothing(state, point)]
     return " ".join(part for part in parts if part)
@@ -246,16 +247,28 @@ def _failures(state: RunState, point: int) -> str:
     return f"{named} {verb}: {short(reason)}." if same and reason else f"{named} did not run."
 
 
+def _vanished(state: RunState, point: int) -> str:
+    """The arms that do not compute what they were asked to, and so are in no comparison."""
+    gone = [(arm.label, why) for arm in state.arms.values() if (why := vanished(arm, point))]
+    if not gone:
+        return ""
+    named = listed([label for label, _ in gone[:MOST_NAMED]] + ["more"] * (len(gone) > MOST_NAMED))
+    verb = "does" if len(gone) == 1 else "do"
+    return f"{named} {verb} not compute it, and {verb} not count: {short(gone[0][1])}."
+
+
 def _nothing(state: RunState, point: int) -> list[str]:
     """No figure: what is going on, or why there is none."""
     failures = _failures(state, point)
-    if state.running:
+    if state.running and not _vanished(state, point):
         stage = short(state.progress.stage) if state.progress else "starting"
         return [f"No figure yet: {stage}.", failures]
     texts = [short(fact.text) for fact in [*state.facts, *(f for a in state.arms.values() for f in a.facts)]]
     texts = [text for text in dict.fromkeys(texts) if text]
     if texts and state.status == "ok":
         return [f"Nothing was timed; observed: {'; '.join(texts[:MOST_NAMED])}.", failures]
+    if gone := _vanished(state, point):
+        return ["No figure counts.", gone]
     if failures:
         return ["No arm was measured.", failures]
     reasons = {arm_status(state, arm, point) for arm in state.arms.values()}

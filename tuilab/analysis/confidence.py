@@ -15,6 +15,8 @@ SHORT = {
     "gpu-shared": "shared GPU",
     "host-lost": "host lost",
     "drift": "drifting",
+    "retraced": "traced anew",
+    "grows": "calls unlike",
     "not-warm": "not warm",
     "two-levels": "two paces",
     "processes-differ": "processes differ",

@@ -74,9 +74,11 @@ def _dispatch(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) ->
         text += f"; one graph launches {left:,}" if 0 < left < ops else ""
         if found is not None and found.is_slower:
             text += f", and {graph.label} is {_figure(found)} faster"
-    yield Diagnosis(
-        "dispatch-bound", severity, f"{text}.", "Put the whole step into one tf.function.", arm.arm.id, share
-    )
+    remedy = "Put the whole step into one tf.function."
+    if again := next((caveat.message for caveat in arm.flags if caveat.code == "retraced"), ""):
+        text, _, remedy = f"{text}; {again}".partition("; pass tensors")
+        remedy = f"Pass tensors{remedy}."
+    yield Diagnosis("dispatch-bound", severity, f"{text}.", remedy, arm.arm.id, share)
 
 
 def _launch(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> Iterator[Diagnosis]:

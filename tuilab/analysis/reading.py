@@ -14,6 +14,8 @@ from tuilab.model.parameters import Value
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
 NOT_YET = "not measured yet"
+VANISHED = "does-not-compute"
+"""The caveat of an arm whose work was folded or pruned away, or was done outside."""
 TOO_LATE = "the run ended before it was measured"
 
 
@@ -131,13 +133,22 @@ def name_of(arm: ArmState, point: int) -> str:
 
 
 def measured(state: RunState, point: int) -> list[ArmState]:
-    """The arms that stand `ok` at a point with a positive median, the fastest first."""
+    """The arms that stand `ok` at a point with a positive median, the fastest first.
+
+    An arm that does not compute what it was asked to takes part in no comparison.
+    """
     timed: list[tuple[float, int, ArmState]] = []
     for arm in state.arms.values():
         found = estimate_at(arm, point)
-        if found is not None and found.median > 0 and arm_status(state, arm, point)[0] == "ok":
+        ok = arm_status(state, arm, point)[0] == "ok" and not vanished(arm, point)
+        if found is not None and found.median > 0 and ok:
             timed.append((found.median, len(timed), arm))
     return [arm for _, _, arm in sorted(timed, key=lambda row: row[:2])]
+
+
+def vanished(arm: ArmState, point: int) -> str:
+    """In what an arm does not compute what it was asked to (`measure.validity`); empty where it does."""
+    return next((f.message for f in arm.flags if f.code == VANISHED and f.point in (None, point)), "")
 
 
 def machines(state: RunState) -> list[Machine]:

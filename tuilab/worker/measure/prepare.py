@@ -1,18 +1,21 @@
 """From an arm to one that can be timed: room for it, built, called twice, its device known."""
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from tuilab.model.arms import Arm, family
-from tuilab.model.events import ArmStatus, FirstCalls, Placement
+from tuilab.model.events import ArmStatus, Caveat, FirstCalls, Node, Placement
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Values
 from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.measure.bench import Bench, TimedArm
+from tuilab.worker.measure.validity import OwnCode, Watch, of_graph, watched
 from tuilab.worker.placement import observe
 from tuilab.worker.tracebacks import cause, told
 from tuilab.workloads.base import Case, Unavailable, Workload
@@ -136,8 +139,9 @@ def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
 
 
 def _prepare(bench: Bench, cell: TimedArm) -> None:
-    first_s, second_s = _first_calls(bench, cell)
-    reason = _observe(bench, cell, first_s)
+    own = OwnCode(Watch()) if bench.request.scenario.file else None
+    first_s, second_s = _first_calls(bench, cell, own)
+    reason, nodes = _observe(bench, cell, first_s)
     wrong = mismatch(cell.arm, cell.device, reason)
     if wrong:
         raise Unavailable(wrong)
@@ -149,33 +153,58 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
     bench.reporter.say(
         FirstCalls(run=bench.run, arm=cell.arm.id, point=cell.point, first_s=first_s, second_s=second_s)
     )
+    _scrutinise(bench, cell, nodes, own)
 
 
-def _first_calls(bench: Bench, cell: TimedArm) -> tuple[float, float]:
+def _scrutinise(bench: Bench, cell: TimedArm, nodes: Sequence[Node], own: OwnCode | None) -> None:
+    """Say where a call does not compute what it was asked to, or where its calls are not alike."""
+    found: list[tuple[str, str]] = []
+    try:
+        if own is not None:
+            with cell.case.scope():
+                own.call_again(bench.context.tf, cell.case)
+            ops = cell.ops if bench.request.placement else None
+            found += own.findings(bench.context.tf, ops, nodes, cell.arm.mode)
+        if bench.request.placement:
+            found += of_graph(cell.case, nodes, cell.arm.mode)
+    except Exception as error:
+        text = f"{cell.arm.id}: not looked into: {type(error).__name__}: {error}"
+        bench.context.log(text, bench.run)
+    point = cell.point if bench.request.sweep else None
+    bench.flag(
+        Caveat(run=bench.run, code=code, message=text, arm=cell.arm.id, point=point) for code, text in found
+    )
+
+
+def _first_calls(bench: Bench, cell: TimedArm, own: OwnCode | None) -> tuple[float, float]:
     case = cell.case
     bench.progress("first call", arm=cell.arm.id)
     bench.reporter.settle()
     with case.scope():
-        first_s = bench.stopwatch.time(case.call)
+        with watched(bench.context.tf) if own is not None else nullcontext() as seen:
+            first_s = bench.stopwatch.time(case.call)
+        if own is not None and seen is not None:
+            own.first = seen
         bench.check()
         second_s = cell.call_s = bench.stopwatch.time(case.call)
     return first_s, second_s
 
 
-def _observe(bench: Bench, cell: TimedArm, first_s: float) -> str:
-    """Set the cell's observed device, and say where its ops ran. Returns why it is not the requested one."""
-    seen = reason = None
+def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[Node, ...]]:
+    """Set the observed device, say where the ops ran; why it is not the requested one, and those ops."""
+    seen, reason = None, ""
+    nodes: tuple[Node, ...] = ()
     if bench.request.placement:
-        seen, reason = _watch(bench, cell, first_s)
+        seen, reason, nodes = _watch(bench, cell, first_s)
     if seen is None:
         with cell.case.scope():
             outputs = (cell.case.compute or cell.case.call)()
         seen = computed(bench.context.tf, outputs)
     cell.device = decide_device(cell.arm, seen, cell.case)
-    return reason or ""
+    return reason, nodes
 
 
-def _watch(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str | None, str]:
+def _watch(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str | None, str, tuple[Node, ...]]:
     """The device seen to compute ("" for none) with the reason; null where watching itself went wrong."""
     bench.progress("looking where it runs", arm=cell.arm.id)
     try:
@@ -185,9 +214,9 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str | None, st
     except Exception as error:
         # The calls before went well, so the figures can be had without the log.
         bench.context.log(f"{cell.arm.id}: no placement: {type(error).__name__}: {error}", bench.run)
-        return None, ""
+        return None, "", ()
     cell.ops = found.ops
     elsewhere = [n for n in found.nodes if n.kind == "op" and family(n.device) == "CPU"]
     cell.host_ops = sum(n.count for n in elsewhere) if family(cell.arm.device) != "CPU" else 0
     bench.reporter.say(Placement(run=bench.run, arm=cell.arm.id, nodes=found.nodes, point=cell.point))
-    return found.device or "", found.reason
+    return found.device or "", found.reason, found.nodes

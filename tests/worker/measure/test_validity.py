@@ -1,0 +1,196 @@
+"""Own code that does not compute what it says is named for what it does; honest code is not accused."""
+
+import pytest
+
+from tests.workloads.test_own import run
+
+pytestmark = pytest.mark.real_worker
+
+FILE = """
+import random
+import time
+import numpy as np
+import tensorflow as tf
+
+X = tf.random.normal((64, 64))
+HELD = tf.matmul(X, X)
+KEPT = {}
+GROWN = []
+SUM = tf.Variable(tf.zeros((64, 64)))
+
+# -- what does not compute what it says ------------------------------------------------------------------
+
+def folded(n: int = 64):
+    return lambda: tf.matmul(tf.ones((n, n)), tf.ones((n, n)))
+
+def dead(n: int = 64):
+    def step(x):
+        tf.matmul(tf.matmul(x, x), x)
+        return x + 1.0
+    return step, tf.ones((n, n))
+
+def retraced(n: int = 64):
+    @tf.function
+    def inner(x, scale):
+        return x * scale
+    def step(x):
+        return inner(x, time.perf_counter())
+    return step, tf.ones((n, n))
+
+def cached(n: int = 64):
+    def step():
+        if "y" not in KEPT:
+            KEPT["y"] = tf.matmul(X, X)
+        return KEPT["y"]
+    return step
+
+def lazily_built(n: int = 64):
+    layers = []
+    def step(x):
+        if not layers:
+            layers.append(tf.keras.layers.Dense(32))
+        return layers[0](x)
+    return step, tf.ones((n, n))
+
+def numpy_inside(n: int = 64):
+    values = np.ones((n, n), np.float32)
+    return lambda: np.linalg.svd(values)[1]
+
+def growing(n: int = 64):
+    grown = [tf.zeros((1, n))]
+    def step():
+        grown[0] = tf.concat([grown[0], tf.zeros((1, n))], 0)
+        return grown[0] * 2.0
+    return step
+
+def printing(n: int = 64):
+    def step(x):
+        print("a line")
+        return tf.matmul(x, x)
+    return step, tf.ones((n, n))
+
+def seeded(n: int = 64):
+    def step(x):
+        tf.random.set_seed(1)
+        return x + tf.random.normal((n, n))
+    return step, tf.ones((n, n))
+
+def empty_scope(n: int = 64):
+    def step():
+        with tf.device("/CPU:0"):
+            return HELD
+    return step
+
+# -- honest ----------------------------------------------------------------------------------------------
+
+def product(n: int = 64):
+    return tf.matmul, (tf.ones((n, n)), tf.ones((n, n)))
+
+def spectrum(n: int = 2048):
+    return (lambda x: tf.signal.stft(x, 256, 128)), tf.ones((n,))
+
+def dense(n: int = 64):
+    return tf.keras.Sequential([tf.keras.Input((n,)), tf.keras.layers.Dense(n, activation="relu")])
+
+def random_numbers(n: int = 64):
+    return lambda: tf.random.normal((n, n))
+
+def gradient(n: int = 64):
+    def step(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.square(tf.matmul(x, x)))
+        return tape.gradient(y, x)
+    return step, tf.ones((n, n))
+
+def update(n: int = 64):
+    def step(x):
+        SUM.assign(0.5 * SUM + x)
+        return tf.reduce_sum(SUM)
+    return step, tf.ones((64, 64))
+
+def loop(n: int = 64):
+    def step(x):
+        return tf.while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, tf.matmul(y, x) / 64.0), (0, x))[1]
+    return step, tf.ones((n, n))
+
+def masked(n: int = 64):
+    def step(x):
+        mask = tf.linalg.band_part(tf.ones((n, n)), -1, 0)
+        return tf.nn.softmax(tf.matmul(x, x, transpose_b=True) * mask)
+    return step, tf.ones((n, n))
+
+def decorated(n: int = 64):
+    @tf.function
+    def inner(x):
+        return tf.linalg.cholesky(tf.matmul(x, x, transpose_b=True) + 1e3 * tf.eye(n))
+    return inner, tf.ones((n, n))
+
+def sorting(n: int = 4096):
+    return (lambda x: tf.cumsum(tf.sort(tf.reverse(x, [0])))), tf.range(n, dtype=tf.float32)
+"""
+
+GONE = "does-not-compute"
+GUILTY = {
+    "folded": ("graph", GONE, "while the graph was made"),
+    "dead": ("graph", GONE, "nothing uses the result"),
+    "retraced": ("eager", "retraced", "traced anew in each call: inner"),
+    "cached": ("eager", GONE, "hands back what was computed before"),
+    "lazily_built": ("eager", "built-late", "2 variables in its first call"),
+    "numpy_inside": ("eager", GONE, "NumPy or Python does"),
+    "growing": ("eager", "grows", "grows from call to call"),
+    "printing": ("graph", "prints-once", "printed once, while it is traced"),
+    "seeded": ("eager", "seed-fixed", "sets a random seed in each call"),
+    "empty_scope": ("eager", GONE, "hands back what was computed before"),
+}
+HONEST = (
+    "product", "spectrum", "dense", "random_numbers", "gradient", "update", "loop", "masked", "decorated",
+    "sorting",
+)  # fmt: skip
+ACCUSATIONS = {
+    GONE, "retraced", "built-late", "builds-anew", "numpy-inside", "python-result", "grows", "prints", "prints-once",
+    "seed-fixed", "drawn-once",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    file = tmp_path_factory.mktemp("own") / "own_validity.py"
+    file.write_text(FILE)
+    return file
+
+
+def accused(state, mode):
+    found = {}
+    for arm in state.arms.values():
+        if arm.arm.mode == mode and arm.arm.device == "CPU:0":
+            assert arm.status == "ok", f"{arm.label}: {arm.reason}\n{arm.detail}"
+            found |= {flag.code: flag.message for flag in arm.flags if flag.code in ACCUSATIONS}
+    return found
+
+
+@pytest.mark.parametrize("name", GUILTY)
+def test_what_does_not_compute_what_it_says_is_named(worker, own, name):
+    mode, code, words = GUILTY[name]
+    state = run(worker, f"{own}:{name}")
+    found = accused(state, mode)
+    assert code in found, found
+    assert words in found[code]
+    if code == GONE:
+        from tuilab.analysis.reading import measured
+
+        assert all(arm.arm.mode != mode for arm in measured(state, 0))
+    if name == "folded":
+        assert not accused(state, "eager") and GONE in accused(state, "xla")
+        from tuilab.analysis.summary import summarise
+
+        assert "not compute it" in summarise(state).answer
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_code_is_not_accused(worker, own, name):
+    state = run(worker, f"{own}:{name}")
+    for mode in ("eager", "graph", "xla"):
+        if mode == "xla" and any(a.arm.mode == "xla" and a.status != "ok" for a in state.arms.values()):
+            continue
+        assert not accused(state, mode), mode

@@ -1,0 +1,366 @@
+"""Whether a call computes what it was asked to: work that vanished is not fast, and calls must be alike.
+
+What a graph was asked is its function as traced; what it holds is what the placement pass saw run. Of a
+person's own code some calls are watched besides: what is traced, printed, drawn, built or handed out of
+TensorFlow in each.
+"""
+
+import random
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from tuilab.analysis.operations import computes
+from tuilab.analysis.reading import VANISHED
+from tuilab.analysis.words import listed, percent, plural
+from tuilab.model.events import Node
+from tuilab.workloads.base import Case
+
+MOST_GONE = 0.5
+"""The share of the work asked for that may be missing: honest graphs fold windows, masks and indices."""
+
+_NO_WORK = frozenset(
+    ("Const", "Placeholder", "PlaceholderWithDefault", "Identity", "IdentityN", "NoOp", "Shape", "ShapeN")
+) | frozenset(
+    ("Size", "Rank", "Reshape", "ExpandDims", "Squeeze", "ReadVariableOp", "StopGradient", "EnsureShape")
+)
+_SOURCES = frozenset(("Placeholder", "PlaceholderWithDefault", "ReadVariableOp", "_Arg"))
+_CALLS = frozenset(("PartitionedCall", "StatefulPartitionedCall"))
+_CUBIC = frozenset(
+    ("Cholesky", "Qr", "Svd", "SelfAdjointEigV2", "Eig", "MatrixInverse", "MatrixDeterminant", "MatrixSolve")
+) | frozenset(("LogMatrixDeterminant", "MatrixTriangularSolve", "Lu", "MatrixSquareRoot", "MatrixLogarithm"))
+_FRAMEWORK = ("/tensorflow/", "/keras/")
+
+Finding = tuple[str, str]
+"""A stable code and a sentence; the code `does-not-compute` takes the arm out of every comparison."""
+
+
+def of_graph(case: Case, nodes: Sequence[Node], mode: str) -> list[Finding]:
+    """What became of the work that a graph was asked for, by its trace and the ops that were seen to run."""
+    function = case.function
+    if mode == "eager" or function is None or not hasattr(function, "get_concrete_function"):
+        return []
+    asked = _Asked(function.get_concrete_function(*case.arguments).graph)
+    if not case.copies and not asked.total:
+        return [(VANISHED, "its graph computes nothing: it hands back what was there before it was traced")]
+    ran: Counter[str] = Counter()
+    for node in nodes:
+        if node.kind == "op":
+            ran[computes(node.op)] += node.count
+    found = []
+    for gone, why in (
+        (asked.dead, "is left out of its graph, because nothing uses the result"),
+        (asked.constant, "was done once, while the graph was made, because it takes no input"),
+    ):
+        # XLA's instructions are not TensorFlow's ops; it too leaves out and folds what follows from nothing.
+        missing = gone if mode == "xla" else asked.missing(gone, ran)
+        share = sum(missing.values()) / asked.total if asked.total else 0.0
+        if share >= MOST_GONE:
+            ops = listed(sorted(missing, key=missing.__getitem__, reverse=True)[:3])
+            found.append((VANISHED, f"{percent(share)} of the work asked for ({ops}) {why}"))
+    return found
+
+
+class _Asked:
+    """A traced graph's work in rough operations: all, what nothing uses, and what follows from constants."""
+
+    def __init__(self, graph: Any) -> None:
+        self.total = 0.0
+        self.dead: dict[str, float] = defaultdict(float)
+        self.constant: dict[str, float] = defaultdict(float)
+        self.live: Counter[str] = Counter()
+        self._gone: Counter[str] = Counter()
+        self._add(graph, set(), used=True)
+
+    def _add(self, graph: Any, constants: set[int], *, used: bool) -> None:
+        """constants: which of the graph's inputs follow from constants alone, by position."""
+        operations = graph.get_operations()
+        given = {tensor.op.name for i, tensor in enumerate(graph.inputs) if i in constants}
+        needed = _needed(graph) if used else set()
+        known: set[str] = set()
+        for op in operations:
+            source = (op.type in _SOURCES and op.name not in given) or (
+                op.op_def is not None and op.op_def.is_stateful and op.type not in _CALLS
+            )
+            if not source and all(t.op.name in known for t in op.inputs):
+                known.add(op.name)
+        for op in operations:
+            wanted = op.name in needed
+            if op.type in _CALLS:
+                inner = graph._functions.get(op.get_attr("f").name)
+                inner = getattr(inner, "graph", None)
+                if inner is not None:
+                    held = {i for i, t in enumerate(op.inputs) if t.op.name in known}
+                    self._add(inner, held, used=wanted)
+                continue
+            work = _work(op)
+            self.total += work
+            if not work:
+                continue
+            if not wanted:
+                self.dead[op.type] += work
+            elif op.name in known:
+                self.constant[op.type] += work
+            else:
+                self.live[op.type] += 1
+                continue
+            self._gone[op.type] += 1
+
+    def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
+        """Of the work that could be left out, what was: not the ops that ran beyond a type's live ones."""
+        kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
+        return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
+
+
+def _needed(graph: Any) -> set[str]:
+    """The ops that a graph's outputs and side effects follow from."""
+    waiting = [t.op for t in graph.outputs] + list(graph.control_outputs)
+    seen: set[str] = set()
+    while waiting:
+        op = waiting.pop()
+        if op.name not in seen:
+            seen.add(op.name)
+            waiting += [t.op for t in op.inputs] + list(op.control_inputs)
+    return seen
+
+
+def _work(op: Any) -> float:
+    """Rough operations of an op from its static shapes; unknown sizes count as 32."""
+    if op.type in _NO_WORK or op.type.startswith(("Assign", "Var")):
+        return 0.0
+    ins, outs = [_count(t) for t in op.inputs], [_count(t) for t in op.outputs]
+    made = float(sum(outs))
+    if "MatMul" in op.type and len(op.inputs) >= 2:
+        shape = op.inputs[0].shape
+        inner = shape[-1] if shape.rank else None
+        if op.type == "MatMul" and op.get_attr("transpose_a"):
+            inner = shape[0]
+        return 2.0 * made * (inner or 32)
+    if op.type.startswith(("Conv", "DepthwiseConv")) and len(op.inputs) >= 2:
+        kernel = op.inputs[1].shape
+        per = _count(op.inputs[1]) / max(1, (kernel[-1] or 1) if kernel.rank else 1)
+        return 2.0 * made * per
+    if "FFT" in op.type:
+        return 5.0 * max(ins + outs) * 10
+    if op.type in _CUBIC:
+        side = op.inputs[0].shape[-1] if op.inputs[0].shape.rank else 32
+        return float(ins[0]) * (side or 32)
+    if op.type in ("While", "StatelessWhile", "If", "StatelessIf", "Case"):
+        return made * 32
+    return (
+        max(made, float(max(ins, default=0)))
+        if op.type.startswith(("Sum", "Mean", "Max", "Min", "Prod"))
+        else made
+    )
+
+
+def _count(tensor: Any) -> int:
+    if tensor.shape.rank is None:
+        return 32
+    total = 1
+    for side in tensor.shape:
+        total *= side if side is not None else 32
+    return total
+
+
+@dataclass
+class Watch:
+    """What one call of a person's own code did besides computing."""
+
+    traced: list[str] = field(default_factory=list)
+    """The functions that were traced."""
+    printed: int = 0
+    """How often something was written to the standard streams."""
+    built: int = 0
+    """Variables that were made."""
+    drew: bool = False
+    """Random numbers were drawn with NumPy's or Python's global generator."""
+    seeded: int = 0
+    """How often a random seed was set."""
+    taken: int = 0
+    """How often a tensor's values were handed to NumPy."""
+
+
+@contextmanager
+def watched(tf: Any) -> Iterator[Watch]:
+    """Watch what is called inside. Costs microseconds, but is not for a block that is timed."""
+    import numpy as np
+    from tensorflow.python.framework import (
+        func_graph,
+        ops,
+    )  # neither tracing nor handing out has a public hook
+
+    seen = Watch()
+
+    def counting(call: Callable[..., Any], count: Callable[..., None]) -> Callable[..., Any]:
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            count(*args)
+            return call(*args, **kwargs)
+
+        return counted
+
+    def traced(name: Any = "", *_: Any) -> None:
+        seen.traced.append(str(name))
+
+    def printed(*_: Any) -> None:
+        seen.printed += 1
+
+    def seeded(*_: Any) -> None:
+        seen.seeded += 1
+
+    def taken(*_: Any) -> None:
+        # TensorFlow itself looks at the values of small tensors, such as an axis.
+        caller = sys._getframe(2).f_code.co_filename
+        seen.taken += not any(part in caller for part in _FRAMEWORK)
+
+    def made(creator: Callable[..., Any], **kwargs: Any) -> Any:
+        seen.built += 1
+        return creator(**kwargs)
+
+    state = _generators()
+    tensor = ops._EagerTensorBase
+    with ExitStack() as stack:
+        for owner, name, count in (
+            (func_graph, "func_graph_from_py_func", traced),
+            (tf.random, "set_seed", seeded),
+            (np.random, "seed", seeded),
+            (random, "seed", seeded),
+            (tensor, "numpy", taken),
+            (tensor, "__array__", taken),
+            (sys.stdout, "write", printed),
+            (sys.stderr, "write", printed),
+        ):
+            stack.enter_context(_instead(owner, name, counting(getattr(owner, name), count)))
+        stack.enter_context(tf.variable_creator_scope(made))
+        yield seen
+    seen.drew = _generators() != state and not seen.seeded
+
+
+@contextmanager
+def _instead(owner: Any, name: str, value: Any) -> Iterator[None]:
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+def _generators() -> tuple[Any, ...]:
+    import numpy as np
+
+    state: Any = np.random.get_state()
+    return hash(state[1].tobytes()), state[2], hash(random.getstate())
+
+
+@dataclass
+class OwnCode:
+    """The first call of a person's own code, and two later ones with what they handed back."""
+
+    first: Watch
+    later: list[Watch] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
+    shapes: list[tuple[Any, ...]] = field(default_factory=list)
+    """Of all results and of the variables that were read, after each call."""
+
+    def call_again(self, tf: Any, case: Case) -> None:
+        """Make the later calls; inside the case's scope."""
+        call = case.compute or case.call
+        for _ in range(2):
+            with watched(tf) as seen, tf.GradientTape() as tape:
+                out = call()
+            self.later.append(seen)
+            self.outputs.append(out)
+            leaves = [leaf for leaf in tf.nest.flatten(out) if hasattr(leaf, "shape")]
+            self.shapes.append(tuple(tuple(v.shape) for v in [*leaves, *tape.watched_variables()]))
+
+    def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Finding]:
+        """Everything that these calls show. ops: TensorFlow ops in one call, null where that is not known."""
+        return [
+            *self._computed(tf, ops, mode),
+            *self._traced(),
+            *self._alike(),
+            *self._built(),
+            *self._drawn(mode),
+            *self._printed(nodes, mode),
+        ]
+
+    def _computed(self, tf: Any, ops: int | None, mode: str) -> Iterator[Finding]:
+        one, other = (tf.nest.flatten(out) for out in self.outputs)
+        outside = [
+            leaf for leaf in other if leaf is not None and not tf.is_tensor(leaf) and not _variable(tf, leaf)
+        ]
+        taken = min(seen.taken for seen in self.later)
+        if mode == "eager" and ops == 0:
+            if outside or taken:
+                text = (
+                    "TensorFlow computes nothing in a call: NumPy or Python does, on the CPU whatever the arm"
+                )
+            elif one and all(a is b for a, b in zip(one, other, strict=False)):
+                text = "no op of TensorFlow ran in a call: it hands back what was computed before"
+            else:
+                text = "no op of TensorFlow ran in a call"
+            yield VANISHED, text
+        elif mode == "eager" and taken:
+            yield (
+                "numpy-inside",
+                f"it takes tensors out of TensorFlow {plural(taken, 'time')} a call; what NumPy or Python "
+                "makes of them runs on the CPU, and in no graph",
+            )
+        elif outside:
+            kind = type(outside[0]).__name__
+            yield "python-result", f"it returns a Python {kind}, for which each call waits for the device"
+
+    def _traced(self) -> Iterator[Finding]:
+        names = [name for seen in self.later for name in dict.fromkeys(seen.traced)]
+        again = [name for name, count in Counter(names).items() if count == len(self.later)]
+        if again:
+            yield (
+                "retraced",
+                f"your function is traced anew in each call: {again[0]} gets a new Python value each time, "
+                "or is made a tf.function inside the call; pass tensors, and decorate it once",
+            )
+
+    def _alike(self) -> Iterator[Finding]:
+        for before, after in pairwise(self.shapes):
+            for one, other in zip(before, after, strict=False):
+                if one != other:
+                    yield "grows", f"what it keeps or returns grows from call to call: {one}, then {other}"
+                    return
+
+    def _built(self) -> Iterator[Finding]:
+        each = min(seen.built for seen in self.later)
+        if each:
+            yield (
+                "builds-anew",
+                f"it builds {plural(each, 'variable')} anew in each call; build them once, outside",
+            )
+        elif self.first.built:
+            number = plural(self.first.built, "variable")
+            yield "built-late", f"it builds {number} in its first call, which is timed apart"
+
+    def _drawn(self, mode: str) -> Iterator[Finding]:
+        if any(seen.seeded for seen in self.later):
+            yield (
+                "seed-fixed",
+                "it sets a random seed in each call, so that every call draws the same numbers",
+            )
+        elif (
+            mode != "eager" and (self.first.drew or self.first.seeded) and not any(s.drew for s in self.later)
+        ):
+            what = "draws random numbers with NumPy or Python" if self.first.drew else "sets a random seed"
+            yield "drawn-once", f"it {what} while it is traced: every call uses that one draw"
+
+    def _printed(self, nodes: Sequence[Node], mode: str) -> Iterator[Finding]:
+        if any(node.op == "PrintV2" for node in nodes) or all(seen.printed for seen in self.later):
+            yield "prints", "it prints in each call, and the time includes that"
+        elif mode != "eager" and self.first.printed:
+            yield "prints-once", "what it prints is printed once, while it is traced, not in each call"
+
+
+def _variable(tf: Any, value: Any) -> bool:
+    return isinstance(value, tf.Variable) or hasattr(value, "_value")
