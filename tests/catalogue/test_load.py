@@ -45,7 +45,7 @@ def load(tmp_path):
         ("title = [", "", "TOML"),
         (b'title = "\xff\xfe"', "", "TOML"),
         ("x = " + "[" * 5_000 + "]" * 5_000, "", ""),
-        ("#" * (LARGEST_FILE + 1), "", "larger than"),
+        ("#" * (LARGEST_FILE + 1), "", "at most"),
         (GOOD + '[arms]\ndevices = ["GPU:²"]\n', "arms.devices", "one device such as GPU:1"),
     ],
 )

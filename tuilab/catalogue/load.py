@@ -7,10 +7,12 @@ import msgspec
 
 from tuilab.catalogue.validate import validate
 from tuilab.model.errors import InputError
+from tuilab.model.files import read_regular
 from tuilab.model.preset import Preset
 from tuilab.model.sanitize import sanitize_line
+from tuilab.model.toml_text import toml_text
 
-LARGEST_FILE = 1_000_000
+LARGEST_FILE = 256_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _AT = re.compile(r"^(?P<message>.*?)(?: - at `\$\.?(?P<key>.*)`)?$", re.DOTALL)
 
@@ -103,21 +105,16 @@ def read_file(file: Path) -> Preset | Problem:
     if not _NAME.fullmatch(file.stem):
         return Problem(shown, "", "expected a file name of lower-case letters, digits, - and _")
     try:
-        if file.stat().st_size > LARGEST_FILE:
-            return Problem(shown, "", f"larger than {LARGEST_FILE:,} bytes, which no preset is")
-        data = file.read_bytes()
-    except (OSError, ValueError) as error:
-        # No file's name has a NUL or a lone surrogate in it.
-        return Problem(
-            shown, "", f"could not be read: {error.strerror if isinstance(error, OSError) else error}"
-        )
+        data = read_regular(file, LARGEST_FILE)
+    except InputError as error:
+        return Problem(shown, "", f"could not be read: {error.value}; expected {error.expected}")
     return read_bytes(data, shown, file.stem)
 
 
 def read_bytes(data: bytes, file: str, name: str) -> Preset | Problem:
     """One preset from its TOML text, or what is wrong with it."""
     try:
-        preset = msgspec.toml.decode(data, type=Preset)
+        preset = msgspec.toml.decode(toml_text(data, ""), type=Preset)
         preset = msgspec.structs.replace(preset, name=name, file=file)
         return validate(preset)
     except msgspec.ValidationError as error:
@@ -130,5 +127,5 @@ def read_bytes(data: bytes, file: str, name: str) -> Preset | Problem:
             sanitize_line(error.where, 200),
             sanitize_line(f"got {error.value!r}; expected {error.expected}", 500),
         )
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         return Problem(file, "", sanitize_line(f"is not valid TOML: {error}", 500))

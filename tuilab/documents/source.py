@@ -10,8 +10,10 @@ from tuilab.documents.document import MOST_CODE, MOST_EXAMPLES, Block, Document,
 from tuilab.documents.markdown import read_markdown
 from tuilab.documents.notebook import read_notebook
 from tuilab.documents.parse import is_python
-from tuilab.model.errors import InputError
+from tuilab.model.files import open_regular
 from tuilab.model.sanitize import sanitize_line
+
+MOST_LINES = 100_000
 
 _NUMBER = re.compile(r"^(\d{3})[_-]")
 _IMPORT = re.compile(r"^(?:import|from)\s+[A-Za-z_]", re.MULTILINE)
@@ -25,23 +27,22 @@ def open_document(source: Path | str | bytes, name: str = "") -> Document:
     if isinstance(source, bytes):
         return from_bytes(source, name)
     path = Path(source)
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise InputError("document", sanitize_line(str(path), 300), f"a file to read ({why})") from None
+    with open_regular(path) as file:
+        data = file.read(LARGEST + 1)
     return from_bytes(data, path.name)
 
 
 def from_bytes(data: bytes, name: str = "") -> Document:
     """A document from its bytes; `name` is the file's, "" for standard input."""
-    document = _bounded(_by_kind(decode(data), Path(name).suffix.lower()))
+    text, whole = _first_lines(decode(data))
+    document = _bounded(_by_kind(text, Path(name).suffix.lower()))
     stem = sanitize_line(Path(name).stem, 120)
     number = _NUMBER.match(stem)
     notes = document.notes
     if len(data) > LARGEST:
         notes += (Passage(1, f"only the first {LARGEST:,} bytes were read"),)
+    if not whole:
+        notes += (Passage(1, f"only the first {MOST_LINES:,} lines were read"),)
     return msgspec.structs.replace(
         document,
         id=document.id or stem,
@@ -49,6 +50,13 @@ def from_bytes(data: bytes, name: str = "") -> Document:
         number=number[1] if number else "",
         notes=notes,
     )
+
+
+def _first_lines(text: str) -> tuple[str, bool]:
+    """The text's first lines, and whether those are all: lines cost time even where nothing is on them."""
+    if text.count("\n") < MOST_LINES:
+        return text, True
+    return "\n".join(text.split("\n", MOST_LINES)[:MOST_LINES]), False
 
 
 def _bounded(document: Document) -> Document:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import tomli_w
 
+from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
 
 # A file's name says the one, and where it lies the other.
@@ -22,7 +23,7 @@ def write(preset: Preset, folder: Path) -> Path:
     """Write `<name>.toml` into the folder, made if it is not there. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{preset.name}.toml"
-    target.write_text(dumps(preset), encoding="utf-8")
+    write_text(target, [dumps(preset)])
     return target
 
 

@@ -1,6 +1,7 @@
 """Files that a person names: read only where they are files, and written so that nothing is lost half way."""
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -67,12 +68,12 @@ def written(path: Path) -> Iterator[BinaryIO]:
     """A file that its owner alone can read, under that name once it is whole.
 
     It is written beside and renamed, so that a full disk leaves what was there. What is no regular file, such
-    as /dev/stdout, is written as it is. Raises InputError.
+    as /dev/stdout, is written as it is. Raises OSError, which names the file.
     """
     try:
         if path.exists() and not path.is_file():
             if path.is_dir():
-                raise InputError(shown(path), "a folder", "a file to be written")
+                raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
             with path.open("wb", buffering=0) as stream:
                 yield stream
             return
@@ -89,12 +90,14 @@ def written(path: Path) -> Iterator[BinaryIO]:
             with contextlib.suppress(OSError):
                 beside.unlink()
             raise
-    except (OSError, ValueError) as error:
-        raise InputError(shown(path), _why(error), "a file that can be written") from None
+    except ValueError as error:  # a name that no file can have
+        raise OSError(errno.EINVAL, str(error), shown(path)) from None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), shown(path)) from None
 
 
 def write_text(path: Path, parts: Iterable[str]) -> None:
-    """Write text as `written` does. Raises InputError."""
+    """Write text as `written` does. Raises OSError."""
     with written(path) as stream:
         for part in parts:
             stream.write(part.encode("utf-8", "replace"))

@@ -11,7 +11,10 @@ import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from tuilab.model.errors import InputError
+from tuilab.model.files import read_regular
 from tuilab.model.sanitize import sanitize_line
+from tuilab.model.toml_text import toml_text
 
 LARGEST = 100_000
 
@@ -58,16 +61,14 @@ def read(path: Path, ids: Collection[str]) -> tuple[dict[str, str], list[str]]:
     """
     shown = sanitize_line(str(path), 300)
     try:
-        if path.stat().st_size > LARGEST:
-            return {}, [f"{shown}: larger than {LARGEST:,} bytes, which no keymap is"]
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}, []
-    except (OSError, UnicodeDecodeError) as error:
-        return {}, [f"{shown}: could not be read: {sanitize_line(str(error), 200)}"]
-    try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        if not path.exists():
+            return {}, []
+        data = tomllib.loads(toml_text(read_regular(path, LARGEST), shown))
+    except InputError as error:
+        return {}, [f"{shown}: could not be read: {error.value}; expected {error.expected}"]
+    except OSError as error:
+        return {}, [f"{shown}: could not be read: {error.strerror}"]
+    except (ValueError, RecursionError) as error:
         return {}, [f"{shown}: is not valid TOML: {sanitize_line(str(error), 200)}"]
     keys = data.get("keys", {})
     problems = [

@@ -11,6 +11,7 @@ The name stands for one of
 
 import hashlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 
 from tuilab.model.errors import InputError
 from tuilab.model.events import Declared, Refused
+from tuilab.model.files import open_regular
 from tuilab.model.parameters import LogInteger, Value
 from tuilab.model.requests import Declare, Request
 from tuilab.model.sanitize import sanitize_line
@@ -82,14 +84,13 @@ def _is_offered(value: Any, module: ModuleType) -> bool:
     return callable(value) and getattr(value, "__module__", "") == module.__name__
 
 
+LARGEST = 8_000_000
+
+
 def _module(path: Path) -> ModuleType:
     """The file as a module, run again where it has changed since."""
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise InputError(
-            "file", sanitize_line(str(path), 300), f"a file that can be read ({error.strerror})"
-        ) from None
+    with open_regular(path, LARGEST) as file:
+        status = os.fstat(file.fileno())
     key, version = str(path.resolve()), (status.st_mtime_ns, status.st_size)
     if key in _loaded and _loaded[key][0] == version:
         return _loaded[key][1]

@@ -1,11 +1,18 @@
 """The workloads: one file each. Found by looking, so that adding one touches no other file."""
 
+import contextlib
 import importlib
+import io
 import pkgutil
 from functools import cache
+from typing import TYPE_CHECKING
 
 from tuilab.model.errors import InputError
+from tuilab.model.sanitize import sanitize_line
 from tuilab.workloads.base import Workload
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "tuilab.workloads"
 
@@ -21,6 +28,20 @@ def shipped() -> dict[str, Workload]:
     return found
 
 
+def _load(entry: "EntryPoint") -> object:
+    """What an installed package offers; whatever it raises is its own fault, and it has nothing to print."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            return entry.load()
+    except (Exception, SystemExit) as error:
+        raise InputError(
+            f"entry point {ENTRY_POINTS}:{entry.name}",
+            sanitize_line(f"{type(error).__name__}: {error}", 300),
+            "a package that can be imported",
+        ) from None
+
+
 @cache
 def find(name: str) -> Workload:
     """The workload of that name, shipped or installed. Raises InputError where there is none."""
@@ -30,7 +51,7 @@ def find(name: str) -> Workload:
 
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name == name:
-            loaded = entry.load()
+            loaded = _load(entry)
             if isinstance(loaded, Workload):
                 return loaded
             raise InputError(f"entry point {ENTRY_POINTS}:{name}", entry.value, "a tuilab Workload")
