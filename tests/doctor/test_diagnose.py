@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -218,3 +219,68 @@ def test_every_cause_says_what_it_is():
     """What docs/doctor.md asks of a new one."""
     for layer, judge in NO_GPU + GPU_LISTED:
         assert layer and (judge.__doc__ or "").split("\n")[0].endswith("."), judge
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "fix"),
+    [
+        ("win32", "AMD64", "wsl --install"),
+        ("darwin", "arm64", ""),
+        (
+            "linux",
+            "aarch64",
+            "docker run --gpus all -it --rm nvcr.io/nvidia/tensorflow:25.02-tf2-py3  # TensorFlow 2.17",
+        ),
+    ],
+)
+def test_systems_for_which_no_cuda_build_exists(system: str, machine: str, fix: str):
+    built = TensorFlow(imported=Imported(version="2.21.0"), built=Built(cuda=False), listed=Listed())
+    hardware = Hardware(system=system, machine=machine)
+    first = diagnose(Findings(packages=TENSORFLOW, hardware=hardware, tensorflow=built))[0]
+    assert (first.code, first.mend) == ("no-cuda-build", fix)
+
+
+def test_a_jetson_gets_its_own_image():
+    built = TensorFlow(imported=Imported(version="2.21.0"), built=Built(cuda=False), listed=Listed())
+    hardware = Hardware(machine="aarch64", jetson=True)
+    first = diagnose(Findings(packages=TENSORFLOW, hardware=hardware, tensorflow=built))[0]
+    assert first.mend == "docker run --runtime nvidia -it --rm nvcr.io/nvidia/tensorflow:25.02-tf2-py3-igpu"
+
+
+def test_a_processor_without_avx():
+    crashed = TensorFlow(crashed="was ended by SIGILL in importing TensorFlow: ")
+    first = diagnose(Findings(packages=TENSORFLOW, tensorflow=crashed))[0]
+    assert first.code == "processor-too-old" and "AVX" in first.cause
+
+
+@pytest.mark.parametrize(
+    ("distribution", "fix"),
+    [
+        (("ubuntu", "debian"), "sudo apt-get install -y linux-headers-$(uname -r) && sudo dkms autoinstall"),
+        (("fedora",), "sudo dnf install -y kernel-devel-$(uname -r) && sudo akmods --force"),
+        (
+            ("rocky", "rhel", "centos", "fedora"),
+            "sudo dnf install -y kernel-devel-$(uname -r) && sudo dkms autoinstall",
+        ),
+        (("arch",), "sudo pacman -S --needed linux-headers && sudo dkms autoinstall"),
+        (("nixos",), "sudo reboot  # after installing the driver from https://www.nvidia.com/drivers"),
+    ],
+)
+def test_a_module_is_built_in_the_distributions_way(distribution: tuple[str, ...], fix: str):
+    findings = Findings(
+        packages=TENSORFLOW,
+        hardware=Hardware(gpus=(PciGpu("0", "0x10de", "0x1"),), distribution=distribution),
+        kernel=KernelDriver(release="6.9", built_for=("6.8",)),
+        libcuda=Libcuda(path="/usr/lib/libcuda.so.570.1", init=100),
+        tensorflow=said(""),
+    )
+    assert diagnose(findings)[0].mend.removesuffix(" && sudo modprobe nvidia") == fix
+
+
+def test_a_device_file_whose_opening_does_not_return():
+    kernel = KernelDriver("570.1", ("/dev/nvidia0",), True, True, hung="/dev/nvidia0")
+    findings = Findings(
+        packages=TENSORFLOW, kernel=kernel, libcuda=Libcuda(path="/l/libcuda.so.570.1", init=999)
+    )
+    first = diagnose(findings)[0]
+    assert first.code == "driver-wedged" and "opening /dev/nvidia0 does not return" in first.cause

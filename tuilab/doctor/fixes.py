@@ -103,9 +103,9 @@ def load_module(f: Findings) -> str:
         return f"sudo mokutil --import {key} && sudo reboot  # choose “Enroll MOK” when the machine starts"
     if kernel.module:
         return "sudo modprobe nvidia && sudo modprobe nvidia_uvm"
-    for name, command in MODULE_BY_DISTRIBUTION.items():
-        if name in f.hardware.distribution and (kernel.built_for or kernel.dkms):
-            return f"{command} && sudo modprobe nvidia"
+    for name in f.hardware.distribution if kernel.built_for or kernel.dkms else ():
+        if name in MODULE_BY_DISTRIBUTION:
+            return f"{MODULE_BY_DISTRIBUTION[name]} && sudo modprobe nvidia"
     return install_driver(f)
 
 
