@@ -277,7 +277,12 @@ def test_error_802_in_a_container_is_fixed_on_the_host(machine: Machine):
 @pytest.mark.parametrize(
     ("held", "words", "fix"),
     [
-        ("nouveau", "nouveau holds the GPU", "blacklist nouveau"),
+        (
+            "nouveau",
+            "nouveau holds the GPU",
+            "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
+            " && sudo update-initramfs -u && sudo reboot",
+        ),
         ("vfio-pci", "handed to a virtual machine", "that virtual machine"),
     ],
 )

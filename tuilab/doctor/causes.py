@@ -338,7 +338,7 @@ def module_not_loaded(f: Findings) -> Diagnosis | None:
         return Diagnosis("gpu-held", cause, fixes.other_machine("that virtual machine"))
     if held:
         cause = f"{held} holds the GPU, so the NVIDIA module does not load"
-        return Diagnosis("gpu-held", cause, fixes.NO_NOUVEAU)
+        return Diagnosis("gpu-held", cause, fixes.keep_out(f, held))
     if kernel.module and kernel.secure_boot:
         why = "Secure Boot is on and refuses a module whose key is not enrolled"
     elif kernel.module:

@@ -117,10 +117,23 @@ MODULE_BY_DISTRIBUTION = {
 }
 """How the module is built for the running kernel, by ID or ID_LIKE (Ubuntu is like Debian)."""
 
-NO_NOUVEAU = (
-    "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
-    " && sudo update-initramfs -u && sudo reboot"
-)
+
+def keep_out(f: Findings, driver: str) -> str:
+    """Keep another kernel driver from taking the GPU at the next start."""
+    image = next(
+        (INITRAMFS[name] for name in f.hardware.distribution if name in INITRAMFS), "update-initramfs -u"
+    )
+    file = f"/etc/modprobe.d/blacklist-{driver}.conf"
+    return f"echo 'blacklist {driver}' | sudo tee {file} && sudo {image} && sudo reboot"
+
+
+INITRAMFS = {
+    "debian": "update-initramfs -u",
+    "fedora": "dracut --force",
+    "rhel": "dracut --force",
+    "arch": "mkinitcpio -P",
+}
+"""What makes the first file system anew, which holds the drivers that load early."""
 
 TOOLKIT = (
     "sudo apt-get install -y nvidia-container-toolkit && sudo nvidia-ctk runtime configure --runtime=docker"
