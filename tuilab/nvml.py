@@ -34,6 +34,16 @@ UNCORRECTED, SINCE_DRIVER_LOAD = 1, 0
 """`NVML_MEMORY_ERROR_TYPE_UNCORRECTED` and `NVML_VOLATILE_ECC` (nvml.h)."""
 
 
+POLICIES = {
+    0: "at its power limit",
+    1: "slowed by its heat",
+    2: "held to a group of GPUs (sync boost)",
+    3: "at the limit of its board",
+    5: "held back for reliability",
+}
+"""NVML's performance policies (nvml.h, `nvmlPerfPolicyType_t`) that hold clocks back, in words."""
+
+
 class NvmlUnavailable(RuntimeError):
     """NVML cannot be read here; the message is a sentence that says why."""
 
@@ -242,30 +252,47 @@ def _shared() -> Nvml | None:
         return None
 
 
-def gpu_conditions(which: int | str) -> list[str]:
-    """What holds a GPU back at this moment, in words; empty when nothing does or nothing can be read.
+def slowed(which: int | str) -> dict[str, float]:
+    """Seconds for which each cause has held a GPU back, since a moment that does not change.
+
+    The driver counts them (`nvmlDeviceGetViolationStatus`); a look at the reasons of the moment, between two
+    calls, would find the GPU idle.
 
     which: the PCI bus id that TensorFlow gives (`0000:04:00.0`), or NVML's own index. The two number GPUs
-    differently: CUDA_VISIBLE_DEVICES and CUDA's order (fastest first) do not touch NVML's.
-    For the worker's flags: cheap, never raises, and keeps one NVML session open for the process.
+    differently: CUDA_VISIBLE_DEVICES and CUDA's order (fastest first) do not touch NVML's. Cheap, never
+    raises (nothing is known where nothing can be read), and keeps one NVML session open for the process.
+    """
+    found = _find(which)
+    if found is None:
+        return {}
+    lib, handle = found
+    read = _Reader(lib, handle)
+    counters = {
+        text: read("slowed", "nvmlDeviceGetViolationStatus", policy) for policy, text in POLICIES.items()
+    }
+    return {text: counter.violationTime * 1e-9 for text, counter in counters.items() if counter is not None}
+
+
+def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
+    """Processes other than this one that computed on a GPU since `since` (as `time.time()`), largest first.
+
+    One that only holds a context is none of them; nor is any where the driver does not tell who computed.
+    In a container the driver's process ids are those outside it: this process is then the busiest of them.
+    `which` and failures as in `slowed`.
     """
     found = _find(which)
     if found is None:
         return []
     lib, handle = found
-    return list(words(_Reader(lib, handle)("throttle", _throttle_call(lib)) or 0))
-
-
-def other_processes(which: int | str) -> list[GpuProcess]:
-    """Processes on a GPU beside this one, largest first. `which` and failures as in `gpu_conditions`.
-
-    In a container the driver counts process ids outside it, and may list nothing.
-    """
-    found = _find(which)
-    if found is None:
-        return []
-    lib, handle = found
-    return [p for p in _processes(lib, _Reader(lib, handle)) or () if p.pid != os.getpid()]
+    read = _Reader(lib, handle)
+    use: dict[int, int] = {}
+    for sample in read("use", "nvmlDeviceGetProcessUtilization", int(since * 1e6)) or ():
+        use[int(sample.pid)] = use.get(int(sample.pid), 0) + int(sample.smUtil)
+    listed = _processes(lib, read) or ()
+    own = os.getpid()
+    if own not in {p.pid for p in listed} | set(use):
+        own = max(use, key=lambda pid: use[pid], default=own)
+    return [p for p in listed if use.get(p.pid, 0) > 0 and p.pid != own]
 
 
 def link(which: int | str) -> Link | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tuilab.analysis.compare import unlike
 from tuilab.history import browse
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
@@ -19,7 +20,7 @@ from tuilab.lab.resume import check_code, check_same, request
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.errors import InputError
-from tuilab.model.machine import Machine
+from tuilab.model.machine import Device, Machine
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
 
@@ -84,6 +85,19 @@ def test_a_host_that_is_not_what_it_was_begins_a_new_run():
     newer = msgspec.structs.replace(MACHINE, tensorflow="2.22.0")
     with pytest.raises(InputError, match=r"gpu-07, tensorflow.*2\.22\.0.*2\.21\.0"):
         check_same({"gpu-07": MACHINE}, {"gpu-07": newer})
+
+
+def test_a_neighbours_memory_on_the_gpu_makes_no_other_machine():
+    """What TensorFlow may use of a GPU is what is free when it is opened."""
+    before, now, other = (
+        msgspec.structs.replace(MACHINE, devices=(Device("CPU:0"), Device("GPU:0", name, "9.0", memory)))
+        for name, memory in (("H100", 80 * 10**9), ("H100", 20 * 10**9), ("L4", 20 * 10**9))
+    )
+    check_same({"": before}, {"": now})
+    with pytest.raises(InputError, match="gpu models"):
+        check_same({"": before}, {"": other})
+    assert not unlike(RunState(machine=before), RunState(machine=now))
+    assert unlike(RunState(machine=before), RunState(machine=other))
 
 
 def test_the_rounds_that_follow_are_kept_behind_those_that_are_there(tmp_path):

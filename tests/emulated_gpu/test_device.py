@@ -45,6 +45,14 @@ with tf.device("/GPU:0"):
     for each in fresh:
         each.numpy()
     out["copies_s"] = time.perf_counter() - begun
+from tuilab.worker.measure.stopwatch import sync_of
+own = sync_of(tf, "GPU:0"); own()
+with tf.device("/GPU:1"):
+    c = tf.random.uniform((64, 64)); c @ c; sync()
+    for _ in range(20):
+        d = c @ c
+begun = time.perf_counter(); own(); out["own_s"] = time.perf_counter() - begun
+sync(); out["all_s"] = time.perf_counter() - begun
 print(json.dumps(out))
 """
 
@@ -76,6 +84,11 @@ def test_int32_lies_on_the_host_as_in_the_cuda_build(seen: dict[str, Any]) -> No
 def test_its_work_is_asynchronous_and_takes_its_least_time(seen: dict[str, Any]) -> None:
     assert seen["done_s"] > 20 * 0.020 > 2 * seen["enqueued_s"]
     assert seen["copies_s"] > 5 * 0.010
+
+
+def test_waiting_for_one_gpu_does_not_wait_for_the_next(seen: dict[str, Any]) -> None:
+    """The lab's own: an arm's figure holds the work of its device, and of no other."""
+    assert seen["all_s"] > 0.2 and seen["own_s"] < seen["all_s"] / 2
 
 
 def test_its_memory_has_an_end(seen: dict[str, Any]) -> None:

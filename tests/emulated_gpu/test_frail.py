@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.conftest import Worker
-from tests.emulated_gpu.runs import measure
+from tests.emulated_gpu.runs import caveats, measure
 from tuilab.model.arms import Arm
 
 pytestmark = pytest.mark.real_worker
@@ -35,6 +35,13 @@ def test_memory_that_runs_out_is_told_with_what_was_asked_for(frail: Worker, mod
     known = state.arms[arm.id]
     assert known.status == "failed" and known.reason.endswith("no memory left for the copy)")
     assert "frozen" not in known.reason and "Detected at" not in known.reason and "Hint" not in known.reason
+
+
+def test_memory_that_tensorflow_keeps_is_told(frail: Worker) -> None:
+    arm = Arm("GPU:0", "graph", "resident", "float32", "add-multiply")
+    seen, _ = measure(frail, "elementwise", arm, parameters={"side": 2048})
+    assert len(caveats(seen, "gpu-memory-kept")) == 1
+    assert "of GPU:0 from others" in caveats(seen, "gpu-memory-kept")[0]
 
 
 def test_the_worker_measures_on_after_a_failure(frail: Worker) -> None:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests.conftest import Worker
-from tests.emulated_gpu.runs import measure
+from tests.emulated_gpu.runs import caveats, measure
 from tuilab.model import events
 from tuilab.model.arms import Arm
 from tuilab.model.events import Event, Node
@@ -50,7 +50,11 @@ def test_each_arm_bears_the_device_that_computed(stft: tuple[list[Event], RunSta
 def test_the_gpu_is_called_emulated_wherever_its_name_shows(
     gpu_worker: Worker, stft: tuple[list[Event], RunState]
 ) -> None:
+    seen, _ = stft
     assert [d.description for d in gpu_worker.machine.gpus] == ["EMULATED"]
+    assert caveats(seen, "emulated") == [
+        "GPU:0 is emulated by software for tests: none of its figures is a GPU's"
+    ]
 
 
 def test_the_ops_run_on_the_gpu_with_reasons(stft: tuple[list[Event], RunState]) -> None:

@@ -37,6 +37,11 @@ class FakeNvml:
             SimpleNamespace(pid=42, usedGpuMemory=3_000),
             SimpleNamespace(pid=7, usedGpuMemory=None),
         ]
+        self.violations = {0: 2_000_000_000, 1: 0}
+        self.use = [
+            SimpleNamespace(pid=42, timeStamp=0, smUtil=80),
+            SimpleNamespace(pid=7, timeStamp=0, smUtil=0),
+        ]
         self.opened = 0
 
     def __getattribute__(self, name: str) -> Any:
@@ -121,6 +126,14 @@ class FakeNvml:
     def nvmlDeviceGetFieldValues(self, handle: str, fields: list[int]) -> list[SimpleNamespace]:
         value = dict(zip((197, 198), self.counters, strict=True))
         return [SimpleNamespace(nvmlReturn=0, value=SimpleNamespace(ullVal=value[field])) for field in fields]
+
+    def nvmlDeviceGetViolationStatus(self, handle: str, policy: int) -> SimpleNamespace:
+        if policy not in self.violations:
+            raise NVMLError(NOT_SUPPORTED)
+        return SimpleNamespace(referenceTime=1, violationTime=self.violations[policy])
+
+    def nvmlDeviceGetProcessUtilization(self, handle: str, since: int) -> list[SimpleNamespace]:
+        return self.use
 
     def nvmlDeviceGetComputeRunningProcesses(self, handle: str) -> list[SimpleNamespace]:
         return self.processes

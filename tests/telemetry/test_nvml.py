@@ -1,6 +1,7 @@
 """GPUs through a made-up NVML."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -84,24 +85,39 @@ def test_a_session_that_cannot_count_is_closed(fake: FakeNvml):
     assert fake.opened == 0
 
 
-def test_conditions_by_index_and_by_bus(fake: FakeNvml):
-    expected = ["at its power limit", "hot: slowed by the hardware"]
-    assert nvml.gpu_conditions(0) == nvml.gpu_conditions("0000:01:00.0") == expected
+def test_what_held_it_back_is_counted_in_seconds_by_index_and_by_bus(fake: FakeNvml):
+    expected = {"at its power limit": 2.0, "slowed by its heat": 0.0}
+    assert nvml.slowed(0) == nvml.slowed("0000:01:00.0") == expected
     assert fake.opened == 1  # one session for all questions
-    assert nvml.gpu_conditions(5) == nvml.gpu_conditions("0000:99:00.0") == []
-    fake.reasons = 0x1
-    assert nvml.gpu_conditions(0) == []
+    assert nvml.slowed(5) == nvml.slowed("0000:99:00.0") == {}
 
 
-def test_other_processes_leave_this_one_out(fake: FakeNvml, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("os.getpid", lambda: 42)
-    assert [p.pid for p in nvml.other_processes(0)] == [7]
+@pytest.mark.parametrize(
+    ("own", "use", "others"),
+    [
+        (42, {42: 80, 7: 0}, []),  # 7 holds a context and computes nothing
+        (42, {42: 80, 7: 30}, [7]),
+        (42, {7: 30}, [7]),
+        (1, {42: 80, 7: 0}, []),  # in a container: this process is known to the driver by another id
+        (1, {42: 80, 7: 30}, [7]),
+        (1, {}, []),
+    ],
+)
+def test_a_gpu_is_shared_with_those_that_compute(fake: FakeNvml, monkeypatch, own, use, others):
+    monkeypatch.setattr("os.getpid", lambda: own)
+    fake.use = [SimpleNamespace(pid=pid, timeStamp=0, smUtil=share) for pid, share in use.items()]
+    assert [p.pid for p in nvml.busy_processes(0, 1.0)] == others
 
 
-def test_conditions_without_nvml_are_none(monkeypatch: pytest.MonkeyPatch):
+def test_where_nobody_tells_who_computed_nobody_is_named(fake: FakeNvml):
+    fake.refuse = {"nvmlDeviceGetProcessUtilization": NOT_SUPPORTED}
+    assert nvml.busy_processes(0, 1.0) == []
+
+
+def test_without_nvml_nothing_is_known(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)
     nvml._shared.cache_clear()
-    assert nvml.gpu_conditions(0) == [] and nvml.other_processes(0) == []
+    assert nvml.slowed(0) == {} and nvml.busy_processes(0, 1.0) == []
     nvml._shared.cache_clear()
 
 

@@ -115,7 +115,7 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
         for name in ("host", "cpu", "tensorflow", "python", "driver", "tuilab"):
             if getattr(a, name) != getattr(b, name):
                 out.append(f"unlike machines: {name} is {getattr(a, name)} against {getattr(b, name)}")
-        if a.gpus != b.gpus:
+        if a.gpu_models != b.gpu_models:
             names = [", ".join(g.description for g in m.gpus) or "no GPU" for m in (a, b)]
             out.append(f"unlike machines: {names[0]} against {names[1]}")
     if first.scenario is not None and second.scenario is not None:

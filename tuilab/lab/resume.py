@@ -12,7 +12,7 @@ from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 
-SAME = ("host", "cpu", "gpus", "tensorflow", "tuilab")
+SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
 """What must not have changed: figures of unlike machines are not one sample."""
 
 
@@ -62,5 +62,5 @@ def check_same(before: Mapping[str, Machine], now: Mapping[str, Machine]) -> Non
         for name in SAME if host in before else ():
             then, there = getattr(before[host], name), getattr(machine, name)
             if then != there:
-                where = f"run on {host or 'this machine'}, {name}"
+                where = f"run on {host or 'this machine'}, {name.replace('_', ' ')}"
                 raise InputError(where, there, f"{then!r} as when it began; begin a new run instead")

@@ -52,6 +52,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return tuple(d for d in self.devices if d.name.startswith("GPU"))
 
     @property
+    def gpu_models(self) -> tuple[str, ...]:
+        """What does not change while the GPUs stay: `GPU:0 NVIDIA H100 9.0`. Their free memory does."""
+        return tuple(f"{g.name} {g.description} {g.compute_capability}".rstrip() for g in self.gpus)
+
+    @property
     def key(self) -> str:
         """A word that changes with what the machine can do; its GPUs are told apart by name beside it."""
         parts = (self.host, self.cpu, self.cores, self.memory, self.tensorflow, self.driver)

@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import socket
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,24 @@ def buses(gpus: Gpus) -> dict[str, str]:
     """The PCI bus id of each GPU that is open, by TensorFlow's name for it; NVML may count otherwise."""
     found = {name: _BUS.search(d.physical_device_desc) for name, d in created(gpus.opened).items()}
     return {name: match[1] for name, match in found.items() if match}
+
+
+def built_for(tf: Any) -> tuple[str, ...]:
+    """What the build has kernels for: `sm_80`, machine code; `compute_90`, PTX that a driver compiles."""
+    return tuple(tf.sysconfig.get_build_info().get("cuda_compute_capabilities", ()))
+
+
+def from_ptx(built: Sequence[str], capability: str) -> bool:
+    """Whether the driver must compile kernels for a GPU of that compute capability (`9.0`).
+
+    Machine code runs on GPUs of its own major version and the same or a later minor one; PTX on any later.
+    """
+    major, _, minor = capability.partition(".")
+    if not (major.isdigit() and minor.isdigit()) or not built:
+        return False
+    wanted = int(major), int(minor)
+    codes = [divmod(int(word[3:].rstrip("af")), 10) for word in built if word.startswith("sm_")]
+    return not any(code[0] == wanted[0] and code[1] <= wanted[1] for code in codes)
 
 
 def _cpu() -> str:

@@ -93,30 +93,23 @@ def test_too_short_a_while_is_not_judged() -> None:
     assert interference.pressure_since(interference.read_counters()) is None
 
 
-def test_gpus_are_looked_at_by_bus_and_their_troubles_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def conditions(bus: str) -> list[str]:
-        asked.append(bus)
-        return ["at its power limit"] if len(asked) == 1 else []
-
-    monkeypatch.setattr(interference.nvml, "gpu_conditions", conditions)
-    monkeypatch.setattr(
-        interference.nvml, "other_processes", lambda bus: [GpuProcess(pid=7, name="python", memory=2 * 10**9)]
-    )
+def test_what_held_a_gpu_back_is_told_by_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the driver's counters: a look at the reasons of the moment would find the GPU idle."""
+    clock, counted = [100.0], {"at its power limit": 40.0, "slowed by its heat": 7.0}
+    monkeypatch.setattr(interference.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(interference.nvml, "slowed", lambda bus: dict(counted))
+    busy = [GpuProcess(pid=7, name="python", memory=2 * 10**9)]
+    monkeypatch.setattr(interference.nvml, "busy_processes", lambda bus, since: busy)
     watch = GpuWatch({"GPU:0": "0000:04:00.0", "GPU:1": "0000:05:00.0"}, ["CPU:0", "GPU:0", "GPU:0"])
-    for _ in range(3):
-        watch.look()
+    clock[0], counted["at its power limit"] = 110.0, 42.0
     throttled, shared = watch.flags("r")
-    assert asked == ["0000:04:00.0"] * 3
     assert (throttled.code, throttled.message) == (
         "throttled",
-        "GPU:0 was at its power limit in 1 of 3 looks",
+        "GPU:0 was at its power limit for 20 % of the time",
     )
-    assert (shared.code, shared.message) == ("gpu-shared", "GPU:0 is shared with python (2.00 GB)")
+    assert shared.message == "GPU:0 is shared: python (2.00 GB) computed there meanwhile"
 
 
 def test_without_a_gpu_there_is_nothing_to_look_at() -> None:
     watch = GpuWatch({}, ["CPU:0"])
-    watch.look()
     assert watch.flags("r") == []

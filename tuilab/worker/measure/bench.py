@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -136,6 +136,12 @@ class Bench:
     pressures: list[Pressure] = field(default_factory=list)
     disturbed: int = 0
     gpus: GpuWatch = field(default_factory=lambda: GpuWatch({}, ()))
+    stopwatches: Mapping[str, Stopwatch] = field(default_factory=dict)
+    """By device: each waits for that one alone."""
+
+    def stopwatch_of(self, cell: TimedArm) -> Stopwatch:
+        """The one that waits for the arm's own device: other people's work on the next one is not its."""
+        return self.stopwatches.get(cell.arm.device, self.stopwatch)
 
     @property
     def run(self) -> str:

@@ -8,12 +8,17 @@ from tuilab.analysis.caveats import Pressure, contention, drift, levels, outlier
 from tuilab.analysis.statistics import MIN_SAMPLES, estimate
 from tuilab.analysis.words import percent, plural
 from tuilab.model.events import Caveat
-from tuilab.model.quantity import seconds
+from tuilab.model.quantity import seconds, size
 from tuilab.model.scenario import Budget
-from tuilab.worker.measure.bench import TimedArm
+from tuilab.worker.machine import built_for, from_ptx
+from tuilab.worker.measure.bench import Bench, TimedArm
 
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
+EMULATED = "EMULATED"
+"""What the device of the tests calls itself."""
+KEPT_SHARE = 0.25
+"""Of a GPU's memory."""
 
 
 def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list[Caveat]:
@@ -34,6 +39,38 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
         words = f"the machine's own pace moved by more than 5 % in {disturbed} of {plural(rounds, 'round')}"
         found.append(Found("canary", words))
     return [Caveat(run=run, code=d.code, message=d.message) for d in found if d]
+
+
+def of_gpus(bench: Bench) -> list[Caveat]:
+    """What is to be known of the GPUs that a run is to use before any figure of theirs is read."""
+    out: list[Caveat] = []
+    arms = {arm.device for arm in bench.request.arms}
+    for gpu in bench.context.machine.gpus:
+        if gpu.name not in arms:
+            continue
+        if gpu.description == EMULATED:
+            words = f"{gpu.name} is emulated by software for tests: none of its figures is a GPU's"
+            out.append(Caveat(run=bench.run, code="emulated", message=words))
+        if from_ptx(built_for(bench.context.tf), gpu.compute_capability):
+            words = (
+                f"TensorFlow has no machine code for {gpu.name}, of capability {gpu.compute_capability}: "
+                "each kernel is compiled from PTX at its first use and cached, which lengthens first calls"
+            )
+            out.append(Caveat(run=bench.run, code="ptx", message=words))
+    return out
+
+
+def kept_memory(bench: Bench) -> list[Caveat]:
+    """Of each GPU that the run used: memory that TensorFlow has taken for good, where it is a large share."""
+    out: list[Caveat] = []
+    sizes = {device.name: device.memory for device in bench.context.machine.gpus if device.memory}
+    used = {arm.device for arm in bench.request.arms}
+    for name in sorted(used & sizes.keys()):
+        peak = bench.context.tf.config.experimental.get_memory_info(name)["peak"]
+        if peak >= KEPT_SHARE * sizes[name]:
+            words = f"TensorFlow keeps at least {size(peak)} of {name} from others until this worker ends"
+            out.append(Caveat(run=bench.run, code="gpu-memory-kept", message=words))
+    return out
 
 
 def of_clock(run: str, wall_s: float, steady_s: float) -> list[Caveat]:

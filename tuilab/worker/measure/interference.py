@@ -4,7 +4,7 @@ import os
 import resource
 import statistics
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ import psutil
 
 from tuilab import nvml
 from tuilab.analysis.caveats import Pressure
-from tuilab.analysis.words import listed
+from tuilab.analysis.words import listed, percent
 from tuilab.model.events import Caveat
 from tuilab.model.quantity import size
 
@@ -148,30 +148,30 @@ def _busy() -> float | None:
     return sum(sum(times[:8]) - times.idle - getattr(times, "iowait", 0.0) for times in mine)
 
 
+SLOWED_SHARE = 0.01
+"""Of the measuring: a GPU held back for less is not worth a word."""
+
+
 class GpuWatch:
-    """Looks at the GPUs that a run uses. Costs nothing where there are none or NVML cannot be read."""
+    """Looks after the GPUs that a run uses. Costs nothing where there are none or NVML cannot be read."""
 
     def __init__(self, by_name: dict[str, str], used: Iterable[str]) -> None:
         self._buses = {name: by_name[name] for name in sorted(set(used)) if name in by_name}
-        self._looks = 0
-        self._reasons = {name: Counter[str]() for name in self._buses}
-
-    def look(self) -> None:
-        """Take note of each GPU's clock reasons now."""
-        self._looks += 1
-        for name, bus in self._buses.items():
-            self._reasons[name].update(nvml.gpu_conditions(bus))
+        self._begun, self._since = time.monotonic(), time.time()
+        self._before = {name: nvml.slowed(bus) for name, bus in self._buses.items()}
 
     def flags(self, run: str) -> list[Caveat]:
-        """Doubts over the whole run: slowed clocks, and other processes on a GPU."""
+        """Doubts over all that was measured since: slowed clocks, other processes at work on a GPU."""
         out = []
+        elapsed = max(time.monotonic() - self._begun, 1e-9)
         for name, bus in self._buses.items():
-            if reasons := self._reasons[name]:
-                often = max(reasons.values())
-                words = f"{name} was {listed(sorted(reasons))} in {often} of {self._looks} looks"
-                out.append(Caveat(run=run, code="throttled", message=words))
-            if others := nvml.other_processes(bus):
+            gained = {why: s - self._before[name].get(why, s) for why, s in nvml.slowed(bus).items()}
+            causes = {why: s / elapsed for why, s in gained.items() if s > SLOWED_SHARE * elapsed}
+            if causes:
+                told = [f"{why} for {percent(min(1.0, share))} of the time" for why, share in causes.items()]
+                out.append(Caveat(run=run, code="throttled", message=f"{name} was {listed(told)}"))
+            if others := nvml.busy_processes(bus, self._since):
                 named = [f"{p.name or p.pid}" + (f" ({size(p.memory)})" if p.memory else "") for p in others]
-                words = f"{name} is shared with {listed(named)}"
+                words = f"{name} is shared: {listed(named)} computed there meanwhile"
                 out.append(Caveat(run=run, code="gpu-shared", message=words))
         return out

@@ -117,7 +117,8 @@ def measure_phases(bench: Bench, cell: TimedArm) -> Phases | None:
 def _whole(bench: Bench, cell: TimedArm, time_s: float) -> float:
     if cell.call_s > time_s:
         return statistics.median(cell.samples) if cell.samples else cell.call_s
-    return statistics.median(bench.stopwatch.block(cell.case, 1) for _ in range(_repetitions(cell, time_s)))
+    stopwatch = bench.stopwatch_of(cell)
+    return statistics.median(stopwatch.block(cell.case, 1) for _ in range(_repetitions(cell, time_s)))
 
 
 def _repetitions(cell: TimedArm, time_s: float) -> int:
@@ -128,7 +129,7 @@ def _repetitions(cell: TimedArm, time_s: float) -> int:
 
 
 def _time(bench: Bench, cell: TimedArm, time_s: float) -> _Parts:
-    stopwatch, case, parts = bench.stopwatch, cell.case, _Parts()
+    stopwatch, case, parts = bench.stopwatch_of(cell), cell.case, _Parts()
     for _ in range(_repetitions(cell, time_s)):
         bench.check()
         if case.copy_in or case.copy_out:

@@ -8,7 +8,7 @@ from typing import Any
 import psutil
 
 from tuilab.model.arms import Arm, family
-from tuilab.model.events import ArmStatus, Caveat, FirstCalls, Node, Placement
+from tuilab.model.events import ArmStatus, Caveat, Fact, FirstCalls, Node, Placement
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Values
 from tuilab.model.quantity import size
@@ -18,6 +18,7 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.validity import OwnCode, Watch, of_graph, watched
 from tuilab.worker.placement import observe
 from tuilab.worker.tracebacks import cause, told
+from tuilab.workloads._precision import TF32_FROM
 from tuilab.workloads.base import Case, Unavailable, Workload
 
 MEMORY_SHARE = 0.9
@@ -145,6 +146,7 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
     wrong = mismatch(cell.arm, cell.device, reason)
     if wrong:
         raise Unavailable(wrong)
+    _tell_tf32(bench, cell)
     where = [cell.point] if bench.request.sweep else []
     for point in where if bench.ran(cell.arm.id) else [None, *where]:
         bench.reporter.say(
@@ -177,17 +179,34 @@ def _scrutinise(bench: Bench, cell: TimedArm, nodes: Sequence[Node], own: OwnCod
 
 
 def _first_calls(bench: Bench, cell: TimedArm, own: OwnCode | None) -> tuple[float, float]:
-    case = cell.case
+    case, stopwatch = cell.case, bench.stopwatch_of(cell)
     bench.progress("first call", arm=cell.arm.id)
     bench.reporter.settle()
     with case.scope():
         with watched(bench.context.tf) if own is not None else nullcontext() as seen:
-            first_s = bench.stopwatch.time(case.call)
+            first_s = stopwatch.time(case.call)
         if own is not None and seen is not None:
             own.first = seen
         bench.check()
-        second_s = cell.call_s = bench.stopwatch.time(case.call)
+        second_s = cell.call_s = stopwatch.time(case.call)
     return first_s, second_s
+
+
+def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
+    """Say of a float32 figure of a GPU that has TF32 whether it was multiplied as such."""
+    tf, device = bench.context.tf, cell.device
+    capability = next((d.compute_capability for d in bench.context.machine.gpus if d.name == device), "")
+    if not capability or float(capability.partition(".")[0]) < TF32_FROM[0]:
+        return
+    if cell.arm.dtype not in ("", "float32", "tf32"):
+        return
+    with cell.case.scope():
+        on = bool(tf.config.experimental.tensor_float_32_execution_enabled())
+    how = "as TF32, with 10 bits of mantissa" if on else "in full precision, without TF32"
+    text = f"float32 products and convolutions were computed {how}"
+    bench.reporter.say(
+        Fact(run=bench.run, name="tf32", value=on, text=text, arm=cell.arm.id, point=cell.point)
+    )
 
 
 def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[Node, ...]]:

@@ -150,7 +150,8 @@ class Rounds:
             bench.reporter.settle()
         begun = bench.stopwatch.now()
         try:
-            seconds, latency = bench.stopwatch.visit(cell.case, cell.calls, latency=bench.request.latency)
+            stopwatch = bench.stopwatch_of(cell)
+            seconds, latency = stopwatch.visit(cell.case, cell.calls, latency=bench.request.latency)
         except (Exception, SystemExit) as error:
             self._cells.remove(cell)
             self._fail(cell, error)
@@ -185,6 +186,5 @@ class Rounds:
         )
         bench.rounds += 1
         if bench.reporter.round(event):
-            bench.gpus.look()
             bench.progress("measuring", self._elapsed, self._limit_s, "s")
             bench.reporter.settle()

@@ -16,10 +16,10 @@ from tuilab.model.run import RunState
 from tuilab.model.scenario import BudgetName, Scenario
 from tuilab.worker.context import Cancelled, Context
 from tuilab.worker.measure.bench import Bench, Reporter
-from tuilab.worker.measure.caveats import of_clock, of_run
+from tuilab.worker.measure.caveats import kept_memory, of_clock, of_gpus, of_run
 from tuilab.worker.measure.interference import Canary
 from tuilab.worker.measure.prepare import missing_device, unavailable
-from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.measure.sweep import measure_points
 from tuilab.worker.roofs import measure_roofs, opened
 from tuilab.workloads import find
@@ -40,6 +40,7 @@ def measure(context: Context, request: Request) -> None:
     bench.reporter.say(_started(bench, points))
     known = [r for r in request.roofs or () if r.machine == context.machine.key]
     bench.reporter.say(*(RoofsKnown(run=request.id, roofs=each) for each in known))
+    bench.flag(of_gpus(bench))
     status: Ending = "ok"
     try:
         measure_points(bench, points, _present(bench), limit_s(request))
@@ -50,6 +51,7 @@ def measure(context: Context, request: Request) -> None:
         status = "cancelled"
     bench.flag(of_run(bench.run, bench.pressures, bench.rounds, bench.disturbed))
     bench.flag(bench.gpus.flags(bench.run))
+    bench.flag(kept_memory(bench))
     bench.flag(of_clock(bench.run, time.time() - begun_wall, time.monotonic() - begun))
     bench.reporter.say(
         Finished(
@@ -98,13 +100,18 @@ def _started(bench: Bench, points: tuple[Point, ...]) -> RunStarted:
 def _bench(context: Context, request: Measure) -> Bench:
     workload = _workload(request.scenario)
     declaration = workload.declaration
-    stopwatch = Stopwatch(context.tf.test.experimental.sync_devices, block_s=BLOCK_S[request.budget.name])
+    tf, block_s = context.tf, BLOCK_S[request.budget.name]
+    stopwatch = Stopwatch(tf.test.experimental.sync_devices, block_s=block_s)
+    here = {d.name for d in context.machine.devices} & {arm.device for arm in request.arms}
+    alone = not declaration.replicas and len(context.machine.devices) > 1
+    stopwatches = {d: Stopwatch(sync_of(tf, d), block_s=block_s) for d in sorted(here) if alone}
     return Bench(
         context=context,
         request=request,
         workload=workload,
         values=check_values(declaration.parameters, declaration.constraints, request.scenario.parameters),
         stopwatch=stopwatch,
+        stopwatches=stopwatches,
         reporter=Reporter(context, pace=request.pace),
         random=random.Random(request.seed),
         canary=Canary(stopwatch.now),

@@ -5,6 +5,7 @@ import itertools
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 from tuilab.workloads.base import Case
 
@@ -22,11 +23,21 @@ in a 0.13 ms graph call, which would lift a 5 ms block by 2 % over what the same
 EMPTY_SYNCS = 101
 
 
+def sync_of(tf: Any, device: str) -> Callable[[], object]:
+    """Waits until one device has done what it was given; the work of others goes on."""
+
+    def sync() -> None:
+        with tf.device(f"/{device}"):
+            tf.raw_ops.SyncDevice()
+
+    return sync
+
+
 class Stopwatch:
     """Times calls with a steady clock.
 
-    sync: waits until every device is idle. clock: nanoseconds. block_s: seconds that a block is to last at
-    least. empty_s: seconds of a sync with nothing to
+    sync: waits until the device, or every one, is idle. clock: nanoseconds. block_s: seconds that a block is
+    to last at least. empty_s: seconds of a sync with nothing to
     wait for (median of 101), subtracted from each figure.
     """
 

@@ -87,7 +87,7 @@ class _Point:
         bench.reporter.settle()
         warmth = cell.warmth = warm_up(
             cell,
-            bench.stopwatch,
+            bench.stopwatch_of(cell),
             busy_s=budget.warm_s * share,
             limit_s=budget.warm_limit_s,
             check=bench.check,

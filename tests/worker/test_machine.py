@@ -1,0 +1,80 @@
+"""What the worker says of its GPUs, with a TensorFlow that stands in."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import pytest
+
+from tuilab.model.arms import Arm
+from tuilab.model.machine import Device
+from tuilab.worker.machine import from_ptx
+from tuilab.worker.measure import prepare
+from tuilab.worker.measure.caveats import of_gpus
+
+BUILT = ("sm_60", "sm_70", "sm_80", "sm_89", "compute_90")
+"""As `tf.sysconfig.get_build_info` of TensorFlow 2.21 lists them."""
+
+
+@pytest.mark.parametrize(
+    ("capability", "ptx"),
+    [
+        ("8.0", False),
+        ("8.6", False),
+        ("8.9", False),
+        ("9.0", True),
+        ("12.0", True),
+        ("7.5", False),
+        ("", False),
+    ],
+)
+def test_compute_90_is_no_machine_code_for_a_gpu_of_9_0(capability: str, ptx: bool) -> None:
+    assert from_ptx(BUILT, capability) is ptx
+    assert not from_ptx((), capability)
+
+
+def bench(gpu: Device, *arms: Arm, tf32: bool = True) -> SimpleNamespace:
+    settings = SimpleNamespace(tensor_float_32_execution_enabled=lambda: tf32)
+    tf = SimpleNamespace(
+        sysconfig=SimpleNamespace(get_build_info=lambda: {"cuda_compute_capabilities": BUILT}),
+        config=SimpleNamespace(experimental=settings),
+    )
+    said: list[object] = []
+    return SimpleNamespace(
+        run="r",
+        request=SimpleNamespace(arms=arms),
+        context=SimpleNamespace(tf=tf, machine=SimpleNamespace(gpus=(gpu,))),
+        reporter=SimpleNamespace(say=said.append),
+        said=said,
+    )
+
+
+H100 = Device("GPU:0", "NVIDIA H100", "9.0")
+FLOAT32 = Arm("GPU:0", "graph")
+
+
+def test_kernels_compiled_at_their_first_use_are_told_of() -> None:
+    (told,) = of_gpus(bench(H100, FLOAT32))
+    assert told.code == "ptx" and "first calls" in told.message and "9.0" in told.message
+    assert not of_gpus(bench(H100, Arm("CPU:0", "graph")))
+    assert not of_gpus(bench(Device("GPU:0", "NVIDIA L4", "8.9"), FLOAT32))
+
+
+@pytest.mark.parametrize(
+    ("capability", "arm", "on", "told"),
+    [
+        ("9.0", FLOAT32, True, "as TF32"),
+        ("9.0", FLOAT32, False, "in full precision"),
+        ("8.0", Arm("GPU:0", "graph", dtype=""), True, "as TF32"),  # own code, data-parallel
+        ("7.5", FLOAT32, True, ""),
+        ("9.0", Arm("GPU:0", "graph", dtype="float16"), True, ""),
+        ("", FLOAT32, True, ""),
+    ],
+)
+def test_a_float32_figure_of_a_gpu_with_tf32_says_how_it_was_multiplied(
+    capability: str, arm: Arm, on: bool, told: str
+) -> None:
+    there = bench(Device("GPU:0", "a GPU", capability), arm, tf32=on)
+    cell = SimpleNamespace(arm=arm, device="GPU:0", point=0, case=SimpleNamespace(scope=nullcontext))
+    prepare._tell_tf32(there, cell)
+    assert [fact.value for fact in there.said] == ([on] if told else [])
+    assert not told or told in there.said[0].text
