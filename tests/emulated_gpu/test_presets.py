@@ -1,0 +1,126 @@
+"""Every shipped preset beside emulated GPUs: no arm that should run is unavailable."""
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import msgspec
+import pytest
+
+from tests.conftest import Worker, fold
+from tuilab import catalogue
+from tuilab.analysis.verdicts import judge
+from tuilab.catalogue.load import shipped_folder
+from tuilab.catalogue.plan import scenario
+from tuilab.model.expand import expand
+from tuilab.model.requests import Measure
+from tuilab.model.run import RunState
+from tuilab.model.scenario import Budget
+from tuilab.workloads import find
+
+pytestmark = pytest.mark.real_worker
+
+PRESETS = {preset.name: preset for preset in catalogue.load(shipped_folder()).presets}
+TOUCH = Budget(name="quick", warm_s=0.0, warm_limit_s=0.01, precision=1.0, rounds=2, limit_s=0.2)
+LIGHTER: dict[str, dict[str, object]] = {
+    "contention": {"threads": 2},
+    "slow-map": {"batch": 4, "host_cost": 200},
+    "gpu-preprocessing": {"batch": 4},
+    "serial-augmentation": {"batch": 4, "host_cost": 200},
+    "parallel-augmentation": {"batch": 4, "host_cost": 200},
+    "tfrecord": {"batch": 4},
+    "mixed-precision": {"batch": 4},
+}
+"""Less work where a preset's own takes long on two cores: what is asked here is whether each arm runs."""
+
+CANNOT = {
+    "xla": "Could not find compiler for platform EMULATED",
+    "int32": "MatMul: no GPU kernel for int32",
+    "mirrored": "replicas need as many",
+    "decode": "DecodeCompressed: the code asks for CPU:0",
+    "pinned off": "asked for CPU:0, but the work ran on GPU:0",
+}
+"""Why an arm does not run here, as on a real GPU but for the first: XLA compiles for no emulated device."""
+
+
+@pytest.fixture(scope="module")
+def one(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
+    """Waits for each kernel: TensorFlow's own kernels, among them those of iterators, do not keep to the stream."""
+    worker = Worker(cpus=1, environment=emulated_gpu(1, asynchronous=False))
+    yield worker
+    worker.close()
+
+
+def run(worker: Worker, name: str) -> RunState:
+    preset = PRESETS[name]
+    declaration = find(preset.workload).declaration
+    known = {p.name for p in declaration.parameters}
+    values = scenario(preset, {k: v for k, v in LIGHTER.get(name, {}).items() if k in known})
+    devices = [device.name for device in worker.machine.devices]
+    request = Measure(
+        id=uuid.uuid4().hex,
+        scenario=values,
+        arms=expand(preset.arms, declaration, values.parameters, devices),
+        budget=TOUCH,
+        preset=name,
+        sweep=preset.sweep,
+        phases=False,
+        latency=False,
+    )
+    return fold(worker.measure(request))
+
+
+QUICK = ("stft-small", "matmul-dtypes", "many-copies", "pinned-add", "tfrecord", "device-memory")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PRESETS]
+)
+def test_every_arm_that_can_run_does(one: Worker, name: str) -> None:
+    state = run(one, name)
+    assert state.status == "ok", state.detail
+    raised = {claim.when.error for claim in PRESETS[name].claims if hasattr(claim.when, "error")}
+    for arm in state.arms.values():
+        if arm.status == "ok":
+            assert arm.device == arm.arm.device and any(cell.samples for cell in arm.cells.values())
+        elif not any(reason in arm.reason for reason in CANNOT.values()):
+            assert raised & set(arm.error), f"{arm.label}: {arm.reason}"
+    assert any(arm.device == "GPU:0" for arm in state.arms.values())
+    for claim in PRESETS[name].claims:
+        verdict = judge(claim, state)
+        assert verdict.evidence.endswith(".") and "No GPU is visible" not in verdict.evidence
+
+
+def test_an_arm_without_a_compiler_says_so_in_xlas_words(one: Worker) -> None:
+    state = run(one, "stft-small")
+    for arm in state.arms.values():
+        on_gpu = arm.arm.mode == "xla" and arm.arm.device == "GPU:0"
+        assert (arm.status != "ok") == on_gpu
+        assert not on_gpu or CANNOT["xla"] in arm.reason
+
+
+def test_eight_gpus_have_as_many_arms_as_one() -> None:
+    preset = PRESETS["matmul-dtypes"]
+    declaration = find(preset.workload).declaration
+    values = scenario(preset).parameters
+    counts = {
+        count: len(expand(preset.arms, declaration, values, ["CPU:0", *(f"GPU:{n}" for n in range(count))]))
+        for count in (1, 2, 8)
+    }
+    assert counts[1] == counts[2] == counts[8] > 0
+    every = msgspec.structs.replace(preset.arms, devices=("CPU", "GPU:*"))
+    eight = ["CPU:0", *(f"GPU:{n}" for n in range(8))]
+    assert len({arm.device for arm in expand(every, declaration, values, eight)}) == 9
+
+
+@pytest.mark.slow
+def test_beside_eight_gpus_a_preset_opens_one_and_data_parallel_its_replicas(
+    emulated_gpu: Callable[..., dict[str, str]],
+) -> None:
+    worker = Worker(cpus=1, environment=emulated_gpu(8, asynchronous=False))
+    assert [d.name for d in worker.machine.gpus if d.memory] == ["GPU:0"] and len(worker.machine.gpus) == 8
+    state = run(worker, "matmul-dtypes")
+    assert {arm.arm.device for arm in state.arms.values()} == {"CPU:0", "GPU:0"}
+    state = run(worker, "data-parallel")
+    worker.close()
+    assert state.machine is not None
+    assert [d.name for d in state.machine.gpus if d.memory] == ["GPU:0", "GPU:1"]
