@@ -92,10 +92,22 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
     place = _place(state, point)
     if not has_gpu(state) and not place and (sentence := _graph_against_eager(state, arms, point)):
         return [sentence]
+    known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
+    # Before any two can be compared all are named; later those that still cannot stand apart.
+    short_of = [arm for arm in arms[1:] if arm not in known] if known else []
+    arms = [arm for arm in arms if arm not in short_of]
     tied = [arms[0], *(arm for arm in arms[1:] if not _slower(arm, arms[0], point))]
     lead = _lead(state, arms, tied, point)
     lead = place + lead if place else lead
-    return [lead, *([_next(arms, tied, point)] if len(tied) < len(arms) else [])]
+    return [lead, *([_next(arms, tied, point)] if len(tied) < len(arms) else []), _too_few(short_of, point)]
+
+
+def _too_few(arms: list[ArmState], point: int) -> str:
+    """The arms that have too few rounds to be held against the fastest."""
+    if not arms:
+        return ""
+    named = listed([name_of(arm, point) for arm in arms[:MOST_NAMED]] + ["others"] * (len(arms) > MOST_NAMED))
+    return f"{named} {'has' if len(arms) == 1 else 'have'} too few rounds to be compared."
 
 
 def _place(state: RunState, point: int) -> str:
@@ -145,6 +157,11 @@ def _lead(state: RunState, arms: list[ArmState], tied: list[ArmState], point: in
     else:
         verb = "are fastest, equal within the noise"
     return _capital(f"{so_far}{listed(figures)} {verb}.", keep=keep)
+
+
+def _interval(arm: ArmState, other: ArmState, point: int) -> tuple[float, float] | None:
+    found = compare(arm, other, point)
+    return found.interval if found is not None else None
 
 
 def _close(arm: ArmState, other: ArmState, point: int) -> bool:

@@ -59,10 +59,36 @@ def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--budget", type=click.Choice(BUDGETS), default="standard", show_default=True),
         click.option("--cold", is_flag=True, help="Rotate inputs beyond the cache."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        _remembered("--details", help="Print every caveat and all advice, not a summary."),
+        _remembered("--quiet", "-q", help="Say nothing on standard error while it works."),
     ]
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def _remembered(*names: str, help: str) -> Callable[..., Any]:
+    """A switch about what is said, not about what is measured: no command takes it as an argument."""
+
+    def remember(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+        ctx.meta[f"tuilab.{parameter.name}"] = value
+
+    return click.option(*names, is_flag=True, expose_value=False, callback=remember, help=help)
+
+
+def details() -> bool:
+    """Whether `--details` was given."""
+    return _meta("details")
+
+
+def quiet() -> bool:
+    """Whether `--quiet` was given."""
+    return _meta("quiet")
+
+
+def _meta(name: str) -> bool:
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(f"tuilab.{name}"))
 
 
 def host_option(command: Callable[..., Any]) -> Callable[..., Any]:

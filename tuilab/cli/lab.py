@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 import click
 import msgspec
 
+from tuilab.cli.choose import quiet
 from tuilab.cli.narrate import Narrator
 from tuilab.lab import Lab
 from tuilab.lab.history import Store
@@ -38,7 +39,7 @@ def with_lab(act: Callable[[Lab], Awaitable[T]], hosts: Sequence[str] = (HERE,))
     """Open the lab, act, close it. Raises as `act`, and KeyboardInterrupt where nothing could be stopped."""
 
     async def main() -> T:
-        narrator = Narrator()
+        narrator = Narrator(quiet())
         lab = Lab(hosts=hosts, say=tell)
         lab.subscribe(lambda _, event: narrator(event) if event is not None else None)
         async with lab:

@@ -1,7 +1,9 @@
-"""What a command says on standard error while it works."""
+"""What a command says on standard error while it works: the state it is in, how far, and how much longer."""
 
 import sys
+from collections.abc import Mapping
 
+from tuilab.model.arms import labels
 from tuilab.model.events import (
     ArmStatus,
     Caveat,
@@ -10,22 +12,27 @@ from tuilab.model.events import (
     Progress,
     Ready,
     Round,
+    RunStarted,
     Warming,
     WorkerExited,
 )
 from tuilab.model.quantity import count
 
 SAID_AT_ONCE = ("unlike-software",)
-"""Codes of doubts that a person may want to stop a run for."""
+"""Codes of caveats that a person may want to stop a run for."""
+BAR = 20
 
 
 class Narrator:
-    """Says each event in a line; on a terminal the line is overwritten, elsewhere each stage is said once."""
+    """Says each event in a line; on a terminal the line is overwritten, elsewhere each state is said once."""
 
     def __init__(self, quiet: bool = False) -> None:
         self._terminal = sys.stderr.isatty()
         self._quiet = quiet
-        self._said: dict[str, str] = {}
+        self._said: set[tuple[str, str]] = set()
+        self._absent: set[str] = set()
+        self._labels: Mapping[str, str] = {}
+        self._limit_s = 0.0
         self._open = False
 
     def __call__(self, event: Event) -> None:
@@ -36,26 +43,43 @@ class Narrator:
                 self._line(f"{_of(event.origin)}ready after {event.import_s + event.start_s:.1f} s")
             case WorkerExited() if not event.expected:
                 self._line(event.message)
+            case RunStarted():
+                names = labels(event.arms)
+                self._labels = {arm.id: name for arm, name in zip(event.arms, names, strict=True)}
+                self._said.clear()
+                self._limit_s = event.budget.limit_s
             case Caveat() if event.code in SAID_AT_ONCE:
                 self._line(event.message)
             case Progress():
-                self._say(event.stage + (f" {event.arm}" if event.arm else ""), _share(event))
+                self._say(event.stage, self._far(event))
             case Round():
-                self._say("measuring", f", round {event.index + 1}")
-            case ArmStatus() if event.status != "ok":
-                self._line(f"{event.arm}: {event.status}: {event.reason}")
+                done = min(1.0, event.elapsed_s / self._limit_s) if self._limit_s else 0.0
+                left = max(0.0, self._limit_s - event.elapsed_s)
+                more = f", at most {left:.0f} s more" if self._limit_s else ""
+                self._say("measuring", f" {_bar(done)} round {event.index + 1}{more}")
+            case ArmStatus() if event.status != "ok" and event.reason not in self._absent:
+                # Six arms without a GPU have one reason: said once here, and counted in the result.
+                self._absent.add(event.reason)
+                self._line(f"{self._labels.get(event.arm, event.arm)}: {event.status}: {event.reason}")
             case Finished():
                 self.end()
 
-    def _say(self, stage: str, detail: str, origin: str = "") -> None:
+    def _far(self, event: Progress) -> str:
+        arm = f" {self._labels.get(event.arm, event.arm)}" if event.arm else ""
+        if not event.total:
+            return arm
+        share = min(1.0, event.done / event.total)
+        return f"{arm} {_bar(share)} {count(event.done)} of {count(event.total)} {event.unit}".rstrip()
+
+    def _say(self, state: str, detail: str, origin: str = "") -> None:
         if self._quiet:
             return
         if self._terminal:
-            sys.stderr.write(f"\r\x1b[K{stage}{detail}")
+            sys.stderr.write(f"\r\x1b[K{state}{detail}")
             self._open = True
-        elif stage != self._said.get(origin):
-            sys.stderr.write(stage + "\n")
-        self._said[origin] = stage
+        elif (origin, state) not in self._said:
+            sys.stderr.write(state + "\n")
+        self._said.add((origin, state))
         sys.stderr.flush()
 
     def _line(self, text: str) -> None:
@@ -75,7 +99,7 @@ def _of(host: str) -> str:
     return f"{host}: " if host else ""
 
 
-def _share(event: Progress) -> str:
-    if not event.total:
-        return ""
-    return f", {count(event.done)} of {count(event.total)} {event.unit}".rstrip()
+def _bar(share: float) -> str:
+    """`━━━━━━━╌╌╌`: how much is done, 0 … 1."""
+    full = round(share * BAR)
+    return "━" * full + "╌" * (BAR - full)

@@ -1,11 +1,14 @@
 """`tuilab run`: measure a preset and print the answer."""
 
+import os
+import shutil
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from tuilab.cli.choose import arm_options, chosen, host_option
+from tuilab.cli.choose import arm_options, chosen, details, host_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
 from tuilab.cli.lab import emit, tell, with_lab
 from tuilab.cli.machine import against_option, held_against
@@ -16,7 +19,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BudgetName
-from tuilab.report.text import table
+from tuilab.report.text import Role, dressed, lines, table
 
 
 @click.command()
@@ -61,8 +64,28 @@ def show(result: RunResult, as_json: bool) -> None:
     """Print the result to standard output."""
     if as_json:
         emit(result)
+    elif sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        click.echo(dressed(list(lines(result, details=details())), width, _styled))
     else:
-        click.echo(table(result))
+        click.echo(table(result, details=details()))
+
+
+STYLES: dict[Role, dict[str, Any]] = {
+    "answer": {"bold": True},
+    "head": {"dim": True},
+    "evidence": {"dim": True},
+    "caveat": {"fg": "yellow"},
+}
+MARKS = {"✓": "green", "✗": "red", "⊘": "red"}
+
+
+def _styled(role: Role, line: str) -> str:
+    if os.environ.get("NO_COLOR"):
+        return line
+    if role == "claim" and line[:1] in MARKS:
+        return click.style(line, fg=MARKS[line[:1]])
+    return click.style(line, **STYLES[role]) if role in STYLES and line else line
 
 
 def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:

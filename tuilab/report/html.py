@@ -10,7 +10,7 @@ from tuilab.report.rows import (
     ARM_HEAD,
     ROOF_HEAD,
     advice,
-    arm_row,
+    arm_rows,
     claim_rows,
     doubts,
     provenance,
@@ -26,7 +26,7 @@ def page(result: RunResult, state: RunState) -> str:
     """The whole page."""
     title = escape(result.preset or result.scenario.workload)
     body = [f"<h1>{title}</h1>", f'<p class="answer">{escape(result.answer)}</p>', _plot(result, state)]
-    body.append(_table(ARM_HEAD, map(arm_row, result.arms), numeric=True))
+    body.append(_table(ARM_HEAD, arm_rows(result), numeric=True))
     if result.points:
         head, rows = sweep_rows(result)
         body += ["<h2>Sweep</h2>", _table(head, rows)]

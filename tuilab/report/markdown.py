@@ -8,7 +8,7 @@ from tuilab.report.rows import (
     ARM_HEAD,
     ROOF_HEAD,
     advice,
-    arm_row,
+    arm_rows,
     claim_rows,
     doubts,
     provenance,
@@ -29,7 +29,7 @@ def escape(text: str) -> str:
 def document(result: RunResult) -> str:
     """The answer, the figures, the claims, the doubts, the machine."""
     parts = [f"# {escape(result.preset or result.scenario.workload)}", "", escape(result.answer), ""]
-    parts += _table(ARM_HEAD, map(arm_row, result.arms))
+    parts += _table(ARM_HEAD, arm_rows(result))
     if result.points:
         parts += ["## Sweep", "", *_table(*sweep_rows(result))]
         parts += [f"- {escape(c.sentence)}" for c in result.crossovers] + [""]

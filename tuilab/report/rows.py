@@ -1,7 +1,7 @@
 """What every report shows, as plain rows of text; each format only dresses them."""
 
 from tuilab.analysis.roofline import rate, share_words
-from tuilab.model.arms import LOCAL
+from tuilab.model.arms import LOCAL, family
 from tuilab.model.quantity import interval, seconds
 from tuilab.model.result import ArmResult, MachineLine, RunResult
 
@@ -18,6 +18,30 @@ def arm_row(arm: ArmResult) -> list[str]:
     between = interval(*arm.ci95_s, like=arm.median_s) if arm.ci95_s else "–"
     first = seconds(arm.first_call_s) if arm.first_call_s is not None else ""
     return [arm.label, seconds(arm.median_s, half), between, str(arm.n), first, arm.device or ""]
+
+
+def arm_rows(result: RunResult) -> list[list[str]]:
+    """The measured arms, then those without a figure: alike ones of a reason in one row."""
+    absent: dict[tuple[str, str], list[ArmResult]] = {}
+    for arm in result.arms:
+        if arm.median_s is None:
+            absent.setdefault((arm.status, arm.reason), []).append(arm)
+    rows = [arm_row(arm) for arm in result.arms if arm.median_s is not None]
+    for arms in absent.values():
+        rows.append([_together(arms), *arm_row(arms[0])[1:]])
+    return rows
+
+
+MOST_APART = 2
+"""So many arms that did not run for one reason are named; more are counted."""
+
+
+def _together(arms: list[ArmResult]) -> str:
+    """`GPU graph`, `GPU graph, GPU xla`, `6 GPU arms`."""
+    if len(arms) <= MOST_APART:
+        return ", ".join(arm.label for arm in arms)
+    kinds = {family(arm.requested_device) for arm in arms}
+    return f"{len(arms)} {kinds.pop() if len(kinds) == 1 else ''} arms".replace("  ", " ")
 
 
 def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:

@@ -1,13 +1,15 @@
 """A result as plain text for a terminal or a mail."""
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 from tuilab.model.result import RunResult
 from tuilab.report.rows import (
     ARM_HEAD,
     ROOF_HEAD,
     advice,
-    arm_row,
+    arm_rows,
     claim_rows,
     doubts,
     machine_lines,
@@ -15,37 +17,98 @@ from tuilab.report.rows import (
     sweep_rows,
 )
 
+Role = Literal["answer", "prose", "row", "head", "claim", "evidence", "advice", "caveat", "blank"]
+"""What a line is, so that a terminal can dress it. A row is aligned and never wrapped."""
 
-def table(result: RunResult) -> str:
-    """The answer, the arms with their figures, the claims with their verdicts, the doubts."""
-    parts = [result.answer, "", *_arms(result)]
-    if machines := machine_lines(result):
-        parts += ["", *machines]
+HANGING = {"advice": "  ", "caveat": "  ", "evidence": "  "}
+
+
+def table(result: RunResult, *, details: bool = True) -> str:
+    """The answer, the arms with their figures, the claims with their verdicts, the caveats.
+
+    details: every caveat and what each arm is bound by; else the caveats are summed up.
+    """
+    return "\n".join(line for _, line in lines(result, details=details))
+
+
+def lines(result: RunResult, *, details: bool) -> Iterator[tuple[Role, str]]:
+    """The lines of `table`, each with what it is. No line has a break in it."""
+    for role, line in _lines(result, details):
+        yield role, line.replace("\n", " ")
+
+
+def dressed(found: Sequence[tuple[Role, str]], width: int, style: Callable[[Role, str], str]) -> str:
+    """The lines for a terminal of that width: prose is wrapped, rows are left as they are, each is styled."""
+    out: list[str] = []
+    for role, line in found:
+        wrapped = [line]
+        if role not in ("row", "head", "blank") and len(line) > width:
+            hanging = HANGING.get(role, "")
+            wrapped = textwrap.wrap(line, width, subsequent_indent=hanging, break_on_hyphens=False)
+        out += [style(role, each) for each in wrapped]
+    return "\n".join(out)
+
+
+def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
+    yield "answer", result.answer
+    if result.confidence is not None and result.confidence.badge and not details:
+        found = doubts(result)
+        more = f"; --details tells more ({len(found)} caveats)" if len(found) > 1 else ""
+        yield "caveat", f"⚠ {result.confidence.badge}{more}"
+    yield "blank", ""
+    yield from _arms(result)
+    for machine in _after_a_gap(machine_lines(result)):
+        yield "prose", machine
     if result.points:
         head, rows = sweep_rows(result)
-        parts += ["", *columns([head, *rows]), *(c.sentence for c in result.crossovers)]
+        yield "blank", ""
+        yield from _rows(head, rows)
+        yield from (("prose", crossover.sentence) for crossover in result.crossovers)
     if result.sweep_bound is not None and result.roofs:
-        parts.append(result.sweep_bound.sentence)
+        yield "prose", result.sweep_bound.sentence
     if rows := roof_rows(result):
-        parts += ["", *columns([ROOF_HEAD, *rows])]
-    if result.diagnosis:
-        parts += ["", *(f"→ {line}" for line in advice(result))]
-    if result.contention:
-        parts += ["", *(line.sentence for line in result.contention)]
+        yield "blank", ""
+        shown = range(len(ROOF_HEAD)) if details else BRIEF_ROOF
+        yield from _rows([ROOF_HEAD[i] for i in shown], [[row[i] for i in shown] for row in rows])
+    advised = advice(result)
+    for line in _after_a_gap([f"→ {line}" for line in (advised if details else advised[:MOST_ADVICE])]):
+        yield "advice", line
+    for line in _after_a_gap([line.sentence for line in result.contention]):
+        yield "prose", line
     if result.claims:
-        parts.append("")
+        yield "blank", ""
     for verdict, claim, evidence in claim_rows(result):
-        parts += [f"{verdict}: {claim}", f"  {evidence}"]
-    flags = [f"! {doubt}" for doubt in doubts(result)]
-    lines = [*parts, "", *flags] if flags else parts
-    return "\n".join(line.replace("\n", " ") for line in lines)
+        yield "claim", f"{verdict}: {claim}"
+        yield "evidence", f"  {evidence}"
+    if details:
+        for line in _after_a_gap([f"! {doubt}" for doubt in doubts(result)]):
+            yield "caveat", line
 
 
-def _arms(result: RunResult) -> list[str]:
-    rows = [arm_row(arm) for arm in result.arms]
+MOST_ADVICE = 3
+BRIEF_ROOF = (0, 1, 3, 5)
+"""Arm, arithmetic, share of the roof, what it is bound by: what has room in 80 columns."""
+
+
+def _after_a_gap(found: Sequence[str]) -> list[str]:
+    return ["", *found] if found else []
+
+
+def _arms(result: RunResult) -> Iterator[tuple[Role, str]]:
+    rows = arm_rows(result)
     measured = [row for row in rows if row[2]]
-    lines = columns([ARM_HEAD, *measured]) if measured else []
-    return lines + [f"{row[0]}  {row[1]}" for row in rows if not row[2]]
+    if measured:
+        yield from _rows(ARM_HEAD, measured)
+    for row in rows:
+        if not row[2]:
+            yield "prose", f"{row[0]}: {row[1]}"
+
+
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[tuple[Role, str]]:
+    first, *rest = columns([head, *rows])
+    yield "head", first
+    for row in rest:
+        yield "row", row
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

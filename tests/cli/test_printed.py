@@ -1,0 +1,84 @@
+"""What a command says while it works and when it is done: short, by people's names for arms, as wide as the terminal."""
+
+import pytest
+
+from tests.report.test_reports import EAGER, GRAPH, MACHINE, run
+from tuilab.analysis.summary import summarise
+from tuilab.cli.narrate import Narrator
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, Scenario
+from tuilab.report.text import dressed, lines, table
+
+GPUS = tuple(
+    Arm("GPU:0", mode, input=where) for mode in ("eager", "graph", "xla") for where in ("resident", "copied")
+)
+NO_GPU = "no GPU is visible to TensorFlow: no NVIDIA driver is loaded on this host"
+STARTED = e.RunStarted(
+    run="r", scenario=Scenario("stft", {}), arms=(EAGER, GRAPH, *GPUS), points=(e.Point(0),), budget=BUDGET["quick"],
+    machine=MACHINE, at="2026-11-21T00:00:00Z",
+)  # fmt: skip
+
+
+def test_states_are_said_once_and_a_reason_that_six_arms_share_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = Narrator()
+    said(STARTED)
+    for arm in (EAGER, GRAPH):
+        said(e.Progress(run="r", stage="building", arm=arm.id))
+        said(e.Progress(run="r", stage="warming up", arm=arm.id))
+    for arm in GPUS:
+        said(e.ArmStatus(run="r", arm=arm.id, status="unavailable", reason=NO_GPU))
+    assert capsys.readouterr().err.splitlines() == [
+        "building",
+        "warming up",
+        f"GPU eager resident: unavailable: {NO_GPU}",
+    ]
+
+
+def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    said = Narrator(quiet=True)
+    for event in (e.Warming(stage="importing TensorFlow", elapsed_s=1.0), STARTED):
+        said(event)
+    said(e.ArmStatus(run="r", arm=GPUS[0].id, status="failed", reason="why"))
+    assert capsys.readouterr().err == ""
+
+
+def without_a_gpu() -> RunState:
+    state = RunState()
+    state.apply(STARTED)
+    for arm in GPUS:
+        state.apply(e.ArmStatus(run="r", arm=arm.id, status="unavailable", reason=NO_GPU))
+    for index in range(30):
+        blocks = tuple(e.Block(arm.id, 0, 10, 0.01 * (1 + index % 5)) for arm in (EAGER, GRAPH))
+        state.apply(e.Round(run="r", index=index, blocks=blocks, elapsed_s=index / 10))
+    for code, message in (("cpu-contention", "the processor was shared"), ("canary", "it moved")):
+        state.apply(e.Caveat(run="r", code=code, message=message))
+    state.apply(e.Finished(run="r", status="ok"))
+    return state
+
+
+def test_arms_that_one_reason_keeps_from_running_are_one_row() -> None:
+    text = table(summarise(without_a_gpu()))
+    assert f"6 GPU arms: unavailable: {NO_GPU}" in text
+    assert text.count(NO_GPU) == 1
+
+
+def test_caveats_are_summed_up_and_told_on_request() -> None:
+    result = summarise(without_a_gpu())
+    brief, whole = table(result, details=False), table(result, details=True)
+    assert "⚠ busy host, unsteady host, ± " in brief and "--details tells more" in brief
+    assert "the processor was shared" not in brief
+    assert "! the processor was shared" in whole and "! it moved" in whole and "--details" not in whole
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_prose_is_wrapped_at_the_terminals_width_and_figures_stay_aligned(width: int) -> None:
+    found = list(lines(summarise(run()), details=True))
+    shown = dressed(found, width, lambda role, line: line)
+    rows = {line for role, line in found if role in ("row", "head")}
+    assert rows <= set(shown.splitlines())
+    assert all(len(line) <= width for line in shown.splitlines() if line not in rows)
+    assert " ".join(shown.split()) == " ".join(" ".join(line for _, line in found).split())
