@@ -11,7 +11,7 @@ from tests.benchmarks.budget import Row, below, spread
 from tuilab.analysis.machines import compared, search, text_of
 from tuilab.history.machine_summaries import keep, latest
 from tuilab.history.store import Store
-from tuilab.lab.summing import sum_up
+from tuilab.lab.machines import sum_up
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 
 MACHINES, PRESETS, TIMES = 1_000, 20, 5

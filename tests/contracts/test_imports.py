@@ -66,3 +66,39 @@ def imports_of(path: Path) -> set[str]:
 def test_one_module_imports_plotext():
     importing = [p for p in PACKAGE.rglob("*.py") if "plotext" in imports_of(p)]
     assert [p.relative_to(PACKAGE).as_posix() for p in importing] == ["tui/widgets/plot.py"]
+
+
+def circles() -> list[list[str]]:
+    """Files that import each other in a circle, what is imported for types alone included."""
+    import grimp
+
+    graph = grimp.build_graph("tuilab", cache_dir=None)
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        number[module] = lowest[module] = len(number)
+        stack.append(module)
+        for other in graph.find_modules_directly_imported_by(module):
+            if other not in number:
+                visit(other)
+            if other in stack:
+                lowest[module] = min(lowest[module], lowest[other])
+        if lowest[module] == number[module]:
+            at = stack.index(module)
+            found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for module in sorted(graph.modules):
+        if module not in number:
+            visit(module)
+    return [circle for circle in found if len(circle) > 1]
+
+
+def test_no_circle_of_files_is_larger_than_two():
+    """A class cut over several files shows itself as files that import each other."""
+    large = [circle for circle in circles() if len(circle) > 2]
+    # The interpreter of documents and its rules are mutually recursive, as a language is.
+    assert [circle for circle in large if not circle[0].startswith("tuilab.documents.")] == []

@@ -25,7 +25,7 @@ def loaded_after(statement: str) -> set[str]:
 
 
 def test_the_plain_app_loads_neither_ssh_nor_dask():
-    loaded = loaded_after("import tuilab.tui.app, tuilab.tui.begin, tuilab.runner.multi_host")
+    loaded = loaded_after("import tuilab.tui.app, tuilab.runner.multi_host")
     assert "tuilab.runner.supervisor" in loaded
     assert not loaded & set(ELSEWHERE)
 

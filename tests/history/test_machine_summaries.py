@@ -10,7 +10,7 @@ from tests.history.older import older
 from tuilab.history.machine_summaries import keep, latest, unsummed
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import FILE, Store
-from tuilab.lab.summing import sum_up
+from tuilab.lab.machines import sum_up
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Device, Machine

@@ -12,12 +12,11 @@ from tests.tui.kept import keep, run_events, some
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.history import browse
 from tuilab.history.store import FILE, PruneCandidates, Store
-from tuilab.lab import history as ledger
+from tuilab.lab import history as kept_history
 from tuilab.model.brief import Brief
 from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.screens.help import HelpScreen
-from tuilab.tui.screens.history import HistoryScreen
-from tuilab.tui.screens.history_acts import tags_of
+from tuilab.tui.screens.history import HistoryScreen, tags_of
 from tuilab.tui.screens.history_parts import Said, sentence
 from tuilab.tui.screens.history_table import MOST_PAGES, PAGE, WAITING, Rows, fastest, lead
 from tuilab.tui.screens.lab import LabScreen
@@ -339,15 +338,13 @@ async def test_a_run_that_ends_meanwhile_is_listed(tmp_path):
 
 
 async def test_long_acts_are_told_of_and_stopped(tmp_path, monkeypatch):
-    from tuilab.tui.screens import history_files
-
     def endless(store, file, at):
         for number in range(10_000):
             at(number, 10_000)
             time.sleep(0.005)
         return []
 
-    monkeypatch.setattr(history_files, "import_file", endless)
+    monkeypatch.setattr(kept_history, "import_file", endless)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "long.jsonl").write_text("")
     app = history(tmp_path)
@@ -366,7 +363,7 @@ async def test_long_acts_are_told_of_and_stopped(tmp_path, monkeypatch):
 
 
 async def test_a_locked_history_is_said_and_nothing_is_lost(tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger, "PATIENCE_MS", 50)
+    monkeypatch.setattr(kept_history, "PATIENCE_MS", 50)
     app = history(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["h", "end"])
@@ -497,12 +494,10 @@ async def test_orders_by_key_and_keeps_them_while_searching(tmp_path):
 
 
 async def test_help_names_every_key_of_the_page(tmp_path):
-    from tuilab.tui.screens.history_help import page
-
     app = history(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["h"])
-        words = page(app.screen)
+        words = app.screen.help_page()
         for key in ("/", "c", "t", "n", "g", "b", "d, delete", "u", "p", "e", "i", "x", "space", "a", "o"):
             assert f"| {key} |" in words, key
         await press(pilot, app, ["question_mark"])
@@ -568,7 +563,7 @@ async def test_a_prune_or_an_export_that_is_stopped_says_what_it_did(tmp_path, m
     app = history(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["h"])
-        screen, going = app.screen, ledger.CancellableProgress("Pruning")
+        screen, going = app.screen, kept_history.CancellableProgress("Pruning")
         store_of(app).connection.execute("UPDATE runs SET deleted_at = 1 WHERE run = ?", ("07" * 16,))
         going.stop()
         await screen._prune(PruneCandidates((SLOWER,), 10), going)

@@ -45,7 +45,7 @@ async def test_help_says_what_has_the_keys_and_what_the_picture_is(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["k"])
-        words = page(app, app.screen.focused, app.screen.query_one(Views).view)
+        words = page(app.keymap, app.screen.focused, app.screen.query_one(Views).view)
         assert "## A slider" in words and "## Live" in words and "## Every key" in words
         assert "| pageup | much more |" in words
         await press(pilot, app, ["question_mark"])
@@ -59,7 +59,7 @@ async def test_every_view_has_a_help_of_its_own(tmp_path):
     async with opened(app) as pilot:
         for number, (title, _) in enumerate(VIEWS.values(), 1):
             await press(pilot, app, [str(number)])
-            words = page(app, None, app.screen.query_one(Views).view)
+            words = page(app.keymap, None, app.screen.query_one(Views).view)
             assert f"## {title}" in words, title
 
 
@@ -189,7 +189,7 @@ async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_
         assert "the machine of the recording (gpu-07)" in said
         assert said.endswith("r measures its settings here; then this view profiles that run.")
         session.change(session.settings.with_value("samples", 512))
-        app.screen.query_one(TimelineView).redraw()
+        app.screen.query_one(TimelineView).draw()
         await rest(pilot, app)
         said = lines_of(app.screen.query_one(Timeline))
         assert said.endswith("the machine of the recording (gpu-07).")

@@ -6,13 +6,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from tuilab.analysis.compare import compare
 from tuilab.cli.exits import NOT_CONFIRMED
 from tuilab.cli.lab import store
-from tuilab.history import spool
-from tuilab.history.imports import import_file
-from tuilab.history.recording import write
-from tuilab.lab.history import find
+from tuilab.lab.history import compare, find, import_file, spool, write_recording
 from tuilab.model.errors import InputError
 
 SHORTEST_ID = 4
@@ -162,7 +158,7 @@ def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
     With --repair, what can be read of a FILE is added to the history. Exits with 4 where something is damaged
     and not repaired.
     """
-    from tuilab.history import check
+    from tuilab.lab.history import check
 
     with store() as kept:
         if kept.file is None:
@@ -198,7 +194,7 @@ def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
 def save(run: str, file: Path) -> None:
     """Write RUN's events to FILE, to import elsewhere or to replay."""
     with store() as kept:
-        write(file, kept.events(find(kept, run).run))
+        write_recording(file, kept.events(find(kept, run).run))
 
 
 @history.command("import")

@@ -5,10 +5,8 @@ import sys
 import click
 import msgspec
 
-from tuilab.analysis.machines import PresetRows, Row, compared, search, text_of
 from tuilab.cli.lab import store
-from tuilab.history.machine_summaries import latest
-from tuilab.lab.summing import sum_up
+from tuilab.lab.machines import PresetRows, Row, compared, latest, search, sum_up, text_of
 from tuilab.model.parameters import Value
 from tuilab.model.result import CrossoverStatus
 from tuilab.report.machines import machines_text

@@ -6,19 +6,13 @@ from typing import Any
 import click
 import msgspec
 
-from tuilab.analysis.answer import answer
-from tuilab.analysis.reading import summary_point
-from tuilab.analysis.roofline import better, bounds, sweep_bound
 from tuilab.cli.choose import host_option
 from tuilab.cli.lab import emit, tell, with_lab
-from tuilab.history import roofs as store
-from tuilab.lab import Lab
+from tuilab.lab import Lab, roofs
 from tuilab.lab.hosts import checked_hosts
-from tuilab.model.datasheets import SHEETS, name_of, sheet
+from tuilab.model.datasheets import name_of, sheet
 from tuilab.model.machine import Machine
-from tuilab.model.result import RunResult
 from tuilab.model.roofline import AskRoofs, Roofs
-from tuilab.model.run import RunState
 from tuilab.report.roofs import roofs_text
 
 
@@ -32,19 +26,6 @@ def against_option(command: Callable[..., Any]) -> Callable[..., Any]:
         help="What this GPU could give at most, by its data sheet: h100, rtx4090, …",
     )
     return option(command)
-
-
-def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
-    """The result with the bounds of the GPU that was named; as it is where none was."""
-    if not gpu:
-        return result
-    found = SHEETS[gpu]
-    return msgspec.structs.replace(
-        result,
-        answer=answer(state, result.crossovers, gpu),
-        bounds=bounds(state, summary_point(state), found),
-        sweep_bound=sweep_bound(state, found),
-    )
 
 
 class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,15 +58,15 @@ async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:
     """The roofs of each host's machine, measured there where they are not known."""
     out = []
     for there in (await lab.ready()).values():
-        kept = next((roofs for roofs in store.known() if roofs.machine == there.key), None)
+        kept = next((known for known in roofs.known() if known.machine == there.key), None)
         wanted = {"CPU:0", *(gpu.name for gpu in there.gpus[:1])}
         if again or kept is None or not wanted <= kept.devices.keys():
             click.echo("measuring what this machine can do at most", err=True)
             measured = await lab.ask("roofs", AskRoofs(seconds=seconds), Roofs)
             try:
-                kept = store.keep(measured, better)
+                kept = roofs.keep(measured)
             except OSError as error:
                 tell(f"the roofs cannot be kept: {error.strerror}")
-                kept = better(kept, measured)
+                kept = roofs.better(kept, measured)
         out.append(MachineRoofs(machine=there, roofs=kept))
     return out

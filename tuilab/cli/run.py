@@ -11,9 +11,10 @@ import click
 from tuilab.cli.choose import arm_options, chosen, details, host_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
 from tuilab.cli.lab import emit, tell, with_lab
-from tuilab.cli.machine import against_option, held_against
+from tuilab.cli.machine import against_option
 from tuilab.lab import Lab
 from tuilab.lab.hosts import checked_hosts
+from tuilab.lab.roofs import held_against
 from tuilab.lab.settings import is_own
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult

@@ -8,10 +8,11 @@ import click
 from tuilab.cli.choose import arm_options, chosen, host_option
 from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.lab import with_lab
-from tuilab.cli.machine import against_option, held_against
+from tuilab.cli.machine import against_option
 from tuilab.cli.run import exit_code, show
 from tuilab.lab import Lab
 from tuilab.lab.hosts import checked_hosts
+from tuilab.lab.roofs import held_against
 from tuilab.lab.settings import choose, chosen_sweep, is_own
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult

@@ -1,18 +1,23 @@
 """The history as its page uses it: a connection of its own, in a thread, call by call."""
 
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from tuilab.analysis.answer import brief
-from tuilab.history import browse
-from tuilab.history.browse import Entry
+from tuilab.analysis.compare import Across, ArmAcross, Figure, across, compare
+from tuilab.history import browse, check, spool
+from tuilab.history.browse import Entry, Extent
+from tuilab.history.imports import import_file
 from tuilab.history.lines import RunLine
+from tuilab.history.recording import write as write_recording
 from tuilab.history.schema import is_damage
-from tuilab.history.store import Store
+from tuilab.history.store import UNDO_DAYS, PruneCandidates, Store
 from tuilab.lab.state import ghost
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.brief import Brief
@@ -20,7 +25,23 @@ from tuilab.model.errors import InputError
 from tuilab.model.events import Event
 from tuilab.model.run import RunState
 
-__all__ = ["Store"]
+__all__ = [
+    "UNDO_DAYS",
+    "Across",
+    "ArmAcross",
+    "Entry",
+    "Extent",
+    "Figure",
+    "PruneCandidates",
+    "RunLine",
+    "Store",
+    "check",
+    "compare",
+    "import_file",
+    "is_damage",
+    "spool",
+    "write_recording",
+]
 
 T = TypeVar("T")
 
@@ -28,6 +49,9 @@ PATIENCE_MS = 2_000
 """How long a call waits for another program's lock: nobody waits for it but the page's own line."""
 LARGEST_BRIEF = 16 * 2**20
 """Bytes of events beyond which a run's line is not worked out unasked."""
+PAGE = 100
+"""Runs that a list reads at once."""
+MOST_FILES = 16
 LARGEST_GHOST = 16 * 2**20
 CHECK_EVERY = 256
 
@@ -179,3 +203,59 @@ def find(store: Store, start: str) -> RunLine:
     except KeyError:
         expected = "the beginning of exactly one id from `tuilab history`, or last"
         raise InputError("run", start, expected) from None
+
+
+def first_page(
+    store: Store, *, search: str, order: tuple[str, bool], place: int
+) -> tuple[Extent, int, list[Entry], int]:
+    """How much there is, and the page with the cursor in it."""
+    extent = browse.extent(store, search)
+    place = max(0, min(place, extent.runs - 1))
+    return extent, place // PAGE, page(store, search=search, order=order, number=place // PAGE), place
+
+
+def page(store: Store, *, search: str, order: tuple[str, bool], number: int) -> list[Entry]:
+    """One page of the runs that `search` finds."""
+    by, rising = order
+    return browse.page(store, search, order=by, rising=rising, limit=PAGE, offset=number * PAGE)
+
+
+def compared(
+    store: Store, entries: list[Entry], going: CancellableProgress
+) -> tuple[list[Entry], Across | None]:
+    """These runs held against the baseline among them, else the first; one alone against its baseline.
+
+    None where there is nothing to compare it with. Raises Stopped.
+    """
+    chosen = list(entries)
+    if len(chosen) == 1:
+        own = chosen[0]
+        others = (e for e in browse.pinned(store, 100) if e.line.pinned == "baseline" and e.run != own.run)
+        kin = [e for e in others if e.line.workload == own.line.workload]
+        same = [e for e in kin if e.line.preset == own.line.preset]
+        chosen = [*(same or kin)[:1], own]
+    chosen.sort(key=lambda e: e.line.pinned != "baseline")  # what the others are held against comes first
+    if len(chosen) < 2:
+        return chosen, None
+    states = []
+    for done, entry in enumerate(chosen):
+        going.at(done, len(chosen))
+        states.append(read(store, entry.run, going))
+    return chosen, across(states)
+
+
+def take_in(store: Store, file: Path, going: CancellableProgress) -> tuple[int | None, int]:
+    """Import a recording: how many runs it holds, null where it was stopped before, and how many are new."""
+    before, found = browse.extent(store).runs, None
+    with contextlib.suppress(Stopped):
+        found = len(import_file(store, file, going.at))
+    return found, browse.extent(store).runs - before
+
+
+def recordings(folder: Path) -> list[Path]:
+    """The recordings in a folder, the latest first."""
+    try:
+        files = [path for path in folder.glob("*.jsonl") if path.is_file()]
+        return sorted(files, key=lambda path: -path.stat().st_mtime)[:MOST_FILES]
+    except OSError:
+        return []

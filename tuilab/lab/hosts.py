@@ -71,6 +71,11 @@ class Hosts:
                 return self._say(said, "error")
         return []
 
+    def tell(self) -> list[tuple[str, Level]]:
+        """What a person should see and has not; seen from then on."""
+        said, self.said = self.said, []
+        return said
+
     def _say(self, text: str, level: Level) -> list[Log]:
         self.said.append((text, level))
         return [Log(text=text, level=level, source="tuilab")]

@@ -2,10 +2,17 @@
 
 import contextlib
 
-from tuilab.analysis.roofline import better
+import msgspec
+
+from tuilab.analysis.roofline import better, bounds, sweep_bound
 from tuilab.history import roofs as store
+from tuilab.model.datasheets import SHEETS
 from tuilab.model.events import Event, RoofsKnown
+from tuilab.model.result import RunResult
 from tuilab.model.roofline import Roofs
+from tuilab.model.run import RunState
+
+__all__ = ["better", "keep", "known", "learn"]
 
 
 def known() -> tuple[Roofs, ...]:
@@ -13,8 +20,29 @@ def known() -> tuple[Roofs, ...]:
     return store.known()
 
 
+def keep(roofs: Roofs) -> Roofs:
+    """The best figures of a machine, these among them, kept. Raises OSError where that cannot be."""
+    return store.keep(roofs, better)
+
+
 def learn(event: Event) -> None:
     """Keep the roofs that a run told of. Where they cannot be kept, the next run measures them again."""
     if isinstance(event, RoofsKnown):
         with contextlib.suppress(OSError):
-            store.keep(event.roofs, better)
+            keep(event.roofs)
+
+
+def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
+    """The result with the bounds of the GPU that was named; as it is where none was."""
+    if not gpu:
+        return result
+    from tuilab.analysis.answer import answer
+    from tuilab.analysis.reading import summary_point
+
+    found = SHEETS[gpu]
+    return msgspec.structs.replace(
+        result,
+        answer=answer(state, result.crossovers, gpu),
+        bounds=bounds(state, summary_point(state), found),
+        sweep_bound=sweep_bound(state, found),
+    )

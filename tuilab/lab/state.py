@@ -4,7 +4,7 @@ import contextlib
 import time
 import uuid
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -32,9 +32,10 @@ from tuilab.model.events import (
     WorkerExited,
 )
 from tuilab.model.machine import Machine
+from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
 from tuilab.model.requests import Measure
-from tuilab.model.result import RunResult
+from tuilab.model.result import Crossover, RunResult
 from tuilab.model.run import ArmSamples, ArmState, RunState
 from tuilab.model.sanitize import sanitize_block
 from tuilab.model.scenario import BUDGET, BudgetName, Sweep
@@ -131,9 +132,31 @@ class LabState:
         declaration, file = self.own.get(preset.name) or (find(preset.workload).declaration, "")
         self.change(Settings.of(preset, declaration, file).where(self.settings))
 
+    def open_first(self, name: str) -> None:
+        """Have a preset open from the start: that one, else the first. Nothing is measured yet."""
+        first = next((p for p in self.presets if p.name == name or not name), None)
+        if first is not None or self.presets:
+            self.choose(first or self.presets[0])
+
     def knows(self, name: str) -> bool:
         """Whether there is a preset of that name."""
         return any(p.name == name for p in self.presets)
+
+    def usual(self, preset: str, workload: str) -> Mapping[str, Value] | None:
+        """What a run of that preset measures as its document has it, else the workload's own values.
+
+        None where neither is here.
+        """
+        from tuilab.workloads import find
+
+        known = next((p for p in self.presets if p.name == preset and p.workload == workload), None)
+        try:
+            if known is not None:
+                declaration, file = self.own.get(preset) or (find(workload).declaration, "")
+                return Settings.of(known, declaration, file).values
+            return {p.name: p.default for p in find(workload).declaration.parameters}
+        except (InputError, KeyError):
+            return None
 
     def add(self, preset: Preset, own: tuple[Declaration, str] | None = None) -> None:
         """Take one more preset, in place of one of that name. own: a person's own code, and where it is."""
@@ -250,6 +273,13 @@ class LabState:
         return self.settings.scenario != self.shown.scenario
 
     @property
+    def point(self) -> int:
+        """The place of the run on the screen that its figures are of: of a sweep the one that tells most."""
+        from tuilab.analysis.reading import summary_point
+
+        return summary_point(self.shown) if self.shown.run else 0
+
+    @property
     def drawn(self) -> set[str]:
         """Ids of the arms that are to be drawn."""
         return {arm for arm in self.shown.arms if arm not in self.hidden}
@@ -267,6 +297,15 @@ class LabState:
         if self.summing or (self.beside and self.long):
             return next((kept for (run, _), kept in self._results.items() if run == state.run), None)
         return self.sum_up()
+
+    @property
+    def crossover(self) -> Crossover | None:
+        """The crossover that the slider of these settings can show: the first that was found."""
+        result = self.result() if self.shown.sweep else None
+        if result is None or self.settings is None or self.settings.preset.name != result.preset:
+            return None
+        found = result.crossovers or ((result.crossover,) if result.crossover else ())
+        return next((c for c in found if c.at is not None), None)
 
     def sum_up(self) -> RunResult | None:
         """Work the summary out anew. May be called in a thread if no event comes meanwhile."""

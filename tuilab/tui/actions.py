@@ -3,7 +3,7 @@
 From here come the bindings, the footer, the command palette, the help and the README's table of keys.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -76,3 +76,14 @@ ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items(
 def by_line(actions: Iterable[Action]) -> list[Action]:
     """The actions in the footer's order, then those that it leaves out."""
     return sorted(actions, key=lambda action: action.line or 99)
+
+
+def key_name(key: str) -> str:
+    """A key as people write it: `?`, `^p`, `U`."""
+    names = {"question_mark": "?", "right_square_bracket": "]", "left_square_bracket": "[", "slash": "/"}
+    return f"^{key[5:]}" if key.startswith("ctrl+") else names.get(key, key)
+
+
+def keys_of(action: Action, keymap: Mapping[str, str]) -> str:
+    """An action's keys, in a keymap of the person's own, as people write them: `?, f1`."""
+    return ", ".join(key_name(key) for key in keymap.get(action.id, action.keys).split(","))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import App
 from textual.binding import Binding
 
-from tuilab.tui.actions import Action
+from tuilab.tui.actions import key_name
 from tuilab.tui.lasting import Meter, lasting, watch
 from tuilab.tui.options import Options
 from tuilab.tui.screens.lab import LabScreen
@@ -66,7 +66,21 @@ class LabApp(App[int]):
         return lasting(driver, self.meter) if issubclass(driver, LinuxDriver) else driver
 
     def get_default_screen(self) -> "Screen[None]":
-        return LabScreen()
+        return LabScreen(self._make_lab)
+
+    def _make_lab(self) -> "Lab":
+        from tuilab.lab import Lab
+        from tuilab.lab.state import LabState
+        from tuilab.tui.painter import Painter
+
+        options, screen = self.options, self.screen_stack[0]
+        assert isinstance(screen, LabScreen)
+        state = options.session() if options.session else LabState()
+        self.lab = Lab(
+            state=state, runner=options.runner, store=options.store, say=screen.warn, rerun=options.rerun
+        )
+        self.painter = Painter(self.lab, screen)
+        return self.lab
 
     def get_line_filters(self) -> "Sequence[LineFilter]":
         filters = super().get_line_filters()
@@ -75,10 +89,6 @@ class LabApp(App[int]):
         from tuilab.tui.filters import ASCII, COLOURLESS
 
         return [*filters, *[COLOURLESS] * self.no_color, *[ASCII] * self.ascii_only]
-
-    def keys_of(self, action: Action) -> str:
-        """An action's keys under the present keymap, as people write them: `?, f1`."""
-        return ", ".join(key_name(key) for key in self.keymap.get(action.id, action.keys).split(","))
 
     def get_key_display(self, binding: Binding) -> str:
         return key_name(binding.key)
@@ -157,12 +167,6 @@ class LabApp(App[int]):
 
     async def action_quit(self) -> None:
         await self.leave()
-
-
-def key_name(key: str) -> str:
-    """A key as people write it: `?`, `^p`, `U`."""
-    names = {"question_mark": "?", "right_square_bracket": "]", "left_square_bracket": "[", "slash": "/"}
-    return f"^{key[5:]}" if key.startswith("ctrl+") else names.get(key, key)
 
 
 def wants_ascii(environment: Mapping[str, str]) -> bool:

@@ -1,60 +1,33 @@
-"""The command palette: every action with its key, and every preset."""
+"""The command palette: what the screen offers, or what its keys do."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.markup import escape
-from textual.types import IgnoreReturnCallbackType
 
-from tuilab.tui.actions import ACTIONS
+from tuilab.tui.actions import key_name
 
-if TYPE_CHECKING:
-    from tuilab.tui.screens.lab import LabScreen
+Entry = tuple[str, str, Callable[[], object]]
+"""Words, help, what to do."""
 
 
 class Actions(Provider):
-    """Actions of the main screen, presets by name and title; on a page over it, what its keys do."""
+    """The `entries` of the screen, where it has some; on a page over it, what its keys do."""
 
-    @property
-    def _lab(self) -> "LabScreen":
-        return cast("LabScreen", self.screen)
+    def _entries(self) -> Iterator[Entry]:
+        offered: Callable[[], Iterator[Entry]] | None = getattr(self.screen, "entries", None)
+        yield from offered() if offered is not None else self._of_page()
 
-    def _entries(self) -> Iterator[tuple[str, str, IgnoreReturnCallbackType]]:
-        from tuilab.tui.screens.lab import LabScreen
-
-        screen = self._lab
-        if not isinstance(screen, LabScreen):
-            yield from self._of_page()
-            return
-        for action in ACTIONS:
-            key = screen.app.keys_of(action)
-            yield f"{action.label}  ({key})", action.help, self._doing(action.name)
-        if screen.lab is not None:
-            for preset in screen.lab.state.presets:
-                yield f"open {preset.name}", preset.title, self._opening(preset.name)
-
-    def _of_page(self) -> Iterator[tuple[str, str, IgnoreReturnCallbackType]]:
-        """What the keys of a page over the main screen do."""
-        from tuilab.tui.app import key_name
-
+    def _of_page(self) -> Iterator[Entry]:
         found: dict[str, tuple[str, list[str]]] = {}
         for key, active in self.screen.active_bindings.items():
             words = active.tooltip or active.binding.description
             if active.node is self.screen and words:
                 found.setdefault(words, (active.binding.action, []))[1].append(key_name(key))
         for words, (action, keys) in found.items():
-            yield f"{words}  ({', '.join(keys)})", "", self._doing(action)
-
-    def _doing(self, action: str) -> IgnoreReturnCallbackType:
-        async def do() -> None:
-            await self._lab.run_action(action)
-
-        return do
-
-    def _opening(self, name: str) -> IgnoreReturnCallbackType:
-        return lambda: self._lab.open_preset(name)
+            yield f"{words}  ({', '.join(keys)})", "", partial(self.screen.run_action, action)
 
     async def discover(self) -> Hits:
         for text, help, do in self._entries():

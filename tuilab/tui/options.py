@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tuilab.history.store import Store
+    from tuilab.lab.history import Store
     from tuilab.lab.runner import RunnerFactory
     from tuilab.lab.state import LabState
 

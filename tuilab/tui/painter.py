@@ -43,6 +43,7 @@ class Painter:
         self._due: asyncio.TimerHandle | asyncio.Handle | None = None
         self._tick: asyncio.TimerHandle | None = None
         self._painted_at = float("-inf")
+        self._begun = 0.0
         self._summing: asyncio.Future[None] | None = None
         self._unsubscribe = lab.subscribe(self._heard)
         self._closed = False
@@ -91,7 +92,7 @@ class Painter:
         """Leave a report to the paint after the next one; the worker need not wait for that."""
         loop = asyncio.get_running_loop()
         if self._answer is None:
-            self._answer = loop.call_soon(self._painted)
+            self._answer = loop.call_soon(self._acknowledge)
         if self._late is None:
             self._late = loop.call_later(wait + LATE_S, self._paint)
 
@@ -112,13 +113,16 @@ class Painter:
             return
         dirty, self._dirty = self._dirty, Change.NOTHING
         loop = asyncio.get_running_loop()
-        self._painted_at = loop.time()
+        self._painted_at, self._begun = loop.time(), begun
         self._canvas.draw(dirty)
         self._ticking()
-        self.pacing.painting(loop.time() - begun)
         self._canvas.after_paint(self._painted)
 
     def _painted(self) -> None:
+        self.pacing.painting(asyncio.get_running_loop().time() - self._begun)
+        self._acknowledge()
+
+    def _acknowledge(self) -> None:
         self._answer = None
         self._lab.controller.painted()
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tuilab.lab.changes import Change
 from tuilab.lab.demo import Demo, lines
-from tuilab.model.events import Event, Finished, Ready
+from tuilab.model.events import Finished, Ready
+from tuilab.tui.messages import LabChanged, hear
 from tuilab.tui.widgets.answer import numbers_strong
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, MUTED, STRONG, Line
@@ -44,12 +44,12 @@ back, **space** pauses, **escape** leaves and keeps what is on the screen.
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._unsubscribe = self._lab.subscribe(self._receive)
+        self._unheard = hear(self, self._lab)
         self.set_interval(1.0, self._tick)
         self._enter(0)
 
     def on_unmount(self) -> None:
-        self._unsubscribe()
+        self._unheard()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sentence, question, keys = lines(self._demo)
@@ -84,7 +84,9 @@ back, **space** pauses, **escape** leaves and keeps what is on the screen.
         lab.controller.run("quick")
         self.repaint()
 
-    def _receive(self, change: Change, event: Event | None) -> None:
+    @on(LabChanged)
+    def _receive(self, changed: LabChanged) -> None:
+        event = changed.event
         session = self._lab.state
         if isinstance(event, Ready) and self._demo.stage == "guess" and session.settings is not None:
             self._demo.offer(session.settings, event.machine)

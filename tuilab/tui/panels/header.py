@@ -1,12 +1,18 @@
 """The first line: the lab's name, what is open, the machine, and what goes on."""
 
+import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run, TextStyle
 from tuilab.tui.widgets.wording import fit
+
+if TYPE_CHECKING:
+    from tuilab.lab.state import LabState
+    from tuilab.model.machine import Machine
 
 TONES: dict[str, tuple[str, TextStyle]] = {
     "quiet": ("○", MUTED),
@@ -40,6 +46,16 @@ for how long, and the key that stops it.
         self._title, self._machine = title, tuple(machine)
         self._tone, self._state = tone, state
         self.repaint()
+
+    def tell(self, state: "LabState") -> None:
+        """What is open, on which machine, and what goes on."""
+        from tuilab.lab.status import status
+
+        now = status(state)
+        title = state.settings.preset.title if state.settings else ""
+        stop = f" · {now.stop} stops" if now.stop else ""
+        machine = state.shown.machine if state.replay else state.machine
+        self.show(title, machine_words(machine), now.tone, now.text + stop)
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]
@@ -78,3 +94,30 @@ for how long, and the key that stops it.
         while parts and cell_len(joint.join(parts)) > room - 3:
             parts.pop()
         return joint.join(parts)
+
+
+def machine_words(machine: "Machine | None") -> Sequence[str]:
+    """GPUs, host, processor and TensorFlow, each in a few words; what has no room goes from the end."""
+    if machine is None:
+        return ()
+    gpus = [short_gpu(d.description or d.name) for d in machine.gpus]
+    gpu = f"{len(gpus)} × {gpus[0]}" if len(gpus) > 1 and len(set(gpus)) == 1 else ", ".join(gpus)
+    return (
+        gpu or "no GPU",
+        f"host {machine.host}",
+        f"{short_cpu(machine.cpu)} {machine.cores} core{'' if machine.cores == 1 else 's'}",
+        "TF " + ".".join(machine.tensorflow.split(".")[:2]),
+    )
+
+
+def short_cpu(name: str) -> str:
+    """`Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` → `Intel Xeon Platinum 8481C`."""
+    name = re.sub(r"\((R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|\b\d+-Core\b|@.*$", " ", name)
+    return " ".join(name.split())[:28].strip()
+
+
+def short_gpu(description: str) -> str:
+    """`NVIDIA H200 141GB HBM3e` → `NVIDIA H200`."""
+    match = re.search(r"name: ([^,]+)", description)
+    words = (match[1] if match else description).split()
+    return " ".join(words[:3])

@@ -1,6 +1,7 @@
 """The picture: a row of tabs, and the view that is open under it."""
 
-from collections.abc import Callable
+import importlib
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,6 +12,9 @@ from textual.widget import Widget
 from textual.widgets import Tab, Tabs
 
 from tuilab.tui.views.base import View
+
+if TYPE_CHECKING:
+    from tuilab.lab import Lab
 
 # key → title, the class that draws it (module:name, loaded when first opened).
 VIEWS: dict[str, tuple[str, str]] = {
@@ -39,13 +43,13 @@ has the keys), a click on a tab does too.
     class Opened(Message):
         """This view is in front now."""
 
-        def __init__(self, key: str) -> None:
+        def __init__(self, key: str, view: View) -> None:
             super().__init__()
-            self.key = key
+            self.key, self.view = key, view
 
     def __init__(self) -> None:
         super().__init__(id="views", classes="frame")
-        self.source: Callable[[str], type[View]] | None = None
+        self._lab: Lab | None = None
         self._open = "live"
         self._views: dict[str, View] = {}
         self._loaded: set[str] = set()
@@ -65,6 +69,11 @@ has the keys), a click on a tab does too.
         """The open view, None until it is loaded."""
         return self._views[self._open] if self._open in self._loaded else None
 
+    async def fill(self, lab: "Lab") -> None:
+        """Make the views of that lab, each when it is first opened; the open one now."""
+        self._lab = lab
+        await self.open(self._open)
+
     async def open(self, key: str) -> None:
         """Bring a view to the front, making it if it is new."""
         view = self._views.get(key)
@@ -72,9 +81,9 @@ has the keys), a click on a tab does too.
         self._open = key
         self.query_one(Tabs).active = key
         if view is None:
-            if self.source is None:
+            if self._lab is None:
                 return
-            view = self._views[key] = self.source(VIEWS[key][1])(id=f"view-{key}")
+            view = self._views[key] = load_view(VIEWS[key][1])(self._lab, id=f"view-{key}")
             for other in self._views.values():
                 other.display = other is view
             await self.mount(view)
@@ -85,7 +94,7 @@ has the keys), a click on a tab does too.
             return  # Whoever mounts it, or opened another meanwhile, says so.
         if had_focus:
             view.take_focus()
-        self.post_message(self.Opened(key))
+        self.post_message(self.Opened(key, view))
 
     @on(Tabs.TabActivated)
     async def _activated(self, event: Tabs.TabActivated) -> None:
@@ -105,3 +114,9 @@ has the keys), a click on a tab does too.
     def place(self) -> Widget | None:
         """What should have the keys when a person goes to the picture."""
         return self.view.place() if self.view else None
+
+
+def load_view(place: str) -> type[View]:
+    """A view's class from `module:name`."""
+    module, _, name = place.partition(":")
+    return cast(type[View], getattr(importlib.import_module(module), name))

@@ -1,8 +1,8 @@
 """Help where you are: what has the keys, what the picture shows, and which keys work."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -10,11 +10,9 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Markdown
 
-from tuilab.tui.actions import GROUPS
+from tuilab.tui.actions import GROUPS, key_name
+from tuilab.tui.actions import keys_of as keys_of_action
 from tuilab.tui.screens.modal import Modal
-
-if TYPE_CHECKING:
-    from tuilab.tui.app import LabApp
 
 
 class HelpScreen(Modal[None]):
@@ -46,13 +44,13 @@ class HelpScreen(Modal[None]):
         self.query_one(VerticalScroll).focus()
 
 
-def page(app: "LabApp", focused: Widget | None, shown: Widget | None) -> str:
+def page(keymap: Mapping[str, str], focused: Widget | None, shown: Widget | None) -> str:
     """What is written about the widget that has the keys and about the open view, then the table of keys."""
     parts = list(dict.fromkeys([*islice(_about(focused), 2), *islice(_about(shown), 1)]))
     rows = [f"| {key} | {word} |" for key, word in keys_of(focused)]
     if rows:
         parts.append("\n".join(["## Keys here", "", "| key | does |", "|---|---|", *rows]))
-    parts.append(keys_page(app))
+    parts.append(keys_page(keymap))
     return "\n\n".join(parts)
 
 
@@ -67,8 +65,6 @@ def _about(widget: Widget | None) -> Iterator[str]:
 
 def keys_of(*widgets: Widget | None) -> Iterator[tuple[str, str]]:
     """The keys that these widgets have of their own at this moment, and what they do."""
-    from tuilab.tui.app import key_name
-
     seen: dict[str, list[str]] = {}
     for node in filter(None, widgets):
         for key, active in node.screen.active_bindings.items():
@@ -79,11 +75,11 @@ def keys_of(*widgets: Widget | None) -> Iterator[tuple[str, str]]:
         yield ", ".join(keys), words
 
 
-def keys_page(app: "LabApp") -> str:
+def keys_page(keymap: Mapping[str, str]) -> str:
     """Every action with its keys, by group."""
     lines = ["## Every key"]
     for group, actions in GROUPS.items():
         lines += ["", "| " + group + " | |", "|---|---|"]
-        lines += [f"| {app.keys_of(a)} | **{a.label}**: {a.help} |" for a in actions]
+        lines += [f"| {keys_of_action(a, keymap)} | **{a.label}**: {a.help} |" for a in actions]
     lines += ["", "Other keys: a `keymap.toml` in your configuration folder, as the README shows."]
     return "\n".join(lines)

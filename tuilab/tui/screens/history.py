@@ -1,31 +1,48 @@
 """The history: every run that was kept, found, compared, tagged, pinned, deleted and taken along."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import msgspec
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Footer, Input
 
-from tuilab.history import browse
-from tuilab.history.browse import Entry, Extent
-from tuilab.history.schema import is_damage
-from tuilab.history.store import Store
+from tuilab.analysis.words import plural
 from tuilab.lab.changes import Change
-from tuilab.lab.history import LARGEST_BRIEF, HistoryClient, trouble, work_out
-from tuilab.lab.settings import Settings
+from tuilab.lab.history import (
+    LARGEST_BRIEF,
+    PAGE,
+    CancellableProgress,
+    Entry,
+    Extent,
+    HistoryClient,
+    PruneCandidates,
+    Stopped,
+    Store,
+    compared,
+    first_page,
+    ghosts,
+    is_damage,
+    page,
+    recordings,
+    retag,
+    take_in,
+    trouble,
+    work_out,
+)
 from tuilab.model.errors import InputError
-from tuilab.model.events import Event
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import size
-from tuilab.tui.screens.history_files import HistoryFiles
+from tuilab.model.sanitize import sanitize_line
+from tuilab.tui.messages import LabChanged, hear
 from tuilab.tui.screens.history_parts import About, Said, Tone
-from tuilab.tui.screens.history_table import LATEST, PAGE, Rows, RunsTable
+from tuilab.tui.screens.history_table import LATEST, Rows, RunsTable
 from tuilab.tui.screens.modal import Modal
 from tuilab.tui.views.filtered import Filter
 from tuilab.tui.widgets.table import Table
@@ -39,7 +56,16 @@ in a recording, also one from another machine."
 )
 
 
-class HistoryScreen(HistoryFiles, Modal[str]):
+T = TypeVar("T")
+
+SHOW_S = 0.25
+"""How often it is said how far an act is."""
+MOST_TAGS, LONGEST_TAG = 30, 64
+TAGS = "Separated by commas. A tag that is not in the line any more is taken off."
+IMPORTS = "There is no recording (.jsonl) in the current folder. Type the path of one below."
+
+
+class HistoryScreen(Modal[str]):
     """A page of its own. Returns the run to replay, None where it was closed."""
 
     HELP = """\
@@ -89,7 +115,8 @@ the same workload; a **baseline** too, and others are held against it. Neither i
     def __init__(self, lab: "Lab") -> None:
         super().__init__(id="history")
         self.lab = lab
-        self.ledger = HistoryClient(lab.store)
+        self.history = HistoryClient(lab.store)
+        self.going: CancellableProgress | None = None
         self.table = RunsTable(self._usual, self._reorder, self._look)
         self.rows = Rows(0, lambda _: None)
         self._known: dict[tuple[str, str], Mapping[str, Value] | None] = {}
@@ -114,14 +141,14 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         self.set_class(getattr(self.app, "ascii_only", False), "-ascii")
         self.set_class(self.app.size.height >= 36, "-tall")
         self.table.focus()
-        self._unsubscribe = self.lab.subscribe(self._heard)
+        self._unheard = hear(self, self.lab)
         self.reload()
 
     def on_unmount(self) -> None:
-        self._unsubscribe()
+        self._unheard()
         if self.going is not None:
             self.going.stop()
-        self.ledger.close()
+        self.history.close()
 
     def on_resize(self, event: events.Resize) -> None:
         self.set_class(event.size.height >= 36, "-tall")
@@ -140,8 +167,9 @@ the same workload; a **baseline** too, and others are held against it. Neither i
             self.table.marked.clear()
             self.reload()
 
-    def _heard(self, change: Change, event: Event | None) -> None:
-        if Change.OVER in change:
+    @on(LabChanged)
+    def _heard(self, event: LabChanged) -> None:
+        if Change.OVER in event.change:
             self.reload()
 
     # What is listed
@@ -161,7 +189,9 @@ the same workload; a **baseline** too, and others are held against it. Neither i
                 search, order = self._search, self._order
                 place = self.table.cursor if search == self.table.search else 0
                 try:
-                    found = await self.ledger.do(partial(_first, search=search, order=order, place=place))
+                    found = await self.history.do(
+                        partial(first_page, search=search, order=order, place=place)
+                    )
                 except sqlite3.Error as error:
                     self.table.empty = trouble(error)
                     self.rows = Rows(0, lambda _: None)
@@ -204,8 +234,8 @@ the same workload; a **baseline** too, and others are held against it. Neither i
                 if not first // PAGE <= number <= behind // PAGE:
                     self._missing.remove(number)  # it was scrolled past
                     continue
-                call = partial(_page, search=self._search, order=self._order, number=number)
-                entries = await self.ledger.do(call)
+                call = partial(page, search=self._search, order=self._order, number=number)
+                entries = await self.history.do(call)
                 if rows is self.rows and number in self._missing:
                     self._missing.remove(number)
                     rows.put(number, entries)
@@ -235,7 +265,7 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         try:
             while (entry := self._bare()) is not None and self.is_attached:
                 self._tried.add(entry.run)
-                found = await self.ledger.do(partial(work_out, entry=entry))
+                found = await self.history.do(partial(work_out, entry=entry))
                 self.rows.replace(msgspec.structs.replace(entry, brief=found))
                 self.table.came()
                 self._show_row()
@@ -247,7 +277,7 @@ the same workload; a **baseline** too, and others are held against it. Neither i
     def _usual(self, preset: str, workload: str) -> Mapping[str, Value] | None:
         """The parameters as that preset has them, or else as the workload has."""
         if (preset, workload) not in self._known:
-            self._known[preset, workload] = usual(self.lab, preset, workload)
+            self._known[preset, workload] = self.lab.state.usual(preset, workload)
         return self._known[preset, workload]
 
     def _reorder(self, order: str, rising: bool) -> None:
@@ -295,30 +325,330 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         row = self.table.row
         self.query_one(About).show(row if row is not None and row.run else None)
 
+    # How an act goes
 
-def _first(
-    store: Store, *, search: str, order: tuple[str, bool], place: int
-) -> tuple[Extent, int, list[Entry], int]:
-    """How much there is, and the page with the cursor in it."""
-    extent = browse.extent(store, search)
-    place = max(0, min(place, extent.runs - 1))
-    return extent, place // PAGE, _page(store, search=search, order=order, number=place // PAGE), place
+    def _act(self, what: Callable[[], Awaitable[None]], going: CancellableProgress | None = None) -> None:
+        """Do it beside the self. going: of a long one, of which there is one at a time."""
+        if going is not None and self.going is not None:
+            self.going.note = ". One at a time."  # stays, or the next report would take its place at once
+            self.say(self.going.words(), "warn")
+            return
+        self.run_worker(self._done(what, going), exit_on_error=False)
+
+    async def _done(self, what: Callable[[], Awaitable[None]], going: CancellableProgress | None) -> None:
+        self.going = going or self.going
+        timer = self.set_interval(SHOW_S, lambda: self.say(going.words())) if going is not None else None
+        if going is not None:
+            self.say(going.words())
+        try:
+            await what()
+        except Stopped:
+            self.say(f"{going.what if going else 'It'}: stopped; nothing was changed.", "warn")
+        except sqlite3.Error as error:
+            self.failed(error)
+        except (InputError, OSError, ValueError) as error:
+            self.say(str(error), "bad")
+        finally:
+            if timer is not None:
+                timer.stop()
+                self.going = None
+
+    async def _change(self, call: Callable[[Store], T], said: Callable[[T], str]) -> None:
+        """Change the store, say what that did, and list again."""
+        done = await self.history.do(call)
+        self.say(said(done), "good")
+        self.reload()
+
+    def action_stop(self) -> None:
+        """Stop what goes on."""
+        if self.going is None:
+            self.say("Nothing goes on here.")
+        else:
+            self.going.stop()
+            self.say(self.going.words())
+
+    def _chosen(self) -> list[Entry]:
+        """The runs that an act is for; says so where there are none."""
+        found = self.table.chosen
+        if not found:
+            self.say("There is no run here.")
+        return found
+
+    # Looking
+
+    def action_again(self) -> None:
+        """List again: another program may have added runs."""
+        self.reload()
+        self.say("Listed again.")
+
+    def action_mark(self) -> None:
+        """Mark the run under the cursor."""
+        self.table.action_mark()
+
+    def action_help(self) -> None:
+        """What this is, and its keys."""
+        from tuilab.tui.screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen(self.help_page()))
+
+    def help_page(self) -> str:
+        """What this is, its keys, and those of its table, as Markdown."""
+        from tuilab.tui.screens.help import keys_of
+
+        own = [f"| {keys} | {words} |" for keys, words in keys_of(self, self.table)]
+        keys = "\n".join(["## Keys here", "", "| key | does |", "|---|---|", *own])
+        about = (self.HELP or "", RunsTable.HELP or "")
+        return "\n\n".join([*(text.strip() for text in about), keys])
+
+    def action_replay(self) -> None:
+        """Show the run under the cursor in the lab, as if it were live."""
+        row = self.table.row
+        if row is None or not row.run:
+            self.say("There is no run here.")
+        elif not row.line.rounds:
+            self.say(f"{titled([row])} has no round, so there is nothing to replay.", "warn")
+        elif self.lab.state.running:
+            self.say("A run goes on, which a replay would end: stop it in the lab (x) first.", "warn")
+        else:
+            self.dismiss(row.run)
+
+    def action_compare(self) -> None:
+        """The marked runs side by side, or the one under the cursor with the baseline of its kind."""
+        from tuilab.tui.screens.runs_compared import MOST
+
+        entries = self._chosen()
+        if len(entries) > MOST:
+            self.say(f"At most {MOST} runs are compared at once; {len(entries)} are marked.", "warn")
+        elif entries:
+            going = CancellableProgress("Reading " + plural(max(2, len(entries)), "run"))
+            self._act(partial(self._compare, entries, going), going)
+
+    async def _compare(self, entries: list[Entry], going: CancellableProgress) -> None:
+        from tuilab.tui.screens.runs_compared import RunsCompared
+
+        chosen, found = await self.history.do(partial(compared, entries=entries, going=going))
+        if found is None:
+            self.say(
+                "Mark two runs or more with space, then c. One run alone is compared with the baseline of "
+                "its workload, and none is pinned (b).",
+                "warn",
+            )
+            return
+        self.say("")
+        self.app.push_screen(RunsCompared(chosen, found))
+
+    # Changing
+
+    def action_tag(self) -> None:
+        """Change the tags."""
+        from tuilab.tui.screens.asking import LineScreen
+
+        entries = self._chosen()
+        if not entries:
+            return
+        common = [tag for tag in entries[0].line.tags if all(tag in e.line.tags for e in entries)]
+
+        def given(line: str | None) -> None:
+            if line is not None:
+                after = tags_of(line)
+                said = "Tags of {}: {}".format(titled(entries), " ".join(f"#{t}" for t in after) or "none")
+                call = partial(retag, runs=[e.run for e in entries], before=common, after=after)
+                self._act(lambda: self._change(call, lambda _: said))
+
+        title = f"Tags of {titled(entries)}"
+        self.app.push_screen(LineScreen(title, ", ".join(common), TAGS), given)
+
+    def action_note(self) -> None:
+        """Write a note on the run under the cursor."""
+        from tuilab.tui.screens.asking import NoteScreen
+
+        row = self.table.row
+        if row is None or not row.run:
+            self.say("There is no run here.")
+            return
+
+        def given(text: str | None) -> None:
+            if text is not None:
+                said = f"The note on {titled([row])} is " + ("kept." if text.strip() else "taken away.")
+                self._act(lambda: self._change(lambda s: s.note(row.run, text.strip()), lambda _: said))
+
+        self.app.push_screen(NoteScreen(f"Note on {titled([row])}", row.line.note), given)
+
+    def action_pin(self, kind: str) -> None:
+        """Pin as ghost or as baseline, or unpin where all are pinned so already."""
+        entries = self._chosen()
+        if not entries:
+            return
+        new = "" if all(e.line.pinned == kind for e in entries) else kind
+        what = titled(entries)
+        said = {
+            "": f"{what}: not pinned any more.",
+            "ghost": f"{what}: pinned as ghost, drawn under live runs of the same workload, never pruned.",
+            "baseline": f"{what}: pinned as baseline; others are held against it (c), never pruned.",
+        }[new]
+
+        def call(store: Store) -> None:
+            with store.at_once():
+                for entry in entries:
+                    store.pin(entry.run, new)
+
+        async def act() -> None:
+            await self._change(call, lambda _: said)
+            await self._load_ghosts()
+
+        self._act(act)
+
+    def action_delete(self) -> None:
+        """Delete; `u` brings back."""
+        entries = self._chosen()
+        if not entries:
+            return
+        session = self.lab.state
+        if session.shown.running and any(e.run == session.shown.run for e in entries):
+            self.say("One of these goes on: stop it in the lab (x) before you delete it.", "warn")
+            return
+
+        async def act() -> None:
+            call = partial(Store.soft_delete, runs=[e.run for e in entries], asked=True)
+            await self._change(call, lambda _: f"Deleted: {titled(entries)}. u brings back.")
+            self.table.marked.clear()
+            await self._load_ghosts()
+
+        self._act(act)
+
+    def action_undo(self) -> None:
+        """Bring back what was deleted last."""
+
+        def words(runs: list[str]) -> str:
+            return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing is left to bring back."
+
+        async def act() -> None:
+            await self._change(Store.bring_back, words)
+            await self._load_ghosts()
+
+        self._act(act)
+
+    def action_prune(self) -> None:
+        """Delete old runs, once it is said how many."""
+        from tuilab.tui.screens.prune import PruneScreen
+
+        def given(found: PruneCandidates | None) -> None:
+            if found is not None:
+                going = CancellableProgress("Pruning")
+                self._act(partial(self._prune, found, going), going)
+
+        self.app.push_screen(PruneScreen(self.history), given)
+
+    async def _prune(self, found: PruneCandidates, going: CancellableProgress) -> None:
+        hidden = await self.history.do(lambda store: store.soft_delete(found.runs))
+        self.table.marked.clear()
+        self.reload()
+        said = f"{plural(len(hidden), 'run')} deleted, {size(found.size)}. u brings them back for a week."
+
+        def on(done: int, total: int) -> bool:
+            going.at(done, total)
+            return True
+
+        try:
+            gone = await self.history.do(lambda store: store.purge(going=on))
+        except Stopped:
+            self.say(f"{said} Taking away what had been deleted before was stopped.", "warn")
+            return
+        more = f" {plural(gone, 'run')} that had been deleted before is gone for good." if gone else ""
+        self.say(said + more, "good")
+
+    # Files
+
+    def action_export(self) -> None:
+        """Write runs into the current folder, in the formats of the lab."""
+        from tuilab.lab.export import formats
+        from tuilab.tui.screens.menu import Item, MenuScreen
+
+        entries = self._chosen()
+        if not entries:
+            return
+
+        def given(key: str | None) -> None:
+            if key == "svg":
+                self.call_after_refresh(self._picture)
+            elif key:
+                going = CancellableProgress(f"Writing {titled(entries)}")
+                self._act(partial(self._export, key, entries, going), going)
+
+        items = [Item(f.key, f.label, f.detail) for f in formats(True)]
+        self.app.push_screen(MenuScreen(f"Export {titled(entries)} to the current folder", items), given)
+
+    def _picture(self) -> None:
+        from tuilab.lab.export import free
+
+        path = free(Path.cwd() / "tuilab-history.svg")
+        try:
+            path.write_text(self.app.export_screenshot(title="tuilab"), encoding="utf-8")
+        except OSError as error:
+            self.say(f"{path} could not be written: {error.strerror}", "bad")
+        else:
+            self.say(f"Written: {path}", "good")
+
+    async def _export(self, key: str, entries: list[Entry], going: CancellableProgress) -> None:
+        from tuilab.lab.export import write_kept
+
+        presets = {p.name: p.claims for p in self.lab.state.presets}
+        paths: list[Path] = []
+        try:
+            for done, entry in enumerate(entries):
+                going.at(done, len(entries) if len(entries) > 1 else 0)
+                claims = presets.get(entry.line.preset, ())
+                call = partial(write_kept, key, entry.run, claims, Path.cwd(), going)
+                paths.append(await self.history.do(call))
+        except Stopped:
+            self.say(f"Stopped: {len(paths)} of {plural(len(entries), 'file')} written.", "warn")
+            return
+        except KeyError:
+            raise InputError("run", titled(entries), "one that is still in the history") from None
+        files = str(paths[0]) if len(paths) == 1 else f"{len(paths)} files in {Path.cwd()}"
+        self.say(f"Written: {files}", "good")
+
+    def action_import(self) -> None:
+        """Take in a recording."""
+        from tuilab.tui.screens.menu import Item, MenuScreen
+
+        items = [
+            Item(str(path), path.name, f"{size(path.stat().st_size)}") for path in recordings(Path.cwd())
+        ]
+
+        def given(words: str | None) -> None:
+            if words:
+                file = Path(words).expanduser()
+                going = CancellableProgress(f"Taking in {sanitize_line(file.name, 60)}")
+                self._act(partial(self._import, file, going), going)
+
+        typed = "or the path of a recording, then enter" if items else "the path of a recording, then enter"
+        self.app.push_screen(MenuScreen("Take in a recording", items, typed=typed, empty=IMPORTS), given)
+
+    async def _import(self, file: Path, going: CancellableProgress) -> None:
+        call = partial(take_in, file=file, going=going)
+        found, new = await self.history.do(call)
+        name = sanitize_line(file.name, 60)
+        if found is None:
+            self.say(f"{name}: stopped; {plural(new, 'run')} of it taken in.", "warn")
+        else:
+            self.say(f"{name}: {plural(found, 'run')}, {new} of them new here.", "good")
+        self.reload()
+
+    async def _load_ghosts(self) -> None:
+        """Draw the pinned runs under the live plot from now on."""
+        self.lab.state.pinned = await self.history.do(ghosts)
+        self.lab.changed(Change.LOOK)
 
 
-def _page(store: Store, *, search: str, order: tuple[str, bool], number: int) -> list[Entry]:
-    by, rising = order
-    return browse.page(store, search, order=by, rising=rising, limit=PAGE, offset=number * PAGE)
+def titled(entries: Sequence[Entry]) -> str:
+    """`stft-small of 2026-01-05 10:00`, `3 runs`."""
+    if len(entries) != 1:
+        return plural(len(entries), "run")
+    return f"{entries[0].name} of {entries[0].line.at[:16].replace('T', ' ')}"
 
 
-def usual(lab: "Lab", preset: str, workload: str) -> Mapping[str, Value] | None:
-    """What a run of that preset measures as its document has it, else the workload's own values."""
-    from tuilab.workloads import find
-
-    known = next((p for p in lab.state.presets if p.name == preset and p.workload == workload), None)
-    try:
-        if known is not None:
-            declaration, file = lab.state.own.get(preset) or (find(workload).declaration, "")
-            return Settings.of(known, declaration, file).values
-        return {p.name: p.default for p in find(workload).declaration.parameters}
-    except (InputError, KeyError):
-        return None
+def tags_of(line: str) -> list[str]:
+    """The tags that a person typed, each once, as the store keeps them."""
+    words = (sanitize_line(word, LONGEST_TAG).strip().lstrip("#").strip() for word in line.split(","))
+    return list(dict.fromkeys(word for word in words if word))[:MOST_TAGS]

@@ -6,7 +6,7 @@ from typing import Literal
 from rich.cells import cell_len
 
 from tuilab.analysis.words import percent, times
-from tuilab.history.browse import Entry
+from tuilab.lab.history import Entry
 from tuilab.model.quantity import seconds, size
 from tuilab.tui.screens.history_table import fastest, status, tags
 from tuilab.tui.widgets.line_widget import LineWidget

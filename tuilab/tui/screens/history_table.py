@@ -7,15 +7,13 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from tuilab.analysis.words import times
-from tuilab.history.browse import Entry
-from tuilab.history.lines import RunLine
+from tuilab.lab.history import PAGE, Entry, RunLine
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import seconds, size
 from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, WARN, Line, TextStyle
 from tuilab.tui.widgets.table import Table
 from tuilab.tui.widgets.tabular import Column
 
-PAGE = 100
 MOST_PAGES = 30
 """Pages that are remembered; those that were looked at longest ago go first."""
 WAITING = Entry(

@@ -1,9 +1,12 @@
 """The main screen: header, presets, answer, picture, controls, placement, keys."""
 
 import gc
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
+from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
@@ -11,20 +14,40 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from tuilab.lab import titles
-from tuilab.tui.actions import ACTIONS, by_line
+from tuilab.lab.changes import Change
+from tuilab.lab.threads import run_in_daemon_thread
+from tuilab.model.sanitize import sanitize_block
+from tuilab.tui.actions import ACTIONS, by_line, keys_of
+from tuilab.tui.messages import LabChanged
 from tuilab.tui.panels.header import Header
-from tuilab.tui.panels.presets import PresetsPanel
+from tuilab.tui.panels.presets import Presets, PresetsPanel
 from tuilab.tui.panels.views import Views
-from tuilab.tui.screens.lab_pages import LabPages
 from tuilab.tui.screens.small import SIZES, Small, size_classes
 
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
+    from tuilab.lab import Lab
+    from tuilab.lab.replay import Replay
+    from tuilab.model.preset import Preset
+    from tuilab.model.workload import Declaration
     from tuilab.tui.app import LabApp
-    from tuilab.tui.drawing import Drawing
+    from tuilab.tui.panels.controls import Controls
+    from tuilab.tui.panels.placement import PlacementLog
+    from tuilab.tui.widgets.answer import AnswerPanel
+
+LONGEST_SAID = 600
+"""Characters of a message: more would cover the screen."""
+READ = ("timeline", "placement", "device", "verdict", "log")
+FIGURES = Change.RUN | Change.REPORT | Change.OVER | Change.SETTINGS | Change.LOOK
+EARLY = ("run", "theme", "leave", "help")
+"""What can be done before the screen is filled."""
+OPENS = """A document's text with what is wrong with its benchmarks, a preset, or your own function or Keras \
+model. Type its path below, then enter."""
+ADDS = """Its worker is started by the system's ssh with your configuration, keys and agent; tuilab sees no \
+password. `ssh HOST true` must work without a question, and tuilab must be installed there."""
 
 
-class LabScreen(LabPages, Screen[None]):
+class LabScreen(Screen[None]):
     """Composed of light frames, so that the first paint is quick; what is in them comes after it."""
 
     AUTO_FOCUS = "Presets"
@@ -32,11 +55,6 @@ class LabScreen(LabPages, Screen[None]):
         *(Binding(a.keys, a.name, a.label, show=bool(a.line), id=a.id) for a in by_line(ACTIONS)),
         Binding("escape", "back", "back", show=False, id="back"),
     ]
-
-    if TYPE_CHECKING:
-        app: LabApp
-        drawing: Drawing
-
     HELP = """\
 ## The lab
 
@@ -47,9 +65,24 @@ Choose a preset with enter; it is measured at once. Move a slider; it is measure
 size at which the faster device changes. **x** stops whatever goes on.
 """
 
-    def __init__(self) -> None:
+    if TYPE_CHECKING:
+        app: LabApp
+
+    header = getters.query_one(Header)
+    presets = getters.query_one(Presets)
+    views = getters.query_one(Views)
+    lab: "Lab"
+    answer: "AnswerPanel"
+    controls: "Controls"
+    placement: "PlacementLog"
+
+    def __init__(self, lab: "Callable[[], Lab]") -> None:
+        """lab: makes the lab, after the first paint: to load it takes as long as to load all of Textual."""
         super().__init__(id="lab")
-        self.lab = None
+        self._make_lab = lab
+        self.filled = False
+        """The lab is there; until then only what is in `EARLY` can be done."""
+        self._hasty = False
         self._found: Catalogue | None = None
 
     def compose(self) -> ComposeResult:
@@ -76,12 +109,104 @@ size at which the faster device changes. **x** stops whatever goes on.
         self.call_after_refresh(self._fill)
 
     async def _fill(self) -> None:
-        """Everything that the first paint does not need."""
-        from tuilab.tui.begin import begin
+        """Everything that the first paint does not need. The worker comes first: it takes longest."""
+        options, lab = self.app.options, self._make_lab()
+        state = lab.state
+        await lab.start()
 
-        await begin(self, self._found)
+        from tuilab import catalogue
+        from tuilab.lab.files import first_visit
+        from tuilab.tui.panels.controls import Controls
+        from tuilab.tui.panels.placement import PlacementLog
+        from tuilab.tui.widgets.answer import AnswerPanel
+        from tuilab.tui.widgets.plot import figure
+
+        self.lab = lab
+        state.load(self._found or catalogue.load(*options.presets))
+        rows = self._list_presets()
+        state.open_first(options.preset)
+        state.newcomer = options.newcomer if options.newcomer is not None else first_visit()
+        self.answer, self.controls, self.placement = AnswerPanel(), Controls(), PlacementLog()
+        with self.app.batch_update():
+            await self.query_one("#answer", Container).mount(self.answer)
+            await self.query_one("#controls", Container).mount(self.controls)
+            await self.query_one("#below", Container).mount(self.placement)
+            await self.views.fill(lab)
+            if state.settings is not None:
+                await self.controls.show(state.settings, state.machine, tuple(state.hosts.known))
+        recorder = lab.open_history()
+        state.spool, state.finish = recorder.spool, options.hangup == "finish"
+        self.filled = True
+        self.refresh_bindings()
+        for problem in [*recorder.notices, *self.app.read_keymap()]:
+            self.warn(problem)
+        if options.preset and ".py:" not in options.preset and not state.knows(options.preset):
+            self.warn(f"There is no preset {options.preset!r}; p lists those that there are.")
+        self._draw(LabChanged(~Change.NOTHING))
+        titles.keep(options.presets, options.presets or catalogue.folders(), rows)
+        self.run_worker(self.show_pinned(), exit_on_error=False)
+        # The plotting library is loaded while the worker still loads TensorFlow.
+        self.run_worker(figure, thread=True, exit_on_error=False)
+        if options.replay is not None:
+            await self.play(str(options.replay))
+        elif ".py:" in options.preset:
+            self.open_soon(options.preset)
+        elif options.demo:
+            await self.action_demo()
+        elif self._hasty:
+            lab.controller.run()
         gc.freeze()
         gc.enable()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Dimmed until the screen is filled, but for what needs nothing of the lab."""
+        return True if self.filled or action in EARLY else None
+
+    # Drawing, as the painter asks for it
+
+    def draw(self, change: Change) -> None:
+        """Draw that change."""
+        self.post_message(LabChanged(change))
+
+    def after_paint(self, call: Callable[[], None]) -> None:
+        """Call back once what was drawn is on its way to the terminal."""
+        self.call_after_refresh(call)
+
+    def sent(self) -> int:
+        """Bytes that went to the terminal so far."""
+        return self.app.meter.sent
+
+    @on(LabChanged)
+    def _draw(self, event: LabChanged) -> None:
+        """Show what changed."""
+        if not self.filled:
+            return
+        from tuilab.lab.answer import answer
+
+        change, state = event.change, self.lab.state
+        self.header.tell(state)
+        said = answer(state)
+        self.answer.say(said.sentence, said.verdict, said.claim, said.detail)
+        if change & (Change.SETTINGS | Change.OVER | Change.LOOK):
+            opened = state.settings.preset.name if state.settings else ""
+            self.presets.show(opened, state.verdicts)
+        if change & (Change.SETTINGS | Change.WORKER) and state.settings is not None:
+            hosts = tuple(state.hosts.known)
+            self.call_later(self.controls.show, state.settings, state.machine, hosts)
+        if change & FIGURES:
+            self.controls.show_crossover(state.crossover)
+            if self.placement.is_on_screen:
+                self.placement.draw(state)
+        view = self.views.view
+        if view is not None and view.wants(change):
+            view.draw()
+        for text, level in state.hosts.tell():
+            self.say(text, "error" if level == "error" else "information")
+
+    def _list_presets(self) -> tuple[titles.Title, ...]:
+        rows = titles.titles(self.lab.state.presets, self.lab.state.problems)
+        self.query_one(PresetsPanel).load(rows)
+        return rows
 
     def on_resize(self, event: events.Resize) -> None:
         """Choose the layout for this size."""
@@ -95,6 +220,421 @@ size at which the faster device changes. **x** stops whatever goes on.
             self.remove_class(*(mine - wanted))
             self.add_class(*wanted)
         self.set_class(self.app.ascii_only, "-ascii")
+
+    def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
+        """What the command palette offers: (words, help, what to do) of each action, then of each preset."""
+        for action in ACTIONS:
+            words = f"{action.label}  ({keys_of(action, self.app.keymap)})"
+            yield words, action.help, partial(self.run_action, action.name)
+        for preset in self.lab.state.presets if self.filled else ():
+            yield f"open {preset.name}", preset.title, partial(self.open_preset, preset.name)
+
+    def warn(self, text: str) -> None:
+        """A warning of the lab's own: in the corner, and in the log."""
+        self.lab.controller.say(text, "warning")
+        self.say(text, "warning")
+
+    def say(self, text: str, tone: str = "information") -> None:
+        """A short message in the corner; one that tells of trouble stays longer."""
+        seconds = 4 if tone == "information" else 10
+        words = sanitize_block(text, LONGEST_SAID)
+        self.notify(words, severity=tone, markup=False, timeout=seconds)  # type: ignore[arg-type]
+
+    # Measure
+
+    def action_run(self) -> None:
+        """Measure the present settings."""
+        if not self.filled:
+            self._hasty = True
+        elif not self.lab.controller.run():
+            self.say("Choose a preset first: p, arrows, enter.")
+
+    def action_stop(self) -> None:
+        """Stop what goes on."""
+        if not self.lab.controller.stop():
+            self.say("Nothing is running.")
+
+    async def action_sweep(self) -> None:
+        """Measure over a range of sizes."""
+        from tuilab.lab.settings import default_sweep
+
+        lab = self.lab
+        if lab.state.settings is None:
+            return
+        sweep = default_sweep(lab.state.settings)
+        if sweep is None:
+            self.say("This workload has no size to sweep over.", "warning")
+            return
+        lab.controller.run(sweep=sweep)
+        await self.views.open("sweep")
+
+    def action_budget(self) -> None:
+        """The next budget, round and round."""
+        from tuilab.model.scenario import BUDGET, BUDGETS
+
+        state = self.lab.state
+        state.budget = BUDGETS[(BUDGETS.index(state.budget) + 1) % len(BUDGETS)]
+        budget = BUDGET[state.budget]
+        self.say(
+            f"Budget {budget.name}: ± {budget.precision * 100:g} %, at most {budget.limit_s:g} s"
+            + (f", in {budget.workers} fresh processes." if budget.workers > 1 else ".")
+        )
+
+    def action_toggle_rerun(self) -> None:
+        """Live sliders on or off."""
+        control = self.lab.controller
+        control.rerun = not control.rerun
+        self.say("Live sliders: a rest measures." if control.rerun else "Live sliders off: r measures.")
+
+    def action_undo(self) -> None:
+        """Take the last change back."""
+        self._went(self.lab.state.undo(), "Nothing to undo.")
+
+    def action_redo(self) -> None:
+        """Take the last undo back."""
+        self._went(self.lab.state.redo(), "Nothing to redo.")
+
+    def _went(self, changed: bool, otherwise: str) -> None:
+        if changed:
+            self.lab.controller.moved()
+        else:
+            self.say(otherwise)
+
+    def action_original(self) -> None:
+        """Everything as the document has it."""
+        from tuilab.lab.settings import Settings
+
+        if (settings := self.lab.state.settings) is not None:
+            self.lab.controller.set(Settings.of(settings.preset, settings.declaration, settings.file))
+
+    # Look
+
+    async def action_view(self, key: str) -> None:
+        """Bring a view to the front."""
+        await self.views.open(key)
+
+    async def action_step_view(self, by: int) -> None:
+        """The view to the left or to the right."""
+        await self.views.step(by)
+
+    @on(Views.Opened)
+    def _opened(self, event: Views.Opened) -> None:
+        """What is read rather than watched gets more room."""
+        self.set_class(event.key in READ, "-reading")
+        event.view.draw()
+
+    # Go
+
+    def action_presets(self) -> None:
+        """Give the keys to the presets; open or close the drawer on a narrow screen."""
+        if self.has_class("-narrow"):
+            self.toggle_class("-drawer")
+            if not self.has_class("-drawer"):
+                self.action_controls()
+                return
+        self.set_focus(self.presets)
+
+    def action_back(self) -> None:
+        """Close the drawer."""
+        if self.has_class("-drawer"):
+            self.action_presets()
+
+    def action_controls(self) -> None:
+        """Give the keys to the first slider."""
+        first = next((w for w in self.controls.query("*") if w.focusable), None)
+        if first is not None:
+            self.set_focus(first)
+
+    @on(Presets.Chosen)
+    def _chosen(self, event: Presets.Chosen) -> None:
+        if self.filled:
+            self.open_preset(event.preset)
+
+    def open_preset(self, name: str) -> None:
+        """Open a preset, and measure it where live sliders are on."""
+        lab = self.lab
+        preset = next(p for p in lab.state.presets if p.name == name)
+        lab.state.choose(preset)
+        lab.controller.moved(now=True)
+        views = self.views
+        if (preset.sweep is None) == (views.key == "sweep"):
+            # The picture that shows what the preset measures: a curve for a sweep, samples otherwise.
+            self.call_later(views.open, "sweep" if preset.sweep else "live")
+        if self.has_class("-drawer"):
+            self.action_presets()
+
+    def on_controls_changed(self, event: "Controls.Changed") -> None:
+        """A slider or a switch moved. By name, because the controls are loaded after the first paint."""
+        self.lab.controller.set(event.settings, event.final)
+
+    # Lab
+
+    def action_theme(self) -> None:
+        """Light or dark."""
+        from tuilab.tui.themes import DARK, LIGHT
+
+        app = self.app
+        app.theme = LIGHT.name if app.theme == DARK.name else DARK.name
+
+    async def action_leave(self) -> None:
+        """End the worker and leave."""
+        await self.app.leave()
+
+    # Pages
+
+    def action_help(self) -> None:
+        """What am I looking at, and which keys work here."""
+        from tuilab.tui.screens.help import HelpScreen, page
+
+        self.app.push_screen(HelpScreen(page(self.app.keymap, self.focused, self.views.view)))
+
+    def action_arms(self) -> None:
+        """Choose what is drawn."""
+        from tuilab.tui.screens.arms import ArmsScreen
+
+        lab = self.lab
+        self.app.push_screen(ArmsScreen(lab.state), lambda _: lab.changed(Change.LOOK))
+
+    def action_jump(self) -> None:
+        """Letters on every place."""
+        from tuilab.tui.screens.jump import JumpScreen, Place
+
+        here = [w for w in self.focus_chain if w.region and w.region.y >= 0]
+        places = [Place(w.region.offset, widget=w) for w in here]
+        views = self.views
+        places += [Place(at, action=f"view('{key}')") for key, at in views.tab_offsets().items()]
+
+        async def go(place: Place | None) -> None:
+            if place is not None and place.widget is not None:
+                place.widget.focus()
+            elif place is not None:
+                await self.run_action(place.action)
+
+        self.app.push_screen(JumpScreen(places), go)
+
+    def action_why(self) -> None:
+        """The doctor, and what a GPU would run."""
+        from tuilab.tui.screens.why import WhyScreen
+
+        self.app.push_screen(WhyScreen(self.lab))
+
+    def action_machines(self) -> None:
+        """Presets by machines, from the history."""
+        from tuilab.tui.screens.machines import MachinesScreen
+
+        self.app.push_screen(MachinesScreen(self.lab.store))
+
+    def action_hosts(self) -> None:
+        """The other machines to measure on, and a line to add one."""
+        from tuilab.lab.hosts import about
+        from tuilab.tui.screens.menu import Item, MenuScreen
+
+        lab = self.lab
+        items = [Item(host.name, host.name, about(host)) for host in lab.state.hosts.known.values()]
+        page = MenuScreen(
+            "Measure on another machine", items, typed="an ssh alias or user@host, then enter", empty=ADDS
+        )
+        self.app.push_screen(page, self.add_host)
+
+    def add_host(self, name: str | None) -> None:
+        """Measure on that machine too; what is wrong with its name is said."""
+        from tuilab.model.errors import InputError
+
+        lab = self.lab
+        if not name:
+            return
+        try:
+            lab.controller.add_host(name)
+        except InputError as error:
+            self.say(str(error), "error")
+        else:
+            self.say(f"Connecting to {name}; the device slider has it as a stop.")
+
+    def action_copy(self) -> None:
+        """The command line that does the same, to the clipboard and to a file."""
+        from tuilab.lab.files import keep_command
+
+        lab = self.lab
+        if lab.state.settings is None:
+            return
+        line = lab.state.command(sweeping=self.views.key == "sweep")
+        self.app.copy_to_clipboard(line)
+        kept = keep_command(line)
+        self.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else "."))
+
+    def action_export(self) -> None:
+        """Keep this view and run as a file."""
+        from tuilab.lab.export import formats
+        from tuilab.tui.screens.menu import Item, MenuScreen
+
+        lab = self.lab
+
+        def chosen(key: str | None) -> None:
+            if key:
+                # The page has closed, so that a picture shows the lab itself.
+                self.call_after_refresh(lambda: self._write(key))
+
+        items = [Item(f.key, f.label, f.detail) for f in formats(bool(lab.state.shown.run))]
+        self.app.push_screen(MenuScreen("Export to the current folder", items), chosen)
+
+    def _write(self, key: str) -> None:
+        from tuilab.lab.export import new_file, write_shown
+
+        lab, folder = self.lab, Path.cwd()
+        try:
+            if key == "svg":
+                path = new_file(lab.state, key, folder)
+                path.write_text(self.app.export_screenshot(title="tuilab"), encoding="utf-8")
+            else:
+                path = write_shown(key, lab.state, lab.store, folder)
+        except OSError as error:
+            self.say(f"Nothing could be written to {folder}: {error.strerror}", "error")
+        except ValueError as error:
+            self.say(f"Nothing was exported: {error}", "error")
+        else:
+            self.say(f"Written: {path}")
+
+    def action_open(self) -> None:
+        """Open a document, a preset file or code of one's own."""
+        from tuilab.tui.screens.menu import MenuScreen
+
+        typed = "a document, a preset file, or code such as model.py:forward"
+        self.app.push_screen(MenuScreen("Open", (), typed=typed, empty=OPENS), self.open_soon)
+
+    def open_soon(self, words: str | None) -> None:
+        """Open what a path names, beside everything else: reading and asking the worker take their time."""
+        self.run_worker(self.open_path(words), exit_on_error=False)
+
+    async def open_path(self, words: str | None) -> None:
+        """Open what a path names; what is wrong with it is said."""
+        from tuilab.lab import opening
+        from tuilab.lab.questions import Unanswered
+        from tuilab.lab.settings import preset_file
+        from tuilab.model.errors import InputError
+
+        lab = self.lab
+        if not words:
+            return
+        try:
+            match opening.kind(words):
+                case "code":
+                    await self._open_code(words)
+                case "preset":
+                    self._take(preset_file(words))
+                case "recording":
+                    await self.play(words)
+                case "document":
+                    await self._open_document(words)
+        except InputError as error:
+            self.say(str(error), "error")
+        except Unanswered as error:
+            lab.controller.say(error.detail or str(error), "error")
+            more = " The log (9) has all of it." if error.detail else ""
+            self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
+
+    async def _open_code(self, words: str) -> None:
+        from tuilab.lab.settings import choose_own, place_of
+
+        lab = self.lab
+        self.say(f"Asking {words} what it declares…")
+        file = place_of(words)
+        declaration = await lab.declare(file)
+        self._take(choose_own(declaration, words).preset, (declaration, file))
+
+    async def _open_document(self, words: str) -> None:
+        from tuilab.lab import opening
+        from tuilab.tui.screens.document import DocumentScreen
+
+        report = await run_in_daemon_thread(opening.document, words)
+        self.app.push_screen(DocumentScreen(report), lambda p: self._take(p) if p else None)
+
+    def _take(self, preset: "Preset", own: "tuple[Declaration, str] | None" = None) -> None:
+        """List one more preset, open it and measure it."""
+        lab = self.lab
+        lab.state.add(preset, own)
+        self._list_presets()
+        self.open_preset(preset.name)
+
+    def action_history(self) -> None:
+        """Every run that was kept, to find, compare, tag, pin, delete, take along or replay."""
+        from tuilab.lab.replay import RUN
+        from tuilab.tui.screens.history import HistoryScreen
+
+        async def chosen(run: str | None) -> None:
+            if run:
+                await self.play(RUN + run)
+
+        self.app.push_screen(HistoryScreen(self.lab), chosen)
+
+    async def show_pinned(self) -> None:
+        """Draw the runs that are pinned in the history under those of the same workload."""
+        import sqlite3
+
+        from tuilab.lab.history import HistoryClient, ghosts
+
+        lab = self.lab
+        ledger = HistoryClient(lab.store)
+        try:
+            lab.state.pinned = await ledger.do(ghosts)
+        except sqlite3.Error as error:
+            lab.controller.say(f"pinned runs cannot be drawn ({error})", "warning")
+        finally:
+            ledger.close()
+        if lab.state.pinned:
+            lab.changed(Change.LOOK)
+
+    async def action_replay(self) -> None:
+        """Show a recorded run as if it were live."""
+        from tuilab.lab.replay import recorded
+        from tuilab.tui.screens.menu import Item, MenuScreen
+
+        lab = self.lab
+        found = await run_in_daemon_thread(recorded, lab.store)
+        items = [Item(r.key, r.label, r.detail) for r in found]
+        page = MenuScreen(
+            "Replay", items, typed="or the path of a recorded file, then enter",
+            empty="No run has been kept yet. Type the path of a recorded file below.",
+        )  # fmt: skip
+        self.app.push_screen(page, self.play)
+
+    async def play(self, name: str | None) -> None:
+        """Replay a run of the history, or a file."""
+        from tuilab.lab.replay import load
+        from tuilab.model.errors import InputError
+
+        lab = self.lab
+        if not name:
+            return
+        try:
+            replay: Replay = await run_in_daemon_thread(load, lab.store, name)
+        except InputError as error:
+            self.say(str(error), "error")
+            return
+        lab.controller.replay(replay)
+
+    async def action_demo(self) -> None:
+        """Guess first, then see."""
+        from tuilab.lab.demo import Demo, tour
+        from tuilab.tui.panels.demo_bar import DemoBar
+
+        lab = self.lab
+        if self.query(DemoBar):
+            return
+        steps = tour(lab.state.presets)
+        if not steps:
+            self.say("There are no presets to show.", "warning")
+            return
+
+        async def done() -> None:
+            self.remove_class("-demo")
+            await self.query(DemoBar).remove()
+            self.action_presets()
+
+        bar = DemoBar(lab, Demo(steps), lambda: self.call_later(done))
+        self.add_class("-demo")
+        await self.query_one("#work", Vertical).mount(bar, before=0)
+        bar.focus()
+        await self.views.open("live")
 
 
 def frame(identity: str, title: str) -> Container:

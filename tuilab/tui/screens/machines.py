@@ -9,10 +9,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
-from tuilab.analysis.machines import PresetRows, Row, compared, text_of
-from tuilab.history.machine_summaries import latest
-from tuilab.history.store import Store
-from tuilab.lab.summing import sum_up
+from tuilab.lab.history import Store
+from tuilab.lab.machines import PresetRows, Row, compared, latest, sum_up, text_of
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.report.machines import crossover, heading, median, verdict_marks
 from tuilab.tui.screens.modal import Page

@@ -9,8 +9,7 @@ from textual.containers import Container
 from textual.widgets import Input, Static
 
 from tuilab.analysis.words import plural
-from tuilab.history.store import UNDO_DAYS, PruneCandidates
-from tuilab.lab.history import HistoryClient, trouble
+from tuilab.lab.history import UNDO_DAYS, HistoryClient, PruneCandidates, trouble
 from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.screens.modal import Page
@@ -32,9 +31,9 @@ class PruneScreen(Page[PruneCandidates]):
     PruneScreen Input:focus { border: none; }
     """
 
-    def __init__(self, ledger: HistoryClient) -> None:
+    def __init__(self, history: HistoryClient) -> None:
         super().__init__()
-        self._ledger = ledger
+        self._history = history
         self._candidates: PruneCandidates | None = None
         self._wanted = self._known = 0
 
@@ -77,7 +76,7 @@ class PruneScreen(Page[PruneCandidates]):
             return
         left = None if megabytes is None else int(megabytes * 1e6)
         try:
-            found = await self._ledger.do(lambda store: store.prune_candidates(days, left))
+            found = await self._history.do(lambda store: store.prune_candidates(days, left))
         except sqlite3.Error as error:
             self._tell(trouble(error))
             return

@@ -9,9 +9,8 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tuilab.analysis.compare import Across, ArmAcross, Figure
 from tuilab.analysis.words import times
-from tuilab.history.browse import Entry
+from tuilab.lab.history import Across, ArmAcross, Entry, Figure
 from tuilab.model.quantity import interval, seconds
 from tuilab.tui.screens.modal import Page
 from tuilab.tui.widgets.look import BAD, GOOD, MUTED, TextStyle

@@ -1,4 +1,4 @@
-"""What every view is: a container that draws the session when it is asked to."""
+"""What every view is: a container that draws the lab's state when it is asked to."""
 
 from typing import TYPE_CHECKING
 
@@ -8,28 +8,24 @@ from textual.widget import Widget
 if TYPE_CHECKING:
     from tuilab.lab import Lab
     from tuilab.lab.changes import Change
-    from tuilab.lab.state import LabState
 
 
 class View(Vertical):
     """One way to look at the run on the screen."""
 
     DEFAULT_CSS = "View { height: 1fr; }"
-    session: "LabState | None" = None
-    lab: "Lab | None" = None
+
+    def __init__(self, lab: "Lab", id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.lab = lab
 
     def wants(self, change: "Change") -> bool:
         """Whether it has to be drawn again after such a change."""
         return True
 
-    def draw(self, session: "LabState") -> None:
-        """Show the session as it is. Called whenever something changed and the view is open."""
+    def draw(self) -> None:
+        """Show the state as it is. Called whenever something changed and the view is open."""
         raise NotImplementedError
-
-    def redraw(self) -> None:
-        """Draw again from what was drawn last, for another size."""
-        if self.session is not None:
-            self.draw(self.session)
 
     def place(self) -> Widget | None:
         """What takes the keys when the view does: the first thing in it that can."""

@@ -3,7 +3,6 @@
 from textual.app import ComposeResult
 
 from tuilab.lab.changes import Change
-from tuilab.lab.state import LabState
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, fitting, marks, why_empty
 from tuilab.tui.widgets.bars import Bars
@@ -30,7 +29,8 @@ fastest arm's time it takes, paired round by round. `%` switches between a linea
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: LabState) -> None:
+    def draw(self) -> None:
+        session = self.lab.state
         bars, numbers = self.query_one(Bars), self.query_one(Numbers)
         result = session.result()
         series = marks(session.shown)
@@ -43,4 +43,4 @@ fastest arm's time it takes, paired round by round. `%` switches between a linea
         numbers.update_arms(arms, series)
 
     def on_resize(self) -> None:
-        self.redraw()
+        self.draw()

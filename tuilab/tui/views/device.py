@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
+from tuilab.lab import Lab
 from tuilab.lab.changes import Change
-from tuilab.lab.state import LabState
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.telemetry import DeviceSample
 from tuilab.tui.views.base import View
@@ -23,8 +23,8 @@ class DeviceView(View):
 
     HELP = DevicePanel.HELP
 
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, lab: Lab, id: str | None = None) -> None:
+        super().__init__(lab, id)
         self._telemetry: Telemetry | None = None
         self._watched = 0
         self._sampling = False
@@ -39,7 +39,8 @@ class DeviceView(View):
     def wants(self, change: Change) -> bool:
         return bool(change & Change.REPORT)
 
-    def draw(self, session: LabState) -> None:
+    def draw(self) -> None:
+        session = self.lab.state
         if session.replay:
             self.query_one(
                 DevicePanel
@@ -48,12 +49,8 @@ class DeviceView(View):
         self._sample_soon()
 
     def _tick(self) -> None:
-        if (
-            self.session is not None
-            and self.is_on_screen
-            and not self.session.asked
-            and not self.session.replay
-        ):
+        state = self.lab.state
+        if self.is_on_screen and not state.asked and not state.replay:
             self._sample_soon()
 
     def _sample_soon(self) -> None:
@@ -64,7 +61,7 @@ class DeviceView(View):
 
     async def _sample(self) -> None:
         """One sample, in a thread: a call into a wedged driver may block."""
-        pid = self.session.worker.pid if self.session else 0
+        pid = self.lab.state.worker.pid
         try:
             self.query_one(DevicePanel).show_sample(await run_in_daemon_thread(self._read, pid))
         finally:

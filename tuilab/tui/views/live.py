@@ -2,9 +2,7 @@
 
 from textual.app import ComposeResult
 
-from tuilab.analysis.reading import summary_point
 from tuilab.lab.changes import Change
-from tuilab.lab.state import LabState
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, figures, fitting, marks, why_empty
 from tuilab.tui.widgets.from_run import live_chart
@@ -38,7 +36,8 @@ Under the plot: median, interval, number of samples, and the first call (tracing
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: LabState) -> None:
+    def draw(self) -> None:
+        session = self.lab.state
         state = session.shown
         plot, numbers = self.query_one(Plot), self.query_one(Numbers)
         series = marks(state)
@@ -51,10 +50,10 @@ Under the plot: median, interval, number of samples, and the first call (tracing
             figures=known,
             shown=(shown or session.drawn).__contains__,
             ghosts=session.ghosts_of(state) if session.ghosts_on else (),
-            point=summary_point(state) if state.run else 0,
+            point=session.point,
         )
         fitting(numbers, len(known), self.size.height - PLOT_ROWS)
         numbers.update_arms(list(known.values()), series)
 
     def on_resize(self) -> None:
-        self.redraw()
+        self.draw()

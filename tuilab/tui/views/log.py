@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
+from tuilab.lab import Lab
 from tuilab.lab.changes import Change
-from tuilab.lab.state import LabState
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.lists import log_table
 from tuilab.tui.widgets.table import Table
@@ -20,8 +20,8 @@ the screen. **/** filters; at the last line it follows what comes.
 """
     what = "log"
 
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, lab: Lab, id: str | None = None) -> None:
+        super().__init__(lab, id)
         self._drawn: object = None
 
     def make(self) -> Table[Any]:
@@ -30,7 +30,8 @@ the screen. **/** filters; at the last line it follows what comes.
     def wants(self, change: Change) -> bool:
         return bool(change & Change.LOG)
 
-    def draw(self, session: LabState) -> None:
+    def draw(self) -> None:
+        session = self.lab.state
         if self._drawn is not session.log or len(self.table.rows) > len(session.log):
             self._drawn = session.log
             self.table.set_rows(session.log)

@@ -3,7 +3,6 @@
 from textual.app import ComposeResult
 
 from tuilab.lab.changes import Change
-from tuilab.lab.state import LabState
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, marks, why_empty
 from tuilab.tui.widgets.from_run import phases_of
@@ -21,7 +20,8 @@ class PhasesView(View):
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: LabState) -> None:
+    def draw(self) -> None:
+        session = self.lab.state
         phases = self.query_one(Phases)
         result = session.result()
         drawn = session.drawn

@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
+from tuilab.lab import Lab
 from tuilab.lab.changes import Change
-from tuilab.lab.state import LabState
 from tuilab.tui.panels.placement import PlacementRows
 from tuilab.tui.views.common import FIGURES, why_empty
 from tuilab.tui.views.filtered import Filtered
@@ -23,8 +23,8 @@ its bytes; what the optimiser folded away is counted. **/** filters, **o** sorts
 """
     what = "ops"
 
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, lab: Lab, id: str | None = None) -> None:
+        super().__init__(lab, id)
         self._drawn: object = None
         self._labels: dict[str, str] = {}
 
@@ -34,7 +34,8 @@ its bytes; what the optimiser folded away is counted. **/** filters, **o** sorts
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: LabState) -> None:
+    def draw(self) -> None:
+        session = self.lab.state
         state = session.shown
         self.table.empty = why_empty(session)
         if state.run and state.running:

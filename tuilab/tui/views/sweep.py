@@ -37,7 +37,8 @@ cross, found by bisection, with its interval as a shade. The crossover is marked
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: LabState) -> None:
+    def draw(self) -> None:
+        session = self.lab.state
         plot, heat, sentences = self.query_one(Plot), self.query_one(HeatMap), self.query_one(Sentences)
         result = session.result() if session.shown.sweep else None
         series = marks(session.shown)
@@ -61,7 +62,7 @@ cross, found by bisection, with its interval as a shade. The crossover is marked
         sentences.say(tuple(c.sentence for c in said(result))[:most])
 
     def on_resize(self) -> None:
-        self.redraw()
+        self.draw()
 
 
 def binary_axes(session: LabState, result: RunResult) -> tuple[bool, bool]:

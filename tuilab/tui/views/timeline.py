@@ -5,6 +5,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.questions import Unanswered
 from tuilab.lab.state import LabState
@@ -51,8 +52,8 @@ ops by the time they take in one call. It stays with the run: a replay has the a
         Binding("V", "profile(0)", "profile it again", show=False, id="timeline.again"),
     ]
 
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, lab: Lab, id: str | None = None) -> None:
+        super().__init__(lab, id)
         self._arm = ""
         self._picked = False
         self._doing = ""
@@ -66,7 +67,8 @@ ops by the time they take in one call. It stays with the run: a replay has the a
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: LabState) -> None:
+    def draw(self) -> None:
+        session = self.lab.state
         state = session.shown
         arms = profilable(state)
         if not self._picked or self._arm not in arms:
@@ -109,7 +111,7 @@ ops by the time they take in one call. It stays with the run: a replay has the a
 
     async def _profile(self, session: LabState, arm: str) -> None:
         state = session.shown
-        if self.lab is None or state.scenario is None or session.replay:
+        if state.scenario is None or session.replay:
             return
         self._doing, self._failed = arm, ""
         try:
@@ -119,12 +121,12 @@ ops by the time they take in one call. It stays with the run: a replay has the a
             self._failed = str(error)
         finally:
             self._doing = ""
-        self.draw(session)
+        self.draw()
 
     def action_profile(self, by: int) -> None:
         """Profile the next arm (1), or the same again (0)."""
-        session = self.session
-        if session is None or self._doing:
+        session = self.lab.state
+        if self._doing:
             return
         arms = profilable(session.shown)
         if arms:
@@ -132,13 +134,13 @@ ops by the time they take in one call. It stays with the run: a replay has the a
             self._arm, self._failed, self._picked = arms[(at + by) % len(arms)], "", True
             if not by and not session.running:
                 self._begin(session)
-            self.draw(session)
+            self.draw()
 
     def _begin(self, session: LabState) -> None:
         self.run_worker(self._profile(session, self._arm), exclusive=True, exit_on_error=False)
 
     def on_resize(self) -> None:
-        self.redraw()
+        self.draw()
 
 
 def _replayed(session: LabState) -> str:

@@ -8,7 +8,6 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tuilab.lab.changes import Change
-from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim, Verdict
 from tuilab.model.preset import Preset
 from tuilab.model.result import RunResult
@@ -45,7 +44,8 @@ do: first what this run's own figures say holds each arm back, the gravest first
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
 
-    def draw(self, session: LabState) -> None:
+    def draw(self) -> None:
+        session = self.lab.state
         settings = session.settings
         page = self.query_one(Static)
         if settings is None:

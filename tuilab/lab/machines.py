@@ -4,10 +4,12 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 
 from tuilab import catalogue
-from tuilab.analysis.machines import machine_summaries
-from tuilab.history.machine_summaries import keep, unsummed
+from tuilab.analysis.machines import PresetRows, Row, compared, machine_summaries, search, text_of
+from tuilab.history.machine_summaries import keep, latest, unsummed
 from tuilab.history.store import Store
 from tuilab.model.claims import Claim
+
+__all__ = ["PresetRows", "Row", "compared", "latest", "search", "sum_up", "text_of"]
 
 Say = Callable[[int, int], None]
 
