@@ -27,7 +27,7 @@ async def test_a_host_is_added_measured_swept_lost_and_found_again(sshd: Sshd, t
         monkeypatch.setenv(name, value)
     app = LabApp(Options(rerun=False, newcomer=False, store=lambda: Store.open(tmp_path / "history")))
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: isinstance(app.screen, LabScreen) and app.screen.lab is not None)
+        await until(lambda: isinstance(app.screen, LabScreen) and app.screen.filled)
         session, control = app.screen.lab.state, app.screen.lab.controller
         session.budget = "quick"
         await until(lambda: session.machine is not None)

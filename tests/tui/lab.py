@@ -64,7 +64,7 @@ async def opened(
 ) -> AsyncIterator[Pilot[int]]:
     """The app on a screen of that size, filled and at rest. messages: show them in the corner."""
     async with app.run_test(size=size, notifications=messages) as pilot:
-        await until(pilot, lambda: app.screen_stack and getattr(app.screen_stack[0], "lab", None) is not None)
+        await until(pilot, lambda: app.screen_stack and getattr(app.screen_stack[0], "filled", False))
         # Every report is painted, so that axes, which only grow, grow the same way each time.
         assert app.lab is not None and app.painter is not None
         app.painter.pacing.wait = lambda elapsed_s, rounds: 0.0  # type: ignore[method-assign]

@@ -103,7 +103,7 @@ def party(on_event) -> MultiHostRunner:
 async def test_a_host_is_added_measured_on_and_lost_and_the_lab_goes_on(tmp_path):
     app = lab(tmp_path, runner=party, rerun=False)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, LabScreen) and app.screen.lab is not None)
+        await until(pilot, lambda: isinstance(app.screen, LabScreen) and app.screen.filled)
         session = app.screen.lab.state
         await until(pilot, lambda: session.machine is not None)
         await pilot.press("H")
