@@ -1,50 +1,96 @@
-"""The log under the controls: where each op of the run went, as it becomes known."""
+"""Where the ops of the run went: a row each, groups of rows, and a summary under the controls."""
 
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import overload
 
-from textual.app import ComposeResult
-from textual.containers import Container
+from textual.content import Content
+from textual.widgets import Static
 
 from tuilab.lab.state import LabState
 from tuilab.model.result import PlacementRow, placement_row
 from tuilab.model.run import RunState
-from tuilab.tui.widgets.lists import placement_table
+
+MOST_LINES = 12
 
 
-class PlacementLog(Container):
-    """The placement rows of the run on the screen, in the panel's own frame."""
+@dataclass(frozen=True)
+class Group:
+    """Rows that went to the same place for the same reason."""
+
+    kind: str
+    """`op`, `copy` or `folded`."""
+    device: str
+    """Where they ran; for copies, from where to where."""
+    reason: str
+    """Why there; empty where it is what was asked for."""
+    count: int
+    """How many, folded ones included."""
+    ops: tuple[str, ...] = ()
+    """The ops among them, the most frequent first."""
+
+    def __str__(self) -> str:
+        """`4,002 ops on CPU:0: no GPU is visible`."""
+        one, more, joint = KINDS[self.kind]
+        said = f"{self.count:,} {one if self.count == 1 else more} {joint} {self.device}"
+        return said + (f": {self.reason}" if self.reason else "")
+
+
+KINDS = {"op": ("op", "ops", "on"), "copy": ("copy", "copies", "from"), "folded": ("op", "ops", "folded on")}
+
+
+def groups(state: RunState) -> list[Group]:
+    """The rows of a run by kind, device and reason, the largest group first, folded ones last."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    ops: dict[tuple[str, str, str], Counter[str]] = {}
+    for row in PlacementRows(state):
+        key = group_of(row)
+        counts[key] += row.count
+        ops.setdefault(key, Counter())[row.op] += row.count
+    found = [
+        Group(*key, number, tuple(op for op, _ in ops[key].most_common())) for key, number in counts.items()
+    ]
+    return sorted(found, key=lambda group: (group.kind == "folded", -group.count))
+
+
+def group_of(row: PlacementRow) -> tuple[str, str, str]:
+    """Kind, device and reason of a row."""
+    device = f"{row.device} to {row.to}" if row.kind == "copy" else row.device
+    return row.kind, device or "no device yet", row.reason
+
+
+class PlacementLog(Static):
+    """The summary: a line a group, the largest first; the Placement view opens each."""
 
     HELP = """\
 ## Placement
 
-Each op as it was placed: which arm, which op, the device that computed it, and why there. Rows where another
-device was asked for are marked. The whole log, with a filter, is the Placement view (**6**).
+How many ops ran on which device, and why there. Each op by itself, with a filter, is in the Placement view
+(**6**, or a click).
 """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._labels: dict[str, str] = {}
-        self._table = placement_table(arm_label=lambda arm: self._labels.get(arm, arm))
+        super().__init__("Placement: no op has been placed yet.", markup=False)
         self._drawn: object = None
 
-    def compose(self) -> ComposeResult:
-        yield self._table
-
     def draw(self, session: LabState) -> None:
-        """Show the rows, where there are others than before."""
+        """Show the groups, where there are others than before."""
         state = session.shown
         key = (state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values()))
-        if key != self._drawn:
-            self._drawn = key
-            self._labels = {arm: known.label for arm, known in state.arms.items()}
-            rows = PlacementRows(state)
-            self._table.set_rows(rows)
-            if self.parent is not None:
-                self.parent.border_title = title(rows.counts())  # type: ignore[attr-defined]
+        if key == self._drawn:
+            return
+        self._drawn = key
+        found = groups(state)
+        head = title(PlacementRows(state).counts())
+        lines = [Content.assemble((head, "bold"), ". ", "; ".join(map(str, found[:2])) if found else "")]
+        self.update(Content("\n").join([*lines, *(Content(str(g)) for g in found[2:MOST_LINES])]))
+
+    async def on_click(self) -> None:
+        """Open the view."""
+        await self.screen.run_action("view('placement')")
 
 
 class PlacementRows(Sequence[PlacementRow]):

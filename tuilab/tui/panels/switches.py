@@ -6,21 +6,37 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import ItemGrid
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import Checkbox
 
 from tuilab.lab.settings import Switch
 
+BOXES, ASCII_BOXES = ("☑", "☐"), ("[x]", "[ ]")
+"""On and off, told apart without colour."""
+
 
 class SwitchBox(Checkbox):
-    """One switch."""
+    """One switch, whose box is part of its label."""
 
-    BUTTON_LEFT, BUTTON_INNER, BUTTON_RIGHT = "[", "x", "]"
+    BUTTON_LEFT = BUTTON_INNER = BUTTON_RIGHT = ""
 
     def __init__(self, switch: Switch) -> None:
-        label = f"{switch.label} input" if switch.group == "GPU input" else switch.label
-        super().__init__(label, switch.on, compact=True, tooltip=switch.help or None)
         self.switch = switch
+        super().__init__("", switch.on, compact=True, tooltip=switch.help or None)
+
+    def on_mount(self) -> None:
+        self._say()
+
+    def watch_value(self) -> None:
+        super().watch_value()
+        if self.is_attached:
+            self._say()
+
+    def _say(self) -> None:
+        boxes = ASCII_BOXES if getattr(self.app, "ascii_only", False) else BOXES
+        name = f"{self.switch.label} input" if self.switch.group == "GPU input" else self.switch.label
+        self.label = Content(f"{boxes[0 if self.value else 1]} {name}")
 
 
 class Switches(ItemGrid):

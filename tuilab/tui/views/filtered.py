@@ -63,5 +63,5 @@ class Filtered(View):
         event.stop()
         self.table.filter = event.value
 
-    def place(self) -> "Table[object]":
+    def place(self) -> Widget:
         return self.table

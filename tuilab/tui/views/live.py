@@ -9,7 +9,7 @@ from tuilab.tui.widgets.from_run import live_chart
 from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.plot import Plot
 
-PLOT_ROWS = 12
+PLOT_ROWS = 22
 """What the plot keeps before the numbers get any."""
 
 
@@ -19,12 +19,14 @@ class Live(View):
     HELP = """\
 ## Live
 
-Each point is the mean time per call of one timed block; a column of points is one round, in which every arm
-has its turn in random order. The level and its band are the median and its 95 % interval. Faint points are
-earlier runs with other settings (**a** chooses what is drawn). Before the first round the blocks of the
-warm-up are drawn; they are not counted and go when the rounds come.
+A line goes through the mean times per call of the timed blocks, one a round, in which every arm has its turn
+in random order; of a long run through the medians of what falls together, with the extremes as faint dots.
+The dotted level and its band are the median and its 95 % interval. Faint lines are earlier runs with other
+settings (**a** chooses what is drawn). Before the first round the blocks of the warm-up are drawn; they are
+not counted and go when the rounds come.
 
-Under the plot: median, interval, number of samples, and the first call (tracing and compiling included).
+Beside each name the distribution of its samples, the median's place in it bright. Where there is room, under
+the plot: median, interval, number of samples, and the first call (tracing and compiling included).
 """
 
     DEFAULT_CSS = "Live Numbers { height: 0; }"

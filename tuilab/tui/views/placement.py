@@ -1,10 +1,19 @@
 """Placement: every op of the run, where it ran and why there."""
 
+from collections.abc import Sequence
 from typing import Any, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import OptionList
 
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
-from tuilab.tui.panels.placement import PlacementRows
+from tuilab.model.result import PlacementRow
+from tuilab.model.run import RunState
+from tuilab.tui.panels.placement import Group, PlacementRows, group_of, groups
 from tuilab.tui.views.common import FIGURES, why_empty
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.lists import placement_table
@@ -17,16 +26,27 @@ class PlacementView(Filtered):
     HELP = """\
 ## Placement
 
-Each op as observed: the device that computed it, the memory that holds its output where that is another one,
-and the reason where it is not the device that was asked for. A copy between devices is a row of its own, with
-its bytes; what the optimiser folded away is counted. **/** filters, **o** sorts by the next column.
+Above, how many ops ran where, and why there; **enter** shows the rows of a group, *every op* all of them.
+Under it each op as observed: the device that computed it, the memory that holds its output where that is
+another one, and the reason where it is not the device that was asked for. A copy between devices is a row of
+its own, with its bytes; what the optimiser folded away is counted. **/** filters, **o** sorts by the next column.
 """
     what = "ops"
+    DEFAULT_CSS = """
+    PlacementView OptionList { height: auto; max-height: 40%; background: transparent; }
+    PlacementView OptionList:focus { background-tint: transparent; }
+    """
 
     def __init__(self, lab: Lab, id: str | None = None) -> None:
         super().__init__(lab, id)
         self._drawn: object = None
         self._labels: dict[str, str] = {}
+        self._groups: list[Group] = []
+        self._state: RunState | None = None
+
+    def compose(self) -> ComposeResult:
+        yield OptionList(compact=True, markup=False)
+        yield from super().compose()
 
     def make(self) -> Table[Any]:
         return cast("Table[Any]", placement_table(arm_label=lambda arm: self._labels.get(arm, arm)))
@@ -46,4 +66,29 @@ its bytes; what the optimiser folded away is counted. **/** filters, **o** sorts
         if key != self._drawn:
             self._drawn = key
             self._labels = {arm: known.label for arm, known in state.arms.items()}
+            self._state, self._groups = state, groups(state)
             self.table.set_rows(PlacementRows(state))
+            listed = self.query_one(OptionList)
+            listed.display = bool(self._groups)
+            listed.set_options([Content("every op"), *map(_row, self._groups)])
+
+    @on(OptionList.OptionSelected)
+    def _open(self, event: OptionList.OptionSelected) -> None:
+        """Show the rows of a group."""
+        event.stop()
+        if self._state is None:
+            return
+        rows: Sequence[PlacementRow] = PlacementRows(self._state)
+        if event.option_index:
+            group = self._groups[event.option_index - 1]
+            rows = [row for row in rows if group_of(row) == (group.kind, group.device, group.reason)]
+        self.table.set_rows(rows)
+
+    def place(self) -> Widget:
+        listed = self.query_one(OptionList)
+        return listed if listed.display else self.table
+
+
+def _row(group: Group) -> Content:
+    more = ", ".join(group.ops[:4]) + (" …" if len(group.ops) > 4 else "")
+    return Content.assemble(str(group), (f"  {more}", "$text-muted"))

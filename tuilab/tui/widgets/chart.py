@@ -1,7 +1,7 @@
 """What a plot shows, as data; and the arithmetic of its axes and of thinning long series. Pure."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +12,8 @@ Limits = tuple[float, float]
 
 # From where to where an axis goes on a log scale: these times powers of ten.
 _LOG_ENDS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+MOST_SAMPLES = 2_000
+"""Of a longer run every so many'th sample makes the strip."""
 _LINEAR_ENDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
@@ -35,7 +37,9 @@ class Series:
     """One curve or cloud. `low`, `high`: ends of error bars. `median`, `band`: a level with its interval.
 
     x and y may be lists that grow between paints; they are only read. A ghost is an earlier run, drawn
-    faintly. Without points the label and note stand in the legend alone, so that a note can say why.
+    faintly, and never moves the axes. Without points the label and note stand in the legend alone, so that a
+    note can say why. A `trace` is a line through the medians of what falls together, with the extremes as
+    faint dots. strip: the distribution, shown beside the curve. tell: more about the point of that index.
     """
 
     key: str
@@ -43,13 +47,48 @@ class Series:
     mark: Mark
     x: Sequence[float] = ()
     y: Sequence[float] = ()
-    style: Literal["points", "line", "linepoints"] = "points"
+    style: Literal["points", "line", "linepoints", "trace"] = "points"
     ghost: bool = False
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     median: float | None = None
     band: Limits | None = None
     note: str = ""
+    strip: "Strip | None" = None
+    tell: Callable[[int], str] | None = None
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A distribution in a few cells: how many samples fall into each, from 0 to 8, and which cell is what."""
+
+    cells: tuple[int, ...]
+    """Heights, the fullest cell 8; a cell with any sample has at least 1."""
+    median: int
+    """The median's cell."""
+    inside: range
+    """The cells of the median's 95 % interval."""
+
+
+def distribution(samples: Sequence[float], median: float, band: Limits | None, cells: int) -> Strip | None:
+    """The samples about their 5 % to 95 % quantiles, those beyond in the cells at the ends; None below four."""
+    some = sorted(samples[:: len(samples) // MOST_SAMPLES + 1])
+    if len(some) < 4:
+        return None
+    low, high = some[len(some) // 20], some[-1 - len(some) // 20]
+    low, high = min(low, median) - (high - low) / 8, max(high, median) + (high - low) / 8
+    if high <= low:
+        low, high = 0.99 * low, 1.01 * high
+
+    def cell(value: float) -> int:
+        return min(cells - 1, max(0, int((value - low) / (high - low) * cells)))
+
+    counts = [0] * cells
+    for value in some:
+        counts[cell(value)] += 1
+    most = max(counts)
+    first, last = (cell(v) for v in band or (median, median))
+    return Strip(tuple(-(-8 * n // most) for n in counts), cell(median), range(first, last + 1))
 
 
 @dataclass(frozen=True)
@@ -85,6 +124,7 @@ class Thinned:
         self.x, self.y = x, y
         self._size = 1
         self._extremes: list[tuple[int, int]] = []
+        self._middles: list[float] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
         """Whether this is the same series, perhaps grown."""
@@ -92,19 +132,42 @@ class Thinned:
 
     def points(self, columns: int) -> tuple[list[float], list[float]]:
         """x and y of the points to draw on `columns` columns."""
+        n = self._follow(columns)
+        if self._size == 1:
+            return list(self.x[:n]), list(self.y[:n])
+        rest = len(self._extremes) * self._size
+        ends = [*self._extremes, self._bucket(rest, n)] if rest < n else self._extremes
+        indices = [i for pair in ends for i in (pair if pair[0] != pair[1] else pair[:1])]
+        return [self.x[i] for i in indices], [self.y[i] for i in indices]
+
+    def middles(self, columns: int) -> tuple[list[float], list[float]]:
+        """x and y of the medians of what falls together on `columns` columns."""
+        n = self._follow(columns)
+        if self._size == 1:
+            return list(self.x[:n]), list(self.y[:n])
+        starts = range(0, n, self._size)
+        known = len(self._extremes)
+        while len(self._middles) < known:
+            self._middles.append(self._middle(starts[len(self._middles)]))
+        ys = [*self._middles, *(self._middle(start) for start in starts[known:])]
+        return [self.x[min(n - 1, start + self._size // 2)] for start in starts], ys
+
+    def _middle(self, start: int) -> float:
+        part = sorted(self.y[start : start + self._size])
+        return part[len(part) // 2]
+
+    def _follow(self, columns: int) -> int:
+        """Take in what is new; how many points there are."""
         n = min(len(self.x), len(self.y))
         while n // self._size > 2 * columns:
             if self._extremes:
                 self._merge()
             self._size *= 2
-        if self._size == 1:
-            return list(self.x[:n]), list(self.y[:n])
-        for start in range(len(self._extremes) * self._size, n - self._size + 1, self._size):
-            self._extremes.append(self._bucket(start, start + self._size))
-        rest = len(self._extremes) * self._size
-        ends = [*self._extremes, self._bucket(rest, n)] if rest < n else self._extremes
-        indices = [i for pair in ends for i in (pair if pair[0] != pair[1] else pair[:1])]
-        return [self.x[i] for i in indices], [self.y[i] for i in indices]
+            self._middles.clear()
+        if self._size > 1:
+            for start in range(len(self._extremes) * self._size, n - self._size + 1, self._size):
+                self._extremes.append(self._bucket(start, start + self._size))
+        return n
 
     def _bucket(self, start: int, stop: int) -> tuple[int, int]:
         part = self.y[start:stop]
@@ -154,7 +217,7 @@ def _linear_limits(low: float, high: float, growing: bool) -> Limits:
     span = high - low or abs(high) * 0.2 or 1.0
     # A clock or counter starts at nought; a cloud far from nought is looked at from close by.
     if low >= 0 and low <= 0.5 * high:
-        return 0.0, round_up(high, _LINEAR_ENDS if not growing else (1.0, 2.0, 5.0, 10.0))
+        return 0.0, round_up(high, _LINEAR_ENDS if not growing else (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0))
     step = round_up(span / 4, (1.0, 2.0, 5.0, 10.0))
     first = math.floor((low - 0.05 * span) / step) * step
     last = math.ceil((high + 0.05 * span) / step) * step

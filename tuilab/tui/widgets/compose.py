@@ -3,10 +3,10 @@
 How a curve becomes characters is given as a function (`Raster`), so that this file knows no plotting library.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from types import MappingProxyType
 
 from rich.cells import cell_len
 
@@ -20,6 +20,10 @@ Points = tuple[Sequence[float], Sequence[float]]
 Raster = Callable[[int, int, Sequence[float], Sequence[float], bool, str], Sequence[str]]
 
 LEGEND_FROM = 64
+STRIP = 10
+"""Cells of a distribution."""
+APART = 14
+"""Columns from one marker of a trace to its next."""
 UNIT = 4
 BAND, COLUMN = "/22", "warn/18"
 BLANK_DOTS = "\u2800"
@@ -117,6 +121,7 @@ def compose(
     points: Mapping[str, Points],
     glyphs: Glyphs,
     raster: Raster,
+    middles: Mapping[str, Points] = MappingProxyType({}),
 ) -> list[Line]:
     """The whole plot in `size` (width, height), its axes going from and to `ends`."""
     width, height = size
@@ -128,7 +133,8 @@ def compose(
     for series in chart.series:
         _draw_level(canvas, chart, series, ends[1], glyphs)
     for series in chart.series:
-        _draw_series(canvas, chart, series, ends, points[series.key], glyphs, raster)
+        some = middles.get(series.key, points[series.key])
+        _draw_series(canvas, chart, series, ends, points[series.key], some, glyphs, raster)
     body = _body(chart, canvas, layout, y_ticks, ends[1], points, glyphs)
     head = _head(chart, layout, y_ticks, ends[0], glyphs)
     return [*head, *body, *_foot(chart, layout, x_ticks, ends[0], glyphs)][:height]
@@ -139,8 +145,10 @@ def arrange(chart: Chart, width: int, height: int, y_ticks: Ticks) -> Layout:
     left = max((cell_len(label) for label in y_ticks.labels), default=0) + 1
     right = 0
     if chart.series and width >= LEGEND_FROM:
-        widest = max(cell_len(s.label) + (cell_len(s.note) + 1 if s.note else 0) for s in chart.series)
-        right = min(widest + 4, width * 2 // 5)
+        strips = STRIP + 1 if any(s.strip for s in chart.series) else 0
+        widest = max((cell_len(s.label) for s in chart.series), default=0) + 1
+        widest += strips + max((cell_len(s.note) for s in chart.series), default=0)
+        right = min(widest + 4, width * 11 // 20)
     foot = 2 if height >= 5 else 1 if height >= 4 else 0
     columns = max(4, width - left - right - 1)
     head = 1 if height >= 6 else 0
@@ -167,6 +175,7 @@ def _draw_series(
     series: Series,
     ends: tuple[Limits, Limits],
     points: Points,
+    middles: Points,
     glyphs: Glyphs,
     raster: Raster,
 ) -> None:
@@ -177,11 +186,11 @@ def _draw_series(
             rows = _span((low, high), ends[1], chart.y.log, canvas.rows)
             for row in rows if len(rows) > 1 else ():
                 canvas.put(column, row, glyphs.vertical, style)
-    places = [
-        (place(x, ends[0], chart.x.log), place(y, ends[1], chart.y.log)) for x, y in zip(*points, strict=True)
-    ]
-    xs, ys = zip(*(p for p in places if all(map(math.isfinite, p))), strict=True) if places else ((), ())
+    xs, ys = _placed(points, ends, chart)
     marker = glyphs.marker(series.mark.marker)
+    if series.style == "trace":
+        _draw_trace(canvas, series, (xs, ys), _placed(middles, ends, chart), glyphs, raster)
+        return
     if series.style != "points" and len(xs) > 1:
         stroke = marker if glyphs.ascii else "braille"
         lines = raster(
@@ -194,6 +203,15 @@ def _draw_series(
         canvas.stamp(raster(canvas.columns, canvas.rows, xs, ys, False, marker), style, below=series.ghost)
 
 
+def _placed(points: Points, ends: tuple[Limits, Limits], chart: Chart) -> Points:
+    """The points between 0 and 1 on either axis; what lies far beyond, or nowhere, is left out."""
+    places = (
+        (place(x, ends[0], chart.x.log), place(y, ends[1], chart.y.log)) for x, y in zip(*points, strict=True)
+    )
+    kept = [p for p in places if all(-1.0 <= at <= 2.0 for at in p)]
+    return [x for x, _ in kept], [y for _, y in kept]
+
+
 def fewer(xs: Sequence[float], ys: Sequence[float], columns: int, rows: int) -> Points:
     """The points on a grid of so many dots, without those that fall on the dot before them."""
     grid = [
@@ -202,6 +220,35 @@ def fewer(xs: Sequence[float], ys: Sequence[float], columns: int, rows: int) -> 
     ]
     kept = [point for point, before in zip(grid, [None, *grid], strict=False) if point != before]
     return [x for x, _ in kept], [y for _, y in kept]
+
+
+def _draw_trace(
+    canvas: Canvas, series: Series, extremes: Points, middles: Points, glyphs: Glyphs, raster: Raster
+) -> None:
+    """A line of braille dots through the medians, the arm's marker on it here and there; extremes as dots."""
+    style, (xs, ys) = _style(series), middles
+    marker = glyphs.marker(series.mark.marker)
+    dots = marker if glyphs.ascii else "braille"
+    columns, rows = canvas.columns, canvas.rows
+    if len(xs) < len(extremes[0]) and not series.ghost:
+        some = fewer(*extremes, 2 * columns, 4 * rows)
+        faint = TextStyle(series.mark.hue + "/45")
+        canvas.stamp(raster(columns, rows, *some, False, dots), faint, below=True)
+    if len(xs) > 1:
+        line = fewer(xs, ys, 2 * columns, 4 * rows)
+        canvas.stamp(raster(columns, rows, *line, True, dots), style, below=series.ghost)
+    if series.ghost or not xs:
+        return
+    # Told apart without colour too: markers at columns of the series' own, and at its last point.
+    first = sum(map(ord, series.key)) % APART
+    seen: dict[int, tuple[float, float]] = {}
+    for x, y in zip(xs, ys, strict=True):
+        column = column_of(x, columns)
+        if (column - first) % APART == 0:
+            seen.setdefault(column, (x, y))
+    marked = [*seen.values(), (xs[-1], ys[-1])]
+    marks = fewer([x for x, _ in marked], [y for _, y in marked], columns, rows)
+    canvas.stamp(raster(columns, rows, *marks, False, marker), style)
 
 
 def _style(series: Series) -> TextStyle:
@@ -271,15 +318,39 @@ def _legend(
         level = series.median if series.median is not None else next(reversed(points[series.key][1]), None)
         where = 0.0 if level is None else place(level, ends, chart.y.log)
         wanted.append((1 - min(1.0, max(0.0, where))) * (layout.rows - 1))
+    room = layout.right - 4
+    named = min(max((cell_len(s.label) for s in shown), default=0), room)
+    noted = max((cell_len(s.note) for s in shown), default=0)
+    strips = any(s.strip for s in shown) and named + STRIP + 2 + noted <= room
     out: dict[int, list[Run]] = {}
     for series, row in zip(shown, spread(wanted, layout.rows), strict=True):
-        room = layout.right - 4
-        label = fit(series.label, min(room, cell_len(series.label)), ellipsis=glyphs.ellipsis)
-        note = fit(series.note, max(0, room - cell_len(label) - 1), ellipsis=glyphs.ellipsis)
+        wide = named if strips else min(room, cell_len(series.label))
+        label = fit(series.label, wide, ellipsis=glyphs.ellipsis)
+        used = wide + 1 + (STRIP + 1 if strips else 0)
+        note = fit(series.note, max(0, room - used), ellipsis=glyphs.ellipsis).rstrip()
         quiet = MUTED if not points[series.key][1] else TEXT
         marker = glyphs.marker(series.mark.marker)
-        out[row] = [(f" {marker} ", series.mark.style), (label + " ", quiet), (note.rstrip(), MUTED)]
+        out[row] = [(f" {marker} ", series.mark.style), (label + " ", quiet)]
+        if strips:
+            out[row] += [*strip_runs(series, glyphs), (" ", TEXT)]
+        out[row].append((note, MUTED))
     return out
+
+
+def strip_runs(series: Series, glyphs: Glyphs) -> list[Run]:
+    """A distribution as bars: the median's cell strong, its interval in the series' hue, the rest fainter."""
+    strip = series.strip
+    if strip is None:
+        return [(" " * STRIP, TEXT)]
+    bars = " .:-=+*#@" if glyphs.ascii else " ▁▂▃▄▅▆▇█"
+    runs: list[Run] = []
+    for cell, height in enumerate(strip.cells):
+        if cell == strip.median:
+            runs.append((bars[max(1, height)], TextStyle("text", bold=True)))
+        else:
+            hue = series.mark.hue if cell in strip.inside else series.mark.hue + "/60"
+            runs.append((bars[height], TextStyle(hue)))
+    return runs
 
 
 def _legend_rows(chart: Chart, width: int) -> list[list[Series]]:

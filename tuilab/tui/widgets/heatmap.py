@@ -45,6 +45,8 @@ class Heat:
     low: tuple[str, Mark] = ("a", Mark("h0", "•"))
     high: tuple[str, Mark] = ("b", Mark("h1", "×"))
     words: tuple[tuple[str, ...], ...] = ()
+    equal: frozenset[tuple[int, int]] = frozenset()
+    """(i, j) of the cells whose two intervals overlap: neither arm is told to be faster there."""
 
 
 class HeatMap(LineWidget, can_focus=True):
@@ -56,7 +58,8 @@ class HeatMap(LineWidget, can_focus=True):
 ## Heat map
 
 A sweep over two parameters. Each cell has the hue and the marker of the arm that is faster there, and says
-how many times faster it is; the stronger the hue, the more. The line at the bottom says it of the cell under
+how many times faster it is; the stronger the hue, the more. `≈` on a neutral ground: equal within the noise.
+The line at the bottom says it of the cell under
 the cursor, which the **arrows** or a click move.
 """
 
@@ -155,8 +158,10 @@ def arrange(heat: Heat, width: int, height: int, at: int) -> Layout:
     return Layout(left, 2, cell, rows, range(first, first + fitting))
 
 
-def cell_text(value: float | None, heat: Heat, width: int, glyphs: Glyphs) -> str:
+def cell_text(value: float | None, heat: Heat, width: int, glyphs: Glyphs, equal: bool = False) -> str:
     """What stands in a cell: the winner's marker and by how much it wins, as far as there is room."""
+    if equal:
+        return fit(f" {glyphs.verdicts[2]}" if width > 1 else glyphs.verdicts[2], width)
     if value is None or not math.isfinite(value) or value <= 0:
         return fit(" -" if width > 1 else "-", width)
     if heat.kind == "time":
@@ -169,8 +174,10 @@ def cell_text(value: float | None, heat: Heat, width: int, glyphs: Glyphs) -> st
     return fit(" " + text if cell_len(text) < width else text if cell_len(text) == width else marker, width)
 
 
-def cell_style(value: float | None, heat: Heat, span: tuple[float, float]) -> TextStyle:
-    """The hue of the winner, the stronger the more it wins by."""
+def cell_style(value: float | None, heat: Heat, span: tuple[float, float], equal: bool = False) -> TextStyle:
+    """The hue of the winner, the stronger the more it wins by; a neutral ground where none wins."""
+    if equal:
+        return TextStyle("text", on="text/12")
     if value is None or not math.isfinite(value) or value <= 0:
         return FAINT
     if heat.kind == "time":
@@ -198,8 +205,9 @@ def draw(
             middle = row == (layout.rows - 1) // 2
             line: list[Run] = [((label if middle else " " * (layout.left - 1)) + " ", MUTED)]
             for i, value in enumerate(heat.values[j]):
-                text = cell_text(value, heat, layout.cell, glyphs) if middle else " " * layout.cell
-                style = cell_style(value, heat, span)
+                even = (i, j) in heat.equal
+                text = cell_text(value, heat, layout.cell, glyphs, even) if middle else " " * layout.cell
+                style = cell_style(value, heat, span, even)
                 if (i, j) == at:
                     # The cursor is a frame of strong characters, so that it shows without colour too.
                     style = TextStyle(bold=True, on=style.on, reverse=focused)
@@ -249,6 +257,8 @@ def in_words(heat: Heat, i: int, j: int) -> str:
         said = more or "not measured"
     elif heat.kind == "time":
         said = f"{heat.low[0]} takes {seconds(value)}" + (f"; {more}" if more else "")
+    elif (i, j) in heat.equal:
+        said = f"{heat.low[0]} and {heat.high[0]} are equal within the noise" + (f"; {more}" if more else "")
     else:
         fast, slow = (heat.low[0], heat.high[0]) if value < 1 else (heat.high[0], heat.low[0])
         factor = significant(max(value, 1 / value), 3)

@@ -33,16 +33,21 @@ GOOD, BAD, WARN = TextStyle("good"), TextStyle("bad"), TextStyle("warn")
 STRONG = TextStyle(bold=True)
 
 # After Okabe and Ito (2008), lightened for dark grounds and darkened for light ones. CPU hues are blues and
-# GPU hues oranges, which every kind of colour blindness keeps apart; lightness says the mode.
+# GPU hues oranges, which every kind of colour blindness keeps apart; lightness says the mode. These are
+# colours of the 256 that every terminal has, so that they stay as far apart there.
 DARK_HUES = {
-    "cpu0": "#A9D6F5", "cpu1": "#56B4E9", "cpu2": "#3C8FE0",
-    "gpu0": "#F8D28B", "gpu1": "#E69F00", "gpu2": "#E8743B",
+    "cpu0": "#AFDFFF", "cpu1": "#5FAFFF", "cpu2": "#5F87FF",
+    "cpu3": "#87FFFF", "cpu4": "#00AFAF", "cpu5": "#AFAFFF",
+    "gpu0": "#FFD787", "gpu1": "#FFAF00", "gpu2": "#FF5F5F",
+    "gpu3": "#FFAFAF", "gpu4": "#FF8700", "gpu5": "#D7AF00",
     "h0": "#56B4E9", "h1": "#E69F00", "h2": "#35C596", "h3": "#E59AC8",
     "h4": "#F0E442", "h5": "#F07840", "h6": "#A3A8FF", "h7": "#C0C0C0",
 }  # fmt: skip
 LIGHT_HUES = {
-    "cpu0": "#3A7FB0", "cpu1": "#005F99", "cpu2": "#003B66",
-    "gpu0": "#A36A00", "gpu1": "#A34700", "gpu2": "#702800",
+    "cpu0": "#0087D7", "cpu1": "#005FAF", "cpu2": "#00005F",
+    "cpu3": "#008787", "cpu4": "#005F5F", "cpu5": "#5F5FD7",
+    "gpu0": "#AF8700", "gpu1": "#D75F00", "gpu2": "#870000",
+    "gpu3": "#D70000", "gpu4": "#875F00", "gpu5": "#AF5F5F",
     "h0": "#005F99", "h1": "#A34700", "h2": "#00694F", "h3": "#9B3B7E",
     "h4": "#6B6000", "h5": "#A62F1D", "h6": "#5148B8", "h7": "#4A4A4A",
 }  # fmt: skip
@@ -62,6 +67,8 @@ class Mark:
         return TextStyle(self.hue)
 
 
+SHADES = 6
+"""Hues of a device's family."""
 MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "△", "*")
 ASCII_MARKERS = dict(zip(MARKERS, ".x+o*^#v@%&$", strict=True))
 
@@ -143,18 +150,27 @@ def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Co
 def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
     """A mark for each arm, by its id.
 
-    Hue says the device's family and lightness the mode, as long as that tells the arms apart but for where
-    the input lives; else hues go by order. Markers are all different up to twelve arms.
+    The hue's family says on which kind of device it runs. Its lightness says the mode, as long as that tells
+    the arms apart but for where the input lives; else it goes by order. The marker's shape says the mode:
+    round for eager, square or crossed for a graph, pointed for XLA; all differ up to twelve arms.
     """
     from tuilab.model.arms import family  # after the first paint, which draws no arm
 
-    modes = {"eager": 0, "graph": 1, "xla": 2}
-    kinds = {(arm.device, arm.mode, arm.dtype, arm.variant, arm.host) for arm in arms}
-    by_family = len(kinds) == len({(family(device), mode) for device, mode, *_ in kinds})
+    kinds = list(
+        dict.fromkeys((family(a.device), a.device, a.mode, a.dtype, a.variant, a.host) for a in arms)
+    )
+    by_mode = len(kinds) == len({(kind, mode) for kind, _, mode, *_ in kinds})
+    order = {kind: sum(k[0] == kind[0] for k in kinds[:i]) for i, kind in enumerate(kinds)}
+    free = dict.fromkeys(MARKERS)
     out = {}
     for index, arm in enumerate(arms):
-        hue = CATEGORICAL[index % len(CATEGORICAL)]
-        if by_family:
-            hue = ("gpu" if family(arm.device) == "GPU" else "cpu") + str(modes[arm.mode])
-        out[arm.id] = Mark(hue, MARKERS[index % len(MARKERS)])
+        kind = (family(arm.device), arm.device, arm.mode, arm.dtype, arm.variant, arm.host)
+        shade = MODES[arm.mode] if by_mode else order[kind] % SHADES
+        own = [m for m in SHAPES[arm.mode] if m in free] or list(free) or [MARKERS[index % len(MARKERS)]]
+        free.pop(own[0], None)
+        out[arm.id] = Mark(("gpu" if kind[0] == "GPU" else "cpu") + str(shade), own[0])
     return out
+
+
+MODES = {"eager": 0, "graph": 1, "xla": 2}
+SHAPES = {"eager": "•○◆◇", "graph": "×□■*", "xla": "+▲△▽"}

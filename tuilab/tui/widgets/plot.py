@@ -105,8 +105,9 @@ Each series has a marker, a hue and a label that stands at the height of its las
         if not any(len(series.x) for series in chart.series):
             return self.empty_lines(width, height)
         points = {series.key: self._points(series.key, series.x, series.y, width) for series in chart.series}
+        middles = {s.key: self._thinned[s.key].middles(width) for s in chart.series if s.style == "trace"}
         ends = self._limits(points)
-        return compose(chart, (width, height), ends, points, self.glyphs, raster)
+        return compose(chart, (width, height), ends, points, self.glyphs, raster, middles)
 
     def _points(self, key: str, x: Sequence[float], y: Sequence[float], columns: int) -> Points:
         thinned = self._thinned.get(key)
@@ -116,8 +117,10 @@ Each series has a marker, a hue and a label that stands at the height of its las
 
     def _limits(self, points: dict[str, Points]) -> tuple[Limits, Limits]:
         chart = self._chart
-        xs = [x for some, _ in points.values() for x in some]
-        ys = [y for _, some in points.values() for y in some]
+        ghosts = {series.key for series in chart.series if series.ghost}
+        own = [some for key, some in points.items() if key not in ghosts and some[0]] or list(points.values())
+        xs = [x for some, _ in own for x in some]
+        ys = [y for _, some in own for y in some]
         for series in chart.series:
             ys += [*(series.low or ()), *(series.high or ()), *(series.band or ())]
         for vertical in chart.verticals:
