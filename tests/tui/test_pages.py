@@ -213,7 +213,7 @@ async def test_replay_of_a_file_and_of_what_is_none(tmp_path):
 async def test_jump_goes_where_the_letter_stands(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["f", "s"])
+        await press(pilot, app, ["f", "d"])
         focused = app.screen.focused
         assert isinstance(focused, Slider) and focused in app.screen.query_one(Controls).query(Slider)
         await press(pilot, app, ["f", "escape"])

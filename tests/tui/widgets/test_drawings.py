@@ -2,6 +2,7 @@
 
 import itertools
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -173,8 +174,8 @@ def test_a_map_names_the_winner_in_each_cell_and_in_words():
     assert heat is not None and heat.values[0][0] > 1 > heat.values[0][-1]
     assert heat.values[-1][-1] is None
     assert heatmap.cell_text(heat.values[0][0], heat, 9, UNICODE).strip() == "× 1.69×"
-    assert heatmap.cell_text(heat.values[0][-1], heat, 8, UNICODE).strip() == "◆ 12×"
-    assert heatmap.cell_text(heat.values[0][-1], heat, 1, UNICODE) == "◆"
+    assert heatmap.cell_text(heat.values[0][-1], heat, 8, UNICODE).strip() == f"{heat.low[1].marker} 12×"
+    assert heatmap.cell_text(heat.values[0][-1], heat, 1, UNICODE) == heat.low[1].marker
     assert heatmap.in_words(heat, 6, 3) == "samples 1M, batch 64: out of memory"
     assert "GPU graph resident is" in heatmap.in_words(heat, 6, 0)
     assert heat_of(run_result(), "a", "b", MARKS) is None
@@ -350,3 +351,19 @@ async def test_the_numbers_have_every_arm_with_its_interval_and_doubts():
         await pilot.press("down", "down", "down")
         await pilot.pause()
         assert "no GPU is visible" in shown(widget)[-1]
+
+
+def test_cells_equal_within_the_noise_are_neutral_and_winners_have_hues_of_their_own():
+    result = map_result()
+    points = list(result.points)
+    first = [c for c in points[0].arms if c.id in (ARMS[1].id, ARMS[4].id)]
+    wide = tuple(msgspec.structs.replace(c, ci95_s=(1e-9, 1.0)) for c in first)
+    points[0] = msgspec.structs.replace(points[0], arms=wide)
+    heat = heat_of(msgspec.structs.replace(result, points=tuple(points)), ARMS[4].id, ARMS[1].id, MARKS)
+    assert heat is not None and (0, 0) in heat.equal and (6, 0) not in heat.equal
+    assert heatmap.cell_text(heat.values[0][0], heat, 9, UNICODE, True).strip() == "≈"
+    assert heatmap.cell_style(heat.values[0][0], heat, (0.1, 10), True).on == "text/12"
+    assert "equal within the noise" in heatmap.in_words(heat, 0, 0)
+    assert heat.low[1].hue != heat.high[1].hue
+    same = heat_of(result, ARMS[0].id, ARMS[1].id, MARKS)
+    assert same is not None and same.low[1].hue[:3] != "cpu" and same.low[1].hue != same.high[1].hue

@@ -1,13 +1,18 @@
 """The plot: what a drawing says without colour, and what it costs to repaint."""
 
+from array import array
+
+import pytest
+from rich.color import ColorSystem
 from textual.app import App, ComposeResult
+from textual.color import Color
 
 from tests.tui.data import ARMS, arm_results, run_result, run_state
 from tuilab.model import events as e
 from tuilab.model.run import RunState
-from tuilab.tui.widgets.chart import Axis, Chart, Series
+from tuilab.tui.widgets.chart import Axis, Chart, Series, Thinned
 from tuilab.tui.widgets.from_run import live_chart, rounded, sweep_chart
-from tuilab.tui.widgets.look import MARKERS, Mark, marks_for
+from tuilab.tui.widgets.look import Mark, hue_color, marks_for
 from tuilab.tui.widgets.plot import Plot, raster
 
 MARKS = marks_for(ARMS)
@@ -52,8 +57,9 @@ async def test_every_series_is_there_by_marker_and_label():
         text = "\n".join(rows(plot))
         for arm in arm_results():
             assert f"{MARKS[arm.id].marker} {arm.label} " in text
-        for marker in MARKERS[: len(ARMS)]:
-            assert text.count(marker) > 2, marker
+        for arm in arm_results():
+            assert text.count(MARKS[arm.id].marker) > 2, arm.label
+        assert "█" in text, "each arm's distribution stands beside its name"
         assert "483 µs" in text and "ms" in text
 
 
@@ -102,7 +108,7 @@ async def test_the_warm_up_is_seen_before_the_first_round_and_gone_after_it():
     async with Bench(plot).run_test(size=(100, 24)) as pilot:
         text = "\n".join(rows(plot))
         assert "warming up: not counted" in text and "block" in text
-        assert text.count(MARKS[ARMS[0].id].marker) == 3 + 1, "three samples and the legend"
+        assert text.count(MARKS[ARMS[0].id].marker) >= 1 + 1, "the trace's last sample and the legend"
         block = e.Block(ARMS[0].id, 0, 8, 8e-3)
         state.apply(e.Round(run="r1", index=0, blocks=(block,), elapsed_s=0.1))
         plot.chart = live_chart(state, MARKS)
@@ -163,3 +169,63 @@ async def test_a_hidden_plot_is_not_painted_until_it_shows(monkeypatch):
 
 def test_sizes_are_rounded_to_two_digits():
     assert [rounded(v) for v in (18_340.0, 977.0, 15.2, 1_260_000.0)] == ["18k", "980", "15", "1.3M"]
+
+
+async def test_the_cursor_reads_points_out_by_keys_and_by_mouse():
+    state = run_state(30)
+    figures = {arm.id: arm for arm in arm_results()}
+    plot = Plot(live_chart(state, MARKS, figures=figures))
+    async with Bench(plot).run_test(size=(110, 24)) as pilot:
+        plot.focus()
+        await pilot.press("home", "right", "right")
+        await pilot.pause()
+        assert "round 0" not in rows(plot)[0] and "the median" in rows(plot)[0]
+        first = rows(plot)[0]
+        await pilot.press("up", "up", "up", "up", "up", "up", "up", "up", "up", "up")
+        await pilot.press("down")
+        await pilot.pause()
+        assert rows(plot)[0] != first, "another series"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "round " not in rows(plot)[0]
+        await pilot.hover(Plot, offset=(20, 10))
+        await pilot.pause()
+        said = rows(plot)[0]
+        assert "round " in said
+        await pilot.click(Plot, offset=(20, 10))
+        await pilot.hover(Plot, offset=(30, 4))
+        await pilot.pause()
+        assert rows(plot)[0] == said, "a click keeps the point"
+
+
+def test_a_ghost_never_moves_the_axes():
+    live, ghost = run_state(10), run_state(40, run="old")
+    for arm in ghost.arms.values():
+        for cell in arm.cells.values():
+            cell.samples = type(cell.samples)(cell.samples.typecode, (100 * s for s in cell.samples))
+    alone, both = Plot(live_chart(live, MARKS)), Plot(live_chart(live, MARKS, ghosts=[ghost]))
+    ends = []
+    for plot in (alone, both):
+        points = {s.key: plot._points(s.key, s.x, s.y, 80) for s in plot.chart.series}
+        ends.append(plot._limits(points))
+    assert ends[0] == ends[1]
+
+
+def test_a_trace_of_a_long_run_goes_through_the_medians():
+    y = array("d", (1.0 + (10.0 if i % 50 == 0 else 0.0) for i in range(10_000)))
+    thinned = Thinned(range(len(y)), y)
+    xs, ys = thinned.middles(80)
+    assert len(xs) == len(ys) <= 161 and set(ys) == {1.0}
+    assert max(thinned.points(80)[1]) == 11.0, "spikes survive as extremes"
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_cpu_and_gpu_hues_are_two_families_and_modes_differ_in_256_colours(dark):
+    hues = {
+        name: Color.parse(hue_color(name, dark)) for name in ("cpu0", "cpu1", "cpu2", "gpu0", "gpu1", "gpu2")
+    }
+    for name, color in hues.items():
+        red, _, blue = color.rgb
+        assert (blue > red) == name.startswith("cpu"), name
+    near = {name: color.rich_color.downgrade(ColorSystem.EIGHT_BIT).number for name, color in hues.items()}
+    assert len(set(near.values())) == 6

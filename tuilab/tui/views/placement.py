@@ -29,7 +29,8 @@ class PlacementView(Filtered):
 Above, how many ops ran where, and why there; **enter** shows the rows of a group, *every op* all of them.
 Under it each op as observed: the device that computed it, the memory that holds its output where that is
 another one, and the reason where it is not the device that was asked for. A copy between devices is a row of
-its own, with its bytes; what the optimiser folded away is counted. **/** filters, **o** sorts by the next column.
+its own, with its bytes; what the optimiser folded away is counted. **/** filters, **o** sorts by the next
+column.
 """
     what = "ops"
     DEFAULT_CSS = """
@@ -71,6 +72,7 @@ its own, with its bytes; what the optimiser folded away is counted. **/** filter
             listed = self.query_one(OptionList)
             listed.display = bool(self._groups)
             listed.set_options([Content("every op"), *map(_row, self._groups)])
+            listed.highlighted = 0
 
     @on(OptionList.OptionSelected)
     def _open(self, event: OptionList.OptionSelected) -> None:

@@ -1,6 +1,7 @@
 """What a plot shows, as data; and the arithmetic of its axes and of thinning long series. Pure."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -71,7 +72,7 @@ class Strip:
 
 
 def distribution(samples: Sequence[float], median: float, band: Limits | None, cells: int) -> Strip | None:
-    """The samples about their 5 % to 95 % quantiles, those beyond in the cells at the ends; None below four."""
+    """The samples about their 5 % to 95 % quantiles, those beyond in the end cells; None below four."""
     some = sorted(samples[:: len(samples) // MOST_SAMPLES + 1])
     if len(some) < 4:
         return None
@@ -246,6 +247,19 @@ def place(value: float, ends: Limits, log: bool) -> float:
             return -math.inf
         return math.log(value / low) / math.log(high / low)
     return (value - low) / (high - low)
+
+
+def unplace(where: float, ends: Limits, log: bool) -> float:
+    """The value at a place between the limits; what `place` turns round."""
+    low, high = ends
+    return float(low * (high / low) ** where) if log else low + (high - low) * where
+
+
+def nearest(values: Sequence[float], value: float) -> int:
+    """The index of the ascending value that is nearest."""
+    at = bisect_left(values, value)
+    near = [i for i in (at - 1, at) if 0 <= i < len(values)]
+    return min(near, key=lambda i: abs(values[i] - value))
 
 
 def spread(wanted: Sequence[float], rows: int) -> list[int]:

@@ -30,6 +30,16 @@ BLANK_DOTS = "\u2800"
 
 
 @dataclass(frozen=True)
+class Pointer:
+    """A point that is read out: where it lies, the hue of its series, and what is said of it."""
+
+    x: float
+    y: float
+    hue: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Layout:
     """How a plot's width and height are shared out. All in cells."""
 
@@ -77,6 +87,13 @@ class Canvas:
                     continue
                 cell.append((character, style))
 
+    def mark(self, column: int, row: int, style: TextStyle, otherwise: str) -> None:
+        """Let what stands in a cell stand out; `otherwise` where nothing does."""
+        if 0 <= column < self.columns and 0 <= row < self.rows:
+            cell = self._series[row][column]
+            character = next((c for c, _ in cell if not _is_line(c)), otherwise)
+            cell[:] = [(character, style)]
+
     def shade(self, columns: range, rows: range, ground: str) -> None:
         """Give a rectangle a ground."""
         for row in range(max(0, rows.start), min(self.rows, rows.stop)):
@@ -122,11 +139,11 @@ def compose(
     glyphs: Glyphs,
     raster: Raster,
     middles: Mapping[str, Points] = MappingProxyType({}),
+    pointer: Pointer | None = None,
 ) -> list[Line]:
     """The whole plot in `size` (width, height), its axes going from and to `ends`."""
     width, height = size
-    y_ticks = ticks(chart.y, ends[1], max(2, (height - 3) // 2))
-    layout = arrange(chart, width, height, y_ticks)
+    y_ticks, layout = layout_of(chart, size, ends)
     x_ticks = ticks(chart.x, ends[0], max(2, layout.columns // 10))
     canvas = Canvas(layout.columns, layout.rows)
     _draw_verticals(canvas, chart, ends[0], glyphs)
@@ -135,9 +152,32 @@ def compose(
     for series in chart.series:
         some = middles.get(series.key, points[series.key])
         _draw_series(canvas, chart, series, ends, points[series.key], some, glyphs, raster)
+    if pointer is not None:
+        _draw_pointer(canvas, chart, pointer, ends, glyphs)
     body = _body(chart, canvas, layout, y_ticks, ends[1], points, glyphs)
     head = _head(chart, layout, y_ticks, ends[0], glyphs)
+    if pointer is not None and head:
+        said = (
+            (" " + fit(pointer.text, width - 1, ellipsis=glyphs.ellipsis), TextStyle(pointer.hue, bold=True)),
+        )
+        head = [said, *head[1:]]
     return [*head, *body, *_foot(chart, layout, x_ticks, ends[0], glyphs)][:height]
+
+
+def layout_of(chart: Chart, size: tuple[int, int], ends: tuple[Limits, Limits]) -> tuple[Ticks, Layout]:
+    """The ticks of y, and how the size is shared out."""
+    y_ticks = ticks(chart.y, ends[1], max(2, (size[1] - 3) // 2))
+    return y_ticks, arrange(chart, *size, y_ticks)
+
+
+def _draw_pointer(
+    canvas: Canvas, chart: Chart, pointer: Pointer, ends: tuple[Limits, Limits], glyphs: Glyphs
+) -> None:
+    column = column_of(place(pointer.x, ends[0], chart.x.log), canvas.columns)
+    row = row_of(place(pointer.y, ends[1], chart.y.log), canvas.rows)
+    for other in range(canvas.rows):
+        canvas.put(column, other, glyphs.vertical, FAINT)
+    canvas.mark(column, row, TextStyle(pointer.hue, bold=True, reverse=True), glyphs.thumb)
 
 
 def arrange(chart: Chart, width: int, height: int, y_ticks: Ticks) -> Layout:

@@ -7,10 +7,16 @@ fit the theme, stay still while data grows, and read the same without colour.
 from collections.abc import Sequence
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar, cast
 
-from tuilab.tui.widgets.chart import Chart, Limits, Thinned, limits
-from tuilab.tui.widgets.compose import Points, compose
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tuilab.model.quantity import seconds
+from tuilab.tui.widgets.chart import Chart, Limits, Series, Thinned, limits, nearest, place, unplace
+from tuilab.tui.widgets.compose import Pointer, Points, compose, layout_of, row_of
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import Line
 
@@ -54,8 +60,12 @@ def raster(
     return str(plot.build().string(True)).splitlines()
 
 
-class Plot(LineWidget, can_focus=False):
-    """A chart of series over two axes. Set `chart`; only what differs is drawn and sent."""
+class Plot(LineWidget, can_focus=True):
+    """A chart of series over two axes. Set `chart`. A cursor reads points out; `Pointed` says which.
+
+    The mouse moves the cursor, and a click keeps it; the arrows go from point to point and from series to
+    series.
+    """
 
     DEFAULT_CSS = "Plot { height: 1fr; width: 1fr; }"
 
@@ -69,7 +79,31 @@ Each series has a marker, a hue and a label that stands at the height of its las
 - In **Sweep**, both axes are logarithmic; a bar through a point is its 95 % interval; `┊` is the crossover
   and the shade beside it its interval.
 - Axes grow in steps and do not scroll, so that a curve stays where it was.
+- **← →** go along a series from point to point, **↑ ↓** to the next series; the mouse does both. The line at
+  the top reads the point out; a click keeps it and says the caveats too, **escape** lets it go.
 """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "along(-1)", "point before", show=False, id="plot.before"),
+        Binding("right", "along(1)", "next point", show=False, id="plot.next"),
+        Binding("home", "along(-1000000000)", "first point", show=False, id="plot.first"),
+        Binding("end", "along(1000000000)", "last point", show=False, id="plot.last"),
+        Binding("up,k", "across(-1)", "series above", show=False, id="plot.up"),
+        Binding("down,j", "across(1)", "series below", show=False, id="plot.down"),
+        Binding("escape", "release", "let the point go", show=False, id="plot.release"),
+    ]
+
+    class Pointed(Message):
+        """The cursor is on a point of the series with this key, at `x`. By keys or a click: `kept`."""
+
+        def __init__(self, plot: "Plot", key: str, index: int, x: float, kept: bool) -> None:
+            super().__init__()
+            self.plot, self.key, self.index, self.x, self.kept = plot, key, index, x, kept
+
+        @property
+        def control(self) -> "Plot":
+            """The plot."""
+            return self.plot
 
     def __init__(
         self,
@@ -84,6 +118,8 @@ Each series has a marker, a hue and a label that stands at the height of its las
         self._ends: tuple[Limits | None, Limits | None] = (None, None)
         self._axes: tuple[object, ...] = ()
         self._thinned: dict[str, Thinned] = {}
+        self._at: tuple[str, int] | None = None
+        self._kept = False
 
     @property
     def chart(self) -> Chart:
@@ -97,6 +133,7 @@ Each series has a marker, a hue and a label that stands at the height of its las
             self._ends, self._axes = (None, None), axes
         if chart.key != self._chart.key:
             self._thinned.clear()
+            self._at, self._kept = None, False
         self._chart = chart
         self.repaint()
 
@@ -107,7 +144,118 @@ Each series has a marker, a hue and a label that stands at the height of its las
         points = {series.key: self._points(series.key, series.x, series.y, width) for series in chart.series}
         middles = {s.key: self._thinned[s.key].middles(width) for s in chart.series if s.style == "trace"}
         ends = self._limits(points)
-        return compose(chart, (width, height), ends, points, self.glyphs, raster, middles)
+        return compose(chart, (width, height), ends, points, self.glyphs, raster, middles, self._pointer())
+
+    # The cursor
+
+    def _series(self) -> list[Series]:
+        """The series that can be pointed at."""
+        return [s for s in self._chart.series if not s.ghost and len(s.x) and len(s.y)]
+
+    def _pointer(self) -> Pointer | None:
+        if self._at is None:
+            return None
+        series = next((s for s in self._series() if s.key == self._at[0]), None)
+        if series is None or self._at[1] >= len(series.y):
+            self._at = None
+            return None
+        index = self._at[1]
+        return Pointer(
+            series.x[index], series.y[index], series.mark.hue, f"{series.label}, {self._told(series, index)}"
+        )
+
+    def _told(self, series: Series, index: int) -> str:
+        if series.tell is not None:
+            return series.tell(index)
+        axes = zip((self._chart.x, self._chart.y), (series.x[index], series.y[index]), strict=True)
+        return ", ".join(
+            f"{axis.label} {seconds(v) if axis.kind == 'time' else f'{v:,.6g}'}" for axis, v in axes
+        )
+
+    def _go(self, key: str, index: int, *, kept: bool) -> None:
+        self._kept = kept
+        if (key, index) != self._at:
+            self._at = key, index
+            self.repaint()
+        series = next(s for s in self._series() if s.key == key)
+        self.post_message(self.Pointed(self, key, index, series.x[index], kept))
+
+    def point_at(self, x: float) -> None:
+        """Put the cursor on the point nearest to `x`, of the series that it is on."""
+        series = self._series()
+        if series:
+            one = next((s for s in series if self._at and s.key == self._at[0]), series[0])
+            self._at = one.key, nearest(one.x, x)
+            self.repaint()
+
+    def action_along(self, by: int) -> None:
+        """To the next point of the series or the one before; in a long one as far as a column is wide."""
+        series = self._series()
+        if not series:
+            return
+        one = next((s for s in series if self._at and s.key == self._at[0]), None)
+        if one is None or self._at is None:
+            self._go(series[0].key, len(series[0].y) - 1, kept=True)
+            return
+        step = max(1, len(one.y) // max(1, self.size.width))
+        self._go(one.key, min(len(one.y) - 1, max(0, self._at[1] + by * step)), kept=True)
+
+    def action_across(self, by: int) -> None:
+        """To the series above or below, at the same place."""
+        series = self._series()
+        one = next((s for s in series if self._at and s.key == self._at[0]), None)
+        if one is None or self._at is None:
+            self.action_along(0)
+            return
+        x = one.x[self._at[1]]
+        ordered = sorted(series, key=lambda s: -s.y[nearest(s.x, x)])
+        other = ordered[min(len(ordered) - 1, max(0, ordered.index(one) + by))]
+        self._go(other.key, nearest(other.x, x), kept=True)
+
+    def action_release(self) -> None:
+        """Let the point go."""
+        if self._at is None:
+            raise SkipAction()
+        self._at, self._kept = None, False
+        self.repaint()
+
+    def _under(self, event: events.MouseEvent) -> tuple[str, int] | None:
+        """The series and the point nearest to the mouse."""
+        at, series = event.get_content_offset(self), self._series()
+        if at is None or not series or None in self._ends:
+            return None
+        ends = cast(tuple[Limits, Limits], self._ends)
+        _, layout = layout_of(self._chart, (self.size.width, self.size.height), ends)
+        column, row = at.x - layout.left - 1, at.y - layout.head
+        if not 0 <= column < layout.columns:
+            return None
+        x = unplace(column / max(1, layout.columns - 1), ends[0], self._chart.x.log)
+        found = [(s, nearest(s.x, x)) for s in series]
+
+        def away(one: tuple[Series, int]) -> int:
+            where = place(one[0].y[one[1]], ends[1], self._chart.y.log)
+            return abs(row_of(where, layout.rows) - row)
+
+        one, index = min(found, key=away)
+        return one.key, index
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        found = None if self._kept else self._under(event)
+        if found is not None and found != self._at:
+            self._go(*found, kept=False)
+
+    def on_leave(self) -> None:
+        if self._at is not None and not self._kept:
+            self._at = None
+            self.repaint()
+
+    def on_click(self, event: events.Click) -> None:
+        found = self._under(event)
+        if found is not None:
+            self._go(*found, kept=True)
+            pointer = self._pointer()
+            if pointer is not None and len(pointer.text) >= self.size.width:
+                self.notify(pointer.text, markup=False)
 
     def _points(self, key: str, x: Sequence[float], y: Sequence[float], columns: int) -> Points:
         thinned = self._thinned.get(key)
