@@ -132,7 +132,6 @@ def _subject_value(event: Event) -> Value | None:
 _OLD = (
     "tf.contrib",
     "tf.layers",
-    "tf.estimator",
     "tf.app",
     "tf.flags",
     "tf.gfile",
@@ -140,6 +139,8 @@ _OLD = (
     "tf.examples",
 )
 _FEW = 3
+_NEW = ("tf.function", "tf.GradientTape", "tf.config.")
+_MOSTLY = 0.3
 
 
 def _old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
@@ -154,5 +155,9 @@ def _old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None
         or ".compat.v1." in renamed(api, part)
     ]
     if len(old) < _FEW or len({use.name for use in old}) < 2:
+        return None
+    # Who writes tf.function and tells of the old way as well has not written for version 1.
+    modern = sum(use.name.startswith(_NEW) for use in uses)
+    if modern and len(old) < _MOSTLY * sum(use.name.startswith("tf.") for use in uses):
         return None
     return old[0], len(gone), len({part for _, part in gone})

@@ -94,11 +94,13 @@ def call(
     handler = HANDLERS.get(name) or HANDLERS.get(short(name))
     if handler is not None:
         return handler(interpreter, name if name in HANDLERS else short(name), bound)
-    root = name
+    # What version 1 keeps under compat is read as what it stands for.
+    known = short(name)
+    root = known
     while root:
         root = root.rpartition(".")[0]
         if root + "." in PREFIXES:
-            return PREFIXES[root + "."](interpreter, name, bound)
+            return PREFIXES[root + "."](interpreter, known if root != "tf" else name, bound)
     interpreter.event("opaque", name, line, bound.values)
     return Unknown(f"what {name} gives", line)
 

@@ -206,6 +206,10 @@ def _special(
             given = Arguments(line, {str(i): a for i, a in enumerate(args)} | keywords)
             return timers.timer_method(interpreter, owner, name, given)
         case "tape" if name in ("gradient", "jacobian", "batch_jacobian"):
+            if args and isinstance(args[0], Unknown):
+                # What is differentiated is not known, nor where it runs.
+                interpreter.event("opaque", f"the {name} of what is not known", line)
+                return Listing("list", [], open=True)
             interpreter.event("op", f"tf.GradientTape.{name}", line, {}, Tensor(None, None))
             return Listing("list", [], open=True)
         case "super":

@@ -194,6 +194,16 @@ def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return result
 
 
+@handles("tf.strings.", "tf.string_join", "tf.string_split", "tf.as_string")
+def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """Ops of texts, which are the host's: they wait for what they are given."""
+    for value in args.values.values():
+        interpreter.reads(value, f"{name}()", args.line)
+    result = Tensor(None, "string", inside=interpreter.in_graph() is not None)
+    interpreter.event("host-op", name, args.line, args.values, result)
+    return result
+
+
 @handles("tf.raw_ops.")
 def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """An op by its own name, which may compute, make a dataset or keep a state."""

@@ -32,7 +32,22 @@ def matmuls(example: Example) -> Iterator[Result]:
     for event in example.own("op"):
         if event.name != "tf.matmul" or _mapped(event):
             continue
-        yield _matmul(example, event)
+        result = _matmul(example, event)
+        if isinstance(result, Gap) or _worth(example, event, result):
+            yield result
+
+
+# Multiplications up to which a notebook's product, neither timed nor placed, only shows how one is written.
+_TOY = 128**3
+
+
+def _worth(example: Example, event: Event, found: Found) -> bool:
+    """Whether the product is there to be measured."""
+    m, k, n = (found.parameters[side] for side in ("m", "k", "n"))
+    assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
+    if m * k * n >= _TOY or bool(event.place.devices) or not example.block.notebook:
+        return True
+    return any(r.first < event.index < r.last for r in example.trace.regions)
 
 
 def _mapped(event: Event) -> bool:
@@ -75,6 +90,9 @@ def chains(example: Example) -> Iterator[Result]:
             if isinstance(operand, Tensor) and operand.shape is not None and operand.dtype is not None:
                 groups.setdefault((operand.shape, operand.dtype), []).append(event)
         for (shape, dtype), events in groups.items():
+            # A counter is no elementwise work.
+            if elements(shape) == 1:
+                continue
             yield from _chain(region, shape, dtype, events)
 
 

@@ -193,10 +193,12 @@ def version_1(example: Example) -> Iterator[Hit]:
     if found is None or not example.holds(found[0].line) or example.block.number != found[0].block:
         return
     first, uses, names = found
+    others = f" and {names - 1} other name{'' if names == 2 else 's'}" if names > 1 else ""
+    verb = "are" if names > 1 else "is"
     yield Hit(
         first.line,
-        f"this is written for TensorFlow 1: {first.spelled} and {names - 1} other names in {uses} places "
-        f"are not in TensorFlow {example.api.version}",
+        f"this is written for TensorFlow 1: {first.spelled}{others}, in {uses} places, {verb} not in "
+        f"TensorFlow {example.api.version}",
         at=first.spelled,
     )
 

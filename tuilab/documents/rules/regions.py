@@ -22,9 +22,13 @@ def regions(example: Example) -> Iterator[tuple[Region, list[Event]]]:
 
 # Words by which code says that its times are compared, and not only logged.
 _BENCHMARK = re.compile(
-    r"bench|speed|throughput|latency|faster|slower|compar|per second|performance|time_?it|tflops"
-    r"|(?:images?|samples?|examples|img|frames)[ _]?(?:/|per)[ _]?s"
-    r"|[cg]pu[ _]?(?:time|vs)|(?:time|took|elapsed)_[cg]pu",
+    r"bench|\bspeed\b|throughput|latency|faster|slower|compar|performance|time_?it|tflops"
+    r"|[cg]pu[ _]?(?:time|vs)",
+    re.IGNORECASE,
+)
+_RATE = re.compile(
+    r"(?:images?|samples?|examples|img|frames)[ _]?(?:/|per)[ _]?s|per second|throughput|latency|speed-?up"
+    r"|(?:time|took|elapsed)_[cg]pu|[cg]pu_time",
     re.IGNORECASE,
 )
 _GRADIENTS = (
@@ -47,18 +51,20 @@ def is_log(example: Example, region: Region) -> bool:
         e.name.rpartition(".")[2] in _GRADIENTS for e in events if e.kind in ("train", "op", "build")
     )
     trains = trains or any(e.kind in ("graph", "opaque") and _TRAINS.search(e.name) for e in events)
-    if not trains and not whole_cell:
-        trains = bool(_LOGS.search(example.near(region, 2, 4)))
-    if not trains and not whole_cell:
+    if whole_cell:
+        return True
+    if not trains and not _LOGS.search(example.near(region, 2, 4)):
         return False
-    scoped = any(e.place.families for e in events)
+    # Of a training, its title or a rate says that the speed is meant.
+    if any(e.place.families for e in events):
+        return False
     function = example.trace.events[region.first].place.function
-    said = (example.document_title, example.block.heading, function, example.near(region, 8, 8))
-    return not scoped and not any(_BENCHMARK.search(text) for text in said)
+    said = (example.document_title, example.block.heading, function)
+    return not any(_BENCHMARK.search(text) for text in said) and not _RATE.search(example.near(region, 8, 8))
 
 
 _TRAINS = re.compile(r"train|epoch|fit\b|optimi[sz]e", re.IGNORECASE)
-_LOGS = re.compile(r"\bepochs?\b|\bloss\b|num_steps|checkpoint|train|episode", re.IGNORECASE)
+_LOGS = re.compile(r"\bepochs?\b|num_steps|checkpoint|train|episode|optimi[sz]er", re.IGNORECASE)
 
 
 def holds_others(example: Example, region: Region) -> bool:
@@ -100,7 +106,7 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
         print(time.perf_counter() - t)
     """
     for region, events in regions(example):
-        if works(events) or is_opaque(events) or _is_lap(example, region) or _spans_calls(example, region):
+        if works(events) or is_opaque(events) or is_lap(example, region) or _spans_calls(example, region):
             continue
         if region.via != "clock" and not events:
             continue
@@ -139,7 +145,7 @@ def _spans_calls(example: Example, region: Region) -> bool:
     return first.uncalled and first.function != last.function
 
 
-def _is_lap(example: Example, region: Region) -> bool:
+def is_lap(example: Example, region: Region) -> bool:
     """Whether it ends inside a loop that began after it: then earlier iterations are in it too."""
     events = example.trace.events
     return len(events[region.last].place.loops) > len(events[region.first].place.loops)

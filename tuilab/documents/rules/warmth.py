@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import WORK, Event, Region
 from tuilab.documents.interpreter.values import integer
-from tuilab.documents.rules.regions import holds_others, is_opaque, regions
+from tuilab.documents.rules.regions import holds_others, is_lap, is_opaque, regions
 from tuilab.documents.rules.rule import Hit, rule
 
 # So many eager calls hide the first one's cost.
@@ -19,7 +19,7 @@ def first_calls(example: Example) -> Iterator[tuple[Region, Event, int | None]]:
     """Regions whose work was never done before, with that work and how often they do it."""
     robust = bool(_ROBUST.search(example.block.code))
     for region, events in regions(example):
-        if region.repeats or holds_others(example, region):
+        if region.repeats or holds_others(example, region) or is_lap(example, region):
             continue
         work = _main_work(events)
         # What is not known may have run it before, in this function or whoever calls it.
