@@ -18,7 +18,7 @@ from tuilab.model.errors import InputError
 
 HEAD = "import time\nimport tensorflow as tf\n\nx = tf.random.normal((64, 64))\ntf.matmul(x, x)\n"
 NO_WAIT = HEAD + "t = time.perf_counter()\ny = tf.matmul(x, x)\nprint(time.perf_counter() - t)\n"
-CLOCK = HEAD + "t = time.time()\ntf.matmul(x, x).numpy()\nprint(time.time() - t)\n"
+CLOCK = HEAD + "t = time.time()\ntf.matmul(x, x).numpy()\nprint((time.time() - t) * 1e3 / 1)\n"
 CLEAN = HEAD + "t = time.perf_counter()\ntf.matmul(x, x).numpy()\nprint(time.perf_counter() - t)\n"
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -228,12 +228,12 @@ def test_fix_leaves_a_notebook_and_an_indented_fence_as_they_were_written():
     ]
     assert [new.strip() for _, new in changed] == [
         r'"t = time.perf_counter()\n",',
-        r'"print(time.perf_counter() - t)\n"',
+        r'"print((time.perf_counter() - t) * 1e3 / 1)\n"',
     ]
     lines = list(zip(before.splitlines(), article.read_text().splitlines(), strict=True))
     assert [new for old, new in lines if old != new] == [
         "    t = time.perf_counter()",
-        "    print(time.perf_counter() - t)",
+        "    print((time.perf_counter() - t) * 1e3 / 1)",
     ]
 
 

@@ -43,6 +43,9 @@ def plain(code: str) -> Plain:
     session = is_session(lines)
     if session:
         lines = _without_prompts(lines)
+    if not session and any("%" in line and _MAGIC.match(line) for line in lines) and is_whole(lines):
+        # What looks like a magic stands in a text.
+        return Plain(tuple(lines))
     magics: list[tuple[int, str]] = []
     cell, out = "", list[str]()
     for number, line in enumerate(lines):
@@ -82,13 +85,18 @@ def is_session(lines: list[str]) -> bool:
         '"""' in line or "'''" in line for line in lines
     ):
         return False
+    return not is_whole(lines)
+
+
+def is_whole(lines: list[str]) -> bool:
+    """Whether the lines are Python as they stand."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ast.parse("\n".join(lines), "/dev/null/document")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True
-    return False
+        return False
+    return True
 
 
 def _without_prompts(lines: list[str]) -> list[str]:

@@ -71,6 +71,11 @@ class Example:
             :20_000
         ]
 
+    def printed(self, region: Region) -> str:
+        """The code around a timing's end, where its figure is printed."""
+        last = region.last_line - self.block.line
+        return "\n".join(self.source[max(0, last - 2) : last + 9])[:4_000]
+
     def text(self, line: int) -> str:
         """The line of code of that number in the document, "" outside of the block."""
         return self.source[line - self.block.line] if self.holds(line) else ""

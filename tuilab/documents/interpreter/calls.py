@@ -101,7 +101,10 @@ def call_value(
             result = Tensor(None, None)
             interpreter.event("op", name, line, {str(i): a for i, a in enumerate(args)}, result)
             return result
-        case OpaqueObject(kind="decorator"):
+        case OpaqueObject(kind="python-function", data=(str(name), Value() as target)):
+            inputs = Listing("list", args)
+            return library.call(interpreter, name, [target, inputs], {}, line)
+        case OpaqueObject(kind="decorator" | "python-decorator"):
             return apply_decorator(interpreter, callee, args[0] if args else NONE, line)
         case _:
             return opaque(interpreter, callee, args, line)
@@ -272,6 +275,8 @@ def apply_decorator(interpreter: Interpreter, decorator: Value, target: Value, l
     match decorator:
         case Api(name="tf.function"):
             return Graph(target, None, line)
+        case OpaqueObject(kind="python-decorator"):
+            return OpaqueObject("python-function", (decorator.data, target))
         case OpaqueObject(kind="decorator"):
             jit: bool | None = decorator.data
             return Graph(target, jit, line)

@@ -159,6 +159,8 @@ def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Val
     from tuilab.documents.interpreter.calls import call_value
 
     target, inputs = args.get("func", "0"), args.get("inp", "1")
+    if target == NONE:
+        return OpaqueObject("python-decorator", name)
     items = list(inputs.items) if isinstance(inputs, Listing) else []
     with interpreter.at(traced=None):
         start = len(interpreter.trace.events)

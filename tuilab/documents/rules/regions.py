@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.names import CLOCKS
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Event, Region
-from tuilab.documents.interpreter.values import Tensor, elements
+from tuilab.documents.interpreter.values import Tensor, elements, integer
 from tuilab.documents.rules.rule import Hit, rule
 
 # Elements up to which making data costs no more than passing it: drawn at random, and filled.
@@ -53,23 +53,46 @@ def is_log(example: Example, region: Region) -> bool:
     trains = trains or any(e.kind in ("graph", "opaque") and _TRAINS.search(e.name) for e in events)
     if whole_cell:
         return True
-    if not trains and not _LOGS.search(example.near(region, 2, 4)):
+    written = any(e.name == "tf.io.TFRecordWriter" for e in events)
+    logged = _LOGS.search(example.near(region, 2, 4)) or _LOSS.search(example.printed(region))
+    if not trains and not written and not logged:
         return False
     # Of a training, its title or a rate says that the speed is meant.
-    if any(e.place.families for e in events):
+    if any(e.place.families for e in events) or _RATE.search(example.printed(region)):
         return False
+    return any(_is_long(e) for e in events) or not _is_said(example, region)
+
+
+def _is_long(event: Event) -> bool:
+    """A training of several epochs, of which no figure is one call's."""
+    epochs = event.arguments.get("epochs")
+    return event.kind == "train" and epochs is not None and integer(epochs) != 1
+
+
+def _is_said(example: Example, region: Region) -> bool:
+    """Whether a title or the function's name speaks of speed."""
     function = example.trace.events[region.first].place.function
     said = (example.document_title, example.block.heading, function)
-    return not any(_BENCHMARK.search(text) for text in said) and not _RATE.search(example.near(region, 8, 8))
+    return any(_BENCHMARK.search(text) for text in said)
+
+
+def compares(example: Example, region: Region) -> bool:
+    """Whether a figure is there to be compared: gathered, divided, a rate, or told as one of speed."""
+    if region.gathered or region.divided or region.via != "clock" or _is_said(example, region):
+        return True
+    if any(e.place.families for e in example.trace.inside(region)):
+        return True
+    return len(example.clocked) > 1 or bool(_RATE.search(example.printed(region)))
 
 
 _TRAINS = re.compile(r"train|epoch|fit\b|optimi[sz]e", re.IGNORECASE)
+_LOSS = re.compile(r"(?:print|log|info)\b[^\n]*\bloss\b", re.IGNORECASE)
 _LOGS = re.compile(r"\bepochs?\b|num_steps|checkpoint|train|episode|optimi[sz]er", re.IGNORECASE)
 
 
 def holds_others(example: Example, region: Region) -> bool:
     """Whether other timings lie inside: then it is the total of a program, whose parts are the figures."""
-    return example.facts.first_end_after(region.first) < region.last
+    return example.facts.first_end_after(region.first) <= region.last
 
 
 def is_opaque(events: list[Event]) -> bool:
@@ -287,8 +310,9 @@ _REPLACED = ("time.time", "time.clock", "time.process_time")
 
 
 def _is_casual(example: Example, region: Region, events: list[Event]) -> bool:
-    computes = any(event.kind in _COMPUTES for event in events)
-    return is_log(example, region) or (is_opaque(events) and not computes)
+    if is_log(example, region) or not compares(example, region):
+        return True
+    return is_opaque(events) and not any(event.kind in _COMPUTES for event in events)
 
 
 _COMPUTES = ("op", "graph", "create", "copy", "host-op", "iterate", "train", "codec")
