@@ -1,5 +1,6 @@
 """Finding preset files and reading them. A file that is wrong is a problem to show; the others still load."""
 
+import difflib
 import re
 from pathlib import Path
 
@@ -47,9 +48,10 @@ class Catalogue(msgspec.Struct, frozen=True):
         for problem in self.problems:
             if problem.name == name:
                 raise InputError(f"preset file {problem.file}", problem.key, problem.message)
-        raise InputError(
-            "preset", sanitize_line(name, 100), "one of " + ", ".join(p.name for p in self.presets)
-        )
+        names = [p.name for p in self.presets]
+        near = difflib.get_close_matches(name, names, 1)
+        meant = f"the name of a preset (did you mean {near[0]}? tuilab presets lists all)" if near else ""
+        raise InputError("preset", sanitize_line(name, 100), meant or f"one of {', '.join(names)}")
 
 
 def shipped_folder() -> Path:

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from tuilab.cli import completion
 from tuilab.lab import Lab
 from tuilab.lab.hosts import checked_hosts
 from tuilab.lab.settings import Settings, choose, choose_own, is_own, place_of
@@ -48,7 +49,14 @@ def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that choose what is measured, for a command's decorator."""
     many: dict[str, Any] = {"multiple": True}
     options = [
-        click.option("--set", "settings", metavar="NAME=VALUE", help="Change a parameter.", **many),
+        click.option(
+            "--set",
+            "settings",
+            metavar="NAME=VALUE",
+            help="Change a parameter.",
+            shell_complete=completion.settings,
+            **many,
+        ),
         click.option(
             "--device", "devices", metavar="CPU|GPU|GPU:1|GPU:*", help="Measure there only.", **many
         ),

@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from tuilab import catalogue
+from tuilab.cli import completion
 from tuilab.cli.lab import emit, with_lab
 from tuilab.lab import Lab
 from tuilab.lab.settings import Settings, choose
@@ -17,7 +18,7 @@ from tuilab.report.explained import op_text, scenario_text
 
 
 @click.command()
-@click.argument("name", metavar="OP|PRESET")
+@click.argument("name", metavar="OP|PRESET", shell_complete=completion.presets)
 @click.option("--dtype", default="", help="The op's dtype, such as float32 or int32.")
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Change a preset's parameter.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tuilab.cli import completion
 from tuilab.cli.lab import store
 from tuilab.lab.export import document
 from tuilab.lab.history import find
@@ -12,7 +13,7 @@ from tuilab.report.formats import FORMATS
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @click.option("--format", "format_", type=click.Choice(list(FORMATS)), default="markdown", show_default=True)
 @click.option(
     "-o",

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from tuilab.cli import completion
 from tuilab.cli.exits import NOT_CONFIRMED
 from tuilab.cli.lab import store
 from tuilab.lab.history import compare, find, import_file, spool, write_recording
@@ -47,7 +48,7 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
 
 
 @history.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @click.argument("tag")
 @click.option("--off", is_flag=True, help="Take the tag off.")
 def tag(run: str, tag: str, off: bool) -> None:
@@ -57,7 +58,7 @@ def tag(run: str, tag: str, off: bool) -> None:
 
 
 @history.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @click.argument("text")
 def note(run: str, text: str) -> None:
     """Replace the note of RUN."""
@@ -66,19 +67,19 @@ def note(run: str, text: str) -> None:
 
 
 @history.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @click.option(
-    "--as", "as_", type=click.Choice(["ghost", "baseline", "none"]), default="baseline", show_default=True
+    "--as", "as_", type=click.Choice(["ghost", "baseline", "none"]), default="ghost", show_default=True
 )
 def pin(run: str, as_: str) -> None:
-    """Pin RUN, so that it is drawn under new runs and never pruned."""
+    """Pin RUN: a ghost is drawn under new runs, others are held against a baseline; neither is pruned."""
     with store() as kept:
         kept.pin(find(kept, run).run, "" if as_ == "none" else as_)
 
 
 @history.command("compare")
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", shell_complete=completion.runs)
+@click.argument("b", shell_complete=completion.runs)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare_(a: str, b: str, as_json: bool) -> None:
     """Compare run A with run B, arm by arm, and at each place that both measured if they are sweeps."""
@@ -97,7 +98,7 @@ def compare_(a: str, b: str, as_json: bool) -> None:
 
 
 @history.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 def delete(run: str) -> None:
     """Delete RUN; `tuilab history undelete` with its whole id brings it back for a week."""
     if len(run) < SHORTEST_ID:
@@ -109,7 +110,7 @@ def delete(run: str) -> None:
 
 
 @history.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 def undelete(run: str) -> None:
     """Bring a deleted RUN back; needs its whole id. `last` undoes the last deletion, a prune as a whole."""
     with store() as kept:
@@ -189,7 +190,7 @@ def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
 
 
 @history.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def save(run: str, file: Path) -> None:
     """Write RUN's events to FILE, to import elsewhere or to replay."""

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "import": ("tuilab.cli.import_:import_", "Write presets of an article's examples."),
     "serve": ("tuilab.cli.serve:serve", "Serve the lab to a browser on this machine."),
+    "completion": ("tuilab.cli.completion:completion", "Complete commands and presets in your shell."),
     "worker": ("tuilab.cli.worker:worker", "Be a worker on standard input and output (what ssh starts)."),
 }
 

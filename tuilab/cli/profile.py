@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from tuilab.cli import completion
 from tuilab.cli.choose import arm_options
 from tuilab.cli.lab import emit, with_lab
 from tuilab.lab import Lab
@@ -23,7 +24,7 @@ TRACE = "trace.json"
 
 
 @click.command()
-@click.argument("preset")
+@click.argument("preset", shell_complete=completion.presets)
 @arm_options
 @click.option(
     "-o",

@@ -2,6 +2,7 @@
 
 import click
 
+from tuilab.cli import completion
 from tuilab.cli.lab import store, with_lab
 from tuilab.cli.run import exit_code, show
 from tuilab.lab import Lab
@@ -12,7 +13,7 @@ from tuilab.model.run import RunState
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def resume(ctx: click.Context, /, run: str, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tuilab.cli import completion
 from tuilab.cli.choose import arm_options, chosen, details, host_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
 from tuilab.cli.lab import emit, tell, with_lab
@@ -24,7 +25,7 @@ from tuilab.report.text import Role, dressed, lines, table
 
 
 @click.command()
-@click.argument("preset")
+@click.argument("preset", shell_complete=completion.presets)
 @arm_options
 @host_option
 @click.option(

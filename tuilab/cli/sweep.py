@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from tuilab.cli import completion
 from tuilab.cli.choose import arm_options, chosen, host_option
 from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.lab import with_lab
@@ -21,7 +22,7 @@ from tuilab.model.scenario import BudgetName
 
 
 @click.command()
-@click.argument("preset")
+@click.argument("preset", shell_complete=completion.presets)
 @click.option(
     "--axis",
     "axes",

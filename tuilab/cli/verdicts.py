@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from tuilab import catalogue
+from tuilab.cli import completion
 from tuilab.cli.exits import DONE, INTERRUPTED, WORKER_FAILED
 from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.lab import emit, with_lab
@@ -37,7 +38,7 @@ class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.argument("presets", nargs=-1)
+@click.argument("presets", nargs=-1, shell_complete=completion.presets)
 @click.option("--budget", type=click.Choice(BUDGETS), default="quick", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @fleet_options

@@ -1,0 +1,64 @@
+"""`tuilab completion`: what a shell needs to complete commands, options, presets, parameters and runs."""
+
+import os
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+SHELLS = ("bash", "zsh", "fish")
+MOST_RUNS = 50
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def completion(ctx: click.Context, /, shell: str) -> None:
+    """Print what makes SHELL complete tuilab's words.
+
+    \b
+    bash: tuilab completion bash >> ~/.bashrc
+    zsh:  tuilab completion zsh >> ~/.zshrc
+    fish: tuilab completion fish > ~/.config/fish/completions/tuilab.fish
+    """
+    found = get_completion_class(shell)
+    assert found is not None  # click knows all three
+    click.echo(found(ctx.find_root().command, {}, "tuilab", "_TUILAB_COMPLETE").source())
+
+
+def presets(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The presets' names, each with its title."""
+    from tuilab.catalogue.load import load
+
+    found = [p for p in load().presets if p.name.startswith(incomplete)]
+    return [CompletionItem(p.name, help=p.title) for p in found] or [CompletionItem(incomplete, type="file")]
+
+
+def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """`samples=` for each parameter of the preset that was typed before."""
+    from tuilab.catalogue.load import load
+    from tuilab.workloads import find
+
+    # click gives up on the words before an option that still lacks its value: the line itself is looked at.
+    typed = os.environ.get("COMP_WORDS", "").split()
+    preset = next((p for p in load().presets if p.name in typed), None)
+    if preset is None:
+        return []
+    declared = find(preset.workload).declaration
+    names = [p for p in declared.parameters if f"{p.name}=".startswith(incomplete)]
+    return [CompletionItem(f"{p.name}=", help=p.label) for p in names]
+
+
+def runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The latest runs by the beginning of their ids, and `last`."""
+    from tuilab.lab.history import Store
+
+    store = Store.open()
+    try:
+        lines = store.runs(limit=MOST_RUNS)
+    finally:
+        store.close()
+    items = [CompletionItem("last", help="the latest run")]
+    items += [
+        CompletionItem(line.run[:8], help=f"{line.preset or line.workload}, {line.at}") for line in lines
+    ]
+    return [item for item in items if item.value.startswith(incomplete)]
