@@ -13,12 +13,16 @@ SUMMARY = 150
 
 @dataclass(frozen=True)
 class Said:
-    """sentence: the answer. verdict, claim: of the preset's first claim. detail: under it, muted."""
+    """What the answer panel says."""
 
     sentence: str
+    """The answer."""
     verdict: VerdictWord | None = None
+    """Of the preset's first claim."""
     claim: str = ""
+    """What that is called, "" without one."""
     detail: str = ""
+    """Stands under it, muted."""
 
 
 def opening(text: str, most: int = 0) -> str:

@@ -25,19 +25,27 @@ class Change(Flag):
 
 @dataclass
 class Worker:
-    """The measuring process as it is now. since: when the present stage began, by the session's clock."""
+    """The measuring process as it is now."""
 
     phase: str = "starting"
+    """starting, ready or down."""
     stage: str = "starting the worker"
+    """What it does, in words."""
     since: float = 0.0
+    """When this stage began, by the state's clock."""
     pid: int = 0
+    """Of its process, 0 until it is known."""
     message: str = ""
+    """Why it is down, or what it said last."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A run to begin as soon as the worker can. since: by the session's clock."""
+    """A run to begin as soon as the worker can."""
 
     budget: BudgetName | None
+    """Null for the state's own."""
     sweep: Sweep | None
+    """Null for the present settings alone."""
     since: float
+    """By the state's clock."""

@@ -19,22 +19,30 @@ MOST_CHOICES = 9
 
 @dataclass
 class Demo:
-    """steps: the presets. left_s: seconds until it goes on by itself; it stands still while paused.
-
-    groups: for each choice the ids of its arms. winners: the fastest choice, then those that tie with it.
-    """
+    """One preset after another: a guess, a measurement, what came of it."""
 
     steps: Sequence[Preset]
+    """The presets."""
     at: int = 0
+    """The place in them."""
     stage: Stage = "guess"
+    """What is waited for."""
     guess: str = ""
+    """The choice that was guessed, "" for none."""
     winners: list[str] = field(default_factory=list)
+    """The fastest choice, then those that tie with it."""
     figure: str = ""
+    """The fastest one's time, in words."""
     paused: bool = False
+    """The seconds stand still."""
     left_s: int = GUESS_S
+    """Seconds until it goes on by itself."""
     right: int = 0
+    """Guesses that were right."""
     asked: int = 0
+    """Guesses that were made."""
     groups: dict[str, list[str]] = field(default_factory=dict)
+    """For each choice the ids of its arms."""
 
     @property
     def preset(self) -> Preset:

@@ -31,8 +31,11 @@ class Format:
     """A way to take something along."""
 
     key: str
+    """As `tuilab export --format` names it, or svg or recording."""
     label: str
+    """For a list."""
     detail: str
+    """What it is, in a few words."""
 
 
 def formats(run: bool) -> list[Format]:

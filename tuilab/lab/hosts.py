@@ -16,23 +16,26 @@ Level = Literal["info", "error"]
 
 @dataclass
 class Host:
-    """One host as its worker says. machine: null until it is ready. problem: why it is not to be had."""
+    """One host as its worker says."""
 
     name: str
+    """As ssh knows it."""
     stage: str = "connecting"
+    """What its worker does, in words."""
     machine: Machine | None = None
+    """Null until it is ready."""
     problem: str = ""
+    """Why it is not to be had, "" where it is."""
 
 
 @dataclass
 class Hosts:
-    """Every host that was added, in that order; this machine is none of them.
-
-    said: sentences that a person should see, and has not.
-    """
+    """Every host that was added, in that order; this machine is none of them."""
 
     known: dict[str, Host] = field(default_factory=dict)
+    """By name."""
     said: list[tuple[str, Level]] = field(default_factory=list)
+    """Sentences that a person should see, and has not."""
 
     def add(self, name: str) -> bool:
         """Know one more; False where it is known. Raises InputError for what can be no host's name."""

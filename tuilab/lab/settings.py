@@ -30,17 +30,20 @@ BOTH = "both"
 
 @dataclass(frozen=True)
 class Settings:
-    """A preset, its workload's declaration, and the values and arms as they are set now.
-
-    hosts: where to measure, "" for this machine.
-    """
+    """A preset, its workload's declaration, and the values and arms as they are set now."""
 
     preset: Preset
+    """As its document has it."""
     declaration: Declaration
+    """What its workload declares."""
     values: Values
+    """Every parameter by its name."""
     arms: ArmSelection
+    """Which arms are measured, on machines with whatever devices."""
     file: str = ""
+    """`/path/to/file.py:name` of a person's own code, "" for a shipped workload."""
     hosts: tuple[str, ...] = ("",)
+    """Where to measure, "" for this machine."""
 
     @classmethod
     def of(cls, preset: Preset, declaration: Declaration, file: str = "") -> "Settings":
@@ -210,13 +213,18 @@ def with_variant(settings: Settings, stop: str) -> Settings:
 
 @dataclass(frozen=True)
 class Switch:
-    """One of the switches that choose arms. key: what it switches. group: switches that belong together."""
+    """One of the switches that choose arms."""
 
     group: str
+    """Switches that belong together; "" for a flag of the workload."""
     key: str
+    """What it switches."""
     label: str
+    """What stands beside it."""
     on: bool
+    """As it stands."""
     help: str = ""
+    """One sentence."""
 
 
 def switches(settings: Settings) -> tuple[Switch, ...]:

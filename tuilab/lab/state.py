@@ -56,10 +56,12 @@ LONG = 50_000
 
 @dataclass(frozen=True)
 class Stage:
-    """what: the same as long as the run is at the same thing. since: by the session's clock."""
+    """Since when a run is at the same thing."""
 
     what: tuple[object, ...] = ()
+    """The same as long as the run is at the same thing."""
     since: float = 0.0
+    """By the state's clock."""
 
     def then(self, state: RunState, now: float) -> "Stage":
         """The stage after an event: this one, where the run is still at the same thing."""
@@ -78,43 +80,68 @@ def _what(state: RunState) -> tuple[object, ...]:
 
 @dataclass
 class LabState:
-    """Everything the screens draw. One at a time: `shown` is the run on the screen.
-
-    spool: the folder in which a worker keeps a run until the history has it, "" for none. finish: a run goes
-    on to its end after the lab has gone. beside: somebody calls `sum_up` in a thread where the run on the
-    screen is `long`; summing: it is at work.
-    """
+    """Everything the screens draw. One at a time: `shown` is the run on the screen."""
 
     clock: Callable[[], float] = time.monotonic
+    """Seconds that never go back; of every `since` and `_at` here."""
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
+    """Makes the id of a run."""
     presets: tuple[Preset, ...] = ()
+    """Those of documents first, a person's own last, as in the list."""
     problems: tuple[Problem, ...] = ()
+    """Preset files that could not be read."""
     spool: str = ""
+    """The folder in which a worker keeps a run until the history has it, "" for none."""
     finish: bool = True
+    """A run goes on to its end after the lab has gone."""
     paced: bool = False
+    """A screen paints what is measured: the worker waits for it after each report."""
     settings: Settings | None = None
+    """What would be measured now; null before a preset is chosen."""
     past: list[Settings] = field(default_factory=list)
+    """Settings to which an undo goes back, the latest last."""
     future: list[Settings] = field(default_factory=list)
+    """Settings that were undone, the latest last."""
     budget: BudgetName = "standard"
+    """What a run is measured with unless another budget is named."""
     own: dict[str, tuple[Declaration, str]] = field(default_factory=dict)
+    """A person's own code by the name of its preset: what it declares, and `/path/to/file.py:name`."""
     worker: Worker = field(default_factory=Worker)
+    """The measuring process of this machine."""
     machine: Machine | None = None
+    """This machine; null until its worker is ready."""
     hosts: Hosts = field(default_factory=Hosts)
+    """The other machines."""
     shown: RunState = field(default_factory=RunState)
+    """The run on the screen, empty before the first."""
     stage: Stage = field(default_factory=Stage)
+    """What that run is at, and since when."""
     asked: str = ""
+    """The id of the run that was asked for and is not over, "" for none."""
     asked_at: float = 0.0
+    """When it was asked for."""
     wanted: Wanted | None = None
+    """A run that waits for the worker to be ready."""
     ghosts: list[RunState] = field(default_factory=list)
+    """Earlier runs of this lab that may be drawn under the present one, the latest first."""
     pinned: list[RunState] = field(default_factory=list)
+    """Runs of the history that are pinned, likewise."""
     ghosts_on: bool = True
+    """They are drawn."""
     hidden: set[str] = field(default_factory=set)
+    """Ids of the arms that are left out of the picture."""
     verdicts: dict[str, VerdictWord] = field(default_factory=dict)
+    """What became of the claims of each preset that was measured as its document has it."""
     log: list[Log] = field(default_factory=list)
+    """What TensorFlow, the worker and the lab said."""
     replay: str = ""
+    """What a replay is called, "" while the run on the screen is live."""
     newcomer: bool = False
+    """It is the first visit: the answer says how to begin."""
     beside: bool = False
+    """Somebody calls `sum_up` in a thread where the run on the screen is `long`."""
     summing: bool = False
+    """`sum_up` is at work there; no event may be folded in meanwhile."""
     _pending: dict[str, RunState] = field(default_factory=dict)
     _results: dict[tuple[str, int], RunResult | None] = field(default_factory=dict)
 

@@ -13,11 +13,14 @@ Tone = Literal["quiet", "busy", "good", "doubtful", "bad"]
 
 @dataclass(frozen=True)
 class Status:
-    """text: the state. stop: how to end it, "" where there is nothing to end."""
+    """What the lab is doing."""
 
     tone: Tone
+    """How it is to be taken."""
     text: str
+    """The state in a few words."""
     stop: str = ""
+    """The key that ends it, "" where there is nothing to end."""
 
 
 def status(session: LabState) -> Status:

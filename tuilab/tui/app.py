@@ -8,11 +8,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App
 from textual.binding import Binding
 
 from tuilab.tui.actions import key_name
-from tuilab.tui.lasting import Meter, lasting, watch
+from tuilab.tui.lasting import LastingApp, Meter, lasting, watch
 from tuilab.tui.options import Options
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.themes import DARK, LIGHT
@@ -34,7 +33,7 @@ def palette() -> "type[Provider]":
     return Actions
 
 
-class LabApp(App[int]):
+class LabApp(LastingApp):
     """The lab in a terminal. Returns an exit code."""
 
     TITLE = "tuilab"
@@ -54,7 +53,6 @@ class LabApp(App[int]):
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = LIGHT.name if options.theme == "light" else DARK.name
-        self._leaving = False
         self._ending: asyncio.Future[None] | None = None
         self.last_words = ""
 
@@ -119,7 +117,7 @@ class LabApp(App[int]):
         """
         if number == signal.SIGHUP and self._finish_unattended():
             return
-        if not self._leaving:
+        if not self.leaving:
             self._ending = asyncio.ensure_future(self.leave(128 + number))
             return
         # Asked for the second time: at once.
@@ -139,9 +137,9 @@ class LabApp(App[int]):
 
     async def leave(self, code: int = 0) -> None:
         """End the worker, then the app. A run under way is stopped first, with all that it has measured."""
-        if self._leaving:
+        if self.leaving:
             return
-        self._leaving = True
+        self.leaving = True
         try:
             if self.painter is not None:
                 self.painter.close()
@@ -150,20 +148,11 @@ class LabApp(App[int]):
         finally:
             self.exit(code)
 
-    def _handle_exception(self, error: Exception) -> None:
-        # What befalls screens that are being taken away is of no consequence any more.
-        if not self._leaving:
-            super()._handle_exception(error)
-
-    def _fatal_error(self) -> None:
+    def fault(self, error: BaseException | None) -> None:
         """A fault of the lab's own: the details go to a file, a sentence to the person."""
-        if self.is_headless:
-            super()._fatal_error()
-            return
         from tuilab.lab.files import keep_fault
 
-        self.last_words = keep_fault(sys.exception())
-        self._close_messages_no_wait()
+        self.last_words = keep_fault(error)
 
     async def action_quit(self) -> None:
         await self.leave()

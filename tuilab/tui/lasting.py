@@ -1,11 +1,19 @@
-"""Textual's driver when the terminal goes away: writes fail in silence, and the app is told once."""
+"""Textual when the terminal goes away or something fails: the one file that uses private names of Textual's.
+
+`Driver._file`: the driver offers no other way to bear a terminal that has gone. `App._handle_exception`: what
+befalls screens while they are taken away would else end the app with an error. `App._fatal_error`: a fault
+would else be told as a traceback on a terminal that may have gone. `App._close_messages_no_wait`: that is how
+`_fatal_error` itself ends the app.
+"""
 
 import errno
 import os
 import select
+import sys
 from collections.abc import Callable
 from typing import Any
 
+from textual.app import App
 from textual.driver import Driver
 
 LOOK_S = 1.0
@@ -47,6 +55,28 @@ class Forgiving:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+class LastingApp(App[int]):
+    """An app that ends in order whatever fails in it."""
+
+    leaving = False
+    """It is about to end."""
+
+    def fault(self, error: BaseException | None) -> None:
+        """Take note of what ends the app."""
+
+    def _handle_exception(self, error: Exception) -> None:
+        # What befalls screens that are being taken away is of no consequence any more.
+        if not self.leaving:
+            super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        if self.is_headless:
+            super()._fatal_error()
+            return
+        self.fault(sys.exception())
+        self._close_messages_no_wait()
 
 
 def lasting(base: type[Driver], meter: Meter) -> type[Driver]:

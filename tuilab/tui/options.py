@@ -13,28 +13,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """preset: the one to open with. theme: dark or light. ascii_only: null to find out.
-
-    keymap: the keymap file, null for the person's own. presets: folders to read, empty for the usual ones.
-    newcomer: show the hint of a first visit; null to find out.
-    hangup: when the line drops, `finish` the run without a screen or `end` it with the rounds it has.
-    rerun: measure again when a slider comes to rest. runner, session, store: make what runs the measurements,
-    what the screens draw from, and the history; null for the real ones.
-    """
+    """What the app is started with."""
 
     preset: str = ""
+    """The one to open with, or `path/to/file.py:name`."""
     theme: str | None = None
+    """dark or light; null for dark."""
     ascii_only: bool | None = None
+    """Null to find out from the terminal."""
     keymap: Path | None = None
+    """The keymap file, null for the person's own."""
     presets: tuple[Path, ...] = ()
+    """Folders to read, empty for the usual ones."""
     replay: Path | None = None
+    """A recording to show."""
     demo: bool = False
+    """Begin with the demo."""
     hangup: str = "finish"
+    """When the line drops, `finish` the run without a screen or `end` it with the rounds it has."""
     rerun: bool = True
+    """Measure again when a slider comes to rest."""
     newcomer: bool | None = None
+    """Show the hint of a first visit; null to find out."""
     runner: "RunnerFactory | None" = None
+    """Makes what runs the measurements, null for the real one."""
     session: "Callable[[], LabState] | None" = None
+    """Makes the state that screens draw, null for a new one."""
     store: "Callable[[], Store] | None" = None
+    """Opens the history, null for the person's own."""
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> "Options":
