@@ -25,7 +25,7 @@ from tuilab.lab.runner import Runner, RunnerFactory
 from tuilab.lab.settings import Settings, choose, choose_own, chosen_sweep, is_own, place_of
 from tuilab.lab.state import LabState
 from tuilab.lab.threads import run_in_daemon_thread
-from tuilab.model.arms import HERE
+from tuilab.model.arms import EVERY, HERE
 from tuilab.model.claims import Claim
 from tuilab.model.doctor import DoctorReport
 from tuilab.model.errors import WorkerError
@@ -262,6 +262,9 @@ class Lab:
         self.state.change(settings)
         self.changed(Change.SETTINGS)
         await self.ready()
+        if together:
+            every = tuple("GPU" + EVERY if device == "GPU" else device for device in settings.arms.devices)
+            self.state.change(settings.with_arms(devices=every))
         request = self.state.request(budget, sweep, cold=cold)
         if not together:
             return await self.carry_out(request)

@@ -8,6 +8,10 @@ OPEN_GPUS = "TUILAB_GPUS"
 """Environment of a worker: numbers of the GPUs to open, `0` where it is not set; empty for none."""
 
 
+EMULATED = "EMULATED"
+"""What the device of the tests, made of software, calls itself."""
+
+
 class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A device as TensorFlow lists it."""
 
@@ -19,6 +23,11 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`9.0`."""
     memory: int = 0
     """Bytes that TensorFlow may use; of a GPU what is free when it is opened, 0 where it is not open."""
+
+    @property
+    def emulated(self) -> bool:
+        """It is software: none of its figures is a GPU's."""
+        return self.description == EMULATED
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

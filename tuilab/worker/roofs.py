@@ -45,10 +45,14 @@ def roofs(context: Context, body: bytes) -> Iterator[Roofs]:
 
 
 def measure_roofs(context: Context, seconds: float) -> Roofs:
-    """The roofs of the processor and of each GPU, in about so many seconds, on a slow machine in more."""
+    """The roofs of the processor and of each GPU, in about so many seconds, on a slow machine in more.
+
+    An emulated GPU has none: its figures are the processor's.
+    """
     tf, begun = context.tf, time.monotonic()
     stopwatch = Stopwatch(tf.test.experimental.sync_devices)
-    devices = opened(tf)
+    emulated = {device.name for device in context.machine.gpus if device.emulated}
+    devices = [name for name in opened(tf) if name not in emulated]
     busy = _Busy()
     found = {name: _device(tf, stopwatch, name, seconds / len(devices)) for name in devices}
     return Roofs(

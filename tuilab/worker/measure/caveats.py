@@ -15,8 +15,6 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
-EMULATED = "EMULATED"
-"""What the device of the tests calls itself."""
 KEPT_SHARE = 0.25
 """Of a GPU's memory."""
 
@@ -48,7 +46,7 @@ def of_gpus(bench: Bench) -> list[Caveat]:
     for gpu in bench.context.machine.gpus:
         if gpu.name not in arms:
             continue
-        if gpu.description == EMULATED:
+        if gpu.emulated:
             words = f"{gpu.name} is emulated by software for tests: none of its figures is a GPU's"
             out.append(Caveat(run=bench.run, code="emulated", message=words))
         if from_ptx(built_for(bench.context.tf), gpu.compute_capability):

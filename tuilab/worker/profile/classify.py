@@ -17,6 +17,8 @@ _DISPATCH = ("TFE_", "Eager", "ValidateInputTypeAndPlacement", "convert_to_tenso
 _RUNTIME = ("ExecutorState::", "FunctionRun", "ExecutorDoneCallback", "CpuExecutable::", "GpuExecutable::")
 _PIPELINE = ("Iterator::", "IteratorGetNextOp::", "Prefetch", "MapAndBatch", "InstantiatedCapturedFunction::")
 _INPUT_OPS = frozenset(("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional"))
+_COPIES = re.compile(r"(?i)memcpy|copy(?:host|device|peer)to|__amd_rocclr_copy")
+"""What CUPTI and ROCm's tracer call copies; `copyBuffer` is the kernel by which ROCm copies on a device."""
 _COPY_OPS = frozenset(("_Send", "_Recv", "_HostSend", "_HostRecv"))
 
 
@@ -99,9 +101,9 @@ def hlo_key(hlo: str, device: str) -> Key:
 def device_meaning(event: Event, device: str, launched_by: Key | None) -> Meaning:
     """What an event of a GPU's stream means: a kernel or a copy, under the op that launched it.
 
-    Written from the profiler's source (`tf_op`, `hlo_op` and the names of CUPTI's copies); not seen on a GPU.
+    Names as in the profiler's source and in recordings of NVIDIA and AMD GPUs: `tf_op`, `hlo_op`, copies.
     """
-    if event.name.lower().startswith("memcpy"):
+    if _COPIES.match(event.name):
         return Meaning("copy", Key(event.name, launched_by.name if launched_by else "", device), op=True)
     if hlo := event.stats.get("hlo_op"):
         return Meaning("compute", hlo_key(str(hlo), device), op=True)

@@ -1,0 +1,368 @@
+"""The first 45 minutes on a real GPU: what no machine without one can tell, found out by itself.
+
+    python -m tests.gpu_day DIR [--steps facts,doctor] [--presets stft-small] [--install SOURCE] [--minutes 45]
+
+Each step is a program with a time limit; what it prints, and how long it took, is kept in DIR, as are profiles and
+the events of every preset, to be replayed (`tuilab --replay`). A step that fails does not end the day. At the end,
+one page says what differed from what the code believes. Nothing on the GPU is set, reset or reconfigured.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Differences = Iterable[str]
+TUILAB = [sys.executable, "-P", "-m", "tuilab"]
+GPU = ["--device", "GPU:0"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a step's program ended: its exit code (124 where it ran past its limit), seconds, what it printed."""
+
+    code: int
+    seconds: float
+    out: str
+    said: str
+
+    def json(self) -> Any:
+        """The JSON object that it printed, {} where it printed none."""
+        try:
+            return json.loads(self.out)
+        except ValueError:
+            return {}
+
+
+@dataclass(frozen=True)
+class Step:
+    """argv: with DIR for the day's folder. believed: what of the outcome is unlike what the code believes."""
+
+    name: str
+    argv: list[str]
+    limit_s: float
+    believed: Callable[[Outcome], Differences] = lambda outcome: ()
+    needs: str = ""
+    """A program without which the step is left out."""
+
+
+TRUTHS = """
+import json, statistics, time
+import tensorflow as tf
+out, sync = {}, tf.test.experimental.sync_devices
+gpu = tf.config.list_physical_devices("GPU")[0]
+tf.config.set_visible_devices(gpu, "GPU")
+tf.config.experimental.set_memory_growth(gpu, True)
+out["details"] = {k: str(v) for k, v in tf.config.experimental.get_device_details(gpu).items()}
+with tf.device("/CPU:0"):
+    x = tf.identity(tf.ones((1024, 1024)))
+same = tf.function(lambda t: tf.identity(t))
+with tf.device("/GPU:0"):
+    out["graph_identity_on"] = same(x).backing_device[-5:]
+    out["copy_on"] = x._copy_nograd(device_name="GPU:0").backing_device[-5:]
+
+def timed(call, count=101):
+    seconds = []
+    for _ in range(count):
+        begun = time.perf_counter(); call(); seconds.append(time.perf_counter() - begun)
+    return statistics.median(seconds)
+
+def own():
+    with tf.device("/GPU:0"):
+        tf.raw_ops.SyncDevice()
+
+out["empty_sync_s"], out["own_sync_s"] = timed(sync), timed(own)
+with tf.device("/GPU:0"):
+    y = tf.ones((64, 64))
+    def tiny():
+        tf.nn.relu(y); sync()
+    tiny(); out["tiny_op_s"] = timed(tiny)
+    tf.profiler.experimental.start("DIR/truths-profile"); tiny(); tf.profiler.experimental.stop()
+    out["tiny_op_after_profile_s"] = timed(tiny)
+    side = SIDE
+    a = tf.random.normal((side, side))
+    for name, on in (("float32", False), ("tf32", True)):
+        tf.config.experimental.enable_tensor_float_32_execution(on); a @ a; sync()
+        begun = time.perf_counter(); [a @ a for _ in range(10)]; sync()
+        out[name + "_flops"] = 20 * side**3 / (time.perf_counter() - begun)
+out["memory"] = tf.config.experimental.get_memory_info("GPU:0")
+print(json.dumps(out))
+"""
+NEIGHBOUR = (
+    "import tensorflow as tf, time; x = tf.zeros((10**9,)); print(x.device, flush=True); time.sleep(60)"
+)
+
+
+def doctor(o: Outcome) -> Differences:
+    """A GPU is seen, with no cause against it, within the doctor's own limit."""
+    if not o.json().get("gpu_visible"):
+        yield f"the doctor sees no GPU: {o.json().get('cause', o.said[-300:])}"
+    if o.seconds > 60:
+        yield f"the doctor took {o.seconds:.0f} s; a cold PTX cache is believed to cost less"
+
+
+def run(o: Outcome) -> Differences:
+    """Every arm runs on the device that it asks for, and nothing is doubted."""
+    if o.code:
+        yield f"it ended with {o.code}: {o.said[-300:]}"
+    for arm in o.json().get("arms", []):
+        if arm["status"] != "ok":
+            yield f"{arm['id']} is {arm['status']}: {arm['reason'][:200]}"
+        elif arm["device"] != arm["requested_device"]:
+            yield f"{arm['id']} computed on {arm['device']}"
+        for flag in arm.get("flags", []):
+            yield f"{arm['id']}: {flag['message']}"
+
+
+def truths(o: Outcome) -> Differences:
+    """What the placement, the clocks and the profiler take for granted."""
+    found = o.json()
+    if not found:
+        yield f"no truths: {o.said[-300:]}"
+        return
+    if found["graph_identity_on"] != "CPU:0":
+        yield f"an identity in a graph brings its input to {found['graph_identity_on']}; it is believed to be removed"
+    if found["copy_on"] != "GPU:0":
+        yield f"a copy asked for GPU:0 lies on {found['copy_on']}"
+    if not 5e-6 < found["empty_sync_s"] < 200e-6:
+        yield f"an empty sync takes {found['empty_sync_s'] * 1e6:.0f} µs; 30 to 60 are believed"
+    if found["tiny_op_after_profile_s"] > 1.2 * found["tiny_op_s"]:
+        slower = found["tiny_op_after_profile_s"] / found["tiny_op_s"]
+        yield f"after a profile a tiny op takes {slower:.2f} × as long: CUPTI stays attached"
+    major = re.search(r"\d+", found["details"].get("compute_capability", ""))
+    ratio = found["tf32_flops"] / found["float32_flops"]
+    if major and (ratio > 1.5) != (int(major[0]) >= 8):
+        yield f"TF32 is {ratio:.2f} × as fast as float32 at compute capability {found['details']['compute_capability']}"
+
+
+def profiled(o: Outcome) -> Differences:
+    """The GPU's streams are there, and no note says what is missing."""
+    found = o.json()
+    if not found:
+        yield f"no profile: {o.said[-300:]}"
+        return
+    yield from found.get("notes", ())
+    if not any(lane["device"].startswith("GPU") for lane in found.get("lanes", ())):
+        yield "no lane of the profile is a GPU's"
+    if found.get("device") != "GPU:0":
+        yield f"the profile is of {found.get('device') or 'no device'}"
+
+
+def machine(o: Outcome) -> Differences:
+    """No figure beats the data sheet."""
+    if o.code:
+        yield f"it ended with {o.code}: {o.said[-300:]}"
+    yield from (line.strip() for line in o.said.splitlines() if "impossible" in line)
+
+
+def selftest(o: Outcome) -> Differences:
+    """Every check of the instrument passes."""
+    failed = [check for check in o.json().get("checks", []) if not check["passed"]]
+    yield from (f"{check['name']}: {check['message']}" for check in failed)
+    if not o.json():
+        yield f"no self-test: {o.said[-300:]}"
+
+
+def oom(o: Outcome) -> Differences:
+    """Memory that runs out is told in a sentence."""
+    for arm in o.json().get("arms", []):
+        if "frozen" in arm.get("reason", "") or "Detected at" in arm.get("reason", ""):
+            yield f"{arm['id']} hides its cause: {arm['reason'][:200]}"
+
+
+def ended(o: Outcome) -> Differences:
+    """It ended well."""
+    if o.code:
+        yield f"it ended with {o.code}: {o.said[-300:] or o.out[-300:]}"
+
+
+def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Step]:
+    """The day, in order."""
+    smi = "index,name,driver_version,compute_mode,mig.mode.current,clocks.sm,clocks.max.sm,memory.used"
+    truth = TRUTHS.replace("DIR", str(folder)).replace("SIDE", str(side))
+    quick = ["--budget", "quick", "--json"]
+    out = [
+        Step("facts", ["nvidia-smi", f"--query-gpu={smi}", "--format=csv"], 30, ended, "nvidia-smi"),
+        *([Step("install", ["bash", "-ec", INSTALL, install, str(folder)], 900, ended)] if install else []),
+        Step("doctor", [*TUILAB, "doctor", "--json"], 300, doctor),
+        Step("doctor-again", [*TUILAB, "doctor", "--json"], 120, doctor),
+        Step("start", [*TUILAB, "run", "stft-small", *quick], 180, run),
+        Step("truths", [sys.executable, "-c", truth], 240, truths),
+    ]
+    for words in (["stft-small", "--mode", "graph"], ["stft-small", "--mode", "eager", "--input", "copied"],
+                  ["stft-small", "--mode", "xla"], ["mixed-precision", "--dtype", "tf32"]):  # fmt: skip
+        name = "profile-" + "-".join(word.strip("-") for word in words)
+        kept = ["-o", str(folder / name)]
+        out.append(Step(name, [*TUILAB, "profile", *words, *GPU, *kept, "--json"], 120, profiled))
+    mixed = [*TUILAB, "run", "mixed-precision", *GPU, *quick]
+    return [
+        *out,
+        Step("machine", [*TUILAB, "machine", "--json"], 120, machine),
+        Step("selftest", [*TUILAB, "selftest", "--json"], 300, selftest),
+        Step("tf32-alone", [*mixed, "--dtype", "tf32"], 120, run),
+        Step("tf32-beside-float32", mixed, 180, run),
+        Step("out-of-memory", [*TUILAB, "run", "too-large-tensor", *quick], 180, oom),
+        Step(
+            "interrupted",
+            ["timeout", "-s", "INT", "30", *TUILAB, "run", "stft-small", "--budget", "publish"],
+            60,
+        ),
+        Step("resume-beside-a-neighbour", [sys.executable, "-m", "tests.gpu_day", "--beside"], 240, ended),
+        Step(
+            "recordings",
+            [sys.executable, "-m", "tests.gpu_day", "--record", str(folder), *presets],
+            900,
+            ended,
+        ),
+        Step("verdicts", [*TUILAB, "verdicts", *presets], 600, ended),
+    ]
+
+
+INSTALL = """
+python3 -m venv "$1/venv"
+"$1/venv/bin/pip" install -q "$0[cuda]"
+"$1/venv/bin/python" -m tuilab doctor
+"""
+
+
+def carry_out(step: Step, folder: Path) -> Outcome:
+    """Run a step's program; keep what it prints."""
+    begun = time.monotonic()
+    environment = {
+        **os.environ,
+        "TUILAB_DATA": str(folder / "data"),
+        "CUDA_CACHE_PATH": str(folder / "cuda-cache"),
+    }
+    out, said = folder / f"{step.name}.out", folder / f"{step.name}.log"
+    with out.open("wb") as stdout, said.open("wb") as stderr:
+        process = subprocess.Popen(
+            step.argv, env=environment, stdout=stdout, stderr=stderr, start_new_session=True
+        )
+        try:
+            code = process.wait(step.limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.wait()
+            code = 124
+    seconds = time.monotonic() - begun
+    return Outcome(code, seconds, out.read_text(errors="replace"), said.read_text(errors="replace"))
+
+
+def day(folder: Path, chosen: list[Step], minutes: float) -> str:
+    """Carry the steps out, and return the page: times, then what differed."""
+    begun = time.monotonic()
+    times, found = [], []
+    for step in chosen:
+        left = minutes * 60 - (time.monotonic() - begun)
+        if left <= 0:
+            times.append(f"{step.name:28} left out: the time is over")
+            continue
+        if step.needs and not shutil.which(step.needs):
+            times.append(f"{step.name:28} left out: no {step.needs} here")
+            continue
+        outcome = carry_out(step, folder)
+        late = " (ran past its limit)" if outcome.code == 124 else ""
+        times.append(f"{step.name:28}{outcome.seconds:7.1f} s, ended with {outcome.code}{late}")
+        print(times[-1], file=sys.stderr, flush=True)
+        try:
+            found += [f"{step.name}: {words}" for words in step.believed(outcome)]
+        except Exception as error:
+            found.append(f"{step.name}: what it printed is not understood: {type(error).__name__}: {error}")
+    head = (
+        "What differed from what the code believes:"
+        if found
+        else "Nothing differed from what the code believes."
+    )
+    page = "\n".join([*times, "", head, *(f"- {line}" for line in found), ""])
+    (folder / "page.txt").write_text(page)
+    return page
+
+
+def record(folder: Path, names: list[str]) -> int:
+    """The events of each preset's quick run, in a file named with GPU and versions; 1 where one had no end."""
+    from tests.conftest import Worker
+    from tuilab import catalogue
+    from tuilab.catalogue.plan import scenario
+    from tuilab.model.events import Finished, encode
+    from tuilab.model.expand import expand
+    from tuilab.model.requests import Measure
+    from tuilab.model.scenario import BUDGET
+    from tuilab.workloads import find
+
+    worker = Worker(cpus=1)
+    machine = worker.machine
+    gpu = machine.gpus[0].description if machine.gpus else "no GPU"
+    stamp = re.sub(
+        r"[^\w.]+", "-", f"{gpu} tensorflow {machine.tensorflow} driver {machine.driver or 'none'}"
+    )
+    devices, missing = [device.name for device in machine.devices], 0
+    for preset in catalogue.load().presets:
+        if names and preset.name not in names:
+            continue
+        values = scenario(preset)
+        arms = expand(preset.arms, find(preset.workload).declaration, values.parameters, devices)
+        request = Measure(
+            id=uuid.uuid4().hex, scenario=values, arms=arms, budget=BUDGET["quick"], preset=preset.name,
+            sweep=preset.sweep,
+        )  # fmt: skip
+        seen = worker.measure(request)
+        (folder / f"{preset.name}.{stamp}.jsonl").write_bytes(b"".join(encode(event) for event in seen))
+        missing += not (isinstance(seen[-1], Finished) and seen[-1].status == "ok")
+    worker.close()
+    return min(1, missing)
+
+
+def beside() -> int:
+    """Go on with the last run while another program has memory of the GPU: its exit code."""
+    neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], stdout=subprocess.PIPE)
+    assert neighbour.stdout is not None
+    neighbour.stdout.readline()
+    try:
+        return subprocess.run([*TUILAB, "resume", "last"]).returncode
+    finally:
+        neighbour.kill()
+
+
+def main() -> int:
+    """Parse the words; see the module's text."""
+    parser = argparse.ArgumentParser(prog="python -m tests.gpu_day", description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("presets", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument("--steps", default="")
+    parser.add_argument("--presets", dest="chosen", default="")
+    parser.add_argument(
+        "--install", default="", metavar="SOURCE", help="install SOURCE[cuda] in a fresh venv too"
+    )
+    parser.add_argument("--minutes", type=float, default=45.0)
+    parser.add_argument("--side", type=int, default=8192, help="of the matrices of the truths")
+    parser.add_argument("--record", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--beside", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.beside:
+        return beside()
+    if given.folder is None:
+        parser.error("a folder for what is found")
+    folder = given.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    if given.record:
+        return record(folder, given.presets)
+    presets = [name for name in given.chosen.split(",") if name]
+    every = steps(folder, presets, given.install, given.side)
+    names = [name for name in given.steps.split(",") if name]
+    if unknown := set(names) - {step.name for step in every}:
+        parser.error(f"{', '.join(sorted(unknown))}: there are {', '.join(step.name for step in every)}")
+    print(day(folder, [step for step in every if not names or step.name in names], given.minutes))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
