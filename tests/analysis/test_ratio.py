@@ -91,3 +91,19 @@ def test_a_constant_factor_is_found_exactly(a: dict[int, float], factor: float) 
     found = ratio({i: s * factor for i, s in a.items()}, a)
     if found is not None:
         assert found.ratio == pytest.approx(factor)
+
+
+def test_the_least_difference_told_is_found_in_nine_of_ten_runs() -> None:
+    draw = random.Random(4)
+
+    def made(shift: float) -> tuple[dict[int, float], dict[int, float]]:
+        return (
+            {i: math.exp(shift + draw.gauss(0, 0.04)) for i in range(20)},
+            {i: math.exp(draw.gauss(0, 0.04)) for i in range(20)},
+        )
+
+    quiet = [ratio(*made(0.0)) for _ in range(200)]
+    least = sorted(found.least for found in quiet if found is not None and found.least is not None)[100]
+    seen = [ratio(*made(math.log1p(least))) for _ in range(400)]
+    assert 0.82 < sum(found is not None and found.is_slower for found in seen) / 400 < 0.96
+    assert ratio({0: 1.0}, {0: 1.0}).least is None  # type: ignore[union-attr]

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tuilab.model.events import Event, Finished, Log, Ready, Refused, WorkerExited
 from tuilab.model.requests import Ask, Measure
-from tuilab.model.scenario import BUDGET, Scenario
-from tuilab.runner.supervisor import Supervisor
+from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
+from tuilab.runner.supervisor import Supervisor, following, processes
 
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
@@ -29,7 +30,7 @@ class Rig:
         self.events: list[Event] = []
         self.supervisor = Supervisor(self.events.append, [sys.executable, FAKE, behaviour])
 
-    async def until(self, true: Callable[[], bool], seconds: float = 10) -> None:
+    async def until(self, true: Callable[[], bool], seconds: float = 60) -> None:
         async with asyncio.timeout(seconds):
             while not true():
                 await asyncio.sleep(0.005)
@@ -71,11 +72,11 @@ async def test_a_run_asked_for_before_the_worker_is_ready_is_done_once_it_is(rig
 
 
 @behaves("good")
-async def test_a_budget_of_three_workers_measures_in_three_processes(rig):
-    await rig.supervisor.measure(measure(budget="publish"))
+async def test_a_budget_of_several_processes_measures_in_them_one_after_another(rig):
+    await rig.supervisor.measure(measure(budget="standard"))
     await rig.until(lambda: rig.of(Finished))
-    assert [f.message for f in rig.of(Finished)] == ["worker 2"]
-    assert len(rig.of(Ready)) == 3
+    assert [f.message for f in rig.of(Finished)] == ["worker 4"]
+    assert len(rig.of(Ready)) == 5
     assert all(e.expected for e in rig.of(WorkerExited))
 
 
@@ -185,3 +186,16 @@ async def test_a_command_that_does_not_exist_is_an_oserror():
     with pytest.raises(OSError):
         await supervisor.start()
     assert supervisor.phase == "down"
+
+
+def test_further_processes_are_short_and_a_sweep_has_none_of_them():
+    one = measure(budget="standard")
+    more = following(one)
+    assert processes(one) == 5 and (more.worker, more.phases, more.placement) == (1, False, False)
+    assert more.budget.of_process(1).limit_s < 0.1 * one.budget.of_process(0).limit_s
+    swept = replace(one, sweep=Sweep(axes=(Axis("samples", (1, 2)),)))
+    assert processes(swept) == 1
+    thorough = measure(budget="publish")
+    assert processes(replace(thorough, sweep=swept.sweep)) == 10
+    assert following(thorough).phases == thorough.phases
+    assert BUDGET["quick"].workers == 1

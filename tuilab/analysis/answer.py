@@ -156,7 +156,14 @@ def _lead(state: RunState, arms: list[ArmState], tied: list[ArmState], point: in
         verb = "are equal within the noise"
     else:
         verb = "are fastest, equal within the noise"
-    return _capital(f"{so_far}{listed(figures)} {verb}.", keep=keep)
+    unseen = [] if state.running else [compare(arm, arms[0], point) for arm in tied[1:]]
+    return _capital(f"{so_far}{listed(figures)} {verb}{_unseen(unseen)}.", keep=keep)
+
+
+def _unseen(found: Sequence[RatioEstimate | None]) -> str:
+    """How small a difference would have gone unseen among arms that are called equal."""
+    known = [each.least for each in found if each is not None and each.least is not None]
+    return f"; a difference below {percent(max(known))} would not have been seen" if known else ""
 
 
 def _interval(arm: ArmState, other: ArmState, point: int) -> tuple[float, float] | None:
@@ -217,7 +224,8 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
     contradicted = (found.ratio < 1) != (arms.index(eager) < arms.index(graph))
     if not found.differs or contradicted:
         verb = "are equal" if within(found.interval, ALIKE) else "cannot be told apart"
-        return f"{so_far}{what} and eager {verb} within the noise {figures}."
+        unseen = "" if state.running else _unseen([found])
+        return f"{so_far}{what} and eager {verb} within the noise {figures}{unseen}."
     if found.ratio < 1:
         inverse = compare(graph, eager, point)
         return f"{so_far}eager is {slower(inverse or found)} faster than {what} {figures}."

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tuilab.analysis.processes import doubt
+from tuilab.analysis.processes import doubt, said, within_first
 from tuilab.analysis.reading import elsewhere, estimate_at, measured, summary_point
 from tuilab.analysis.words import percent
 from tuilab.model.result import Confidence
@@ -40,14 +40,19 @@ def confidence(state: RunState) -> Confidence:
     wanted = state.budget.precision if state.budget else None
     codes = dict.fromkeys(_codes(state, point))
     reasons = tuple(words for code, words in SHORT.items() if code in codes)
+    within = [found.relative_half_width for arm in arms if (found := within_first(arm.cells[point]))]
+    # An interval of processes is as wide as these are unlike; the budget's aim is one for the first of them.
+    firsts = [half for half in within if half is not None]
+    first = max(firsts) if firsts and len(firsts) == len(arms) else reached
     # A figure that is as narrow as was asked for is not made doubtful by rounds that the budget still wanted.
-    precise = not arms or wanted is None or (reached is not None and reached <= wanted)
+    precise = not arms or wanted is None or (first is not None and first <= wanted)
     return Confidence(
         half_width=reached,
         wanted=wanted,
         precise=precise,
         reasons=reasons,
-        badge=_badge(reached, wanted, precise, reasons) if arms and not state.running else "",
+        badge=_badge(first, wanted, precise, reasons) if arms and not state.running else "",
+        of=said(state) if known else "",
     )
 
 

@@ -22,6 +22,7 @@ from tuilab.analysis.statistics import (
     chi_squared_tail,
     estimate,
     locate,
+    median,
     once,
 )
 from tuilab.analysis.words import listed, percent
@@ -31,6 +32,8 @@ from tuilab.model.run import ArmSamples, RunState
 ALIKE = 0.01
 NORMAL = statistics.NormalDist().inv_cdf(0.975)
 ENOUGH = 3
+SHORTEST = 5
+"""Samples of which a process's median is one observation among several."""
 
 
 def estimate_of(cell: ArmSamples) -> Estimate | None:
@@ -39,16 +42,16 @@ def estimate_of(cell: ArmSamples) -> Estimate | None:
     With three processes or more it holds that of all samples (`median.estimate`) and a t interval on the
     processes' log medians. Two that are unlike it spans, and promises nothing of a third.
     """
-    whole, parts = estimate(cell.samples), _estimates(cell)
-    if whole is None or len(parts) < 2:
+    whole, medians = estimate(cell.samples), _medians(cell)
+    if whole is None or len(medians) < 2:
         return whole
-    middles = [_middle(part) for part in parts]
+    parts = _estimates(cell)
     intervals = [whole.interval]
-    if len(parts) >= ENOUGH:
-        between = _between(middles)
+    if len(medians) >= ENOUGH:
+        between = _between(medians)
         half = between.half_width() or 0.0
         intervals.append((math.exp(between.mean - half), math.exp(between.mean + half)))
-    elif unlike(middles):
+    elif unlike([_middle(part) for part in parts]):
         intervals += [part.interval for part in parts]
     known = [span for span in intervals if span is not None]
     if not known:
@@ -139,6 +142,30 @@ def _estimates(cell: ArmSamples) -> list[Estimate]:
         return [e for e in every if e is not None and e.low is not None and e.low > 0]
 
     return once(cell, "processes", found)
+
+
+def _medians(cell: ArmSamples) -> list[Location]:
+    """The log of each process's median; also of those too short, or too much alike, for an interval."""
+    if not cell.begun:
+        return []
+    cuts = (cell.samples[_cut(cell, low, high)] for low, high in _spans(cell))
+    found = [(median(cut), len(cut)) for cut in cuts if len(cut) >= SHORTEST]
+    return [
+        Location(math.log(middle), None, 0, n) for middle, n in found if middle is not None and middle > 0
+    ]
+
+
+def said(state: RunState) -> str:
+    """What a run's intervals are of."""
+    number = 1 + len(begun(state))
+    if number == 1:
+        return "within this process and minute"
+    return f"spanning {number} processes" if number < ENOUGH else f"over {number} processes"
+
+
+def within_first(cell: ArmSamples) -> Estimate | None:
+    """The median of the first process alone, with the interval that a budget's precision is held against."""
+    return estimate(cell.samples[: bisect_left(cell.rounds, cell.begun[0])] if cell.begun else cell.samples)
 
 
 def _middle(found: Estimate) -> Location:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from tuilab.analysis.statistics import LARGE, Location, locate
+from tuilab.analysis.statistics import LARGE, Location, locate, t_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +33,17 @@ class RatioEstimate:
     def differs(self) -> bool:
         """Whether the interval leaves out 1, so that one of the two is faster."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+    @property
+    def least(self) -> float | None:
+        """The least difference (0.07: 7 %) that nine of ten such runs would have told: a t interval's power.
+
+        δ = (t₀.₉₇₅ + t₀.₉₀) s of the log ratio, of which the interval's half-width is t₀.₉₇₅ s.
+        """
+        if self.low is None or self.high is None or self.low <= 0 or self.n < 2:
+            return None
+        half, df = math.log(self.high / self.low) / 2, self.n - 1
+        return math.expm1(half * (1 + t_quantile(0.90, df) / t_quantile(0.975, df)))
 
     @property
     def is_slower(self) -> bool:

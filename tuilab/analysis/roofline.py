@@ -143,7 +143,11 @@ def better(old: Roofs | None, new: Roofs) -> Roofs:
     }
     devices = {**old.devices, **devices}
     return msgspec.structs.replace(
-        new, devices=devices, sync_s=min(old.sync_s, new.sync_s), others=min(old.others, new.others)
+        new,
+        devices=devices,
+        sync_s=min(old.sync_s, new.sync_s),
+        others=min(old.others, new.others),
+        least=min((least for least in (old.least, new.least) if least is not None), default=None),
     )
 
 

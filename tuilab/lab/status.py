@@ -55,7 +55,9 @@ def status(session: LabState) -> Status:
     if state.status == "ok":
         result = session.result()
         badge = result.confidence.badge if result and result.confidence else ""
-        done = f"done, {rounds(state.rounds)}"
+        done = f"done, {rounds(state.rounds)}" + (
+            f" of {state.workers} processes" if state.workers > 1 else ""
+        )
         return Status("doubtful", f"{done} · {badge}") if badge else Status("good", done)
     return Status("quiet", "ready, r measures")
 

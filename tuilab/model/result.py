@@ -49,6 +49,8 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
     """What makes the figures doubtful, two words each, the gravest first."""
     badge: str
     """Both in one line, "" where nothing is to be doubted or nothing was measured yet."""
+    of: str = ""
+    """What the intervals are of: `within this process and minute`, `over 5 processes`."""
 
 
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):

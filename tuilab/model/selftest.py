@@ -49,6 +49,7 @@ NAMES = (
     "spin-slope",
     "a-a",
     "slowdown",
+    "least-difference",
     "drift",
     "coverage-median",
     "coverage-ratio",

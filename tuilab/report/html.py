@@ -13,6 +13,7 @@ from tuilab.report.rows import (
     arm_rows,
     claim_rows,
     doubts,
+    interval_line,
     provenance,
     roof_rows,
     sweep_rows,
@@ -27,6 +28,8 @@ def page(result: RunResult, state: RunState) -> str:
     title = escape(result.preset or result.scenario.workload)
     body = [f"<h1>{title}</h1>", f'<p class="answer">{escape(result.answer)}</p>', _plot(result, state)]
     body.append(_table(ARM_HEAD, arm_rows(result), numeric=True))
+    if line := interval_line(result):
+        body.append(f'<p class="dim">{escape(line)}</p>')
     if result.points:
         head, rows = sweep_rows(result)
         body += ["<h2>Sweep</h2>", _table(head, rows)]

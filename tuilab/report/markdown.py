@@ -11,6 +11,7 @@ from tuilab.report.rows import (
     arm_rows,
     claim_rows,
     doubts,
+    interval_line,
     provenance,
     roof_rows,
     sweep_rows,
@@ -30,6 +31,8 @@ def document(result: RunResult) -> str:
     """The answer, the figures, the claims, the doubts, the machine."""
     parts = [f"# {escape(result.preset or result.scenario.workload)}", "", escape(result.answer), ""]
     parts += _table(ARM_HEAD, arm_rows(result))
+    if line := interval_line(result):
+        parts += [line, ""]
     if result.points:
         parts += ["## Sweep", "", *_table(*sweep_rows(result))]
         parts += [f"- {escape(c.sentence)}" for c in result.crossovers] + [""]

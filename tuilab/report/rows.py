@@ -110,3 +110,9 @@ def machine_sentence(machine: MachineLine) -> str:
     """`gpu07, AMD EPYC 9554, NVIDIA H200; TensorFlow 2.21.0, Python 3.11.2.`"""
     gpus = ", ".join(machine.gpus) or "no GPU visible"
     return f"{machine.host}, {machine.cpu}, {gpus}; TensorFlow {machine.tensorflow}, Python {machine.python}."
+
+
+def interval_line(result: RunResult) -> str:
+    """What the intervals are of, in a sentence; "" where there is none."""
+    of = result.confidence.of if result.confidence else ""
+    return f"Each 95 % interval is one {of}." if of else ""

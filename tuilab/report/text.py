@@ -12,6 +12,7 @@ from tuilab.report.rows import (
     arm_rows,
     claim_rows,
     doubts,
+    interval_line,
     machine_lines,
     roof_rows,
     sweep_rows,
@@ -57,6 +58,8 @@ def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
         yield "caveat", f"⚠ {result.confidence.badge}{more}"
     yield "blank", ""
     yield from _arms(result)
+    if line := interval_line(result):
+        yield "prose", line
     for machine in _after_a_gap(machine_lines(result)):
         yield "prose", machine
     if result.points:

@@ -15,6 +15,7 @@ from tuilab.model.events import (
     Event,
     Finished,
     Hello,
+    Progress,
     Ready,
     Refused,
     WorkerExited,
@@ -198,10 +199,12 @@ class Supervisor:
         active = self._active
         if not isinstance(active, Measure) or event.run != active.id or event.status != "ok":
             return False
-        if active.worker + 1 >= active.budget.workers or active.id in self._cancelling:
+        if active.worker + 1 >= processes(active) or active.id in self._cancelling:
             return False
         self._active = None
-        self._queue.appendleft(msgspec.structs.replace(active, worker=active.worker + 1))
+        self._queue.appendleft(following(active))
+        stage = f"starting process {active.worker + 2} of {processes(active)}"
+        self._on_event(Progress(run=active.id, stage=stage))
         assert self._process is not None
         self._spawn_task(self._process.end())
         return True
@@ -257,3 +260,20 @@ class Supervisor:
         task = asyncio.ensure_future(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def processes(request: Measure) -> int:
+    """In how many fresh processes a run is measured; a sweep has further ones only where all are alike."""
+    budget = request.budget
+    return 1 if request.sweep is not None and budget.further_s else budget.workers
+
+
+def following(request: Measure) -> Measure:
+    """What the next process of a run is asked for; a short one looks only at the time."""
+    short = bool(request.budget.further_s)
+    return msgspec.structs.replace(
+        request,
+        worker=request.worker + 1,
+        phases=request.phases and not short,
+        placement=request.placement and not short,
+    )

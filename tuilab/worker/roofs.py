@@ -20,6 +20,7 @@ from tuilab.model.roofline import AskRoofs, DeviceRoofs, LinkRoof, MemoryRoof, R
 from tuilab.worker.build import last_level_cache
 from tuilab.worker.context import Context
 from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.worker.selftest.decisions import noise_of
 from tuilab.workloads._device import moved
 
 ITEM = 8
@@ -38,6 +39,9 @@ GPU_DTYPES = ("float32", "tf32", "float64", "float16", "bfloat16")
 CALLS, BLOCKS = 50, 8
 """Of an empty call: so many in a block, the fastest of so many blocks."""
 
+NOISE_RUNS = 7
+"""Of a call against itself, about 0.1 s each."""
+
 
 def roofs(context: Context, body: bytes) -> Iterator[Roofs]:
     """Answer the question `roofs`: what this machine does at most, measured now."""
@@ -55,6 +59,7 @@ def measure_roofs(context: Context, seconds: float) -> Roofs:
     devices = [name for name in opened(tf) if name not in emulated]
     busy = _Busy()
     found = {name: _device(tf, stopwatch, name, seconds / len(devices)) for name in devices}
+    noise = noise_of(context, NOISE_RUNS)
     return Roofs(
         machine=context.machine.key,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -62,6 +67,7 @@ def measure_roofs(context: Context, seconds: float) -> Roofs:
         sync_s=min(stopwatch.time(lambda: None) + stopwatch.empty_s for _ in range(20)),
         others=busy.others(),
         devices=found,
+        least=noise.least(),
     )
 
 

@@ -1,5 +1,7 @@
 """The self-test's own judgement: what chance allows, what a hog spoils, and that broken engines fail it."""
 
+import math
+import random
 from types import SimpleNamespace
 
 import msgspec
@@ -87,3 +89,22 @@ def test_a_real_worker_tests_itself(worker: Worker) -> None:
     assert found["hog"].passed and found["spin-slope"].passed
     if summary.idle:
         assert summary.passed, summary.message
+
+
+def runs_of(spread: float, seed: int = 1) -> decisions.Noise:
+    draw = random.Random(seed)
+
+    def made() -> dict[int, float]:
+        return {i: 1e-3 * math.exp(draw.gauss(0, spread)) for i in range(20)}
+
+    return decisions.Noise([(made(), made()) for _ in range(200)], run_s=0.1)
+
+
+def test_what_a_machine_allows_follows_from_its_noise() -> None:
+    quiet, uneven = runs_of(0.01), runs_of(0.06)
+    assert quiet.least() < 0.02 < 0.05 < uneven.least()  # type: ignore[operator]
+    assert quiet.told(0.05) > 0.99 > 0.85 > uneven.told(0.05)  # type: ignore[operator]
+    assert 0.8 < uneven.told(uneven.least()) < 0.97  # type: ignore[operator,arg-type]
+    assert uneven.seconds_for(0.02) > 5 * uneven.run_s  # type: ignore[operator]
+    assert "tells a difference of" in decisions.resolution(uneven).message  # type: ignore[union-attr]
+    assert decisions.Noise().least() is None and decisions.resolution(decisions.Noise()) is None

@@ -41,7 +41,8 @@ class Numbers(Table[ArmResult]):
     HELP = """\
 ## The numbers
 
-One row an arm. **median** is the time per call over blocks of many calls, with its 95 % interval; **n** the
+One row an arm. **median** is the time per call over blocks of many calls, with its 95 % interval
+(within this process and minute, where no further processes measured); **n** the
 number of blocks; **one call** the median of single synchronised calls; **first call** the very first, which
 traces and compiles. **ran on** is the device that was observed to compute. ⚑ counts the doubts about an arm's
 figures; the last line says those of the row under the cursor.

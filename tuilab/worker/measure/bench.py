@@ -13,6 +13,7 @@ from tuilab.model.events import Caveat, Event, Progress, Round
 from tuilab.model.parameters import Values
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
+from tuilab.model.scenario import Budget
 from tuilab.worker.context import Context
 from tuilab.worker.measure.interference import Canary, GpuWatch
 from tuilab.worker.measure.stopwatch import Stopwatch
@@ -149,6 +150,11 @@ class Bench:
         return self.request.id
 
     @property
+    def budget(self) -> Budget:
+        """What this process is to do of the run's budget."""
+        return self.request.budget.of_process(self.request.worker)
+
+    @property
     def state(self) -> RunState:
         """The run as everyone else sees it."""
         return self.reporter.state
@@ -172,7 +178,7 @@ class Bench:
     def flag(self, flags: Iterable[Caveat]) -> None:
         """Say doubts; of a run of several processes, in which of them they arose."""
         request = self.request
-        several = request.worker > 0 or request.budget.workers > 1
+        several = request.worker > 0 or (request.budget.workers > 1 and not request.budget.further_s)
         for flag in flags:
             words = f"process {request.worker + 1}: {flag.message}"
             self.reporter.say(msgspec.structs.replace(flag, message=words) if several else flag)

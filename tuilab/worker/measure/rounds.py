@@ -65,7 +65,7 @@ class Rounds:
 
     def __init__(self, bench: Bench, cells: Sequence[TimedArm], limit_s: float, fail: Fail) -> None:
         self._bench, self._cells, self._limit_s, self._fail = bench, list(cells), limit_s, fail
-        self._budget = bench.request.budget
+        self._budget = bench.budget
         self._begun = bench.stopwatch.now()
         self._before_s, self._wasted_s = bench.elapsed_s, 0.0
         every = strides([cell.cost_s for cell in cells], self._budget.rounds, limit_s)

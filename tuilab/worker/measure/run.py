@@ -70,8 +70,8 @@ def _complete(known: Sequence[Roofs], devices: Sequence[str]) -> bool:
 
 
 def limit_s(request: Measure) -> float:
-    """Seconds of rounds that this worker has for a point: fresh workers share the budget's."""
-    return request.budget.limit_s / max(1, request.budget.workers)
+    """Seconds of rounds that this process has for a point."""
+    return request.budget.of_process(request.worker).limit_s
 
 
 def reached(state: RunState) -> float | None:

@@ -80,7 +80,7 @@ class _Point:
             self._drop(cell, error)
 
     def _warm(self, cell: TimedArm) -> None:
-        bench, budget = self._bench, self._bench.request.budget
+        bench, budget = self._bench, self._bench.budget
         share = WARM_AGAIN if bench.rounds else 1.0
         share *= WARM_CPU if family(cell.device or "") == "CPU" else 1.0
         bench.progress("warming up", arm=cell.arm.id)
@@ -126,7 +126,7 @@ class _Point:
             Rounds(bench, self._cells, self._limit_s, self._drop).run()
         finally:
             for cell in [cell for cell in self._cells if cell.samples]:
-                bench.flag(caveats.of_cell(bench.run, cell, bench.request.budget, self._where))
+                bench.flag(caveats.of_cell(bench.run, cell, bench.budget, self._where))
 
     def _phases(self, cell: TimedArm) -> None:
         """The phases are an extra: where they cannot be had, the arm's figures stay."""

