@@ -29,6 +29,7 @@ from tuilab.documents.rules import rule as rule_of
 from tuilab.documents.settings import Settings
 from tuilab.lab.opening import STDIN, names_of_tensorflow, read_stdin
 from tuilab.model.errors import InputError
+from tuilab.model.scenario import BUDGETS, BudgetName
 
 WIDTH = 100
 # From so many files on it is worth saying how far it is.
@@ -67,6 +68,14 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Processes.  [default: the usable processors]")
 @click.option("--explain", metavar="CODE", help="Explain a rule, with an example wrong and right.")
 @click.option("--rules", is_flag=True, help="Print every rule: code, why it matters, remedy.")
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="Measure the claims of PATH (or of a bundled document: 000) one by one; -o writes a page.",
+)
+@click.option(
+    "--budget", type=click.Choice(BUDGETS), default="quick", show_default=True, help="Of --measure."
+)
 @click.option("--no-worker", is_flag=True, help="Start no TensorFlow to learn its names.")
 @click.pass_context
 def check(
@@ -78,6 +87,8 @@ def check(
     target_file: Path | None,
     rules: bool,
     explain: str | None,
+    measure: bool,
+    budget: BudgetName,
     **options: Any,
 ) -> None:
     """Say what the benchmarks of documents measure. Nothing in them is run.
@@ -93,6 +104,12 @@ def check(
     if rules or explain:
         click.echo("\n".join(rule_lines(layout == "json") if rules else _explained(explain or "")))
         return
+    if measure:
+        from tuilab.cli.fact_check import measure_document
+
+        if len(paths) != 1:
+            raise InputError("PATH", " ".join(paths), "one document to measure")
+        ctx.exit(measure_document(paths[0], target_file, budget))
     if not paths:
         raise InputError("PATH", "", "documents or folders to read, or - for standard input")
     words = ("select", "ignore", "preview", "fail_on", "level", "target", "config", "baseline")

@@ -1,0 +1,74 @@
+"""A document's claims are measured one after another, stopped, gone on with, and stamped."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.lab.test_lab import lab
+from tuilab.lab import fact_check
+from tuilab.lab.fact_check import Checker, FactCheck, bundled, opened
+from tuilab.model.errors import InputError
+from tuilab.report.fact_check import html, markdown, stamp, text
+
+
+async def checked(tmp_path: Path, document: str = "000") -> FactCheck:
+    check, presets = bundled(document)
+    made, _ = lab(tmp_path, rounds=6)
+    async with made:
+        await Checker(made, check, presets).run()
+    return check
+
+
+async def test_every_statement_of_a_bundled_document_gets_a_verdict(tmp_path):
+    check = await checked(tmp_path)
+    assert check.statements and check.left == 0
+    assert all(s.evidence and s.run and s.mark in "✓✗≈?⊘" for s in check.statements)
+    assert f"{len(check.statements)} of {len(check.statements)} measured: " in check.summary()
+
+
+async def test_it_stops_and_goes_on_where_it_stopped(tmp_path):
+    check, presets = bundled("000")
+    made, _ = lab(tmp_path, rounds=6)
+    async with made:
+        checker = Checker(made, check, presets)
+        checker._told = lambda: (
+            checker.stop() if 0 < len(check.statements) - check.left < 3 and check.going else None
+        )
+        await checker.run()
+        measured = len(check.statements) - check.left
+        assert 0 < measured < len(check.statements) and not check.going
+        kept = [s.run for s in check.statements if s.run]
+        checker._told = lambda: None
+        await asyncio.wait_for(checker.run(), 60)
+    assert check.left == 0
+    assert [s.run for s in check.statements if s.run][: len(kept)] == kept
+
+
+async def test_the_page_is_stamped_with_machine_and_date_and_takes_nothing_for_markup(tmp_path):
+    check = await checked(tmp_path)
+    check.statements[0].text = "<script>alert(1)</script> | *bold*"
+    page, paper, plain = html(check), markdown(check), text(check)
+    assert "<script>alert" not in page and "&lt;script&gt;" in page
+    assert "\\<script\\>" in paper and "\\| \\*bold\\*" in paper
+    for made in (page, paper, plain):
+        assert check.machine.host in made and check.at[:10] in made
+    assert stamp(FactCheck(title="t", statements=[])) == "Not measured yet."
+
+
+def test_an_unknown_document_names_those_there_are(tmp_path):
+    with pytest.raises(InputError, match=r"000 \("):
+        opened("999")
+    empty = tmp_path / "empty.md"
+    empty.write_text("# Nothing\n\nNo code at all.\n")
+    with pytest.raises(InputError, match="whose claim can be measured"):
+        opened(str(empty))
+
+
+def test_an_articles_own_claims_are_found(tmp_path):
+    documents = Path(__file__).resolve().parents[3] / "shared" / "documents"
+    if not documents.is_dir():
+        pytest.skip("the source documents are not beside this checkout")
+    check, presets = fact_check.article(next(documents.glob("000*")))
+    assert {s.preset for s in check.statements} == {p.name for p in presets if p.claims}
+    assert all(s.line for s in check.statements)

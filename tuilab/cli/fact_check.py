@@ -1,0 +1,52 @@
+"""`tuilab check DOCUMENT --measure`: its claims measured one after another, each verdict as it comes."""
+
+from pathlib import Path
+
+import click
+
+from tuilab.cli.exits import DONE, INTERRUPTED
+from tuilab.cli.lab import with_lab
+from tuilab.lab import Lab
+from tuilab.lab.fact_check import Checker, Statement, opened
+from tuilab.model.errors import InputError
+from tuilab.model.files import write_text
+from tuilab.model.scenario import BudgetName
+from tuilab.report.fact_check import WRITERS, stamp
+
+
+def measure_document(document: str, target: Path | None, budget: BudgetName) -> int:
+    """Measure the claims of a file, or of a bundled document by its number; the exit code.
+
+    target: a page to write at the end, by its ending: .html, .md or .txt. Raises InputError.
+    """
+    write = WRITERS.get(target.suffix.lower()) if target is not None else None
+    if target is not None and write is None:
+        raise InputError("-o", str(target), "a file that ends in " + ", ".join(WRITERS))
+    check, presets = opened(document)
+    check.budget = budget
+    told: set[int] = set()
+
+    def tell() -> None:
+        for index, statement in enumerate(check.statements):
+            if statement.verdict is not None and index not in told:
+                told.add(index)
+                _print(statement)
+
+    async def measure(lab: Lab) -> None:
+        await Checker(lab, check, presets, tell).run()
+
+    click.echo(f"{check.title}: {len(check.statements)} claims")
+    try:
+        with_lab(measure)
+    except KeyboardInterrupt:
+        pass  # What was measured is told and written all the same.
+    click.echo(f"{check.summary()}. {stamp(check)}")
+    if target is not None and write is not None:
+        write_text(target, [write(check)])
+        click.echo(f"{target} is written", err=True)
+    return INTERRUPTED if check.left else DONE
+
+
+def _print(statement: Statement) -> None:
+    where = f" (line {statement.line})" if statement.line else ""
+    click.echo(f"{statement.mark} {statement.verdict}: {statement.text}{where}\n  {statement.evidence}")

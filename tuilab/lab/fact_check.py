@@ -1,0 +1,156 @@
+"""A document's claims measured one after another: each sentence gets its verdict as it comes."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tuilab.catalogue.load import load
+from tuilab.model.claims import VerdictWord
+from tuilab.model.errors import InputError
+from tuilab.model.machine import Machine
+from tuilab.model.preset import Preset
+from tuilab.model.result import RunResult
+from tuilab.model.scenario import BudgetName
+from tuilab.report.rows import VERDICT_MARKS
+
+if TYPE_CHECKING:
+    from tuilab.lab.lab import Lab
+
+WAITING = "·"
+"""The mark of a claim that is not measured yet."""
+
+
+class Statement(msgspec.Struct, kw_only=True):
+    """A claim of the document, and what became of it."""
+
+    preset: str
+    """The name of the preset that measures it."""
+    text: str
+    """The claim, in the lab's words or as the document's reader found it."""
+    line: int = 0
+    """Where the document says it, from 1; 0 where that is not known."""
+    verdict: VerdictWord | None = None
+    """Null until it was measured."""
+    evidence: str = ""
+    """One sentence with numbers."""
+    run: str = ""
+    """The run that measured it, "" before."""
+
+    @property
+    def mark(self) -> str:
+        """`✓`, `✗`, `≈`, `?`, `⊘`; `·` before it was measured."""
+        return VERDICT_MARKS[self.verdict] if self.verdict else WAITING
+
+
+class FactCheck(msgspec.Struct, kw_only=True):
+    """What is stamped: a document, its statements in order, where and when they were measured."""
+
+    title: str
+    statements: list[Statement]
+    machine: Machine | None = None
+    at: str = ""
+    """UTC, ISO 8601; "" before anything was measured."""
+    budget: BudgetName = "quick"
+    going: str = ""
+    """The preset that is measured now, "" where nothing is."""
+
+    @property
+    def left(self) -> int:
+        """How many statements have no verdict yet."""
+        return sum(statement.verdict is None for statement in self.statements)
+
+    def summary(self) -> str:
+        """`4 of 6 measured: 1 confirmed, 2 refuted, 1 untestable here`."""
+        words = [s.verdict for s in self.statements if s.verdict]
+        counts = [f"{words.count(word)} {word}" for word in VERDICT_MARKS if word in words]
+        said = f"{len(words)} of {len(self.statements)} measured"
+        return f"{said}: {', '.join(counts)}" if counts else said
+
+
+class Checker:
+    """Measures what a `FactCheck` still lacks, preset by preset. `told` is called after each change."""
+
+    def __init__(
+        self, lab: "Lab", check: FactCheck, presets: Iterable[Preset], told: Callable[[], None] = lambda: None
+    ) -> None:
+        self.check = check
+        self._lab, self._told = lab, told
+        self._presets = {preset.name: preset for preset in presets}
+        self._stopped = False
+
+    async def run(self) -> None:
+        """Go on until every statement has a verdict, or `stop`. Called again, it goes on where it stopped.
+
+        Raises WorkerError where no worker can be had.
+        """
+        self._stopped = False
+        check = self.check
+        for name in dict.fromkeys(s.preset for s in check.statements if s.verdict is None):
+            check.going = name
+            self._told()
+            try:
+                result = await self._lab.measure(self._presets[name], budget=check.budget)
+            finally:
+                check.going = ""
+            if self._stopped or result.status == "cancelled":
+                break
+            self._stamp(name, result)
+            self._told()
+        self._told()
+
+    def _stamp(self, name: str, result: RunResult) -> None:
+        check = self.check
+        check.at = check.at or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        check.machine = check.machine or self._lab.state.shown.machine
+        # A run of several hosts has a verdict of each; the first is that of the machine that is named.
+        verdicts = {verdict.text: verdict for verdict in reversed(result.claims)}
+        for statement in check.statements:
+            found = verdicts.get(statement.text)
+            if statement.preset == name and found is not None:
+                statement.verdict, statement.evidence = found.verdict, found.evidence
+                statement.run = result.run
+
+    def stop(self) -> None:
+        """End what is measured now; its statements stay without a verdict."""
+        self._stopped = True
+        self._lab.stop()
+
+
+def of_presets(title: str, presets: Sequence[Preset]) -> FactCheck:
+    """The claims of these presets, in the order of the document."""
+    rows = []
+    for preset in presets:
+        line = preset.source.lines[0] if preset.source and preset.source.lines else 0
+        rows += [Statement(preset=preset.name, text=claim.text, line=line) for claim in preset.claims]
+    return FactCheck(title=title, statements=rows)
+
+
+def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
+    """A document whose presets are shipped, by its number. Raises InputError, naming those there are."""
+    known = [(p, p.source) for p in (load().presets if presets is None else presets) if p.source is not None]
+    found = [preset for preset, source in known if source.document == document and preset.claims]
+    if not found:
+        there = sorted({f"{source.document} ({source.title})" for _, source in known if source.title})
+        raise InputError("document", document, "a file, or one of " + ", ".join(there))
+    title = next((s.title for _, s in known if s.document == document and s.title), "")
+    return of_presets(f"{document} {title}".strip(), found), found
+
+
+def article(path: Path) -> tuple[FactCheck, list[Preset]]:
+    """A file's own examples. Raises InputError where it has none whose claim can be measured."""
+    from tuilab.lab.opening import read_document
+
+    report = read_document(str(path), lambda text: None, preview=True)
+    found = [preset for preset in report.presets if preset.claims]
+    if not found:
+        raise InputError("document", str(path), "a document with a benchmark whose claim can be measured")
+    return of_presets(report.document.title or report.document.id, found), found
+
+
+def opened(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
+    """A file, or the number of a bundled document. Raises InputError."""
+    path = Path(document).expanduser()
+    return article(path) if path.exists() else bundled(document, presets)
