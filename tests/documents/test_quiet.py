@@ -130,6 +130,19 @@ def test_remedies_are_tensorflows_own_and_not_by_likeness(old, new):
 
 
 def test_fifty_products_are_matmuls():
-    code = TIMED.format("c = x\nfor _ in range(50):\n    c = c @ x\nc.numpy()")
+    code = TIMED.format("c = x\nfor _ in range(50):\n    c = c @ x\ntf.reduce_mean(c + 1.0).numpy()")
     report = read((HEAD + TENSORS + code).encode(), shipped(), name="x.py")
     assert {p.workload for p in report.presets} == {"matmul"}
+
+
+def test_training_on_a_known_data_set_makes_a_preset_and_a_toy_product_does_not():
+    code = (
+        "(a, b), _ = tf.keras.datasets.cifar10.load_data()\na = a / 255.0\n"
+        "model = tf.keras.Sequential([tf.keras.layers.Conv2D(16, 3), tf.keras.layers.Flatten()])\n"
+        "model.compile('adam', 'mse')\nmodel.fit(a, b, batch_size=64, epochs=2)\n"
+        "print(tf.constant([[1.0, 2.0]]) @ tf.constant([[3.0], [4.0]]))\n"
+    )
+    (preset,) = read((HEAD + code).encode(), shipped(), name="x.py").presets
+    assert preset.workload == "training"
+    assert preset.parameters["images"] == 50_000 and preset.parameters["side"] == 32
+    assert preset.parameters["batch"] == 64 and preset.parameters["filters"] == 16

@@ -26,6 +26,26 @@ POLICIES = (
 )
 
 
+# The images of Keras' own data sets: how many to train and to test on, and the shape of one.
+IMAGES: dict[str, tuple[int, int, tuple[int, ...]]] = {
+    "mnist": (60_000, 10_000, (28, 28)),
+    "fashion_mnist": (60_000, 10_000, (28, 28)),
+    "cifar10": (50_000, 10_000, (32, 32, 3)),
+    "cifar100": (50_000, 10_000, (32, 32, 3)),
+}
+
+
+def _data_set(train: int, test: int, image: tuple[int, ...]) -> Value:
+    """`(x_train, y_train), (x_test, y_test)`, arrays of bytes."""
+    labels = () if len(image) == 2 else (1,)
+
+    def part(count: int) -> Value:
+        images = Tensor((count, *image), "uint8", "np")
+        return Listing("tuple", [images, Tensor((count, *labels), "uint8", "np")])
+
+    return Listing("tuple", [part(train), part(test)])
+
+
 @handles("tf.keras.layers.")
 def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     made = Layer(name.rpartition(".")[2], args.values, args.line)
@@ -93,6 +113,9 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if name.startswith("tf.keras.applications.") and name.rpartition(".")[2][:1].isupper():
         return Model([], args.line, open=True)
     if name.endswith("load_data"):
+        known = IMAGES.get(name.removesuffix(".load_data").rpartition(".")[2])
+        if known is not None:
+            return _data_set(*known)
         return Unknown("data that is downloaded when it runs", args.line)
     if name.startswith(("tf.keras.ops.", "tf.keras.backend.")):
         return Tensor(None, None, inside=interpreter.in_graph() is not None)

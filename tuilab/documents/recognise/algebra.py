@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tuilab.documents.example import Example, inputs
 from tuilab.documents.interpreter.tensors import matrix
 from tuilab.documents.interpreter.trace import Event, Region
-from tuilab.documents.interpreter.values import Shape, Tensor, elements, truth
+from tuilab.documents.interpreter.values import Shape, Tensor, Value, elements, truth
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 
 # Elementwise arithmetic, which the workload has, and functions of several instructions, which it has not.
@@ -37,17 +37,19 @@ def matmuls(example: Example) -> Iterator[Result]:
             yield result
 
 
-# Multiplications up to which a notebook's product, neither timed nor placed, only shows how one is written.
-_TOY = 128**3
+# Multiplications up to which a product that is neither timed nor placed only shows how one is written: in a
+# notebook, and elsewhere.
+_TOY, _SMALLEST = 128**3, 8**3
 
 
 def _worth(example: Example, event: Event, found: Found) -> bool:
     """Whether the product is there to be measured."""
     m, k, n = (found.parameters[side] for side in ("m", "k", "n"))
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
-    if m * k * n >= _TOY or bool(event.place.devices) or not example.block.notebook:
+    if m * k * n >= (_TOY if example.block.notebook else _SMALLEST) or event.place.devices:
         return True
-    return any(r.first < event.index < r.last for r in example.trace.regions)
+    # A whole script may time something else.
+    return example.timed(event) if example.block.script else bool(example.regions or example.clocked)
 
 
 def _mapped(event: Event) -> bool:
@@ -87,6 +89,9 @@ def chains(example: Example) -> Iterator[Result]:
             if event.kind != "op" or _mapped(event) or not _variant(event):
                 continue
             operand = event.result
+            # A product that computes is measured as what it is.
+            if event.name == "tf.matmul" and (_size(operand) or 0) > _DISPATCH:
+                continue
             if isinstance(operand, Tensor) and operand.shape is not None and operand.dtype is not None:
                 groups.setdefault((operand.shape, operand.dtype), []).append(event)
         for (shape, dtype), events in groups.items():
@@ -94,6 +99,14 @@ def chains(example: Example) -> Iterator[Result]:
             if elements(shape) == 1:
                 continue
             yield from _chain(region, shape, dtype, events)
+
+
+# Elements up to which an op costs its dispatch.
+_DISPATCH = 4_096
+
+
+def _size(value: Value | None) -> int | None:
+    return elements(value.shape) if isinstance(value, Tensor) else None
 
 
 def _variant(event: Event) -> str:
@@ -104,11 +117,10 @@ def _variant(event: Event) -> str:
 
 def _chain(region: Region, shape: Shape, dtype: str, events: list[Event]) -> Iterator[Result]:
     loops = [event.place.repeats for event in events]
-    small_products = all(e.name == "tf.matmul" for e in events)
     count = None if None in loops else sum(n or 0 for n in loops)
     if region.divided and count is not None:
         count = len(events)
-    if (count is not None and count < 2) or (small_products and (elements(shape) or 0) > 4_096):
+    if count is not None and count < 2:
         return
     total = elements(shape)
     if count is None or total is None:

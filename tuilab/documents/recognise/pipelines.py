@@ -263,9 +263,11 @@ def _of_arrays(example: Example, event: Event, value: Value | None) -> Iterator[
     if len(shape) != 4 or shape[1] != shape[2] or shape[3] != 3 or None in shape:
         yield Gap(event.line, f"training takes square images of 3 channels, not data of shape {shape}")
         return
+    # Keras makes float32 of what it is given as float64.
+    pixels = "float32" if value.dtype == "float64" else value.dtype
     size = event.arguments.get("batch_size", NONE)
     batch = 32 if size == NONE else integer(size)
-    if batch is None or value.dtype not in ("uint8", "float32"):
+    if batch is None or pixels not in ("uint8", "float32"):
         yield Gap(
             event.line, "the batch size or the pixels' type of fit() is not known, or not the workload's"
         )
@@ -274,7 +276,7 @@ def _of_arrays(example: Example, event: Event, value: Value | None) -> Iterator[
         {
             "images": shape[0] or 0,
             "side": shape[1] or 0,
-            "pixels": value.dtype,
+            "pixels": pixels,
             "batch": batch,
             "host_cost": 0,
             "augment": "none",
