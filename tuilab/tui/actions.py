@@ -45,6 +45,7 @@ LOOK = (
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
     Action("arms", "a", "arms", "arms", "Choose which arms and ghosts are drawn."),
+    Action("maximize", "plus", "maximize_panel", "maximise", "Give this panel the whole screen, and back."),
     Action("machines", "m", "machines", "machines", "Compare every machine in the history."),
     Action("why", "g", "why", "why this device", "Why a GPU is or is not used; the doctor.", 8),
 )

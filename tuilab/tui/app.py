@@ -56,6 +56,10 @@ class LabApp(LastingApp):
         self._ending: asyncio.Future[None] | None = None
         self.last_words = ""
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The hues of the devices' families, for themes that do not name them."""
+        return {"cpu": "#5FAFFF", "gpu": "#FFAF00"}
+
     def get_driver_class(self) -> "type[Driver]":
         from textual.drivers.linux_driver import LinuxDriver
 

@@ -40,6 +40,8 @@ LIGHT = Theme(
     warning="#806000",
     error="#b3261e",
     variables={
+        "cpu": "#005FAF",
+        "gpu": "#AF5F00",
         "border": "#9c86cf",
         "border-blurred": "#c3c8c6",
         "block-cursor-background": "#e0d8f3",

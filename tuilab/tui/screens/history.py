@@ -535,11 +535,11 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         def given(found: PruneCandidates | None) -> None:
             if found is not None:
                 going = CancellableProgress("Pruning")
-                self._act(partial(self._prune, found, going), going)
+                self._act(partial(self._prune_now, found, going), going)
 
         self.app.push_screen(PruneScreen(self.history), given)
 
-    async def _prune(self, found: PruneCandidates, going: CancellableProgress) -> None:
+    async def _prune_now(self, found: PruneCandidates, going: CancellableProgress) -> None:
         hidden = await self.history.do(lambda store: store.soft_delete(found.runs))
         self.table.marked.clear()
         self.reload()

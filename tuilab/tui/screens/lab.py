@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Footer
 
 from tuilab.lab import titles
@@ -333,6 +334,15 @@ size at which the faster device changes. **x** stops whatever goes on.
                 self.action_controls()
                 return
         self.set_focus(self.presets)
+
+    def action_maximize_panel(self) -> None:
+        """Give the panel that has the keys the whole screen, or give it back."""
+        if self.maximized is not None:
+            self.minimize()
+            return
+        around = self.focused.ancestors_with_self if self.focused is not None else ()
+        panels = (w for w in around if isinstance(w, Widget) and w.has_class("frame"))
+        self.maximized = next(panels, self.views)
 
     def action_back(self) -> None:
         """Close the drawer."""

@@ -1,10 +1,23 @@
 """Sweep: time against size, and the size at which one arm overtakes another."""
 
-from textual.app import ComposeResult
+from collections import Counter
+from collections.abc import Iterable
+from typing import ClassVar
 
+from textual import on
+from textual.actions import SkipAction
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState
+from tuilab.model.arms import family
+from tuilab.model.errors import InputError
+from tuilab.model.events import Node
 from tuilab.model.parameters import LogInteger
+from tuilab.model.quantity import seconds, significant, size
 from tuilab.model.result import Crossover, RunResult
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, marks, why_empty
@@ -26,8 +39,19 @@ class SweepView(View):
 
 Both axes are logarithmic. A point is the median at that size, with its 95 % interval; `┊` is where two arms
 cross, found by bisection, with its interval as a shade. The crossover is marked on the slider too.
+**← →** (or a click) go along a curve, and the slider goes with you: under it the sentence of that size and
+where its ops run; the frame has the CPU's colour or the GPU's, whichever is faster there. **enter** measures
+there.
 **s** sweeps over the workload's size, or over the axes that the preset names.
 """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "measure_here", "measure here", show=False, id="sweep.measure"),
+    ]
+
+    def __init__(self, lab: Lab, id: str | None = None) -> None:
+        super().__init__(lab, id)
+        self._here: tuple[str, int] | None = None
 
     def compose(self) -> ComposeResult:
         yield Plot()
@@ -50,6 +74,7 @@ cross, found by bisection, with its interval as a shade. The crossover is marked
                 plot.empty = "No sweep yet: s measures over a range of sizes and looks for the crossover."
             plot.chart = Chart()
             sentences.say(())
+            self._frame("")
             return
         if two:
             heat.show_heat(heat_of(result, *pair(result), series, binary=binary_axes(session, result)))
@@ -59,10 +84,101 @@ cross, found by bisection, with its interval as a shade. The crossover is marked
                 result, series, shown=drawn.__contains__, binary=binary_axes(session, result)[0]
             )
         most = max(1, min(4, self.size.height - PLOT_ROWS))
-        sentences.say(tuple(c.sentence for c in said(result))[:most])
+        here = self._said_here(result) if not two else ()
+        sentences.say((*here, *(c.sentence for c in said(result)))[: max(most, len(here))])
+
+    # One surface for slider and curve
+
+    @on(Plot.Pointed)
+    def _pointed(self, event: Plot.Pointed) -> None:
+        """Going along the curve moves the parameter."""
+        event.stop()
+        state = self.lab.state
+        result = state.result() if state.shown.sweep else None
+        if not event.kept or result is None or len(result.axis) != 1:
+            return
+        self._here = event.key, int(event.x)
+        if state.settings is not None:
+            try:
+                self.lab.controller.set(state.settings.with_value(result.axis[0], int(event.x)), False)
+            except InputError as error:
+                self.notify(str(error), severity="warning", markup=False)
+        self.draw()
+
+    def action_measure_here(self) -> None:
+        """Measure at the size under the cursor."""
+        if self._here is None:
+            raise SkipAction()
+        self.lab.controller.run()
+
+    def _frame(self, family: str) -> None:
+        """Give the frame the colour of the family of devices that is faster here; "" for its own."""
+        panel = self.parent
+        if isinstance(panel, Widget):
+            for name in ("CPU", "GPU"):
+                panel.set_class(name == family, f"-{name.lower()}")
+
+    def _said_here(self, result: RunResult) -> tuple[str, ...]:
+        """What is known at the cursor: who is faster, and on which devices the arm's ops ran."""
+        key, x = self._here or ("", 0)
+        number = next((i for i, p in enumerate(result.points) if p.values.get(result.axis[0]) == x), None)
+        if number is None:
+            self._frame("")
+            return ()
+        sentence, fastest = faster_at(result, number)
+        self._frame(fastest)
+        known = self.lab.state.shown.arms.get(key)
+        nodes = known.placement.get(number, ()) if known else ()
+        return (sentence, *lanes(nodes)) if nodes else (sentence,)
+
+    def on_hide(self) -> None:
+        self._frame("")
 
     def on_resize(self) -> None:
         self.draw()
+
+
+def faster_at(result: RunResult, number: int) -> tuple[str, str]:
+    """The sentence of that point of a sweep, and the family of the fastest arm's device."""
+    point = result.points[number]
+    arms = {arm.id: arm for arm in result.arms}
+    timed = sorted((c for c in point.arms if c.median_s is not None), key=lambda c: c.median_s or 0.0)
+    name = result.axis[0].replace("_", " ")
+    at = f"At {int(point.values[result.axis[0]]):,} {name}"
+    if not timed:
+        return f"{at} nothing could be measured.", ""
+    best = timed[0]
+    family_of = {c.id: family(arms[c.id].device or arms[c.id].requested_device) for c in timed}
+    other = next((c for c in timed if family_of[c.id] != family_of[best.id]), None)
+    label, took = arms[best.id].label, seconds(best.median_s or 0.0)
+    if other is None:
+        return f"{at} {label} is fastest: {took}.", family_of[best.id]
+    ratio = (other.median_s or 0.0) / (best.median_s or 1.0)
+    second = (
+        f"{arms[other.id].label} takes {seconds(other.median_s or 0.0)}, {significant(ratio, 3)} × as long"
+    )
+    return f"{at} {label} is fastest: {took}; {second}.", family_of[best.id]
+
+
+def lanes(nodes: Iterable[Node]) -> tuple[str, ...]:
+    """A lane a device with its ops, and the copies between: `CPU:0 ━━ 2 ops ━▶ 1 copy (1.05 MB) ━▶ GPU:0`."""
+    ops: Counter[str] = Counter()
+    copies: Counter[tuple[str, str]] = Counter()
+    moved: Counter[tuple[str, str]] = Counter()
+    for node in nodes:
+        if node.kind == "op":
+            ops[node.device] += node.count
+        elif node.kind == "copy":
+            copies[node.device, node.to] += node.count
+            moved[node.device, node.to] += node.bytes
+    said = [
+        f"{device}  {'━' * min(12, 1 + number)} {number:,} op{'s' * (number != 1)}"
+        for device, number in sorted(ops.items())
+    ]
+    for (begin, end), number in sorted(copies.items()):
+        size_of = f", {size(moved[begin, end])}" if moved[begin, end] else ""
+        said.append(f"{begin} ─▶ {end}  {number:,} cop{'y' if number == 1 else 'ies'}{size_of}")
+    return tuple(said)[:3]
 
 
 def binary_axes(session: LabState, result: RunResult) -> tuple[bool, bool]:

@@ -32,7 +32,7 @@ class Slider(LineWidget, can_focus=True):
 
 One parameter of the scenario. The value stands before the track, the upper end behind it.
 
-- **Drag** the thumb or click on the track; **← →** go to the next stop, **- +** (or shift with an arrow) in
+- **Drag** the thumb or click on the track; **← →** go to the next stop, **shift** with an arrow in
   fine steps, **page up/down** in large ones, **home/end** to what the other parameters allow.
 - **Type a digit** (or Enter) to type a value: `65536`, `64k`, `1M`. Enter sets it, Esc leaves it as it was.
 - `•` on the track is a value of the document: **m** and **M** jump from one to the next.
@@ -42,8 +42,8 @@ One parameter of the scenario. The value stands before the track, the upper end 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-1)", "less", show=False, id="slider.less"),
         Binding("right", "step(1)", "more", show=False, id="slider.more"),
-        Binding("shift+left,ctrl+left,minus", "fine(-1)", "a little less", show=False, id="slider.less-fine"),
-        Binding("shift+right,ctrl+right,plus", "fine(1)", "a little more", show=False, id="slider.more-fine"),
+        Binding("shift+left,ctrl+left", "fine(-1)", "a little less", show=False, id="slider.less-fine"),
+        Binding("shift+right,ctrl+right", "fine(1)", "a little more", show=False, id="slider.more-fine"),
         Binding("pagedown", f"step(-1, {PAGE})", "much less", show=False, id="slider.less-page"),
         Binding("pageup", f"step(1, {PAGE})", "much more", show=False, id="slider.more-page"),
         Binding("home", "end(-1)", "least", show=False, id="slider.least"),

@@ -1,0 +1,83 @@
+"""One surface for slider and curve, panels that take the whole screen, and the devices' last minutes."""
+
+from tests.tui.data import device_sample
+from tests.tui.lab import lab, opened, press, rest, text
+from tuilab.tui.panels.presets import PresetsPanel
+from tuilab.tui.panels.views import Views
+from tuilab.tui.widgets.device_panel import DevicePanel, figures_of
+from tuilab.tui.widgets.plot import Plot
+from tuilab.tui.widgets.slider import Slider
+
+
+async def test_going_along_the_curve_moves_the_slider_the_sentence_and_the_frame(tmp_path):
+    app = lab(tmp_path, rerun=False)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["s"])
+        views = app.screen.query_one(Views)
+        plot = views.view.query_one(Plot)
+        plot.focus()
+        samples = next(s for s in app.screen.query(Slider) if s.parameter.name == "samples")
+        await press(pilot, app, ["left", "home"])
+        assert samples.value == 256 and "At 256 samples" in text(app)
+        assert views.has_class("-cpu") and not views.has_class("-gpu")
+        await press(pilot, app, ["end"])
+        assert samples.value > 1_000_000 and f"At {samples.value:,} samples" in text(app)
+        assert views.has_class("-gpu") and not views.has_class("-cpu")
+        before = len(app.runner.measured)
+        await press(pilot, app, ["enter"])
+        assert len(app.runner.measured) == before + 1
+        assert app.runner.measured[-1].scenario.parameters["samples"] == samples.value
+
+
+async def test_any_panel_takes_the_whole_screen_and_gives_it_back(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        views = app.screen.query_one(Views)
+        await press(pilot, app, ["r"])
+        views.view.take_focus()
+        small = views.size.height
+        await press(pilot, app, ["plus"])
+        assert app.screen.maximized is views and views.size.height > small + 5
+        assert "CPU graph" in text(app)
+        await press(pilot, app, ["plus"])
+        assert app.screen.maximized is None and views.size.height == small
+    async with opened(lab(tmp_path)) as pilot:
+        app = pilot.app
+        await press(pilot, app, ["p", "plus"])
+        assert isinstance(app.screen.maximized, PresetsPanel)
+        await press(pilot, app, ["escape"])
+        assert app.screen.maximized is None
+
+
+async def test_the_picture_has_half_of_the_height(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, (120, 40)) as pilot:
+        await press(pilot, app, ["enter"])
+        await rest(pilot, app)
+        assert (
+            app.screen.query_one(Views).size.height >= 18
+            and app.screen.query_one(Views).outer_size.height >= 20
+        )
+
+
+def test_every_figure_of_the_devices_has_a_history():
+    names = set(figures_of(device_sample()))
+    assert {"host load", "host memory", "GPU:0 use", "GPU:0 memory", "GPU:0 clock"} <= names
+
+
+def test_the_device_view_is_never_mostly_blank():
+    panel = DevicePanel()
+    for _ in range(130):
+        panel._sample = device_sample()
+        for name, (share, words, family) in figures_of(device_sample()).items():
+            from tuilab.tui.widgets.device_panel import Past
+
+            past = panel._past.setdefault(name, Past(name, family))
+            past.values.append(share)
+            past.words = words
+    from tuilab.tui.widgets import device_panel
+    from tuilab.tui.widgets.look import UNICODE
+
+    lines = device_panel.graphs(list(panel._past.values()), 118, 30, UNICODE)
+    assert 24 <= len(lines) <= 30
+    assert all(sum(len(t) for t, _ in line) <= 118 for line in lines)
