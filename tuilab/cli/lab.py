@@ -1,6 +1,7 @@
 """The lab as commands use it: its events narrated, Ctrl-C obeyed."""
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import msgspec
 from tuilab.cli.choose import quiet
 from tuilab.cli.narrate import Narrator
 from tuilab.lab import Lab
+from tuilab.lab.files import keep_fault
 from tuilab.lab.history import Store
 from tuilab.model.arms import HERE
 
@@ -26,8 +28,9 @@ class Stoppable(Protocol):
 
 
 def tell(text: str) -> None:
-    """Say it on standard error."""
-    click.echo(f"tuilab: {text}", err=True)
+    """Say it on standard error, if anybody is there to read it."""
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(f"tuilab: {text}", err=True)
 
 
 def emit(data: Any) -> None:
@@ -39,13 +42,25 @@ def with_lab(act: Callable[[Lab], Awaitable[T]], hosts: Sequence[str] = (HERE,))
     """Open the lab, act, close it. Raises as `act`, and KeyboardInterrupt where nothing could be stopped."""
 
     async def main() -> T:
+        faults: list[BaseException] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: note(about, faults))
         narrator = Narrator(quiet())
         lab = Lab(hosts=hosts, say=tell)
         lab.subscribe(lambda _, event: narrator(event) if event is not None else None)
         async with lab:
-            return await act_stoppably(lab, act(lab))
+            done = await act_stoppably(lab, act(lab))
+        for fault in faults[:1]:
+            tell(keep_fault(fault))
+        return done
 
     return asyncio.run(main())
+
+
+def note(about: dict[str, Any], faults: list[BaseException]) -> None:
+    """Remember what went wrong where nobody waited for it; that nobody reads any more is no fault."""
+    fault = about.get("exception")
+    if isinstance(fault, Exception) and not isinstance(fault, OSError):
+        faults.append(fault)
 
 
 async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:

@@ -1,15 +1,19 @@
 """The `tuilab` command. Each subcommand's module is loaded when it is called."""
 
+import contextlib
 import importlib
+import os
+import sqlite3
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 import tuilab
-from tuilab.cli.exits import BAD_INPUT, INTERRUPTED, WORKER_FAILED
+from tuilab.cli.exits import BAD_INPUT, DONE, FAULT, INTERRUPTED, WORKER_FAILED
 from tuilab.model.errors import InputError, WorkerError
+from tuilab.model.sanitize import sanitize_line
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tuilab.cli.run:run", "Measure a preset, or your own function, and print the answer."),
@@ -85,7 +89,9 @@ def cli(ctx: click.Context, /, **options: Any) -> None:
 def main() -> None:
     """Run the command line; exit codes as the README's table states."""
     try:
-        sys.exit(cli.main(standalone_mode=False) or 0)
+        code = cli.main(standalone_mode=False) or DONE
+        sys.stdout.flush()
+        sys.exit(code)
     except click.ClickException as error:
         error.show()
         sys.exit(BAD_INPUT)
@@ -96,12 +102,38 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
-        sys.stderr.close()
-        sys.exit(0)
+        _leave(DONE)  # whoever read our output has seen enough
+    except sqlite3.Error as error:
+        _fail(about_history(error), BAD_INPUT)
+    except OSError as error:
+        _fail(f"{sanitize_line(str(error.filename or ''))}: {error.strerror or error}", BAD_INPUT)
+    except Exception as error:
+        from tuilab.lab.files import keep_fault
+
+        _fail(keep_fault(error), FAULT)
 
 
-def _fail(error: Exception, code: int) -> None:
-    # The traceback of a person's own code says more than its last line.
-    click.echo(f"tuilab: {getattr(error, 'detail', '') or error}", err=True)
+def about_history(error: sqlite3.Error) -> str:
+    """What is wrong with the history, and what helps."""
+    if "locked" in str(error) or "busy" in str(error):
+        return f"another program holds the history ({error}); try again in a moment"
+    repair = "`tuilab history check --repair` saves what can be read"
+    return sanitize_line(f"the history cannot be read ({error}); {repair}")
+
+
+def _leave(code: int) -> NoReturn:
+    """End; what is still to be written goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(nowhere, stream.fileno())
+    sys.exit(code)
+
+
+def _fail(error: Exception | str, code: int) -> None:
+    try:
+        # The traceback of a person's own code says more than its last line.
+        click.echo(f"tuilab: {getattr(error, 'detail', '') or error}", err=True)
+    except (OSError, ValueError):
+        _leave(code)
     sys.exit(code)

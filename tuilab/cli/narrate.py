@@ -1,5 +1,6 @@
 """What a command says on standard error while it works: the state it is in, how far, and how much longer."""
 
+import contextlib
 import sys
 from collections.abc import Mapping
 
@@ -36,6 +37,11 @@ class Narrator:
         self._open = False
 
     def __call__(self, event: Event) -> None:
+        # Whoever read it may have gone; the run goes on.
+        with contextlib.suppress(OSError, ValueError):
+            self._narrate(event)
+
+    def _narrate(self, event: Event) -> None:
         match event:
             case Warming():
                 self._say(_of(event.origin) + event.stage, f" … {event.elapsed_s:.0f} s", event.origin)

@@ -108,6 +108,8 @@ class Recorder:
     def flush(self) -> bool:
         """Write what waits; False, with `problem` set, where the store does not take it now."""
         begun = self._clock()
+        if self.store.gone and self._runs and self.recreate():
+            return True
         try:
             self._write_all()
         except sqlite3.Error as error:

@@ -5,6 +5,7 @@ import fcntl
 import os
 import signal
 import socket
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,10 +53,21 @@ def elsewhere(data: Path) -> Path | None:
     return None
 
 
-def forget(spool: Path, run: str) -> None:
-    """The history has all of a run: its worker's own file is not needed any more."""
-    with contextlib.suppress(OSError):
-        (spool / f"{run}{KEPT}").unlink()
+def forget(spool: Path, run: str, store: Store) -> None:
+    """The history has all of a run: its worker's own file is not needed any more.
+
+    Where that has more rounds, because some were lost on the way, they are taken in first; else it stays.
+    """
+    file = spool / f"{run}{KEPT}"
+    with contextlib.suppress(OSError, sqlite3.Error, InputError, KeyError):
+        if _rounds(file) > store.find(run).rounds:
+            import_left(store, file)
+        file.unlink()
+
+
+def _rounds(file: Path) -> int:
+    with file.open("rb") as stream:
+        return sum(b'"type":"round"' in line[:40] for line in stream)
 
 
 def collect_all(store: Store, data: Path) -> Found:

@@ -59,6 +59,7 @@ class Store:
         self.file = file
         self.messages = tuple(messages)
         self._loose: defaultdict[str, int] = defaultdict(int)
+        self._inode = _inode(file) if file is not None else 0
 
     @classmethod
     def open(cls, folder: Path | None = None) -> "Store":
@@ -140,9 +141,21 @@ class Store:
         """
         assert self.file is not None
         self.connection.close()
+        if self.gone:
+            private_folder(self.file.parent)
+            self._take_file(Store._opened(private_file(self.file)))
+            return f"the history's file was removed; a new one is begun in {self.file.parent}"
         aside = set_aside(self.file)
-        self.connection = Store._opened(private_file(self.file)).connection
+        self._take_file(Store._opened(private_file(self.file)))
         return f"the history was damaged; it is set aside as {aside.name}"
+
+    def _take_file(self, other: "Store") -> None:
+        self.connection, self._inode = other.connection, other._inode
+
+    @property
+    def gone(self) -> bool:
+        """Whether the file is no longer where it was: what is written now nobody will find."""
+        return self.file is not None and _inode(self.file) != self._inode
 
     @classmethod
     def _in_memory(cls, message: str) -> "Store":
@@ -542,6 +555,13 @@ def connect(file: Path | str) -> sqlite3.Connection:
     return connection
 
 
+def _inode(file: Path) -> int:
+    try:
+        return file.stat().st_ino
+    except OSError:
+        return 0
+
+
 def _bytes(line: object) -> bytes:
     return line if isinstance(line, bytes) else str(line).encode(errors="replace")
 
@@ -580,8 +600,7 @@ def _take_back(store: Store) -> None:
         other = Store._opened(private_folder(instead) / FILE)
         try:
             for line in other.runs(limit=1_000_000):
-                if line.status is not None:
-                    _move(line, other, store)
+                _move(line, other, store)
         finally:
             other.close()
 
@@ -589,14 +608,22 @@ def _take_back(store: Store) -> None:
 def _move(line: RunLine, other: Store, store: Store) -> None:
     lines = [raw for _, raw in other.raw(line.run)]
     started = next((e.decode(raw) for raw in lines if b'"type":"run-started"' in raw[:40]), None)
-    if isinstance(started, e.RunStarted) and not store.next_number(line.run):
+    if isinstance(started, e.RunStarted) and count_rounds(lines) >= _rounds_of(store, line.run):
         store.replace(started, lines)
-        store.conclude(line.run, line.status or "failed", line.answer)
+        if line.status is not None:
+            store.conclude(line.run, line.status, line.answer)
         store.note(line.run, line.note)
         store.pin(line.run, line.pinned)
         for tag in line.tags:
             store.tag(line.run, tag)
-    other.connection.execute("DELETE FROM runs WHERE run = ?", (line.run,))
+    # One without an end may still go on: then it is fetched again.
+    if line.status is not None:
+        other.connection.execute("DELETE FROM runs WHERE run = ?", (line.run,))
+
+
+def _rounds_of(store: Store, run: str) -> int:
+    row = store.connection.execute("SELECT rounds FROM runs WHERE run = ?", (run,)).fetchone()
+    return int(row[0]) if row else 0
 
 
 def set_aside(file: Path) -> Path:

@@ -59,7 +59,7 @@ class Fleet:
         """
         self._grid, self._patience_s = grid, patience_s
         self._progress, self._say = progress, say
-        self._recorder = RunRecorder(LabState(), say, unattended=False)
+        self._recorder = RunRecorder(LabState(), say)
         self._stop = asyncio.Event()
 
     async def __aenter__(self) -> Self:

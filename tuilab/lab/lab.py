@@ -109,7 +109,11 @@ class Lab:
     # Life
 
     async def __aenter__(self) -> Self:
-        self.open_history(unattended=False)
+        recorder = self.open_history()
+        # As a screen's, but for whom nobody waits: what is measured when this program is killed is kept.
+        self.state.spool, self.state.finish = recorder.spool, False
+        for notice in recorder.notices:
+            self._say(notice)
         await self.start()
         return self
 
@@ -124,11 +128,11 @@ class Lab:
         """Begin to warm the workers; returns at once. One that cannot be started is told in the state."""
         await self.controller.start()
 
-    def open_history(self, *, unattended: bool = True) -> RunRecorder:
-        """Keep runs from now on. unattended: take in those that went on after their lab had gone."""
+    def open_history(self) -> RunRecorder:
+        """Keep runs from now on, and take in those that went on after their lab had gone."""
         if self.recorder is None:
             store = self._store() if self._store else None
-            self.recorder = RunRecorder(self.state, self._say, store, unattended=unattended)
+            self.recorder = RunRecorder(self.state, self._say, store)
         return self.recorder
 
     def load_presets(self, *folders: Path) -> None:
@@ -291,6 +295,7 @@ class Lab:
         """
         if earlier is not None:
             self.open_history().go_on(request.id)
+            request = msgspec.structs.replace(request, spool=self.state.spool, finish=self.state.finish)
             self.state.expect(request, earlier)
         ended = self._ends[request.id] = asyncio.get_running_loop().create_future()
         try:

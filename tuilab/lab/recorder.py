@@ -25,10 +25,8 @@ class RunRecorder:
         state: LabState,
         say: Callable[[str], None],
         store: Store | None = None,
-        *,
-        unattended: bool = True,
     ) -> None:
-        """say: told what a person should see. unattended: take in runs that went on without a screen."""
+        """say: told what a person should see."""
         self.store = store or Store.open()
         self._recorder = Recorder(self.store)
         self._state, self._say = state, say
@@ -37,7 +35,7 @@ class RunRecorder:
         self._spooled: set[str] = set()
         self.notices: list[str] = list(self.store.messages)
         """What a person should see at the start."""
-        self.spool = self._find_unattended() if unattended else ""
+        self.spool = self._find_unattended()
         """The folder in which workers keep a run until the history has it, "" for none."""
 
     def _find_unattended(self) -> str:
@@ -123,7 +121,7 @@ class RunRecorder:
                 self._retry = asyncio.get_running_loop().call_later(RETRY_S, self._again)
             return
         for run in [run for run in self._spooled if recorder.written(run)]:
-            spool.forget(Path(self.spool), run)
+            spool.forget(Path(self.spool), run, self.store)
             self._spooled.discard(run)
 
     def _again(self) -> None:
@@ -145,9 +143,8 @@ class RunRecorder:
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
-        last = self._recorder.close()
-        if not self._recorder.waiting:
+        if self._recorder.flush():
             for run in self._spooled:
                 if self._recorder.written(run):
-                    spool.forget(Path(self.spool), run)
-        return last
+                    spool.forget(Path(self.spool), run, self.store)
+        return self._recorder.close()

@@ -1,0 +1,130 @@
+"""No argument of any command ends in a traceback, an escape on the terminal, or a wait."""
+
+import contextlib
+import io
+import os
+import random
+import re
+import sys
+
+import click
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.history.test_packed import regular, started
+from tuilab.cli import main as program
+from tuilab.history.store import Store
+from tuilab.model import events as e
+
+HOSTILE = [
+    "", " ", "-", "--", "-1", "0", "1e400", "nan", "inf", "-inf", "9" * 5_000, str(2**63), str(-(2**64)),
+    "\x1b[31mred", "\x1b]0;title\x07", "a\nb", "\u202egnp.exe", "\ud800", "\ufeff", "é" * 300, "%s%n", "{}", "$(id)",
+    "'=1+1'", "=cmd|' /C calc'!A0", "../../../etc/passwd", "/dev/zero", "/dev/full", "/proc/self/mem", "/proc/x",
+    "no/such/folder/file", ".", "/", "last", "word " * 2_000, "#" * 500, "a:" * 500, "machine:", "x.toml", "x.py:f",
+    "fifo", "link", "folder", "samples=", "samples=1e30", "samples=-1", "samples", "=1", "samples=256:1M:x4",
+    "samples=1:1e30:x1", "samples=9:1:1", "samples=1:2:0", "stft-small", "GPU:99", "CPU", "gpu-07", "-oProxyCommand=x",
+    "markdown", "html", "json", "csv", "ghost", "baseline", "10.5", "1e-400", "0x10", "١٢", "1_000", "true",
+]  # fmt: skip
+TRACE = re.compile(r"Traceback \(most recent call last\)|^\s+File \"", re.MULTILINE)
+ESCAPE = re.compile("[\x1b\x9b\x07\u202e]")
+
+
+def commands() -> dict[str, click.Command]:
+    """Every command that neither measures nor serves before it has looked at its arguments."""
+    found: dict[str, click.Command] = {}
+    context = click.Context(program.cli)
+    for name in program.COMMANDS:
+        command = program.cli.get_command(context, name)
+        assert command is not None
+        found[name] = command
+        if isinstance(command, click.Group):
+            for inner in command.list_commands(context):
+                found[f"{name} {inner}"] = command.get_command(context, inner)
+    return found
+
+
+COMMANDS = commands()
+MEASURING = {"selftest", "doctor", "worker", "machine"}
+"""They work without any argument at all; only what is refused is tried."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with a history of two runs and some special files."""
+    folder = tmp_path_factory.mktemp("place")
+    store = Store.open(folder / "data")
+    for run in ("a" * 32, "b" * 32):
+        events = [started(run), *regular(30, 1, run), e.Finished(run=run, status="ok")]
+        store.replace(events[0], [e.encode(event).rstrip() for event in events])
+        store.conclude(run, "ok", "CPU graph is fastest")
+    store.close()
+    os.mkfifo(folder / "fifo")
+    (folder / "folder").mkdir()
+    (folder / "link").symlink_to("/dev/zero")
+    return folder
+
+
+def words_for(command: click.Command) -> st.SearchStrategy[list[str]]:
+    """Arguments of that command: its options with hostile values, and hostile words."""
+    hostile = st.sampled_from(HOSTILE) | st.text(max_size=12)
+    options = [
+        name for p in command.params if isinstance(p, click.Option) for name in p.opts if name != "--stop"
+    ]
+    pieces = [hostile.map(lambda word: [word])]
+    if options:
+        pieces.append(st.tuples(st.sampled_from(options), hostile).map(list))
+        pieces.append(st.sampled_from(options).map(lambda name: [name]))
+    return st.lists(st.one_of(pieces), max_size=5).map(
+        lambda parts: [word for part in parts for word in part]
+    )
+
+
+def call(words: list[str], monkeypatch) -> tuple[int, str]:
+    """The exit code and everything that was printed, as bytes a terminal would get."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace", write_through=True)
+    monkeypatch.setattr(sys, "argv", ["tuilab", *words])
+    code: object = 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            program.main()
+        except SystemExit as ended:
+            code = ended.code
+    return int(code or 0) if isinstance(code, int | None) else 1, out.buffer.getvalue().decode(
+        "utf-8", "replace"
+    )
+
+
+def no_worker(*_: object, **__: object) -> None:
+    from tuilab.model.errors import WorkerError
+
+    raise WorkerError("no worker in this test")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_no_argument_ends_in_a_traceback(name, place, monkeypatch, request):
+    monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.setenv("XDG_STATE_HOME", str(place / "state"))
+    monkeypatch.chdir(place)
+    monkeypatch.setattr("tuilab.lab.lab.Lab.__aenter__", no_worker)
+    monkeypatch.setattr("tuilab.lab.fleet.Fleet.__init__", no_worker)
+    monkeypatch.setattr("tuilab.lab.lab.Lab.doctor", no_worker)
+    for module in ("tuilab.tui.serve", "textual_serve"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(os, "execve", no_worker)
+    monkeypatch.setattr(os, "execv", no_worker)
+    monkeypatch.setattr("tuilab.doctor.examine.examine", no_worker)
+    count = 500 if request.config.getoption("--long", default=False) else 60
+    failed: list[tuple[list[str], str]] = []
+
+    @settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(words_for(COMMANDS[name]))
+    def every(words: list[str]) -> None:
+        code, said = call([*name.split(), *words], monkeypatch)
+        if TRACE.search(said) or ESCAPE.search(said) or code not in (0, 1, 2, 3, 4, 130):
+            failed.append((words, f"{code}: {said[-600:]}"))
+            raise AssertionError(failed[-1])
+
+    random.seed(1)
+    every()
