@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import io
 import os
 import sqlite3
 import sys
@@ -13,7 +14,7 @@ import click
 import tuilab
 from tuilab.cli.exits import BAD_INPUT, DONE, FAULT, INTERRUPTED, WORKER_FAILED
 from tuilab.model.errors import InputError, WorkerError
-from tuilab.model.sanitize import sanitize_line
+from tuilab.model.sanitize import sanitize_block, sanitize_line
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tuilab.cli.run:run", "Measure a preset, or your own function, and print the answer."),
@@ -93,8 +94,7 @@ def main() -> None:
         sys.stdout.flush()
         sys.exit(code)
     except click.ClickException as error:
-        error.show()
-        sys.exit(BAD_INPUT)
+        _fail_usage(error)
     except InputError as error:
         _fail(error, BAD_INPUT)
     except WorkerError as error:
@@ -128,6 +128,15 @@ def _leave(code: int) -> NoReturn:
         with contextlib.suppress(OSError, ValueError, AttributeError):
             os.dup2(nowhere, stream.fileno())
     sys.exit(code)
+
+
+def _fail_usage(error: click.ClickException) -> NoReturn:
+    """What click says of the arguments, which may hold anything."""
+    said = io.StringIO()
+    error.show(said)
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(sanitize_block(said.getvalue(), 20_000), nl=False, err=True)
+    sys.exit(BAD_INPUT)
 
 
 def _fail(error: Exception | str, code: int) -> None:
