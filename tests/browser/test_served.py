@@ -2,15 +2,19 @@
 
 import json
 import os
+import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tuilab.tui.serve import allowed
@@ -47,12 +51,13 @@ def served(tmp_path):
         port = probe.getsockname()[1]
     environment = {**os.environ, "TUILAB_DATA": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     command = [sys.executable, "-m", "tuilab", "serve", "--port", str(port)]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
-    url = f"http://localhost:{port}/"
-    deadline = time.monotonic() + 30
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    url = process.stderr.readline().split(" is at ")[1].split(";")[0]
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
-            urllib.request.urlopen(url, timeout=5).close()
+            urllib.request.urlopen(url.partition("?")[0], timeout=5).close()
+        except urllib.error.HTTPError:
             break
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.1)
@@ -68,6 +73,71 @@ def test_a_foreign_page_is_refused(served):
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(request, timeout=5)
     assert caught.value.code == 403
+
+
+@pytest.mark.parametrize("query", ["", "?token=", "?token=wrong", "?token=é", "ws", "static/js/textual.js"])
+def test_nobody_comes_in_without_the_token(served, query):
+    url, _ = served
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(url.partition("?")[0] + urllib.parse.quote(query, safe="?=/"), timeout=5)
+    assert caught.value.code == 403
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_stands_in_no_frame(served):
+    url, _ = served
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with opener.open(url, timeout=5) as page:
+        text, headers = page.read().decode(), page.headers
+    host = url.split("/")[2]
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert f"ws://{host}/ws" in text
+    assert set(re.findall(r"(?:href|src)=\"https?://([^/\"]+)", text)) == {host}
+    for size in ("100000&height=24", "-1&height=24", "80&height=null"):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            opener.open(f"http://{host}/ws?width={size}", timeout=5)
+        assert caught.value.code == 400
+
+
+def test_a_port_in_use_is_told_in_a_line(served):
+    url, _ = served
+    port = url.split(":")[2].split("/")[0]
+    done = subprocess.run(
+        [sys.executable, "-m", "tuilab", "serve", "--port", port], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2 and "free here" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are told on Linux alone")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_nothing_is_left_when_the_server_is_killed(served, number):
+    import asyncio
+
+    aiohttp = pytest.importorskip("aiohttp")
+    url, _ = served
+    host = url.split("/")[2]
+    (server,) = [p for p in psutil.Process().children() if "serve" in p.cmdline()]
+
+    async def open_page() -> list[psutil.Process]:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+            await client.get(url)
+            async with client.ws_connect(f"http://{host}/ws?width=100&height=30") as page:
+                deadline = time.monotonic() + 60
+                while time.monotonic() < deadline:
+                    await asyncio.sleep(0.2)
+                    below = server.children(recursive=True)
+                    if any("tuilab.worker" in p.cmdline() for p in below):
+                        break
+                await page.send_str('["resize", {"width": 100000, "height": -1}]')
+                await page.send_str('["resize", null]')
+                await asyncio.sleep(1.0)
+                assert server.is_running() and all(p.is_running() for p in below)
+                server.send_signal(number)
+                return below
+
+    below = asyncio.run(open_page())
+    assert len(below) >= 2
+    _, left = psutil.wait_procs(below, timeout=30)
+    assert [p for p in left if p.status() != psutil.STATUS_ZOMBIE] == []
 
 
 def last_run(data: Path) -> dict:
@@ -90,10 +160,11 @@ def test_a_run_is_made_in_the_browser(served):
         page.wait_for_selector("canvas, .xterm-screen")
         page.wait_for_timeout(4_000)
         page.mouse.click(600, 10)  # The page must have the keyboard; nothing lies under this place.
-        page.keyboard.press("r")
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and last_run(data).get("rounds", 0) < 5:
-            page.wait_for_timeout(1_000)
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline and (run := last_run(data)).get("rounds", 0) < 5:
+            if not run:
+                page.keyboard.press("r")
+            page.wait_for_timeout(5_000)
         page.screenshot(path=str(ARTEFACTS / "served.png"))
         browser.close()
     run = last_run(data)

@@ -1,5 +1,7 @@
 """`tuilab serve`: the lab in a browser on this machine."""
 
+import socket
+
 import click
 
 from tuilab.model.errors import InputError
@@ -18,13 +20,27 @@ def serve(port: int, address: str, open_to_others: bool) -> None:
             raise InputError("--address", address, "localhost, or --open-to-others with it")
         click.echo(
             f"WARNING: whoever can reach {address}:{port} can use this lab, its history and, through it, "
-            "your account's files. There is no password and no encryption.",
+            "your account's files, if they know the address with its token or read it on the way: nothing is "
+            "encrypted.",
             err=True,
         )
     try:
         from tuilab.tui.serve import LabServer
     except ImportError as error:
-        if error.name not in ("textual_serve", "aiohttp"):
+        if (error.name or "").partition(".")[0] not in ("textual_serve", "aiohttp"):
             raise
         raise InputError("tuilab serve", "not installed", "pip install 'tuilab[serve]'") from None
-    LabServer(address, port).serve()
+    try:
+        check_free(address, port)
+        LabServer(address, port).serve()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError("--port", port, f"a port and an address that are free here ({why})") from None
+
+
+def check_free(address: str, port: int) -> None:
+    """Raise OSError where somebody listens there already, before anything else is said."""
+    for family, kind, protocol, _, place in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)

@@ -1,22 +1,50 @@
 """The lab in a browser, by textual-serve: one lab process a page."""
 
+import hmac
+import os
+import re
+import secrets
 import shlex
 import sys
+from typing import Any
 from urllib.parse import urlsplit
 
-from aiohttp import web
+from aiohttp import WSMsgType, web
+from textual_serve.app_service import AppService
 from textual_serve.server import Server
+
+from tuilab.tui.start import SERVED
+
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self' ws: wss:; font-src 'self' data:; frame-ancestors 'none'; "
+    "base-uri 'none'; form-action 'self'"
+)
+WIDEST, HIGHEST = 1_000, 400
+"""Characters; no screen has more."""
+_ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
 
 
 class LabServer(Server):  # type: ignore[misc]
-    """Serves the lab to pages of its own alone.
+    """Serves the lab to those who have the address that it prints.
 
-    A browser lets any site open a WebSocket to this machine; the page's origin tells them apart, and a
-    host name that is not the one served (a rebound one) is refused too.
+    A browser lets any site open a WebSocket to this machine, and a host name that a site chose may lead here:
+    the address holds a token, which becomes a cookie of the page's own host, and every request needs it. The
+    page's origin is looked at too.
     """
 
     def __init__(self, host: str, port: int) -> None:
-        super().__init__(shlex.join([sys.executable, "-m", "tuilab"]), host=host, port=port, title="tuilab")
+        command = [sys.executable, "-m", "tuilab", "--hangup", "end"]
+        shown = f"[{host}]" if ":" in host else host
+        super().__init__(
+            shlex.join(command), host=host, port=port, title="tuilab", public_url=f"http://{shown}:{port}"
+        )
+        self.token = secrets.token_urlsafe(24)
+        self._cookie = f"tuilab-{port}"
+        self._address = self.public_url
+        self._pages = 0
+        # The kernel ends a lab with this process, which may be killed.
+        os.environ[SERVED] = "1"
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -27,15 +55,74 @@ class LabServer(Server):  # type: ignore[misc]
     async def _own_pages_only(self, request: web.Request, handler: object) -> web.StreamResponse:
         if not allowed(request.headers.get("Host", ""), request.headers.get("Origin"), self.host):
             raise web.HTTPForbidden(text="this lab is served to its own page alone")
+        given = request.query.get("token", "")
+        if request.path == "/" and given and self._fits(given):
+            answer = web.HTTPFound("/")
+            answer.set_cookie(self._cookie, self.token, httponly=True, samesite="Strict")
+            raise answer
+        if not self._fits(request.cookies.get(self._cookie, "")):
+            raise web.HTTPForbidden(text="open the whole address that tuilab serve printed: it holds a token")
+        if not _fits_a_screen(request.query.get("width", "80"), request.query.get("height", "24")):
+            raise web.HTTPBadRequest(text="no screen has that size")
+        # What the page is told to load comes from where the page came.
+        self.public_url = f"{request.scheme}://{request.host}"
         response: web.StreamResponse = await handler(request)  # type: ignore[operator]
+        if not response.prepared:
+            if isinstance(response, web.Response) and response.content_type == "text/html" and response.text:
+                response.text = _ELSEWHERE.sub("", response.text)
+            response.headers["Content-Security-Policy"] = POLICY
+            response.headers["X-Frame-Options"] = "DENY"
+            response.headers["Referrer-Policy"] = "no-referrer"
         return response
+
+    def _fits(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """One page's lab, for as long as the page is open."""
+        self._pages += 1
+        if self._pages > 1:
+            sys.stderr.write(
+                f"{self._pages} pages are open: each has a worker of its own, and they disturb each other\n"
+            )
+        try:
+            response: web.WebSocketResponse = await super().handle_websocket(request)
+            return response
+        finally:
+            self._pages -= 1
+
+    async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
+        """Pass on what a page says; what no page of ours says is dropped."""
+        async for message in websocket:
+            if message.type != WSMsgType.TEXT:
+                continue
+            try:
+                told = message.json()
+            except ValueError:
+                continue
+            match told:
+                case ["stdin", str(data)]:
+                    await app_service.send_bytes(data.encode("utf-8", "replace"))
+                case ["resize", {"width": int(width), "height": int(height)}]:
+                    wide, high = min(max(width, 1), WIDEST), min(max(height, 1), HIGHEST)
+                    await app_service.set_terminal_size(wide, high)
+                case ["ping", data]:
+                    await websocket.send_json(["pong", data])
+                case ["blur", *_]:
+                    await app_service.blur()
+                case ["focus", *_]:
+                    await app_service.focus()
 
     async def on_startup(self, app: web.Application) -> None:
         """Say where, and how to end it."""
-        sys.stderr.write(f"the lab is at {self.public_url}; Ctrl-C ends it\n")
+        sys.stderr.write(f"the lab is at {self._address}/?token={self.token}; Ctrl-C ends it\n")
 
     def initialize_logging(self) -> None:
         """Nothing: what goes wrong is in the pages' own logs."""
+
+
+def _fits_a_screen(*sizes: Any) -> bool:
+    return all(size.isascii() and size.isdigit() and 0 < int(size[:9]) <= WIDEST for size in sizes)
 
 
 def allowed(host: str, origin: str | None, served: str) -> bool:
@@ -44,10 +131,12 @@ def allowed(host: str, origin: str | None, served: str) -> bool:
     A loopback address is reached by any of its names. Anything may come without an origin but a WebSocket
     of a foreign page, which always has one.
     """
-    loopback = {"localhost", "127.0.0.1", "[::1]"}
-    names = loopback if served in ("localhost", "127.0.0.1", "::1") else {served}
+    loopback = {"localhost", "127.0.0.1", "::1"}
+    names = loopback if served in loopback else {served.lower()}
     everywhere = served in ("0.0.0.0", "::")
-    asked = urlsplit(f"//{host}")
-    if not everywhere and (asked.hostname or "") not in {name.strip("[]") for name in names}:
+    try:
+        asked = urlsplit(f"//{host}").hostname or ""
+        came = urlsplit(origin).netloc if origin is not None else host
+    except ValueError:
         return False
-    return origin is None or urlsplit(origin).netloc == host
+    return bool(asked) and (everywhere or asked in names) and came == host
