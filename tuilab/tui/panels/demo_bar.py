@@ -81,6 +81,7 @@ back, **space** pauses, **escape** leaves and keeps what is on the screen.
         if lab.state.settings is not None:
             self._demo.offer(lab.state.settings, lab.state.machine)
         self._demo.stage = "measure"
+        self.call_later(self.screen.run_action, "view('live')")
         lab.controller.run("quick")
         self.repaint()
 
@@ -96,6 +97,13 @@ back, **space** pauses, **escape** leaves and keeps what is on the screen.
             if result is not None and event.status != "cancelled":
                 self._demo.tell(result)
                 self.repaint()
+                self.call_later(self._race)
+
+    async def _race(self) -> None:
+        """Show the outcome as a race."""
+        await self.screen.run_action("view('compare')")
+        for view in self.screen.query("Compare"):
+            await view.run_action("race")
 
     def _tick(self) -> None:
         if self._demo.tick():

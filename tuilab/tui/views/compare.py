@@ -1,13 +1,21 @@
 """Compare: the arms' medians side by side."""
 
+from statistics import median
+from typing import ClassVar
+
+from textual.actions import SkipAction
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 
 from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
+from tuilab.model.arms import family
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, fitting, marks, why_empty
 from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.from_run import bars_of
 from tuilab.tui.widgets.numbers import Numbers
+from tuilab.tui.widgets.race import Race, Racer
 
 
 class Compare(View):
@@ -18,11 +26,20 @@ class Compare(View):
 
 A bar for each arm, the fastest first: the median time per call with its 95 % interval, and how many times the
 fastest arm's time it takes, paired round by round. `%` switches between a linear and a logarithmic scale.
+
+**v** lets the arms race: each runs the same number of calls at its measured pace. Recordings of other
+machines that are pinned as ghosts in the history run along, always named as recordings with machine and date.
 """
 
     DEFAULT_CSS = "Compare Numbers { height: 0; }"
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "race", "race", show=False, id="compare.race"),
+        Binding("escape", "end_race", "end the race", show=False, id="compare.end-race"),
+    ]
+
     def compose(self) -> ComposeResult:
+        yield Race()
         yield Bars()
         yield Numbers()
 
@@ -42,5 +59,44 @@ fastest arm's time it takes, paired round by round. `%` switches between a linea
         fitting(numbers, len(arms), self.size.height - len(arms) - 3)
         numbers.update_arms(arms, series)
 
+    def action_race(self) -> None:
+        """Let the arms race, and recordings of other machines against them."""
+        state, result = self.lab.state, self.lab.state.result()
+        looks = marks(state.shown)
+        racers = [
+            Racer(arm.label, looks[arm.id], arm.median_s)
+            for arm in (result.arms if result else ())
+            if arm.median_s is not None and arm.id in state.drawn
+        ]
+        self.query_one(Race).start([*racers, *opponents(state)])
+
+    def action_end_race(self) -> None:
+        """Take the lanes away."""
+        race = self.query_one(Race)
+        if not race.display:
+            raise SkipAction()
+        race.end()
+
     def on_resize(self) -> None:
         self.draw()
+
+
+def opponents(state: LabState) -> list[Racer]:
+    """The fastest arm of each family of devices in each recording of another machine that may be drawn."""
+    here = state.shown.machine.host if state.shown.machine else ""
+    out: list[Racer] = []
+    for other in state.ghosts_of(state.shown):
+        if other.machine is None or other.machine.host == here:
+            continue
+        looks = marks(other)
+        best: dict[str, Racer] = {}
+        for name, arm in other.arms.items():
+            samples = next((cell.samples for cell in arm.cells.values() if cell.samples), None)
+            if samples:
+                took = median(samples)
+                kind = family(arm.device or arm.arm.device)
+                if kind not in best or took < best[kind].seconds:
+                    where = f"{other.machine.host}, {other.at[:10]}"
+                    best[kind] = Racer(arm.label, looks[name], took, where)
+        out += best.values()
+    return out

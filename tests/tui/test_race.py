@@ -1,0 +1,47 @@
+"""Bars that race, and recordings of other machines among them."""
+
+import msgspec
+
+from tests.tui.data import run_state
+from tests.tui.lab import lab, opened, press, text
+from tuilab.tui.views.compare import Compare, opponents
+from tuilab.tui.widgets.look import UNICODE, Mark
+from tuilab.tui.widgets.race import FIRST_S, LAST_S, Race, Racer, lanes
+
+RACERS = (
+    Racer("GPU graph", Mark("gpu1", "□"), 1e-4),
+    Racer("CPU graph", Mark("cpu1", "×"), 4e-4, "gpu-09, 2026-01-02"),
+)
+
+
+def filled(elapsed: float) -> list[int]:
+    said = ["".join(part for part, _ in line) for line in lanes(RACERS, elapsed, 100, UNICODE)]
+    assert all(len(line) <= 100 for line in said)
+    assert "1,000 calls each at the measured median, slowed 30 ×" in said[0]
+    assert "CPU graph (recorded: gpu-09, 2026-01-02)" in said[2]
+    return [line.count("█") for line in said[1:]]
+
+
+def test_each_runs_at_its_own_pace_and_a_recording_is_named_as_one():
+    half, end, late = filled(FIRST_S / 2), filled(FIRST_S), filled(LAST_S)
+    assert half[0] == end[0] // 2 and end[0] == late[0]
+    assert abs(end[1] - end[0] / 4) <= 1 and end[1] < late[1] < late[0]
+
+
+async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["enter", "c"])
+        state = app.screen.lab.state
+        other = run_state(12, run="old")
+        other.machine = msgspec.structs.replace(other.machine or state.machine, host="elsewhere")
+        other.scenario, other.at = state.shown.scenario, "2026-01-02T10:00:00Z"
+        state.pinned = [other]
+        assert {r.recorded for r in opponents(state)} == {"elsewhere, 2026-01-02"}
+        view = app.screen.query_one(Compare)
+        view.take_focus()
+        await press(pilot, app, ["v"])
+        assert view.query_one(Race).display and "calls each at the measured median" in text(app)
+        assert "recorded: elsewhere, 2026-01-02" in text(app)
+        await press(pilot, app, ["escape"])
+        assert not view.query_one(Race).display
