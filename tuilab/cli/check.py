@@ -268,7 +268,7 @@ def full(result: FileResult, chosen: Settings) -> Iterator[str]:
     """One document for a person: its examples, what is wrong, what measures it, what was not understood."""
     document = result.check.document if result.check else None
     date = f" ({document.date})" if document and document.date else ""
-    yield f"{result.path}: {result.title or 'untitled'}{date}"
+    yield f"{output.shown_path(result)}: {result.title or 'untitled'}{date}"
     if result.error:
         yield f"  ? {result.error}"
     examples = result.check.examples if result.check else ()

@@ -11,6 +11,7 @@ from tuilab.documents.dialect import plain
 from tuilab.documents.report import DocumentReport
 from tuilab.documents.rules.rule import Finding
 from tuilab.documents.settings import Settings
+from tuilab.model.sanitize import sanitize_line
 
 CODES = ("TL001", "TL002", "TL107")
 
@@ -38,11 +39,17 @@ class Fixed:
         """The change as a unified diff."""
         name = self.path.as_posix()
         before, after = self.before.splitlines(keepends=True), self.after.splitlines(keepends=True)
-        return "".join(difflib.unified_diff(before, after, name, name))
+        lines = (line.rstrip("\n") for line in difflib.unified_diff(before, after, name, name))
+        return "".join(f"{_printable(line)}\n" for line in lines)
 
     def write(self) -> None:
         """Write the file. Raises OSError."""
         self.path.write_bytes(self.after.encode("utf-8"))
+
+
+def _printable(line: str) -> str:
+    """A line as it is, tabs too; without what would command a terminal."""
+    return line if line.replace("\t", "").isprintable() else sanitize_line(line, 100_000)
 
 
 def fix(path: Path, report: DocumentReport, settings: Settings) -> Fixed | None:

@@ -12,6 +12,7 @@ from tuilab.documents.checking import FileResult, at_least
 from tuilab.documents.report import DocumentLine, ExampleLine
 from tuilab.documents.rules import RULES
 from tuilab.documents.rules.rule import Finding, Severity
+from tuilab.model.sanitize import sanitize_line
 
 SCHEMA = 1
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -20,16 +21,22 @@ _MOST_ALSO = 4
 
 def place(result: FileResult, finding: Finding) -> str:
     """`path:line:column`; in a notebook `path:cell 3:line:column`, as in the cell."""
+    path = shown_path(result)
     if finding.cell:
-        return f"{result.path}:cell {finding.cell}:{finding.cell_line}:{finding.column}"
-    return f"{result.path}:{finding.line}:{finding.column}"
+        return f"{path}:cell {finding.cell}:{finding.cell_line}:{finding.column}"
+    return f"{path}:{finding.line}:{finding.column}"
+
+
+def shown_path(result: FileResult) -> str:
+    """The file's name, which somebody else chose, for a terminal."""
+    return sanitize_line(result.path, 4_000)
 
 
 def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
     """A line each, with what to do below it."""
     for result in results:
         if result.error:
-            yield f"{result.path}: {result.error}"
+            yield f"{shown_path(result)}: {result.error}"
         for finding in shown(result, level):
             kind = "" if finding.severity == "error" else f" {finding.severity}:"
             yield f"{place(result, finding)}: {finding.code}{kind} {finding.message}{_also(finding)}"
@@ -167,10 +174,12 @@ def github(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
     """Annotations that GitHub's runner shows beside the lines."""
     for result in results:
         if result.error:
-            yield f"::error file={_property(result.path)},title=tuilab::{_data(result.error)}"
+            yield f"::error file={_property(shown_path(result))},title=tuilab::{_data(result.error)}"
         for finding in shown(result, level):
             line = finding.cell_line or finding.line
-            where = f"file={_property(result.path)},line={line},col={finding.column},title={finding.code}"
+            where = (
+                f"file={_property(shown_path(result))},line={line},col={finding.column},title={finding.code}"
+            )
             cell = f"cell {finding.cell}: " if finding.cell else ""
             words = f"{cell}{finding.message}. {finding.remedy}"
             yield f"::{_GITHUB[finding.severity]} {where}::{_data(words)}"

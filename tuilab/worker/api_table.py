@@ -97,9 +97,11 @@ def _is_public(module: ModuleType) -> bool:
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
-    """The public attributes of a class, those it inherits included."""
+    """The public attributes of a class, those it inherits included, but not Python's own, which its version
+    decides."""
     for word in dir(kind):
-        if not word.startswith("_"):
+        owner = next((c for c in kind.__mro__ if word in vars(c)), kind)
+        if not word.startswith("_") and owner.__module__ not in ("builtins", "enum"):
             yield word, inspect.getattr_static(kind, word, None)
 
 
