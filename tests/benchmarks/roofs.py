@@ -23,13 +23,13 @@ from tests.benchmarks.written import show
 from tests.conftest import Worker, fold
 from tuilab import catalogue
 from tuilab.analysis.reading import estimate_at, measured, value_at
-from tuilab.analysis.roofline import against_roof, arm_floor, better, rate, share_words
+from tuilab.analysis.roofline import against_roof, arm_floor, better
 from tuilab.catalogue.load import shipped_folder
 from tuilab.catalogue.plan import scenario
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand
 from tuilab.model.parameters import Integer, LogInteger, check_values
-from tuilab.model.quantity import seconds
+from tuilab.model.quantity import rate, seconds, share_words
 from tuilab.model.requests import Measure
 from tuilab.model.roofline import AskRoofs, Roofs
 from tuilab.model.run import RunState
@@ -196,7 +196,7 @@ def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator
             id=f"{preset.name}-{time.monotonic_ns()}",
             scenario=own,
             arms=tuple(arms),
-            budget=msgspec.structs.replace(BUDGET["quick"], limit_s=3.0, chase_s=1.0, warm_limit_s=0.5),
+            budget=msgspec.structs.replace(BUDGET["quick"], limit_s=1.5, chase_s=0.5, warm_limit_s=0.5),
             sweep=sweep,
             preset=preset.name,
             phases=False,
@@ -206,8 +206,8 @@ def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator
 
 
 def _sweep(declaration, values) -> Sweep | None:
-    """Three sizes along the workload's axis, those that its constraints allow."""
-    parameter = declaration.parameter(declaration.axis)
+    """Three sizes along the workload's axis (else the batch's), those that its constraints allow."""
+    parameter = declaration.parameter(declaration.axis if values.get(declaration.axis) else "batch")
     if not isinstance(parameter, Integer | LogInteger):
         return None
     own, sizes = int(values[parameter.name]), []

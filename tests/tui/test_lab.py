@@ -164,8 +164,9 @@ async def test_without_a_gpu_the_screen_says_so(tmp_path):
 async def test_every_view_opens_by_its_key_and_says_something(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        for number, key in enumerate(VIEWS, 1):
-            await press(pilot, app, [str(number)])
+        numbers = iter("123456789")
+        for key in VIEWS:
+            await press(pilot, app, ["w" if key == "roofline" else next(numbers)])
             views = app.screen.query_one(Views)
             assert views.key == key
             assert views.view.is_on_screen

@@ -22,11 +22,11 @@ from tuilab.analysis.reading import (
     summary_point,
     value_at,
 )
-from tuilab.analysis.words import on_axis, percent, size, times
+from tuilab.analysis.words import on_axis, size, times
 from tuilab.model.arms import Arm, Input, Mode, family
 from tuilab.model.datasheets import SHEETS, USUAL, DataSheet, name_of, recognised
 from tuilab.model.machine import Machine
-from tuilab.model.quantity import seconds, significant
+from tuilab.model.quantity import rate, seconds, share_words, significant
 from tuilab.model.quantity import size as byte_size
 from tuilab.model.roofline import (
     ArmRoof,
@@ -54,6 +54,8 @@ HOST_DTYPES = frozenset(("int32", "int64", "bool", "string", "resource", "varian
 """Of ops whose results mostly live on the host even where the op is a GPU's."""
 
 HALF = 0.5
+LITTLE = 0.05
+"""Of a call: less than that binds nothing."""
 
 
 @dataclass(frozen=True)
@@ -226,12 +228,21 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
 
 
 def _prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
-    """The work with the host's cost of an image as it was measured rather than as it was asked for."""
-    costs = [f.value for f in arm.facts if f.name == "host-cost-us" and f.point == point]
-    asked = state.scenario.parameters.get("host_cost") if state.scenario else None
-    if work.host_s and costs and isinstance(asked, int) and asked > 0:
-        return msgspec.structs.replace(work, host_s=work.host_s * min(1.0, float(costs[-1]) / asked))
-    return work
+    """The work with no more of the host's cost than the run itself shows.
+
+    What an image costs is set by a calibration, which a busy machine lengthens. An arm that prepares images
+    one after another needs no more for them than its fastest call took.
+    """
+    if not work.host_s:
+        return work
+    most = work.host_s
+    for other in state.arms.values():
+        known, cell = other.work.get(point), other.cells.get(point)
+        if known is None or cell is None or known.host_s != work.host_s or not cell.samples:
+            continue
+        machine = machine_of(state, other)
+        most = min(most, cell.fastest * (machine.cores if known.host_parallel and machine else 1))
+    return msgspec.structs.replace(work, host_s=most)
 
 
 def arm_floor(state: RunState, arm: ArmState, point: int) -> Floor | None:
@@ -293,8 +304,8 @@ def bound_by(arm: ArmState, point: int, median: float, least: Floor | None) -> B
         found["launches"] = max(found.get("launches", 0.0), least.launches_s / median)
     if found:
         worst = max(found, key=lambda name: found[name])
-        rest = least.work_s / median if least is not None else 0.0
-        if found[worst] >= HALF or found[worst] > max(rest, 1 - sum(found.values())):
+        roof = least.work_s / median if least is not None else 0.0
+        if found[worst] >= HALF or found[worst] > max(roof, LITTLE):
             return worst
     if least is None or least.work_s <= 0:
         return "not known"
@@ -329,19 +340,6 @@ def _arm_sentence(
     if share is not None and roof:
         text += f", {share_words(share)} of {roof}"
     return f"{text}; bound by {by}." if by != "not known" else f"{text}; what binds it is not known."
-
-
-def share_words(share: float) -> str:
-    """A share of a roof; the smallest are as good as none."""
-    return percent(share) if share >= 0.001 else "less than 0.1 %"
-
-
-def rate(value: float, unit: str) -> str:
-    """`199 GFLOP/s`, `43.6 GB/s`."""
-    for scale, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= scale:
-            return f"{significant(value / scale, 3)} {prefix}{unit}"
-    return f"{significant(value, 3)} {unit}"
 
 
 # A GPU that is not here.

@@ -3,9 +3,13 @@
 import re
 from dataclasses import dataclass
 
+from tuilab.analysis.roofline import expectation
+from tuilab.lab import roofs
 from tuilab.lab.state import LabState
 from tuilab.lab.status import status
+from tuilab.model.arms import family
 from tuilab.model.claims import VerdictWord
+from tuilab.workloads import find
 
 SUMMARY = 150
 """Characters of a preset's summary that leave room for what to do next."""
@@ -47,7 +51,7 @@ def answer(session: LabState) -> Said:
         )
     about = opening(settings.preset.summary, SUMMARY) or settings.preset.title
     if not state.run or (session.asked and session.asked != state.run and not state.rounds):
-        return Said(about, detail=_next(session))
+        return Said(f"{about} {expected(session)}".strip(), detail=_next(session))
     if state.status == "failed" and not state.rounds:
         return Said(f"The run failed: {state.message}", detail="The log (9) has the details; r tries again.")
     result = session.result()
@@ -60,6 +64,21 @@ def answer(session: LabState) -> Said:
     elif session.stale:
         detail = "These figures are of other settings; r measures the current ones."
     return Said(result.answer, claim.verdict if claim else None, "claim" if claim else "", detail)
+
+
+def expected(session: LabState) -> str:
+    """What a call of the present settings has to do, and which roof will bind it; "" where nobody knows."""
+    settings, machine = session.settings, session.machine
+    if settings is None or settings.file:
+        return ""
+    workload = find(settings.preset.workload)
+    arms = settings.arms_on(machine)
+    arm = min(arms, key=lambda a: (family(a.device) != "CPU", a.mode != "graph"), default=None)
+    if workload.work is None or arm is None:
+        return ""
+    return expectation(
+        workload.work(settings.scenario.parameters, arm), roofs.of(machine) if machine else None
+    )
 
 
 def _next(session: LabState) -> str:

@@ -1,6 +1,7 @@
 """The roofs of machines, as the lab keeps them: learnt from a run's events, given to the next run."""
 
 import contextlib
+from pathlib import Path
 
 import msgspec
 
@@ -8,6 +9,7 @@ from tuilab.analysis.roofline import better, bounds, sweep_bound
 from tuilab.history import roofs as store
 from tuilab.model.datasheets import SHEETS
 from tuilab.model.events import Event, RoofsKnown
+from tuilab.model.machine import Machine
 from tuilab.model.result import RunResult
 from tuilab.model.roofline import Roofs
 from tuilab.model.run import RunState
@@ -25,9 +27,21 @@ def keep(roofs: Roofs) -> Roofs:
     return store.keep(roofs, better)
 
 
+_of: dict[tuple[Path, str], Roofs | None] = {}
+
+
+def of(machine: Machine) -> Roofs | None:
+    """Those of one machine, remembered from the first time they are asked for until others are learnt."""
+    key = store.folder(), machine.key
+    if key not in _of:
+        _of[key] = next((roofs for roofs in known() if roofs.machine == machine.key), None)
+    return _of[key]
+
+
 def learn(event: Event) -> None:
     """Keep the roofs that a run told of. Where they cannot be kept, the next run measures them again."""
     if isinstance(event, RoofsKnown):
+        _of.clear()
         with contextlib.suppress(OSError):
             keep(event.roofs)
 

@@ -92,3 +92,18 @@ def size(count_of_bytes: float) -> str:
         if abs(count_of_bytes) >= scale:
             return f"{significant(count_of_bytes / scale, 3)} {name}"
     return f"{count_of_bytes:.0f} B"
+
+
+def rate(value: float, unit: str) -> str:
+    """`199 GFLOP/s`, `43.6 GB/s`."""
+    for scale, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= scale:
+            return f"{significant(value / scale, 3)} {prefix}{unit}"
+    return f"{significant(value, 3)} {unit}"
+
+
+def share_words(share: float) -> str:
+    """A share of a roof, `53 %`; the smallest are as good as none."""
+    if share < 0.001:
+        return "<0.1 %"
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"

@@ -1,9 +1,8 @@
 """A machine's roofs as plain text."""
 
-from tuilab.analysis.roofline import rate
 from tuilab.analysis.words import percent
 from tuilab.model.machine import Machine
-from tuilab.model.quantity import seconds, size
+from tuilab.model.quantity import rate, seconds, size
 from tuilab.model.roofline import DeviceRoofs, Roofs
 from tuilab.report.text import columns
 

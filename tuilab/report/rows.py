@@ -1,8 +1,7 @@
 """What every report shows, as plain rows of text; each format only dresses them."""
 
-from tuilab.analysis.roofline import rate, share_words
 from tuilab.model.arms import LOCAL, family
-from tuilab.model.quantity import interval, seconds
+from tuilab.model.quantity import interval, rate, seconds, share_words
 from tuilab.model.result import ArmResult, MachineLine, RunResult
 
 ARM_HEAD = ["arm", "median", "95 % interval", "n", "first call", "device"]

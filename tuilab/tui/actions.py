@@ -36,6 +36,7 @@ LOOK = (
     Action("view-live", "1", "view('live')", "live", "Samples of each arm as they arrive."),
     Action("compare", "c,2", "view('compare')", "compare", "Medians side by side, with ratios.", 6),
     Action("view-sweep", "3", "view('sweep')", "sweep view", "Time against size, with the crossover."),
+    Action("view-roofline", "w", "view('roofline')", "roofline", "Each arm against what its device can do."),
     Action("view-phases", "4", "view('phases')", "phases", "Where a call's time goes."),
     Action("view-timeline", "5", "view('timeline')", "timeline", "Ops of a profiled call, in time."),
     Action("view-placement", "6", "view('placement')", "placement", "Which op ran where, and why there."),

@@ -36,6 +36,8 @@ SIDES = (1_024, 2_048)
 """Of the matrix products that show the peak."""
 CPU_DTYPES = ("float32", "float64", "bfloat16")
 GPU_DTYPES = ("float32", "tf32", "float64", "float16", "bfloat16")
+TRIES = 8
+"""Of each pass over a GPU's memory."""
 CALLS, BLOCKS = 50, 8
 """Of an empty call: so many in a block, the fastest of so many blocks."""
 
@@ -196,9 +198,9 @@ def _gpu_memory(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[tuple[MemoryR
             fused(b, c)
         except Exception:  # no XLA for this device: STREAM's Add, one kernel, stands for the triad
             fused = tf.add
-        triad = 12 * count / min(stopwatch.time(lambda: fused(b, c)) for _ in range(20))
-        copy = 8 * count / min(stopwatch.time(lambda: tf.raw_ops.DeepCopy(x=b)) for _ in range(20))
-        read = 4 * count / min(stopwatch.time(lambda: tf.reduce_sum(b)) for _ in range(20))
+        triad = 12 * count / min(stopwatch.time(lambda: fused(b, c)) for _ in range(TRIES))
+        copy = 8 * count / min(stopwatch.time(lambda: tf.raw_ops.DeepCopy(x=b)) for _ in range(TRIES))
+        read = 4 * count / min(stopwatch.time(lambda: tf.reduce_sum(b)) for _ in range(TRIES))
     return (MemoryRoof(12 * count, max(triad, copy, read)),), triad
 
 
@@ -236,9 +238,11 @@ def _peak(tf: Any, stopwatch: Stopwatch, name: str, dtype: str, seconds: float) 
     settings.enable_tensor_float_32_execution(dtype == "tf32")
     kind, sync = "float32" if dtype == "tf32" else dtype, tf.test.experimental.sync_devices
     sides = SIDES if family(name) == "CPU" else (*SIDES, 4 * SIDES[-1])
-    rates = []
+    rates: list[float] = []
     try:
         for side in sides:
+            if rates and 2 * side**3 / rates[-1] > seconds:
+                break  # a slow device shows its peak with a small product
             with tf.device(f"/{name}"):
                 x = tf.cast(tf.random.normal((side, side)), kind)
                 product = partial(tf.matmul, x, x)

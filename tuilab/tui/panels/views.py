@@ -21,6 +21,7 @@ VIEWS: dict[str, tuple[str, str]] = {
     "live": ("Live", "tuilab.tui.views.live:Live"),
     "compare": ("Compare", "tuilab.tui.views.compare:Compare"),
     "sweep": ("Sweep", "tuilab.tui.views.sweep:SweepView"),
+    "roofline": ("Roofline", "tuilab.tui.views.roofline:RooflineView"),
     "phases": ("Phases", "tuilab.tui.views.phases:PhasesView"),
     "timeline": ("Timeline", "tuilab.tui.views.timeline:TimelineView"),
     "placement": ("Placement", "tuilab.tui.views.placement:PlacementView"),
@@ -36,7 +37,7 @@ class Views(Vertical):
     HELP = """\
 ## Views
 
-The same run, seen in nine ways. **[ ]** go left and right, **1** to **9** open one at once (while no slider
+The same run, seen in ten ways. **[ ]** go left and right, **1** to **9** open one at once (while no slider
 has the keys), a click on a tab does too.
 """
 

@@ -60,7 +60,7 @@ class LabScreen(Screen[None]):
 ## The lab
 
 **Presets** at the left are examples of documents. The **answer** stands at the top, always. Under it the
-picture: nine views of the same run. Then the **controls**, and where the ops ran.
+picture: ten views of the same run. Then the **controls**, and where the ops ran.
 
 Choose a preset with enter; it is measured at once. Move a slider; it is measured again. **s** looks for the
 size at which the faster device changes. **x** stops whatever goes on.

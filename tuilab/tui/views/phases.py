@@ -5,8 +5,12 @@ from textual.app import ComposeResult
 from tuilab.lab.changes import Change
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, marks, why_empty
+from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.from_run import phases_of
 from tuilab.tui.widgets.phases import Phases
+
+ROOM = 10
+"""Rows that the bars and their legend keep."""
 
 
 class PhasesView(View):
@@ -16,6 +20,7 @@ class PhasesView(View):
 
     def compose(self) -> ComposeResult:
         yield Phases()
+        yield Sentences()
 
     def wants(self, change: Change) -> bool:
         return bool(change & FIGURES)
@@ -33,3 +38,9 @@ class PhasesView(View):
         elif rows:
             phases.empty = "No phases were measured in this run; r measures with them."
         phases.show_phases(rows if known else [])
+        roofs = [arm.roof for arm in result.arms if arm.id in drawn] if result and result.roofs else []
+        said = [roof.sentence for roof in roofs if roof is not None]
+        self.query_one(Sentences).say(tuple(said[: max(0, min(4, self.size.height - len(rows) - ROOM))]))
+
+    def on_resize(self) -> None:
+        self.draw()

@@ -42,6 +42,7 @@ cross, found by bisection, with its interval as a shade. The crossover is marked
 **← →** (or a click) go along a curve, and the slider goes with you: under it the sentence of that size and
 where its ops run; the frame has the CPU's colour or the GPU's, whichever is faster there. **enter** measures
 there.
+A dashed line is a GPU that is not here, at best, by its data sheet: a bound and no measurement.
 **s** sweeps over the workload's size, or over the axes that the preset names.
 """
 
@@ -85,7 +86,10 @@ there.
             )
         most = max(1, min(4, self.size.height - PLOT_ROWS))
         here = self._said_here(result) if not two else ()
-        sentences.say((*here, *(c.sentence for c in said(result)))[: max(most, len(here))])
+        lines = [c.sentence for c in said(result)]
+        if result.sweep_bound is not None and result.roofs:
+            lines.insert(1, result.sweep_bound.sentence)
+        sentences.say((*here, *lines)[: max(most, len(here))])
 
     # One surface for slider and curve
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from tuilab.tui.widgets.look import Mark
 
-Kind = Literal["plain", "count", "binary", "time", "bytes", "ratio"]
+Kind = Literal["plain", "count", "binary", "time", "bytes", "ratio", "rate"]
 Limits = tuple[float, float]
 
 # From where to where an axis goes on a log scale: these times powers of ten.
@@ -22,8 +22,8 @@ _LINEAR_ENDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 class Axis:
     """An axis: what its numbers are, and its limits where they are fixed.
 
-    kind: `time` in seconds, `bytes`, `count` (with thousands), `binary` (powers of two: 64k), `ratio` or
-    `plain`.
+    kind: `time` in seconds, `bytes`, `count` (with thousands), `binary` (powers of two: 64k), `rate`
+    (with a prefix: 10 G), `ratio` or `plain`.
     """
 
     label: str = ""

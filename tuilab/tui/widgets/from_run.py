@@ -1,7 +1,9 @@
 """From a run's state and result to what the widgets draw. Pure."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 
 from tuilab.model.quantity import seconds, significant
 from tuilab.model.result import ArmResult, Crossover, RunResult
@@ -145,6 +147,7 @@ def sweep_chart(
         series.append(
             Series(arm.id, arm.label, marks[arm.id], xs, ys, "linepoints", low=low, high=high, note=note)
         )
+    series += at_best(result)
     label = name.replace("_", " ")
     return Chart(
         key=result.run,
@@ -153,6 +156,39 @@ def sweep_chart(
         y=Axis("time per call", "time", log=True),
         verticals=[v for v in map(_vertical, crossovers(result)) if v],
     )
+
+
+DASHES = 24
+"""Of the line of a GPU at best, from end to end."""
+
+
+def at_best(result: RunResult) -> list[Series]:
+    """A GPU that is not here, at best: dashed and faint, so that nobody takes it for a measurement."""
+    bound = result.sweep_bound
+    if bound is None or not result.roofs or len(result.axis) != 1:
+        return []
+    path = [(float(p.value), p.resident_s or p.copied_s or 0.0) for p in bound.points]
+    path = [(x, y) for x, y in path if x > 0 and y > 0]
+    if len(path) < 2:
+        return []
+    xs, ys = _between(path)
+    mark = Mark("muted", "╌")
+    return [Series("at best", f"{bound.name} at best", mark, xs, ys, note="by its data sheet", ghost=True)]
+
+
+def _between(path: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    """Points evenly along a path on log scales, every other one left out."""
+    xs, ys = [], []
+    first, last = math.log(path[0][0]), math.log(path[-1][0])
+    for index in range(2 * DASHES):
+        at = first + (last - first) * index / (2 * DASHES - 1)
+        for (x, y), (u, v) in pairwise(path):
+            if index % 2 == 0 and math.log(x) - 1e-9 <= at <= math.log(u) + 1e-9:
+                share = (at - math.log(x)) / (math.log(u) - math.log(x))
+                xs.append(math.exp(at))
+                ys.append(math.exp(math.log(y) + share * (math.log(v) - math.log(y))))
+                break
+    return xs, ys
 
 
 def crossovers(result: RunResult) -> Sequence[Crossover]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tuilab.model.quantity import interval, seconds
+from tuilab.model.quantity import interval, seconds, share_words
 from tuilab.model.result import ArmResult
 from tuilab.tui.widgets.look import MUTED, WARN, Mark, TextStyle
 from tuilab.tui.widgets.table import Table
@@ -44,8 +44,9 @@ class Numbers(Table[ArmResult]):
 One row an arm. **median** is the time per call over blocks of many calls, with its 95 % interval
 (within this process and minute, where no further processes measured); **n** the
 number of blocks; **one call** the median of single synchronised calls; **first call** the very first, which
-traces and compiles. **ran on** is the device that was observed to compute. ⚑ counts the doubts about an arm's
-figures; the last line says those of the row under the cursor.
+traces and compiles. **of roof** is the share of what the machine can do at most, **bound by** what takes most
+of a call (w shows both). **ran on** is the device that was observed to compute. ⚑ counts the doubts about an
+arm's figures; the last line says those of the row under the cursor.
 """
 
     def __init__(
@@ -67,6 +68,8 @@ figures; the last line says those of the row under the cursor.
                    key=lambda arm: arm.latency_s or 0.0),
             Column("first call", lambda arm: _time(arm.first_call_s), align="right", drop=3,
                    key=lambda arm: arm.first_call_s or 0.0),
+            Column("of roof", _of_roof, align="right", drop=6, style=_soft),
+            Column("bound by", lambda arm: arm.roof.bound_by if arm.roof else "", drop=7, style=_soft),
             Column("ran on", _ran_on, drop=2, style=_ran_style),
             Column("flags", lambda arm: f"⚑ {len(arm.flags)}" if arm.flags else "", style=lambda _: WARN),
         ]  # fmt: skip
@@ -96,6 +99,10 @@ def _quiet(arm: ArmResult) -> TextStyle | None:
 
 def _soft(_: ArmResult) -> TextStyle | None:
     return MUTED
+
+
+def _of_roof(arm: ArmResult) -> str:
+    return share_words(arm.roof.share) if arm.roof and arm.roof.share is not None else ""
 
 
 def _ran_on(arm: ArmResult) -> str:

@@ -81,6 +81,8 @@ def labelled(kind: Kind, values: Sequence[float], log: bool = False) -> Ticks:
         return Ticks(tuple(values), tuple(short(round(v)) for v in values))
     if kind == "bytes":
         return Ticks(tuple(values), tuple(size(v) for v in values))
+    if kind == "rate":
+        return Ticks(tuple(values), tuple(_prefixed(v) for v in values))
     if kind == "ratio":
         return Ticks(tuple(values), tuple(f"{text} ×" for text in _plain(values, log)))
     return Ticks(tuple(values), tuple(_plain(values, log)))
@@ -97,6 +99,14 @@ def _times(values: Sequence[float], log: bool) -> Ticks:
         return Ticks(tuple(values), tuple(labels))
     scale, unit = time_unit(max(values, default=0) * (1 + 1e-9))
     return Ticks(tuple(values), tuple(_plain([v / scale for v in values], log)), unit)
+
+
+def _prefixed(value: float) -> str:
+    """`100 G`."""
+    for scale, prefix in ((1e15, " P"), (1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if abs(value) >= scale * (1 - 1e-9):
+            return _trim(significant(value / scale, 3)) + prefix
+    return _trim(significant(value, 3))
 
 
 def _plain(values: Sequence[float], log: bool) -> list[str]:

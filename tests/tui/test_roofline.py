@@ -1,0 +1,101 @@
+"""The roofline view: arms under the roofs of the machine that measured, their sizes joined in a sweep."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tui.lab import TestLab, lab, opened, press, rest
+from tests.tui.picture import picture
+from tests.tui.scripted import CPU_MACHINE
+from tests.tui.test_pictures import Text
+from tuilab.analysis.reading import value_at
+from tuilab.model.events import RoofsKnown, WorkKnown
+from tuilab.model.roofline import DeviceRoofs, MemoryRoof, Roofs
+from tuilab.workloads.stft import work
+
+ROOFS = Roofs(
+    machine=CPU_MACHINE.key,
+    at="2026-01-05T10:00:00Z",
+    seconds=3.0,
+    sync_s=1e-5,
+    devices={
+        "CPU:0": DeviceRoofs(
+            memory=(MemoryRoof(65_536, 90e9), MemoryRoof(1_048_576, 120e9), MemoryRoof(400_000_000, 22e9)),
+            triad=21e9,
+            peaks={"float32": 160e9, "float64": 80e9, "bfloat16": 300e9},
+            launch_s={"eager": 6e-6, "graph": 1.5e-4, "xla": 1.2e-4},
+            copied_s={"eager": 9e-6, "graph": 1.6e-4, "xla": 1.3e-4},
+        )
+    },
+)
+
+
+def told(app: TestLab) -> None:
+    """What a real worker says of the run on the screen beside its figures."""
+    state = app.lab.state.shown
+    for arm in state.arms.values():
+        for point in state.points:
+            values = {**state.scenario.parameters, **point.values}
+            values |= {"samples": value_at(state, point, "samples")}
+            found = work(values, arm.arm)
+            app.runner._on_event(WorkKnown(run=state.run, arm=arm.arm.id, point=point.index, work=found))
+    app.runner._on_event(RoofsKnown(run=state.run, roofs=ROOFS))
+
+
+@pytest.fixture
+def shows(snapshot):
+    return snapshot.use_extension(Text)
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)], ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_view(tmp_path: Path, shows, size):
+    app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
+    async with opened(app, size) as pilot:
+        await press(pilot, app, ["r"])
+        told(app)
+        await press(pilot, app, ["w"])
+        assert picture(app) == shows(name="run")
+        await press(pilot, app, ["s"])
+        told(app)
+        await press(pilot, app, ["w"])
+        assert picture(app) == shows(name="sweep")
+        await press(pilot, app, ["3"])
+        assert picture(app) == shows(name="at-best")
+
+
+async def test_without_work_it_says_why(tmp_path: Path):
+    app = lab(tmp_path, rounds=8, machine=CPU_MACHINE)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["r", "w"])
+        assert "is not known" in picture(app)
+
+
+async def draw(folder: Path) -> None:
+    """The pictures as SVG: `python -m tests.tui.test_roofline FOLDER`."""
+    for size in ((80, 24), (160, 50)):
+        app = lab(folder / f"{size[0]}", rounds=24, machine=CPU_MACHINE)
+        async with opened(app, size) as pilot:
+            for name, keys in (
+                ("run", ["r", "w"]),
+                ("sweep", ["s", "w"]),
+                ("best", ["3"]),
+                ("compare", ["c"]),
+            ):
+                await press(pilot, app, keys[:1])
+                if name in ("run", "sweep"):
+                    told(app)
+                await press(pilot, app, keys[1:])
+                await rest(pilot, app)
+                (folder / f"{name}-{size[0]}.svg").write_text(app.export_screenshot(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    import asyncio
+
+    asyncio.run(draw(Path(sys.argv[1])))

@@ -1,0 +1,55 @@
+"""Roofline: every arm against what its device can do at most."""
+
+from textual.app import ComposeResult
+
+from tuilab.lab.changes import Change
+from tuilab.tui.views.base import View
+from tuilab.tui.views.common import FIGURES, marks, why_empty
+from tuilab.tui.views.sentences import Sentences
+from tuilab.tui.widgets.chart import Chart
+from tuilab.tui.widgets.plot import Plot
+from tuilab.tui.widgets.roofline import roofline_chart
+
+PLOT_ROWS = 10
+
+
+class RooflineView(View):
+    """The plot, and under it what each arm is bound by."""
+
+    HELP = """\
+## Roofline
+
+Both axes are logarithmic: operations for each byte that a call must move, and operations a second. The lines
+are this machine's own roofs, measured once (`tuilab machine`): the slope is what its memory or its cache can
+feed, the level what its arithmetic can do in that dtype. A point far below every line is bound by something
+else: starting the call, copies, or its input. In a sweep the sizes of an arm are joined. Each arm says its
+share of the roof, and what binds it.
+"""
+
+    def compose(self) -> ComposeResult:
+        yield Plot()
+        yield Sentences()
+
+    def wants(self, change: Change) -> bool:
+        return bool(change & FIGURES)
+
+    def draw(self) -> None:
+        session = self.lab.state
+        plot, sentences, state = self.query_one(Plot), self.query_one(Sentences), session.shown
+        result = session.result()
+        plot.empty = why_empty(session)
+        if result is None:
+            plot.chart = Chart()
+            sentences.say(())
+            return
+        drawn = session.drawn
+        plot.empty = "What a call of this run has to do is not known, so it cannot be held against a roof."
+        chart = roofline_chart(state, marks(state), shown=drawn.__contains__)
+        plot.chart = chart if any(len(each.x) for each in chart.series) else Chart()
+        said = [arm.roof.sentence for arm in result.arms if arm.roof is not None and arm.id in drawn]
+        if said and not state.roofs:
+            said = ["This machine's roofs are measured at the end of its first run.", *said]
+        sentences.say(tuple(said[: max(0, min(4, self.size.height - PLOT_ROWS))]))
+
+    def on_resize(self) -> None:
+        self.draw()
