@@ -130,11 +130,6 @@ One parameter of the scenario. The value stands before the track, the upper end 
             self._note = note
             self.repaint()
 
-    def set_marks(self, marks: Sequence[Value]) -> None:
-        """The document's own values."""
-        self._marks = tuple(marks)
-        self.repaint()
-
     def set_crossover(self, at: float | None, ci95: tuple[float, float] | None = None) -> None:
         """Where two arms cross along this parameter, once that is known; None takes it away."""
         self._crossover, self._band = at, ci95 if at is not None else None
