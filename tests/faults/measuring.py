@@ -54,7 +54,7 @@ def read(given: Mapping[str, Any]) -> Says:
     return msgspec.convert(given, Says, strict=False)
 
 
-def start(context: Context) -> None:
+def start(context: Context, pending: object = ()) -> None:
     """Be ready, after as long as the script says."""
     if SCRIPT.stillborn and not os.path.exists(SCRIPT.stillborn):
         sys.stderr.write("cannot start: no such library\n")

@@ -18,15 +18,15 @@ def ratio() -> float:
     for number in range(PAIRS):
         sides = {}
         for side in ("ours", "bare") if number % 2 else ("bare", "ours"):
-            words = (LAB, "Presets") if side == "ours" else ((sys.executable, "-c", BARE), "one line")
-            sides[side] = paint(*words)
+            command, word = (LAB, "Presets") if side == "ours" else ((sys.executable, "-c", BARE), "one line")
+            (sides[side],) = paint(command, (word,))
         found.append(sides["ours"] / sides["bare"])
     return statistics.median(found)
 
 
 @pytest.mark.terminal
 def test_the_first_screen_against_a_bare_app():
-    paint(LAB, "Presets")  # The files are in memory from here on.
+    paint(LAB, ("Presets",))  # The files are in memory from here on.
     ratios: list[float] = []
     while len(ratios) < TRIES and (not ratios or ratios[-1] > LIMIT):
         ratios.append(ratio())
