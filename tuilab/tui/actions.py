@@ -47,6 +47,7 @@ LOOK = (
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
     Action("arms", "a", "arms", "arms", "Choose which arms and ghosts are drawn."),
     Action("maximize", "plus", "maximize_panel", "maximise", "Give this panel the whole screen, and back."),
+    Action("fact-check", "F", "fact_check", "fact-check", "Measure every claim of this preset's document."),
     Action("machines", "m", "machines", "machines", "Compare every machine in the history."),
     Action("why", "g", "why", "why this device", "Why a GPU is or is not used; the doctor.", 8),
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,6 +18,9 @@ from tuilab.documents.rules import RULES
 from tuilab.model.preset import Preset
 from tuilab.tui.screens.menu import Item, Items
 from tuilab.tui.screens.modal import Page
+
+if TYPE_CHECKING:
+    from tuilab.lab import Lab
 
 STYLES = {"error": ("✗ ", "$text-error bold"), "note": ("· ", "$text-muted")}
 
@@ -38,14 +41,16 @@ class DocumentScreen(Page[Preset]):
     HELP = """\
 ## A document
 
-Its text as it stands, and beneath it what is wrong with its code as a measurement. **j k** go from finding to
-finding, and the text with them. Under the findings stand the presets that measure what the examples meant to:
-**tab** goes there, **enter** opens one and measures it. Nothing in a document is ever run.
+Its text as it stands, and beneath it what is wrong with its code as a measurement. **j k** go from finding
+to finding, and the text with them. Under the findings stand the presets that measure what the examples
+meant to: **tab** goes there, **enter** opens one and measures it, **F** measures the claims of all. Nothing
+in a document is ever run.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,n", "finding(1)", "next finding", show=False, id="document.next"),
         Binding("k,N,shift+n", "finding(-1)", "previous finding", show=False, id="document.previous"),
         Binding("tab", "app.focus_next", "text, findings or presets", show=False, id="document.turn"),
+        Binding("F", "fact_check", "fact-check", show=False, id="document.fact-check"),
         Binding("q,o", "close", "close", show=False, id="document.close"),
     ]
     DEFAULT_CSS = """
@@ -56,11 +61,25 @@ finding, and the text with them. Under the findings stand the presets that measu
     DocumentScreen Items { max-height: 7; }
     """
 
-    def __init__(self, report: DocumentReport) -> None:
+    def __init__(self, report: DocumentReport, lab: "Lab") -> None:
         super().__init__()
+        self._lab = lab
         self._report = report
         self._found = findings(report.examples)
         self._presets = {str(i): p for i, p in enumerate(report.presets)}
+
+    def action_fact_check(self) -> None:
+        """Measure every claim of the document, one after another."""
+        from tuilab.lab.fact_check import of_presets
+        from tuilab.tui.screens.fact_check import FactCheckScreen
+
+        presets = [preset for preset in self._report.presets if preset.claims]
+        if not presets:
+            self.notify("No claim of this document can be measured.", markup=False)
+            return
+        document = self._report.document
+        check = of_presets(document.title or document.id, presets)
+        self.app.push_screen(FactCheckScreen(self._lab, check, presets))
 
     def compose(self) -> ComposeResult:
         report = self._report
@@ -70,7 +89,7 @@ finding, and the text with them. Under the findings stand the presets that measu
             errors = sum(f.level == "error" for f in self._found)
             box.border_subtitle = (
                 f"{number(len(report.examples), 'example')}, {number(errors, 'finding')}; "
-                "j k findings, tab presets, enter opens, esc closes"
+                "j k findings, tab presets, enter opens, F fact-check, esc closes"
             )
             text = TextArea("\n".join(report.lines), read_only=True, show_line_numbers=True)
             text.cursor_blink = False

@@ -1,7 +1,7 @@
 """The main screen: header, presets, answer, picture, controls, placement, keys."""
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -28,6 +28,7 @@ from tuilab.tui.screens.small import SIZES, Small, size_classes
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
     from tuilab.lab import Lab
+    from tuilab.lab.fact_check import FactCheck
     from tuilab.lab.replay import Replay
     from tuilab.model.preset import Preset
     from tuilab.model.workload import Declaration
@@ -428,6 +429,26 @@ size at which the faster device changes. **x** stops whatever goes on.
 
         self.app.push_screen(WhyScreen(self.lab))
 
+    def action_fact_check(self) -> None:
+        """Measure every claim of the document that this preset is from, beside the lab."""
+        from tuilab.lab import fact_check
+        from tuilab.model.errors import InputError
+
+        state = self.lab.state
+        source = state.settings.preset.source if state.settings else None
+        if source is None:
+            self.say("This preset is from no document. o opens one; F there measures its claims.")
+            return
+        try:
+            self._check(*fact_check.bundled(source.document, state.presets))
+        except InputError as error:
+            self.say(str(error), "error")
+
+    def _check(self, check: "FactCheck", presets: "Sequence[Preset]") -> None:
+        from tuilab.tui.screens.fact_check import FactCheckScreen
+
+        self.app.push_screen(FactCheckScreen(self.lab, check, presets))
+
     def action_machines(self) -> None:
         """Presets by machines, from the history."""
         from tuilab.tui.screens.machines import MachinesScreen
@@ -556,7 +577,7 @@ size at which the faster device changes. **x** stops whatever goes on.
         from tuilab.tui.screens.document import DocumentScreen
 
         report = await run_in_daemon_thread(opening.document, words)
-        self.app.push_screen(DocumentScreen(report), lambda p: self._take(p) if p else None)
+        self.app.push_screen(DocumentScreen(report, self.lab), lambda p: self._take(p) if p else None)
 
     def _take(self, preset: "Preset", own: "tuple[Declaration, str] | None" = None) -> None:
         """List one more preset, open it and measure it."""

@@ -1,0 +1,81 @@
+"""A document's claims measured beside the lab: verdicts land one by one, it stops, goes on, and writes a page."""
+
+from tests.tui.lab import lab, opened, press, rest, text, until
+from tuilab.tui.screens.document import DocumentScreen
+from tuilab.tui.screens.fact_check import FactCheckScreen
+
+ARTICLE = """\
+# Is the GPU faster?
+
+On the GPU the product is faster than on the CPU.
+
+```python
+import time
+import tensorflow as tf
+
+for device in ("/CPU:0", "/GPU:0"):
+    with tf.device(device):
+        x = tf.random.normal((1024, 1024))
+        start = time.perf_counter()
+        y = tf.matmul(x, x)
+        print(device, time.perf_counter() - start)
+```
+"""
+
+
+async def test_every_claim_of_the_presets_document_gets_its_verdict(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["F"])
+        screen = app.screen
+        assert isinstance(screen, FactCheckScreen)
+        await until(pilot, lambda: screen.check.left == 0)
+        await rest(pilot, app)
+        shown = text(app)
+        for statement in screen.check.statements:
+            assert statement.text[:40] in shown and statement.verdict in shown
+        assert "Measured on gpu-07" in shown
+        await press(pilot, app, ["e"])
+        (page,) = tmp_path.glob("fact-check-*.html")
+        assert screen.check.statements[0].text in page.read_text()
+        await press(pilot, app, ["escape"])
+        assert not isinstance(app.screen, FactCheckScreen)
+        runs = {statement.run for statement in screen.check.statements}
+        assert runs <= {line.run for line in app.lab.store.runs()}
+
+
+async def test_it_stops_and_goes_on(tmp_path):
+    app = lab(tmp_path, hold=3)
+    async with opened(app) as pilot:
+        await pilot.press("F")
+        screen = app.screen
+        await until(pilot, lambda: app.runner.holding)
+        await pilot.press("space")
+        await until(pilot, lambda: not screen.going)
+        assert screen.check.left == len(screen.check.statements)
+        assert "stopped; space goes on" in text(app)
+        app.runner._hold = None
+        await pilot.press("space")
+        await until(pilot, lambda: screen.check.left == 0)
+
+
+async def test_a_preset_of_no_document_says_what_to_do(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, messages=True) as pilot:
+        app.lab.state.settings = None
+        await press(pilot, app, ["F"])
+        assert not isinstance(app.screen, FactCheckScreen)
+
+
+async def test_an_opened_articles_claims_are_measured_from_its_page(tmp_path):
+    article = tmp_path / "article.md"
+    article.write_text(ARTICLE)
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        app.screen.open_soon(str(article))
+        await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
+        await pilot.press("F")
+        await until(pilot, lambda: isinstance(app.screen, FactCheckScreen) and app.screen.check.left == 0)
+        (first, *_) = app.screen.check.statements
+        assert first.line and first.verdict
