@@ -6,9 +6,10 @@ import click
 
 from tuilab.cli import completion
 from tuilab.cli.lab import store
-from tuilab.lab.export import document
 from tuilab.lab.history import find
+from tuilab.lab.results import document_of
 from tuilab.lab.settings import claims_of
+from tuilab.model.files import write_text
 from tuilab.report.formats import FORMATS
 
 
@@ -24,9 +25,10 @@ from tuilab.report.formats import FORMATS
 def export(run: str, format_: str, output: Path | None) -> None:
     """Write RUN (the beginning of an id from `tuilab history`, or `last`) as a document."""
     with store() as kept:
-        state = kept.state(find(kept, run).run)
-    text = document(format_, state, claims_of(state.preset))
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        output.write_text(text, encoding="utf-8")
+        line = find(kept, run)
+        parts = document_of(format_, kept, line.run, claims_of(line.preset))
+        if output is None:
+            for part in parts:
+                click.echo(part, nl=False)
+        else:
+            write_text(output, parts)

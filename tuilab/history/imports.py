@@ -1,5 +1,7 @@
 """Taking runs in: from a recording, and from what a worker left."""
 
+import contextlib
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,6 +10,8 @@ from tuilab.history.store import Store, count_rounds
 from tuilab.model import events as e
 from tuilab.model.errors import InputError
 
+BATCH = 2_000
+"""Events that are written at once."""
 BROKEN_OFF = "broken off: its lab and its worker ended before it did"
 
 
@@ -17,24 +21,81 @@ def import_file(
     """Add the runs of a recording to the store; returns their ids.
 
     A run that is there already gets the file's events where the file has more of its rounds, and keeps its
-    own otherwise. at: told how many events are read, then how many runs are taken in, of how many; what it
-    raises ends the import, and the runs that were taken in stay. Raises InputError where the file is no
-    recording, or has another run of the same name.
+    own otherwise. at: told how many events are read; what it raises ends the import, of which nothing stays.
+    Raises InputError where the file is no recording, or has another run of the same name.
     """
-    runs = _runs(_counted(read(file), at))
-    if not runs:
-        raise InputError(str(file), "no run in it", "a recording with at least one run")
-    for done, (run, events) in enumerate(runs.items()):
-        at(done, len(runs))
-        started = _started(events)
-        if store.next_number(run) and store.started(run) != (started.at, started.scenario):
-            raise InputError(f"{file}: run {run}", "another run of that name", "a run that is not there yet")
-        if _take(store, events):
-            ended = next((event for event in reversed(events) if isinstance(event, e.Finished)), None)
-            if ended is not None:
-                store.conclude(run, ended.status, "")
-            store.came_from(run, file.name)
-    return list(runs)
+    staged: dict[str, _Staged] = {}
+    try:
+        for event in _counted(read(file), at):
+            run = getattr(event, "run", "")
+            if isinstance(event, e.RunStarted) and run and run not in staged:
+                _check_name(store, event, file)
+                staged[run] = _Staged(store, event)
+            if run in staged and not isinstance(event, e.Progress):
+                staged[run].add(event)
+        if not staged:
+            raise InputError(str(file), "no run in it", "a recording with at least one run")
+        for some in staged.values():
+            some.finish(file.name)
+    except BaseException:
+        for some in staged.values():
+            some.drop()
+        raise
+    return list(staged)
+
+
+def _check_name(store: Store, started: e.RunStarted, file: Path) -> None:
+    store.purge_staged(started.run)
+    if store.next_number(started.run) and store.started(started.run) != (started.at, started.scenario):
+        raise InputError(
+            f"{file}: run {started.run}", "another run of that name", "a run that is not there yet"
+        )
+
+
+class _Staged:
+    """A run on its way in: one that is new is written as it is read, and hidden until it is whole."""
+
+    def __init__(self, store: Store, started: e.RunStarted) -> None:
+        self._store, self._started = store, started
+        self._new = not store.next_number(started.run) and not started.worker
+        self._events: list[e.Event] = []
+        self._lines: list[bytes] = []
+        self._next = 0
+        self._ended: e.Finished | None = None
+        if self._new:
+            store.stage(started)
+
+    def add(self, event: e.Event) -> None:
+        if isinstance(event, e.Finished):
+            self._ended = event
+        if not self._new:
+            self._events.append(event)
+            return
+        self._lines.append(e.encode(event).rstrip())
+        if len(self._lines) >= BATCH:
+            self._write()
+
+    def _write(self) -> None:
+        self._store.append(self._started.run, self._next, self._lines)
+        self._next += len(self._lines)
+        self._lines = []
+
+    def finish(self, source: str) -> None:
+        run = self._started.run
+        if self._new:
+            self._write()
+            self._store.unstage(run)
+            self._new = False
+        elif not _take(self._store, self._events):
+            return
+        if self._ended is not None:
+            self._store.conclude(run, self._ended.status, "")
+        self._store.came_from(run, source)
+
+    def drop(self) -> None:
+        if self._new:
+            with contextlib.suppress(sqlite3.Error):
+                self._store.purge_staged(self._started.run)
 
 
 def import_left(store: Store, file: Path) -> list[str]:

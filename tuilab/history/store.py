@@ -30,6 +30,8 @@ BUSY_S = 0.05
 OPEN_BUSY_S = 1.0
 """How long an open waits for another program's lock; afterwards `BUSY_S`, because a screen waits too."""
 UNDO_DAYS = 7.0
+STAGED = 1.0
+"""When a run was deleted that is being imported: so long ago that a purge takes what a killed import left."""
 _DAY_S = 86_400.0
 _FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
 PIECE_BYTES = 256 * 2**10
@@ -297,6 +299,21 @@ class Store:
             self.connection.execute("UPDATE runs SET status = ? WHERE run = ?", (status, run))
             self._pack(run)
 
+    def stage(self, started: e.RunStarted) -> None:
+        """Begin a run that nobody sees until `unstage`."""
+        with self.at_once():
+            self._begin(started)
+            query = "UPDATE runs SET deleted_at = ? WHERE run = ?"
+            self.connection.execute(query, (STAGED, started.run))
+
+    def unstage(self, run: str) -> None:
+        """Show a run that was begun by `stage`."""
+        self.connection.execute("UPDATE runs SET deleted_at = NULL WHERE run = ?", (run,))
+
+    def purge_staged(self, run: str) -> None:
+        """Remove what an import that was broken off left of a run."""
+        self.connection.execute("DELETE FROM runs WHERE run = ? AND deleted_at = ?", (run, STAGED))
+
     def keep_result(self, run: str, of: str, result: bytes) -> None:
         """Keep a run's result as it was worked out. of: what else than the run's events it depends on."""
         values = (run, of, zlib.compress(result, 1))
@@ -509,7 +526,7 @@ class Store:
 
     def bring_back(self) -> list[str]:
         """Undo the last deletion that is not undone yet; returns its runs, none where nothing is left."""
-        last = "deleted_at = (SELECT MAX(deleted_at) FROM runs)"
+        last = f"deleted_at = (SELECT MAX(deleted_at) FROM runs) AND deleted_at > {STAGED}"
         with self.at_once():
             runs = [run for (run,) in self.connection.execute(f"SELECT run FROM runs WHERE {last}")]
             self.connection.execute(f"UPDATE runs SET deleted_at = NULL WHERE {last}")

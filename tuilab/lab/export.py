@@ -15,6 +15,7 @@ from tuilab.history.store import Store
 from tuilab.lab.history import CancellableProgress, checked, read
 from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim
+from tuilab.model.files import write_text
 from tuilab.model.run import RunState
 from tuilab.report.formats import FORMATS
 
@@ -73,7 +74,7 @@ def write_shown(key: str, session: LabState, store: Store, folder: Path) -> Path
     if result is None:
         raise ValueError("there is no run on the screen")
     result = msgspec.structs.replace(result, placement=placement_of(state, summary_point(state)))
-    path.write_text(FORMATS[key][1](result, state), encoding="utf-8")
+    write_text(path, [FORMATS[key][1](result, state)])
     return path
 
 
@@ -88,7 +89,7 @@ def write_kept(
     name = re.sub(r"[^\w.-]+", "-", line.preset or line.workload)[:60]
     path = free(folder / f"tuilab-{name}-{re.sub('[^0-9]', '', line.at[:19])}-{run[:8]}{suffix(key)}")
     if key != "recording":
-        path.write_text(document(key, read(store, run, going), claims), encoding="utf-8")
+        write_text(path, [document(key, read(store, run, going), claims)])
         return path
     try:
         recording.write(path, checked(store.events(run), going))

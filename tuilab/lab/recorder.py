@@ -82,7 +82,8 @@ class RunRecorder:
         if isinstance(event, Finished) and event.run == self._state.shown.run:
             result = self._state.result()
             if result is not None:
-                self._keep_answer(self._state.shown, result)
+                shown = self._state.shown
+                self._keep_answer(shown, result, self._state.claims_of(shown.preset))
         if isinstance(event, Finished) or bool(self._recorder.problem) != self._failing:
             self._look()
 
@@ -95,13 +96,18 @@ class RunRecorder:
         from tuilab.analysis.summary import summarise
 
         result = summarise(run, claims)
-        self._keep_answer(run, result)
+        self._keep_answer(run, result, claims)
         return result
 
-    def _keep_answer(self, run: RunState, result: RunResult) -> None:
+    def _keep_answer(self, run: RunState, result: RunResult, claims: Sequence[Claim]) -> None:
         from tuilab.analysis.answer import brief
+        from tuilab.analysis.summary import summarise
 
         self._recorder.conclude(run.run, result.answer, brief(run))
+        if self._recorder.written(run.run) and not self._recorder.problem:
+            from tuilab.lab.results import keep_result
+
+            keep_result(self.store, run.run, claims, run, summarise(run, claims))
 
     def go_on(self, run: str) -> None:
         """Further events of a run that the store has follow. Raises sqlite3.Error."""

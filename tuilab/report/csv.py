@@ -2,26 +2,42 @@
 
 import csv
 import io
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from tuilab.model.run import RunState
 
+AT_ONCE = 20_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def samples(state: RunState) -> str:
-    """Rows of run, arm, what the arm is, the point's parameters, round, calls, seconds per call."""
+    """All of `rows`."""
+    return "".join(rows(state))
+
+
+def rows(state: RunState) -> Iterator[str]:
+    """Rows of run, arm, what the arm is, the point's parameters, round, calls, seconds per call.
+
+    Many at once.
+    """
     axes = sorted({name for point in state.points for name in point.values})
     values = {point.index: point.values for point in state.points}
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     what = ["device", "mode", "input", "dtype", "variant"]
-    writer.writerow(["run", "arm", "observed_device", *what, *axes, "round", "calls", "seconds_per_call"])
+    yield _line(["run", "arm", "observed_device", *what, *axes, "round", "calls", "seconds_per_call"]) + "\n"
     for arm in state.arms.values():
         about = [state.run, arm.arm.id, arm.device or "", *(getattr(arm.arm, name) for name in what)]
         for point, cell in sorted(arm.cells.items()):
             place = [values.get(point, {}).get(name, "") for name in axes]
-            for number, calls, sample in zip(cell.rounds, cell.calls, cell.samples, strict=True):
-                writer.writerow([*(safe(v) for v in [*about, *place]), number, calls, repr(sample)])
+            before = _line([safe(value) for value in [*about, *place]])
+            figures = zip(cell.rounds, cell.calls, cell.samples, strict=True)
+            while some := list(islice(figures, AT_ONCE)):
+                yield "".join([f"{before},{number},{calls},{sample!r}\n" for number, calls, sample in some])
+
+
+def _line(values: Sequence[object]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(values)
     return out.getvalue()
 
 

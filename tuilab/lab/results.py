@@ -1,0 +1,87 @@
+"""Results of earlier runs: worked out once, kept beside the run, renewed only where something has changed."""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+import tuilab
+from tuilab.analysis.machines import machine_summaries
+from tuilab.analysis.summary import summarise
+from tuilab.history.machine_summaries import keep
+from tuilab.history.store import Store
+from tuilab.model.claims import Claim
+from tuilab.model.result import RunResult
+from tuilab.model.run import RunState
+from tuilab.report.csv import rows
+from tuilab.report.formats import FORMATS
+
+LARGEST = 8 * 2**20
+"""Bytes of a result that is kept; one with very many placement rows is worked out again."""
+
+_decoder = msgspec.json.Decoder(RunResult)
+DRAWN = ("html", "csv")
+"""Formats that need the samples themselves."""
+
+
+@cache
+def _analysis() -> str:
+    """A short name for the code that works results out."""
+    root = Path(tuilab.__file__).parent
+    files = sorted([*(root / "analysis").glob("*.py"), root / "model" / "result.py"])
+    seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return hashlib.sha256(repr((tuilab.__version__, seen)).encode()).hexdigest()[:16]
+
+
+def _of(store: Store, run: str, claims: Sequence[Claim]) -> str:
+    """What a result depends on beside the run's events: how many there are, the claims, the analysis."""
+    told = hashlib.sha256(msgspec.json.encode(list(claims))).hexdigest()[:16]
+    return f"{store.next_number(run)} {told} {_analysis()}"
+
+
+def keep_result(store: Store, run: str, claims: Sequence[Claim], state: RunState, result: RunResult) -> None:
+    """Keep what a run came to, and what its machines stand at, where the store takes it now."""
+    try:
+        data = msgspec.json.encode(result)
+        if len(data) <= LARGEST:
+            store.keep_result(run, _of(store, run, claims), data)
+        if state.status is not None:
+            keep(store, run, machine_summaries(state, claims))
+    except (sqlite3.Error, ValueError, ArithmeticError):
+        pass  # it is worked out another time
+
+
+def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState | None = None) -> RunResult:
+    """What a run of the history came to. Raises ValueError where it never began."""
+    data = store.result(run, _of(store, run, claims))
+    if data is not None:
+        try:
+            return _decoder.decode(data)
+        except (msgspec.MsgspecError, ValueError):
+            pass  # written by another version
+    state = state or store.state(run)
+    result = summarise(state, claims)
+    keep_result(store, run, claims, state, result)
+    return result
+
+
+def document_of(format: str, store: Store, run: str, claims: Sequence[Claim]) -> Iterator[str]:
+    """A run of the history in one of the formats of reports, part by part. Raises as `result_of`."""
+    if format == "csv":
+        yield from rows(store.state(run))
+        return
+    state = store.state(run) if format in DRAWN else RunState()
+    result = result_of(store, run, claims, state if state.run else None)
+    yield FORMATS[format][1](to_share(result), state)
+
+
+def to_share(result: RunResult) -> RunResult:
+    """The result as it leaves the machine: own code by its file's name, without the folders it lies in."""
+    path, colon, name = result.scenario.file.rpartition(":")
+    if not colon:
+        return result
+    scenario = msgspec.structs.replace(result.scenario, file=f"{Path(path).name}:{name}")
+    return msgspec.structs.replace(result, scenario=scenario)
