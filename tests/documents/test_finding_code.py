@@ -158,7 +158,6 @@ def test_text_for_the_screen_is_clean_and_lines_keep_their_numbers():
     report = read(b"a\x1b[31mb\x07\n\n```python\nx = 1  # \xe2\x80\xae\n```\n", None, name="x.md")
     assert report.lines[0] == "ab"
     assert report.lines[3] == "x = 1  # "
-    assert report.example_at(4) is report.examples[0] and report.example_at(1) is None
 
 
 def test_findings_lie_beside_their_lines():

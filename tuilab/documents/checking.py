@@ -19,7 +19,6 @@ from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError
 from tuilab.model.sanitize import sanitize_line
 
-STDIN = "-"
 # What is checked of a folder; any other file has to be named.
 SUFFIXES = (".py", ".ipynb", ".md", ".markdown", ".ipy")
 _NOT_ENTERED = ("__pycache__", "node_modules", "site-packages", "build", "dist", "venv")

@@ -7,29 +7,35 @@ MOST_EXAMPLES, MOST_CODE = 1_000, 400_000
 
 
 class Passage(msgspec.Struct, frozen=True):
-    """A line of prose. line: its number in the document, from 1."""
+    """A line of prose."""
 
     line: int
+    """Its number in the document, from 1."""
     text: str
+    """As found."""
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """One piece of Python in a document, an example.
-
-    number: from 1. line: of its first line of code. code: as found, dedented. before, after: the prose that
-    leads to it and the prose that comments on it. notebook: a cell of one, where IPython's magics belong.
-    cell: its number in the notebook's file, from 1; 0 for other documents. script: a whole Python file.
-    """
+    """One piece of Python in a document, an example."""
 
     number: int
+    """From 1."""
     heading: str
+    """What leads to it, "" for nothing."""
     line: int
+    """Of its first line of code in the document, from 1."""
     code: str
+    """As found, dedented."""
     before: tuple[Passage, ...] = ()
+    """The prose that leads to it."""
     after: tuple[Passage, ...] = ()
+    """The prose that comments on it."""
     notebook: bool = False
+    """A cell of one, where IPython's magics belong."""
     cell: int = 0
+    """Its number in the notebook's file, from 1; 0 for other documents."""
     script: bool = False
+    """A whole Python file."""
 
     @property
     def last_line(self) -> int:
@@ -38,16 +44,19 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """A document's text, cleaned, with its examples in order.
-
-    number: from a file name such as `000_….txt`, else "". id: the front matter's, else the file's name.
-    lines: what a screen shows; for a notebook, its cells as text. notes: what could not be read, and where.
-    """
+    """A document's text, cleaned, with its examples in order."""
 
     title: str = ""
+    """Of the front matter, the first heading, or the file's name."""
     date: str = ""
+    """As the front matter writes it."""
     id: str = ""
+    """The front matter's, else the file's name."""
     number: str = ""
+    """From a file name such as `000_….txt`, else ""."""
     lines: tuple[str, ...] = ()
+    """What a screen shows; for a notebook, its cells as text."""
     blocks: tuple[Block, ...] = ()
+    """Its code."""
     notes: tuple[Passage, ...] = ()
+    """What could not be read, and where."""

@@ -13,8 +13,6 @@ from tuilab.documents.rules.rule import Finding
 from tuilab.documents.settings import Settings
 from tuilab.model.sanitize import sanitize_line
 
-CODES = ("TL001", "TL002", "TL107")
-
 
 @dataclass(frozen=True)
 class Edit:

@@ -2,7 +2,6 @@
 
 import re
 
-KEYS = ("title", "date", "id")
 _LONGEST = 200
 _LINE = re.compile(r"^(title|date|id|slug)\s*[:=]\s*(.*)$", re.IGNORECASE)
 

@@ -21,7 +21,6 @@ class _Notebook(msgspec.Struct):
 
     cells: list[_Cell] | None = None
     worksheets: list[_Sheet] = []
-    nbformat: int = 4
     metadata: dict[str, object] = {}
 
 

@@ -13,22 +13,31 @@ from tuilab.model.preset import Preset
 
 
 class Unresolved(msgspec.Struct, frozen=True):
-    """Something that could not be resolved, or of which no preset can be made, and why."""
+    """Something that could not be resolved, or of which no preset can be made."""
 
     line: int
+    """In the document, from 1."""
     reason: str
+    """Why."""
 
 
 class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One example: lines line … last_line of the document, what is wrong with it, what measures it."""
+    """One example: what is wrong with it, what measures it, what was not understood."""
 
     number: int
+    """From 1."""
     heading: str
+    """What leads to it, "" for nothing."""
     line: int
+    """Of its first line of code, from 1."""
     last_line: int
+    """Of its last line of code."""
     findings: tuple[Finding, ...] = ()
+    """By line."""
     presets: tuple[Preset, ...] = ()
+    """Those that the workloads take."""
     unresolved: tuple[Unresolved, ...] = ()
+    """By line, each once."""
 
 
 class DocumentLine(msgspec.Struct, frozen=True):
@@ -68,15 +77,16 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 
 class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A document that has been read. version: of the TensorFlow that it was checked against, "" for none.
-
-    notes: what concerns the document as a whole.
-    """
+    """A document that has been read."""
 
     document: Document
+    """Its text, cleaned."""
     examples: tuple[ExampleReport, ...]
+    """In order."""
     version: str = ""
+    """Of the TensorFlow that it was checked against, "" for none."""
     notes: tuple[Unresolved, ...] = ()
+    """What concerns the document as a whole."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -96,10 +106,6 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             for finding in example.findings:
                 out.setdefault(finding.line, []).append(finding)
         return {line: tuple(found) for line, found in sorted(out.items())}
-
-    def example_at(self, line: int) -> ExampleReport | None:
-        """The example whose code holds the line, None in prose."""
-        return next((e for e in self.examples if e.line <= line <= e.last_line), None)
 
     def check(self) -> CheckResult:
         """The same for scripts."""

@@ -29,7 +29,7 @@ from tuilab.documents.interpreter.values import (
 
 
 def expression(*kinds: type[ast.expr]) -> Callable[[Evaluate], Evaluate]:
-    """Register the interpreter of some kinds of expression."""
+    """Register what evaluates some kinds of expression."""
 
     def register(function: Evaluate) -> Evaluate:
         for kind in kinds:

@@ -10,7 +10,6 @@ from typing import Any
 from tuilab.documents.interpreter.scope import Journal, Scope
 from tuilab.documents.interpreter.trace import Event, Kind, Place, Region, Trace, Traced, Use
 from tuilab.documents.interpreter.values import (
-    NONE,
     Api,
     Clock,
     Elapsed,
@@ -247,8 +246,3 @@ class Interpreter:
                 bound.append(self.journal.undo())
         self.journal.join(bound, line)
         return results
-
-
-def first_of(values: list[Value]) -> Value:
-    """The only value of a call's returns, NONE without any."""
-    return values[0] if values else NONE

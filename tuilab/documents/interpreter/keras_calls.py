@@ -143,8 +143,6 @@ def method(
             model.layers.append(args[0] if args else Unknown("a layer", line))
         interpreter.event("build", "add", line)
         return NONE
-    if name == "compile" and isinstance(model, Model):
-        model.compiled |= bound.values
     interpreter.event("build", name, line, bound.values)
     if name in ("call", "__call__"):
         return Tensor(None, None)

@@ -76,7 +76,7 @@ PREFIXES: dict[str, Handler] = {}
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Register the interpreter of some functions; a name ending in `.` stands for all below it."""
+    """Register what reads a call of some functions; a name ending in `.` stands for all below it."""
 
     def register(function: Handler) -> Handler:
         for name in names:

@@ -439,7 +439,7 @@ def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if interpreter.in_graph() or moved:
         kind = "op" if name == "tf.Variable" or interpreter.in_graph() else "bind"
     inside = isinstance(value, Tensor) and value.inside
-    made = Tensor(shape, dtype, inside=inside, variable=name == "tf.Variable")
+    made = Tensor(shape, dtype, inside=inside)
     interpreter.event(kind, name, args.line, args.values, made)
     if moved and isinstance(value, Tensor) and name == "tf.convert_to_tensor" and kind == "bind":
         made.made = value.made

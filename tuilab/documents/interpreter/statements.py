@@ -38,7 +38,7 @@ MISSING = (
 
 
 def statement(*kinds: type[ast.stmt]) -> Callable[[Execute], Execute]:
-    """Register the interpreter of some kinds of statement."""
+    """Register what executes some kinds of statement."""
 
     def register(function: Execute) -> Execute:
         for kind in kinds:

@@ -89,7 +89,6 @@ class Tensor(Value):
     """A tensor or an array: what is known of its shape and dtype.
 
     made: index of the event that made it. inside: an element of a dataset or a symbolic tensor of a graph.
-    variable: a tf.Variable.
     """
 
     shape: Shape | None
@@ -97,7 +96,6 @@ class Tensor(Value):
     library: Literal["tf", "np"] = "tf"
     made: int = -1
     inside: bool = False
-    variable: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -219,7 +217,6 @@ class Model(Value):
     layers: list[Value]
     line: int
     open: bool = False
-    compiled: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,15 +267,6 @@ class OpaqueObject(Value):
 
 
 NONE = Known(None)
-
-
-def is_known(value: Value, *types: type) -> bool:
-    """Whether it is a constant of one of these types (a truth is no number here)."""
-    if not isinstance(value, Known):
-        return False
-    if isinstance(value.value, bool):
-        return bool in types
-    return isinstance(value.value, types)
 
 
 def integer(value: Value | None) -> int | None:
