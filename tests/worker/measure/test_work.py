@@ -1,0 +1,137 @@
+"""What a call has to do, read from graphs; and that no arm beats the bound that follows, on a real worker."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.conftest import Worker, fold
+from tuilab.analysis.reading import estimate_at
+from tuilab.analysis.roofline import arm_floor, better
+from tuilab.model.arms import Arm
+from tuilab.model.events import RoofsKnown
+from tuilab.model.requests import Measure
+from tuilab.model.roofline import AskRoofs, Roofs, Work
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, Scenario
+
+pytestmark = pytest.mark.real_worker
+
+OWN = """
+import tensorflow as tf
+
+def product(n: int = 64):
+    return tf.matmul, (tf.ones((n, n)), tf.ones((n, n)))
+
+def convolution(n: int = 32):
+    return lambda x, w: tf.nn.conv2d(x, w, 1, "VALID"), (tf.ones((2, n, n, 3)), tf.ones((3, 3, 3, 8)))
+
+def sums(n: int = 1_000):
+    return lambda x, y: x + y * y, (tf.ones((n,)), tf.ones((n,)))
+
+def transform(n: int = 256):
+    return lambda x: tf.signal.rfft(x) * 2, (tf.ones((n,)),)
+"""
+SHORT = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=1.0)
+
+
+def run(worker: Worker, scenario: Scenario, *arms: Arm, roofs: tuple[Roofs, ...] | None = None) -> RunState:
+    request = Measure(
+        id=f"work-{scenario.workload}-{id(arms)}",
+        scenario=scenario,
+        arms=arms,
+        budget=SHORT,
+        phases=False,
+        roofs=roofs,
+    )
+    return fold(worker.measure(request))
+
+
+@pytest.mark.parametrize(
+    ("name", "flop", "inputs", "outputs", "silent"),
+    [
+        ("product", 2 * 64**3, 2 * 4 * 64**2, 4 * 64**2, ""),
+        ("convolution", 2 * 2 * 30 * 30 * 8 * 27, 4 * (2 * 32 * 32 * 3 + 216), 4 * 2 * 30 * 30 * 8, ""),
+        ("sums", 2 * 1_000, 8_000, 4_000, ""),
+        ("transform", None, 1_024, 8 * 129, "RFFT"),
+    ],
+)
+def test_own_code_is_counted_by_tensorflow(
+    worker: Worker, tmp_path: Path, name: str, flop: float | None, inputs: float, outputs: float, silent: str
+) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    arm = Arm("CPU:0", "graph", "resident", "")
+    state = run(worker, Scenario(name, {}, f"{file}:{name}"), arm)
+    work = state.arms[arm.id].work[0]
+    assert work.inputs == inputs and work.outputs == outputs
+    if flop is not None:
+        assert work.flop == flop
+    assert silent in work.note
+
+
+def test_a_declaration_agrees_with_tensorflow(worker: Worker, tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    own, shipped = (
+        Arm("CPU:0", "graph", "resident", ""),
+        Arm("CPU:0", "graph", "resident", "float32", "plain"),
+    )
+    counted = run(worker, Scenario("product", {"n": 96}, f"{file}:product"), own).arms[own.id].work[0]
+    declared = run(worker, Scenario("matmul", {"m": 96, "k": 96, "n": 96}), shipped).arms[shipped.id].work[0]
+    for field in ("flop", "inputs", "outputs"):
+        assert getattr(declared, field) == getattr(counted, field)
+
+
+def test_every_arm_has_its_work_also_one_that_cannot_run(worker: Worker) -> None:
+    here, there = (Arm(d, "graph", "resident", "float32", "whole") for d in ("CPU:0", "GPU:0"))
+    state = run(worker, Scenario("stft", {"samples": 1_024}), here, there)
+    assert isinstance(state.arms[there.id].work[0], Work) and state.arms[there.id].status == "unavailable"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("workload", "parameters", "variant"),
+    [
+        ("matmul", {"m": 512, "k": 512, "n": 512}, "plain"),
+        ("stft", {"samples": 65_536}, "whole"),
+        ("elementwise", {"side": 1_024, "ops": 10}, "add-multiply"),
+    ],
+)
+def test_no_arm_beats_its_bound(
+    worker: Worker, workload: str, parameters: dict[str, int], variant: str
+) -> None:
+    """A roof that was measured while the machine was busy lies too low: it is measured again."""
+    arms = [Arm("CPU:0", mode, "resident", "float32", variant) for mode in ("eager", "graph", "xla")]
+    state = run(worker, Scenario(workload, parameters), *arms, roofs=())
+    assert state.roofs, "the first run of a machine measures its roofs"
+    (roofs,) = state.roofs.values()
+    for _ in range(8):
+        state.apply(RoofsKnown(run=state.run, roofs=roofs))
+        if not beyond(state):
+            return
+        roofs = better(
+            roofs, msgspec.json.decode(worker.ask("roofs", AskRoofs(seconds=1))[0].body, type=Roofs)
+        )
+    pytest.fail(f"faster than their bound: {beyond(state)}")
+
+
+def beyond(state: RunState) -> list[str]:
+    """The arms whose interval lies below what the machine can do."""
+    out = []
+    for arm in state.arms.values():
+        timed, least = estimate_at(arm, 0), arm_floor(state, arm, 0)
+        if timed is not None and least is not None:
+            high = timed.interval[1] if timed.interval else timed.median
+            out += [f"{arm.label}: {high} < {least.total_s}"] if high < least.total_s else []
+    return out
+
+
+def test_known_roofs_are_told_and_not_measured_again(worker: Worker) -> None:
+    arm = Arm("CPU:0", "graph", "resident", "float32", "plain")
+    known = Roofs(machine=worker.machine.key, at="", seconds=0.0, sync_s=1e-5, devices={"CPU:0": {}})  # type: ignore[dict-item]
+    known = msgspec.convert(msgspec.to_builtins(known), Roofs)
+    other = msgspec.structs.replace(known, machine="another")
+    request_roofs = (other, known)
+    state = run(worker, Scenario("matmul", {"m": 8, "k": 8, "n": 8}), arm, roofs=request_roofs)
+    assert state.roofs == {worker.machine.key: known}
