@@ -49,6 +49,7 @@ def lab(
         "presets": (PRESETS,),
         "ascii_only": False,
         "newcomer": False,
+        "theme": "dark",
         "keymap": tmp_path / "keymap.toml",
         "runner": runner,
         "session": lambda: LabState(clock=lambda: 100.0, new_id=lambda: f"run{next(numbers)}"),

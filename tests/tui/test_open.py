@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from textual.widgets import TextArea
+from textual.widgets import Input, TextArea
 
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.lab.opening import kind
@@ -110,3 +110,35 @@ async def test_open_by_typing(tmp_path: Path):
     async with opened(app) as pilot:
         await typed(pilot, app, "nowhere")
         assert any("nowhere" in n.message for n in app._notifications)
+
+
+async def test_open_lists_what_was_opened_completes_paths_and_keeps_what_was_mistyped(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    file = tmp_path / "article.md"
+    file.write_text(DOCUMENT)
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await app.screen.open_path(str(file))
+        await rest(pilot, app)
+        await press(pilot, app, ["escape"])
+        await app.screen.open_path(str(tmp_path / "articel.md"))
+        await press(pilot, app, ["o"])
+        line = app.screen.query_one(Input)
+        assert str(file) in text(app)
+        assert line.value == str(tmp_path / "articel.md")
+        line.value = str(tmp_path / "art")
+        await until(pilot, lambda: line._suggestion == str(file))
+        await pilot.press("right")
+        assert line.value == str(file)
+
+
+async def test_the_theme_is_remembered(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    app = lab(tmp_path, theme=None)
+    async with opened(app) as pilot:
+        app.theme = "nord"
+        await rest(pilot, app)
+    assert lab(tmp_path, theme=None).theme == "nord"
+    assert lab(tmp_path, theme="light").theme == "tuilab-light"
+    (tmp_path / "state" / "tuilab" / "preferences.json").write_text('{"theme": "no such"}')
+    assert lab(tmp_path, theme=None).theme == "tuilab-dark"

@@ -1,7 +1,9 @@
-"""Files that the app writes for a person: the copied command, exports, the mark of a first visit."""
+"""Files that the app writes for a person: the copied command, exports, what it remembers of them."""
 
 import os
 from pathlib import Path
+
+import msgspec
 
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 
@@ -25,6 +27,41 @@ def write_private(path: Path, text: str) -> bool:
     except OSError:
         return False
     return True
+
+
+class Preferences(msgspec.Struct, frozen=True):
+    """What the lab remembers of a person, from one start to the next."""
+
+    theme: str = ""
+    """The name of the colours that were chosen, "" for the lab's own dark ones."""
+    recent: tuple[str, ...] = ()
+    """Paths that were opened, the latest first."""
+
+
+MOST_RECENT = 12
+LARGEST = 100_000
+
+
+def preferences() -> Preferences:
+    """What is remembered; nothing where the file is not there or not ours."""
+    try:
+        with (state_folder() / "preferences.json").open("rb") as file:
+            found = msgspec.json.decode(file.read(LARGEST), type=Preferences)
+    except (OSError, msgspec.DecodeError):
+        return Preferences()
+    return Preferences(sanitize_line(found.theme, 100), tuple(sanitize_line(p, 1_000) for p in found.recent))
+
+
+def remember(**changes: object) -> None:
+    """Change what is remembered; where it cannot be written it holds for this time only."""
+    kept = msgspec.structs.replace(preferences(), **changes)
+    write_private(state_folder() / "preferences.json", msgspec.json.encode(kept).decode())
+
+
+def remember_opened(path: str) -> None:
+    """Put a path at the head of those that were opened."""
+    others = [known for known in preferences().recent if known != path]
+    remember(recent=(path, *others)[:MOST_RECENT])
 
 
 def keep_command(line: str) -> Path | None:

@@ -69,6 +69,7 @@ KEEP = (
 )
 LAB = (
     Action("theme", "t", "theme", "light or dark", "Switch between the light and the dark theme."),
+    Action("themes", "T", "themes", "themes", "Choose among all colour themes; the choice is remembered."),
     Action("help", "question_mark,f1", "help", "help", "What this is, and which keys work here.", 4),
     Action("quit", "q,ctrl+q", "leave", "leave", "End the worker and leave."),
 )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding
+from textual.theme import Theme
 
 from tuilab.tui.actions import key_name
 from tuilab.tui.lasting import LastingApp, Meter, lasting, watch
@@ -52,9 +53,17 @@ class LabApp(LastingApp):
         self.keymap: dict[str, str] = {}
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self.theme = LIGHT.name if options.theme == "light" else DARK.name
+        self.theme = self._wanted_theme()
         self._ending: asyncio.Future[None] | None = None
         self.last_words = ""
+
+    def _wanted_theme(self) -> str:
+        """The one asked for, else the one chosen the last time, else the dark one."""
+        from tuilab.lab.files import preferences
+
+        asked = {"light": LIGHT.name, "dark": DARK.name}.get(self.options.theme or "")
+        kept = asked or preferences().theme
+        return kept if kept in self.available_themes else DARK.name
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The hues of the devices' families, for themes that do not name them."""
@@ -112,6 +121,13 @@ class LabApp(LastingApp):
             loop.add_signal_handler(number, self._signalled, number)
         if not self.is_headless:
             watch(loop, lambda: self._signalled(signal.SIGHUP))
+        self.theme_changed_signal.subscribe(self, self.remember_theme)
+
+    def remember_theme(self, theme: Theme) -> None:
+        """The colours that were chosen are those of the next start."""
+        from tuilab.lab.files import remember
+
+        remember(theme=theme.name)
 
     def _signalled(self, number: signal.Signals) -> None:
         """The terminal has gone, or somebody wants the lab to end: leave nothing behind.

@@ -43,6 +43,7 @@ READ = ("timeline", "placement", "device", "verdict", "log")
 FIGURES = Change.RUN | Change.REPORT | Change.OVER | Change.SETTINGS | Change.LOOK
 EARLY = ("run", "theme", "leave", "help")
 """What can be done before the screen is filled."""
+TYPED = "a document, a preset file, or code such as model.py:forward; → completes"
 OPENS = """A document's text with what is wrong with its benchmarks, a preset, or your own function or Keras \
 model. Type its path below, then enter."""
 ADDS = """Its worker is started by the system's ssh with your configuration, keys and agent; tuilab sees no \
@@ -85,6 +86,8 @@ size at which the faster device changes. **x** stops whatever goes on.
         self.filled = False
         """The lab is there; until then only what is in `EARLY` can be done."""
         self._hasty = False
+        self._mistyped = ""
+        """What was to be opened and could not be, to be put right."""
         self._found: Catalogue | None = None
 
     def compose(self) -> ComposeResult:
@@ -385,7 +388,11 @@ size at which the faster device changes. **x** stops whatever goes on.
         from tuilab.tui.themes import DARK, LIGHT
 
         app = self.app
-        app.theme = LIGHT.name if app.theme == DARK.name else DARK.name
+        app.theme = LIGHT.name if app.current_theme.dark else DARK.name
+
+    def action_themes(self) -> None:
+        """Choose among the lab's own colours and Textual's."""
+        self.app.search_themes()
 
     async def action_leave(self) -> None:
         """End the worker and leave."""
@@ -527,10 +534,14 @@ size at which the faster device changes. **x** stops whatever goes on.
 
     def action_open(self) -> None:
         """Open a document, a preset file or code of one's own."""
-        from tuilab.tui.screens.menu import MenuScreen
+        from tuilab.lab.files import preferences
+        from tuilab.tui.screens.menu import Item, MenuScreen, Paths
 
-        typed = "a document, a preset file, or code such as model.py:forward"
-        self.app.push_screen(MenuScreen("Open", (), typed=typed, empty=OPENS), self.open_soon)
+        recent = [Item(path, path) for path in preferences().recent]
+        self.app.push_screen(
+            MenuScreen("Open", recent, typed=TYPED, empty=OPENS, suggester=Paths(), begun=self._mistyped),
+            self.open_soon,
+        )
 
     def open_soon(self, words: str | None) -> None:
         """Open what a path names, beside everything else: reading and asking the worker take their time."""
@@ -539,6 +550,7 @@ size at which the faster device changes. **x** stops whatever goes on.
     async def open_path(self, words: str | None) -> None:
         """Open what a path names; what is wrong with it is said."""
         from tuilab.lab import opening
+        from tuilab.lab.files import remember_opened
         from tuilab.lab.questions import Unanswered
         from tuilab.lab.settings import preset_file
         from tuilab.model.errors import InputError
@@ -556,9 +568,13 @@ size at which the faster device changes. **x** stops whatever goes on.
                     await self.play(words)
                 case "document":
                     await self._open_document(words)
+            self._mistyped = ""
+            remember_opened(words)
         except InputError as error:
-            self.say(str(error), "error")
+            self._mistyped = words
+            self.say(f"{error}. o opens what you typed again.", "error")
         except Unanswered as error:
+            self._mistyped = words
             lab.controller.say(error.detail or str(error), "error")
             more = " The log (9) has all of it." if error.detail else ""
             self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")

@@ -1,7 +1,9 @@
 """A short list to choose from, and a line to type into where the choice needs one."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -46,10 +48,31 @@ class Items(OptionList):
         return Content.assemble(label, ("  " + item.detail, "$text-muted"))
 
 
+class Paths(Suggester):
+    """Completes a path by the first file or folder, in order of names, that begins as it was typed."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The whole path; None where nothing begins so."""
+        if not value:
+            return None
+        typed = Path(value).expanduser()
+        folder, start = (typed, "") if value.endswith("/") else (typed.parent, typed.name)
+        try:
+            names = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(folder))
+        except OSError:
+            return None
+        shown = [name for name in names if name.startswith(start) and (start[:1] == "." or name[0] != ".")]
+        return value + shown[0][len(start) :] if shown and shown[0].isprintable() else None
+
+
 class MenuScreen(Page[str]):
     """Returns the key of what was chosen, or the text that was typed; None when it was closed.
 
-    typed: what the line is for; "" for no line. suggester: completes what is typed there.
+    typed: what the line is for; "" for no line. suggester: completes what is typed there. begun: what stands
+    in the line already.
     """
 
     DEFAULT_CSS = """
@@ -69,9 +92,10 @@ class MenuScreen(Page[str]):
         typed: str = "",
         empty: str = "Nothing here.",
         suggester: Suggester | None = None,
+        begun: str = "",
     ) -> None:
         super().__init__()
-        self._suggester = suggester
+        self._suggester, self._begun = suggester, begun
         self._title, self._items, self._typed, self._empty = title, tuple(items), typed, empty
 
     def compose(self) -> ComposeResult:
@@ -80,13 +104,14 @@ class MenuScreen(Page[str]):
             box.border_subtitle = "enter chooses, esc closes"
             yield Items(self._items) if self._items else Static(self._empty, markup=False)
             if self._typed:
-                line = Input(placeholder=self._typed, compact=True, suggester=self._suggester)
+                line = Input(self._begun, placeholder=self._typed, compact=True, suggester=self._suggester)
                 line.cursor_blink = False
                 yield line
 
     def on_mount(self) -> None:
         super().on_mount()
-        (self.query_one(Items) if self._items or not self._typed else self.query_one(Input)).focus()
+        list_first = self._items and not (self._begun or self._suggester)
+        (self.query_one(Items) if list_first or not self._typed else self.query_one(Input)).focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Done."""
