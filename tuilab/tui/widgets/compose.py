@@ -20,7 +20,7 @@ Points = tuple[Sequence[float], Sequence[float]]
 Raster = Callable[[int, int, Sequence[float], Sequence[float], bool, str], Sequence[str]]
 
 LEGEND_FROM = 64
-STRIP = 10
+STRIP = 8
 """Cells of a distribution."""
 APART = 14
 """Columns from one marker of a trace to its next."""
@@ -188,7 +188,7 @@ def arrange(chart: Chart, width: int, height: int, y_ticks: Ticks) -> Layout:
         strips = STRIP + 1 if any(s.strip for s in chart.series) else 0
         widest = max((cell_len(s.label) for s in chart.series), default=0) + 1
         widest += strips + max((cell_len(s.note) for s in chart.series), default=0)
-        right = min(widest + 4, width * 11 // 20)
+        right = min(widest + 4, width * 14 // 25)
     foot = 2 if height >= 5 else 1 if height >= 4 else 0
     columns = max(4, width - left - right - 1)
     head = 1 if height >= 6 else 0
