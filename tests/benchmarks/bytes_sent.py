@@ -48,7 +48,7 @@ def drag(terminal: Terminal) -> list[int]:
     y = next(i for i, line in enumerate(lines) if "┣" in line)
     left, right = lines[y].index("┣") + 2, lines[y].index("┫")
     terminal.press(f"\x1b[<0;{left + 4};{y + 1}M")
-    terminal.settle(0.3)
+    terminal.settle(1.5)  # taking the focus repaints the screen once
     took = []
     for x in range(left + 5, min(left + 25, right)):
         before = terminal.sent
