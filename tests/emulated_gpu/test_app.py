@@ -1,0 +1,51 @@
+"""The app beside emulated GPUs, driven by keys in a terminal: every view has something true to show."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.terminal.lab import READY_S, REPOSITORY, environment, leave, opened
+
+pytestmark = [pytest.mark.real_worker, pytest.mark.terminal, pytest.mark.slow, pytest.mark.timeout(400)]
+
+VIEWS = {
+    "2": ("GPU graph", "ran on", "GPU:0"),
+    "3": ("No sweep yet",),
+    "5": ("a profiled call",),
+    "6": ("on GPU:0: GPU kernel for float32",),
+    "7": ("logical CPUs", "no GPU figures"),
+    "8": ("Claim 1",),
+    "9": ("platform EMULATED",),
+    "1": ("time per call",),
+}
+"""What each view shows of a run, by its key."""
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_every_view_has_the_gpus_arms(
+    emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path, size: tuple[int, int]
+) -> None:
+    made = emulated_gpu(2)
+    made["PYTHONPATH"] += f":{REPOSITORY}"
+    here = environment(tmp_path, **made)
+    for name in ("COLUMNS", "LINES"):  # what a test runner sets is not this terminal's
+        here.pop(name, None)
+    with opened(tmp_path, size, "--preset", "stft-small", env=here) as terminal:
+        terminal.see("ready", seconds=READY_S)
+        assert terminal.shows("EMULATED") or size[0] < 100
+        terminal.press("r")
+        terminal.until(lambda: terminal.shows("So far") or terminal.shows("fastest"), 120, "a first figure")
+        terminal.press("x")
+        terminal.until(lambda: terminal.shows("Stopped after"), 60, "the stop")
+        for key, words in VIEWS.items():
+            terminal.press(key)
+            for each in words if size[0] > 100 else words[:1]:
+                if size[0] > 100 or key in "267":
+                    terminal.until(lambda each=each: terminal.shows(each), 30, f"view {key}: {each}")
+            assert not terminal.shows("Traceback")
+        terminal.press("D")
+        terminal.until(lambda: terminal.shows("GPU graph"), 30, "a guess for the GPU's arms")
+        terminal.press("\x1b")
+        terminal.until(lambda: not terminal.shows("Demo 1 of"), 30, "no demo")
+        leave(terminal)
