@@ -16,7 +16,7 @@ VIEWS = {
     "6": ("on GPU:0: GPU kernel for float32",),
     "7": ("logical CPUs", "no GPU figures"),
     "8": ("Claim 1",),
-    "9": ("platform EMULATED",),
+    "9": ("UnimplementedError",),
     "1": ("time per call",),
 }
 """What each view shows of a run, by its key."""
@@ -40,12 +40,12 @@ def test_every_view_has_the_gpus_arms(
         terminal.until(lambda: terminal.shows("Stopped after"), 60, "the stop")
         for key, words in VIEWS.items():
             terminal.press(key)
-            for each in words if size[0] > 100 else words[:1]:
-                if size[0] > 100 or key in "267":
-                    terminal.until(lambda each=each: terminal.shows(each), 30, f"view {key}: {each}")
+            # On the small screen some keys follow each other in one breath: the last one's view is shown.
+            for each in words if size[0] > 100 else words[: key in "267"]:
+                terminal.until(lambda each=each: terminal.shows(each), 30, f"view {key}: {each}")
             assert not terminal.shows("Traceback")
         terminal.press("D")
-        terminal.until(lambda: terminal.shows("GPU graph"), 30, "a guess for the GPU's arms")
+        terminal.until(lambda: terminal.shows("Demo 1 of", "GPU graph"), 30, "a guess for the GPU's arms")
         terminal.press("\x1b")
         terminal.until(lambda: not terminal.shows("Demo 1 of"), 30, "no demo")
         leave(terminal)

@@ -100,7 +100,8 @@ has the keys), a click on a tab does too.
     @on(Tabs.TabActivated)
     async def _activated(self, event: Tabs.TabActivated) -> None:
         event.stop()
-        if event.tab.id and event.tab.id != self._open:
+        # Of two keys in one breath the first one's event arrives after the second has been obeyed.
+        if event.tab.id and event.tab.id != self._open and event.tab.id == event.tabs.active:
             await self.open(event.tab.id)
 
     async def step(self, by: int) -> None:
