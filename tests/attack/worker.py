@@ -1,0 +1,62 @@
+"""A worker without TensorFlow, but with the real channel and the real spool: a round every few milliseconds.
+
+Arguments: seconds of a round, and a file to which the number of finished rounds is written.
+"""
+
+import os
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+
+from tuilab.worker.channel import Channel
+
+channel = Channel.from_stdio()
+
+from tuilab.model import events as e  # noqa: E402
+from tuilab.model import requests  # noqa: E402
+from tuilab.model.machine import Device, Machine  # noqa: E402
+
+LENGTH, TRUTH = float(sys.argv[1]), sys.argv[2]
+MACHINE = Machine(
+    host="h", cpu="c", cores=2, memory=2**33, os="o", python="3", tensorflow="2.21.0", devices=(Device("CPU:0", "CPU"),)
+)  # fmt: skip
+stopped: set[str] = set()
+
+
+def measure(request: requests.Measure) -> None:
+    if request.spool:
+        channel.keep(request.id, request.spool, request.finish)
+    points = request.points or (e.Point(0),)
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    channel.send(
+        e.RunStarted(
+            run=request.id, scenario=request.scenario, arms=request.arms, points=points, budget=request.budget,
+            machine=MACHINE, at=at, preset=request.preset, sweep=request.sweep, worker=request.worker,
+        )
+    )  # fmt: skip
+    truth = os.open(f"{TRUTH}.{request.id}", os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+    begun = time.monotonic()
+    for index in range(10_000):
+        if request.id in stopped:
+            break
+        time.sleep(LENGTH)
+        blocks = tuple(e.Block(arm.id, points[0].index, 4, 1e-3 + 1e-6 * (index % 7)) for arm in request.arms)
+        elapsed = time.monotonic() - begun
+        channel.send(e.Round(run=request.id, index=index, blocks=blocks, elapsed_s=elapsed, timed_s=1e-2))
+        os.write(truth, b".")
+    channel.send(e.Finished(run=request.id, status="cancelled" if request.id in stopped else "ok"))
+    channel.kept()
+
+
+channel.send(e.Hello(protocol=e.PROTOCOL, tuilab="attack", pid=os.getpid()))
+channel.send(e.Ready(machine=MACHINE, import_s=0.1, start_s=0.1))
+for line in channel.lines():
+    request = requests.decode(line)
+    if isinstance(request, requests.Cancel):
+        stopped.add(request.id)
+    elif isinstance(request, requests.Measure):
+        threading.Thread(target=measure, args=(request,), daemon=True).start()
+channel.reader_gone()
+while channel.alone:
+    time.sleep(0.05)
