@@ -13,6 +13,7 @@ import msgspec
 
 from tuilab.history import packed
 from tuilab.history.paths import private_file
+from tuilab.history.schema import Connection
 from tuilab.history.store import Store, set_aside
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
@@ -77,7 +78,7 @@ def _source(file: Path) -> sqlite3.Connection:
 
 def _plain(file: Path) -> sqlite3.Connection:
     """A connection that expects nothing of the file."""
-    connection = sqlite3.connect(file, timeout=2.0, isolation_level=None)
+    connection = sqlite3.connect(file, timeout=2.0, isolation_level=None, factory=Connection)
     connection.text_factory = lambda data: data.decode(errors="replace")
     return connection
 

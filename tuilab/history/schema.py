@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 from tuilab.history.paths import private_file
 
@@ -156,6 +157,19 @@ def is_damage(error: sqlite3.Error) -> bool:
     """Whether the error says that the file itself is no sound database, rather than busy, full or closed."""
     code = getattr(error, "sqlite_errorcode", 0) or 0
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class Connection(sqlite3.Connection):
+    """One that says of names which are no text, too, that the file is damaged."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """As its base."""
+        try:
+            return super().execute(sql, parameters)
+        except UnicodeDecodeError as error:
+            damaged = sqlite3.DatabaseError(f"its own description is no text ({error.reason})")
+            damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damaged from None
 
 
 class TooNew(Exception):

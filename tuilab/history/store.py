@@ -16,7 +16,7 @@ import msgspec
 from tuilab.history import packed
 from tuilab.history.lines import COLUMNS, RunLine, line_of
 from tuilab.history.paths import data_folder, fallback_folder, private_file, private_folder
-from tuilab.history.schema import TooNew, is_damage, migrate
+from tuilab.history.schema import Connection, TooNew, is_damage, migrate
 from tuilab.history.search import condition, escaped
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
@@ -564,7 +564,9 @@ class Store:
 
 def connect(file: Path | str) -> sqlite3.Connection:
     """A connection as every part of the history uses it; the file is not looked at yet."""
-    connection = sqlite3.connect(file, timeout=OPEN_BUSY_S, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        file, timeout=OPEN_BUSY_S, isolation_level=None, check_same_thread=False, factory=Connection
+    )
     connection.text_factory = _text
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA cache_size = -16000")

@@ -13,6 +13,7 @@ from tuilab.worker.context import Context
 from tuilab.worker.cuda_libraries import preload_cusolver
 from tuilab.worker.gpus import Names, replace_process
 from tuilab.worker.machine import describe
+from tuilab.worker.temporary import keep_generated_code_apart
 
 LOGICAL_CPUS = "TUILAB_LOGICAL_CPUS"
 """Environment variable for tests: split the host's CPU into so many logical devices."""
@@ -52,6 +53,7 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     begun = time.monotonic()
     preload_cusolver()
     tf = _tensorflow()
+    keep_generated_code_apart()
     imported = time.monotonic()
     ticker.stage = "starting devices"
     physical = tf.config.list_physical_devices("GPU")
