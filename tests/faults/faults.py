@@ -344,7 +344,7 @@ def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
             terminal.signal(signal.SIGWINCH)
         time.sleep(rng.uniform(0.0, 0.02))
     terminal.resize(120, 40)
-    terminal.see("Presets", "Controls", "Placement", "commands", seconds=REACTS_S)
+    terminal.see("Presets", "Controls", "Placement", "palette", seconds=REACTS_S)
     terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
     works(terminal)
     leaves(terminal)
@@ -363,7 +363,7 @@ def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
     terminal.press("\x1b\x1b")
     for _ in range(8):
         with contextlib.suppress(TimeoutError):
-            terminal.see("r run", "commands", seconds=0.5)
+            terminal.see("r run", "palette", seconds=0.5)
             break
         terminal.press("\x1b")
     # An escape and a key right after it are another key, and a busy machine may read them together.
