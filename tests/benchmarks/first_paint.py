@@ -11,7 +11,7 @@ from tests.benchmarks.budget import Row, below, spread
 from tests.benchmarks.terminal import LAB, PATIENCE_S, program
 from tuilab import catalogue
 
-PAIRS = 6
+PAIRS = 15
 LIMIT, LIMIT_TITLES = 1.15, 1.3
 BARE = """
 from textual.app import App
