@@ -5,7 +5,7 @@
 
 `roofs`: the triad in C (a compiler is needed), and NumPy's and TensorFlow's products of 2,048 × 2,048 matrices,
 each the best of its tries and taken in turn with the lab's own, so that a busy machine is busy for both.
-`bounds`: no arm of any preset may take less than its bound at a third, once and three times the preset's size.
+`bounds`: no arm of any preset may take less than its bound at a quarter, once and four times the preset's size.
 """
 
 import os
