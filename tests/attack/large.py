@@ -124,8 +124,19 @@ def step(name: str, folder: Path, samples: int, runs: int) -> None:
         store.prune(400)
     seconds = time.perf_counter() - begun
     kind = resource.RUSAGE_CHILDREN if name == "export" else resource.RUSAGE_SELF
-    memory = resource.getrusage(kind).ru_maxrss / 1024
-    print(json.dumps({"step": name, "seconds": round(seconds, 2), "MB": round(memory), **found}))
+    used = resource.getrusage(kind)
+    memory, busy = used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
+    print(
+        json.dumps(
+            {
+                "step": name,
+                "seconds": round(seconds, 2),
+                "processor s": round(busy, 2),
+                "MB": round(memory),
+                **found,
+            }
+        )
+    )
 
 
 def main() -> None:
