@@ -23,7 +23,7 @@ from tuilab.analysis.roofline import bound_sentence
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
 from tuilab.model.brief import Brief
-from tuilab.model.quantity import interval, seconds
+from tuilab.model.quantity import interval, median_of
 from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
 from tuilab.model.sanitize import sanitize_line
@@ -62,7 +62,7 @@ def timing(arm: ArmState, point: int) -> str:
     found = estimate_at(arm, point)
     if found is None:
         return "not timed"
-    figure = seconds(found.median, found.half_width)
+    figure = median_of(found.median, found.half_width)
     return figure if found.interval is None else f"{figure} {interval(*found.interval, found.median)}"
 
 

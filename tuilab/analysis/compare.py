@@ -7,7 +7,7 @@ import msgspec
 from tuilab.analysis.reading import Place, estimate_at, ordered, place_words, places, swept
 from tuilab.analysis.words import listed
 from tuilab.model.parameters import Value
-from tuilab.model.quantity import interval, seconds
+from tuilab.model.quantity import interval, median_of
 from tuilab.model.run import ArmState, RunState
 
 ONE_PROCESS = (
@@ -93,7 +93,9 @@ def _at(place: Place, arm: ArmState, here: int, other: ArmState, there: int) -> 
     ratio = b.median / a.median
     times = f"{max(ratio, 1 / ratio):.3g} × {'slower' if ratio > 1 else 'faster'}"
     said = times if differs else "no difference beyond the noise"
-    shown = [f"{seconds(e.median)} {interval(e.low or 0, e.high or 0, e.median)}" for e in (a, b)]
+    shown = [
+        f"{median_of(e.median, e.half_width)} {interval(e.low or 0, e.high or 0, e.median)}" for e in (a, b)
+    ]
     name = f"{arm.label} at {place_words(place)}" if place else arm.label
     return ArmComparison(
         arm=arm.arm.id,

@@ -60,7 +60,8 @@ def _grade(share: float, limits: tuple[float, float]) -> Severity | None:
 
 def _dispatch(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> Iterator[Diagnosis]:
     """Eager: the time between ops outweighs the ops."""
-    share = parts.of("dispatch")
+    # Eagerly what lies between the kernels is Python and the runtime dispatching, measured or not.
+    share = parts.of("dispatch") + max(0.0, parts.residual)
     severity = _grade(share, DISPATCH)
     if arm.arm.mode != "eager" or severity is None:
         return
@@ -135,7 +136,7 @@ def _copies(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> I
 
 
 def _unexplained(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> Iterator[Diagnosis]:
-    if abs(parts.residual) < UNEXPLAINED:
+    if abs(parts.residual) < UNEXPLAINED or (arm.arm.mode == "eager" and parts.residual > 0):
         return
     overlap = parts.residual < 0
     text = f"The phases of {name_of(arm, point)} add up to {percent(1 - parts.residual)} of a whole call"

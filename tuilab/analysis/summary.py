@@ -33,7 +33,7 @@ from tuilab.model.datasheets import SHEETS, USUAL
 from tuilab.model.events import Caveat, Fact, Point
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
-from tuilab.model.quantity import seconds
+from tuilab.model.quantity import median_of
 from tuilab.model.result import (
     SCHEMA,
     ArmResult,
@@ -68,7 +68,8 @@ def _contention(
 ) -> Contention:
     with_others, by_itself = estimate_at(arm, point), estimate_at(alone, point)
     assert with_others is not None and by_itself is not None  # a ratio has both
-    figures = f"{seconds(with_others.median)} against {seconds(by_itself.median)} alone"
+    figures = f"{median_of(with_others.median, with_others.half_width)} against "
+    figures += f"{median_of(by_itself.median, by_itself.half_width)} alone"
     return Contention(
         arm=alone.arm.id,
         device=arm.arm.device,

@@ -42,7 +42,7 @@ from tuilab.model.claims import (
     WaitsForInput,
 )
 from tuilab.model.events import Fact, Node
-from tuilab.model.quantity import seconds
+from tuilab.model.quantity import median_of, seconds
 from tuilab.model.run import ArmState, RunState
 from tuilab.model.sanitize import sanitize_line
 
@@ -138,7 +138,7 @@ def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> F
 
 def _figure(arm: ArmState, point: int) -> str:
     found = estimate_at(arm, point)
-    return seconds(found.median, found.half_width) if found else "–"
+    return median_of(found.median, found.half_width) if found else "–"
 
 
 def _speed(found: RatioEstimate) -> str:
@@ -435,7 +435,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int) -> Finding | Non
     if least is None or found is None or found.interval is None:
         return None
     figures = f"no GPU that is known takes less than {parts_words(least)}; {here[0].label} took"
-    figures += f" {seconds(found.median, found.half_width)}"
+    figures += f" {median_of(found.median, found.half_width)}"
     if gpu_first and found.interval[1] <= when.by * least.seconds:
         most = f", {times(found.median / least.seconds)} that; {times(when.by)} was claimed"
         return "impossible", f"{BY_BOUND} {figures}{most if when.by != 1 else ''}."
@@ -455,7 +455,9 @@ def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Finding 
     best = min((each for each in most if each is not None), default=None)
     if best is None or best * when.by >= found.interval[0]:
         return None
-    text = f"the host needs {seconds(found.median, found.half_width)} for it whatever the device, and a GPU a"
+    text = (
+        f"the host needs {median_of(found.median, found.half_width)} for it whatever the device, and a GPU a"
+    )
     text += f" thousandth as fast as the slowest data sheet {seconds(best)}"
     return "confirmed", f"{BY_BOUND} {text}."
 

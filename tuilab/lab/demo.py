@@ -9,7 +9,7 @@ from tuilab.lab.settings import Settings
 from tuilab.model.arms import Arm, family, labels
 from tuilab.model.machine import Machine
 from tuilab.model.preset import Preset
-from tuilab.model.quantity import seconds
+from tuilab.model.quantity import median_of
 from tuilab.model.result import RunResult
 
 Stage = Literal["guess", "measure", "told"]
@@ -79,7 +79,7 @@ class Demo:
         if fastest is None:
             return
         half = (fastest.ci95_s[1] - fastest.ci95_s[0]) / 2 if fastest.ci95_s else None
-        self.figure = seconds(fastest.median_s or 0.0, half)
+        self.figure = median_of(fastest.median_s or 0.0, half)
         # Whose interval reaches down to the fastest one's cannot be told apart from it.
         high = fastest.ci95_s[1] if fastest.ci95_s else fastest.median_s or 0.0
         tied = {

@@ -279,6 +279,8 @@ class Phases(_RunEvent, frozen=True, kw_only=True, tag="phases"):
     """Total less the sum of the phases."""
     note: str = ""
     """What is to be known of them."""
+    ci95_s: dict[str, tuple[float, float]] = {}
+    """The 95 % intervals of those phases that were timed call by call, and of the `total`; seconds."""
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):

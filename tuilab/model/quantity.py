@@ -69,6 +69,11 @@ def seconds(value: float, half_width: float | None = None) -> str:
     return f"{significant(value / scale, digits_for(value, half_width))} {name}"
 
 
+def median_of(value: float, half_width: float | None = None) -> str:
+    """A measured median: the digits that its interval allows, and two where it has none."""
+    return seconds(value, abs(value) / 10 if half_width is None else half_width)
+
+
 def interval(low: float, high: float, like: float) -> str:
     """`[0.47 0.50]` in the unit in which `like` is shown."""
     scale, _ = time_unit(like)

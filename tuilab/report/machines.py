@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tuilab.analysis.machines import PresetRows, Row
 from tuilab.analysis.words import plural, size
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
-from tuilab.model.quantity import seconds
+from tuilab.model.quantity import median_of
 from tuilab.report.rows import VERDICT_MARKS
 from tuilab.report.text import columns
 
@@ -49,7 +49,7 @@ def median(best: Best | None) -> str:
     if best is None:
         return "–"
     half = (best.high_s - best.low_s) / 2 if best.low_s is not None and best.high_s is not None else None
-    return seconds(best.median_s, half)
+    return median_of(best.median_s, half)
 
 
 def crossover(crossed: Crossed | None) -> str:

@@ -1,7 +1,7 @@
 """What every report shows, as plain rows of text; each format only dresses them."""
 
 from tuilab.model.arms import LOCAL, family
-from tuilab.model.quantity import interval, rate, seconds, share_words
+from tuilab.model.quantity import interval, median_of, rate, seconds, share_words
 from tuilab.model.result import ArmResult, MachineLine, RunResult
 
 ARM_HEAD = ["arm", "median", "95 % interval", "n", "first call", "device"]
@@ -16,7 +16,7 @@ def arm_row(arm: ArmResult) -> list[str]:
     half = (arm.ci95_s[1] - arm.ci95_s[0]) / 2 if arm.ci95_s else None
     between = interval(*arm.ci95_s, like=arm.median_s) if arm.ci95_s else "–"
     first = seconds(arm.first_call_s) if arm.first_call_s is not None else ""
-    return [arm.label, seconds(arm.median_s, half), between, str(arm.n), first, arm.device or ""]
+    return [arm.label, median_of(arm.median_s, half), between, str(arm.n), first, arm.device or ""]
 
 
 def arm_rows(result: RunResult) -> list[list[str]]:
@@ -48,8 +48,12 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
     labels = {arm.id: arm.label for arm in result.arms}
     rows = []
     for point in result.points:
-        medians = {arm.id: arm.median_s for arm in point.arms}
-        times = [seconds(m) if (m := medians.get(arm)) is not None else "–" for arm in labels]
+        medians = {
+            arm.id: (arm.median_s, (arm.ci95_s[1] - arm.ci95_s[0]) / 2 if arm.ci95_s else None)
+            for arm in point.arms
+            if arm.median_s is not None
+        }
+        times = [median_of(*m) if (m := medians.get(arm)) is not None else "–" for arm in labels]
         rows.append([*(str(point.values.get(name, "")) for name in result.axis), *times])
     return [*result.axis, *labels.values()], rows
 

@@ -8,9 +8,14 @@ from typing import Any
 from tuilab.model.arms import Arm
 from tuilab.model.events import Fact, Progress
 from tuilab.model.parameters import Value
+from tuilab.model.quantity import size as shown
 from tuilab.worker.context import Context
 from tuilab.workloads._device import moved
 from tuilab.workloads.base import Case, Function
+
+MOST_SETS = 65_536
+LARGEST_L2 = 128 * 2**20
+"""Bytes: no GPU on sale has a larger L2 (Blackwell's B200 has 126 MB), and none tells TensorFlow its own."""
 
 
 class ArmBuild:
@@ -94,11 +99,23 @@ class ArmBuild:
         )
 
     def _copies(self, inputs: Any) -> int:
-        """How many sets of inputs to rotate: one when hot; when cold, twice the last-level cache's worth."""
+        """How many sets of inputs to rotate: one when hot; when cold, twice the last cache's worth.
+
+        Where that many small tensors would be too many, it is said that the inputs are not cold.
+        """
         size = sum(a.nbytes for a in inputs)
         if not self.cold or not size:
             return 1
-        return int(min(4_096, max(2, -(-2 * last_level_cache() // size))))
+        gpu = self.arm.device.startswith("GPU")
+        cache = LARGEST_L2 if gpu else last_level_cache()
+        wanted = int(max(2, -(-2 * cache // size)))
+        sets = min(MOST_SETS, wanted)
+        kept = "the GPU's L2, taken as" if gpu else "the last-level cache of"
+        text = f"{sets:,} sets of inputs, {shown(sets * size)}, are rotated; {kept} {shown(cache)}"
+        if sets < wanted:
+            text += " holds most of them: the inputs are not cold"
+        self.fact("cold-bytes", sets * size, text)
+        return sets
 
 
 def _to_host(value: Any) -> Any:

@@ -143,7 +143,7 @@ def test_phases_in_words_account_for_the_whole():
     words = phases.in_words(rows[1])
     assert (
         words
-        == "CPU graph: 483 µs = dispatch 110 µs (23 %) + compute 360 µs (75 %) + unexplained 13.0 µs (3 %)"
+        == "CPU graph: 483 µs = dispatch 110 µs (23 %) + compute 360 µs (75 %) + remainder 13.0 µs (3 %)"
     )
     overlapping = PhaseRow("a", "a", MARK, 1.0, {"compute": 1.5})
     assert phases.in_words(overlapping) == "a: 1.00 s = compute 1.50 s (100 %) − 500 ms that overlap"

@@ -33,3 +33,10 @@ def test_a_control_groups_limit_counts(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert prepare.free_memory() == 2_000_000
     (tmp_path / "memory.max").write_text("max\n")
     assert prepare.free_memory() > 2_000_000
+
+
+def test_what_all_arms_need_together_is_told_before_the_last_is_refused(monkeypatch):
+    monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
+    assert prepare.tight(workload(4 * 10**8), {}, 2) == ""
+    assert "all 3 arms need up to 1.2 GB" in prepare.tight(workload(4 * 10**8), {}, 3).replace("1.20", "1.2")
+    assert prepare.tight(workload(None), {}, 9) == ""

@@ -12,7 +12,7 @@ from textual.widgets import SelectionList
 from textual.widgets.selection_list import Selection
 
 from tuilab.lab.state import LabState
-from tuilab.model.quantity import seconds
+from tuilab.model.quantity import median_of
 from tuilab.tui.screens.modal import Page
 from tuilab.tui.views.common import marks
 from tuilab.tui.widgets.look import ASCII, UNICODE
@@ -87,7 +87,7 @@ class ArmsScreen(Page[None]):
         out = {}
         for key, arm in state.shown.arms.items():
             median = medians.get(key)
-            figure = seconds(median) if median is not None else arm.status or ""
+            figure = median_of(median) if median is not None else arm.status or ""
             label = f"{glyphs.marker(looks[key].marker)} {arm.label}  "
             out[key] = Content.assemble(label, (figure, "$text-muted"))
         return out

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from tuilab.analysis.words import percent, times
 from tuilab.lab.history import Entry
-from tuilab.model.quantity import seconds, size
+from tuilab.model.quantity import median_of, size
 from tuilab.tui.screens.history_table import fastest, status, tags
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, TextStyle
@@ -100,7 +100,7 @@ def sentence(entry: Entry) -> str:
         return f"{fastest(entry)} per call; {found.next} takes as long within {percent(apart)}."
     interval = f"[{times(found.low)[:-2]} {times(found.high)[:-2]}]"
     ratio = f"{found.next} takes {times(found.ratio)} {interval} as long."
-    return f"{found.fastest} is fastest: {seconds(found.median_s)}. {ratio}"
+    return f"{found.fastest} is fastest: {median_of(found.median_s)}. {ratio}"
 
 
 class Said(LineWidget):

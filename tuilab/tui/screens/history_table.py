@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from tuilab.analysis.words import times
 from tuilab.lab.history import PAGE, Entry, RunLine
 from tuilab.model.parameters import Value
-from tuilab.model.quantity import seconds, size
+from tuilab.model.quantity import median_of, size
 from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, WARN, Line, TextStyle
 from tuilab.tui.widgets.table import Table
 from tuilab.tui.widgets.tabular import Column
@@ -237,7 +237,7 @@ def fastest(entry: Entry) -> str:
     found = entry.brief
     if found is None or found.median_s is None:
         return "" if found is None else "nothing measured"
-    return f"{found.fastest} {seconds(found.median_s)}"
+    return f"{found.fastest} {median_of(found.median_s)}"
 
 
 def lead(entry: Entry) -> str:

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from tuilab.analysis.words import times
 from tuilab.lab.history import Across, ArmAcross, Entry, Figure
-from tuilab.model.quantity import interval, seconds
+from tuilab.model.quantity import interval, median_of
 from tuilab.tui.screens.modal import Page
 from tuilab.tui.widgets.look import BAD, GOOD, MUTED, TextStyle
 from tuilab.tui.widgets.table import Table
@@ -119,9 +119,9 @@ def arms_table(found: Across) -> Table[ArmAcross]:
 def shown(figure: Figure) -> str:
     """`0.481 ms [0.47 0.49]`."""
     if figure.low_s is None or figure.high_s is None:
-        return seconds(figure.median_s)
+        return median_of(figure.median_s)
     half = (figure.high_s - figure.low_s) / 2
-    return f"{seconds(figure.median_s, half)} {interval(figure.low_s, figure.high_s, figure.median_s)}"
+    return f"{median_of(figure.median_s, half)} {interval(figure.low_s, figure.high_s, figure.median_s)}"
 
 
 def standing(figure: Figure | None) -> str:

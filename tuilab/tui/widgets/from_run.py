@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
-from tuilab.model.quantity import seconds, significant
+from tuilab.model.quantity import median_of, seconds, significant
 from tuilab.model.result import ArmResult, Crossover, RunResult
 from tuilab.model.run import ArmSamples, ArmState, RunState
 from tuilab.tui.widgets.bars import Bar
@@ -47,7 +47,7 @@ def live_chart(
         median = result.median_s if result else None
         note = ""
         if result and result.median_s is not None:
-            note = seconds(result.median_s, _half(result.ci95_s))
+            note = median_of(result.median_s, _half(result.ci95_s))
         elif not cell.samples and known.status not in (None, "ok"):
             note = str(known.status)
         band = result.ci95_s if result else None
@@ -262,7 +262,7 @@ def heat_of(
         ratio, words = None, ""
         if first and second and first.median_s and second.median_s:
             ratio = first.median_s / second.median_s
-            words = f"{seconds(first.median_s)} to {seconds(second.median_s)}"
+            words = f"{median_of(first.median_s)} to {median_of(second.median_s)}"
             if first.ci95_s and second.ci95_s and _overlap(first.ci95_s, second.ci95_s):
                 even.add((int(point.values[across]), int(point.values[up])))
         else:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tuilab.model.quantity import interval, seconds, share_words
+from tuilab.model.quantity import interval, median_of, seconds, share_words
 from tuilab.model.result import ArmResult
 from tuilab.tui.widgets.look import MUTED, WARN, Mark, TextStyle
 from tuilab.tui.widgets.table import Table
@@ -18,7 +18,7 @@ def _time(value: float | None, half: float | None = None) -> str:
 
 
 def _median(arm: ArmResult) -> str:
-    return arm.status if arm.median_s is None else seconds(arm.median_s, _half(arm))
+    return arm.status if arm.median_s is None else median_of(arm.median_s, _half(arm))
 
 
 def _interval(arm: ArmResult) -> str:

@@ -21,7 +21,7 @@ _LOOKS = {
 }
 _OTHERS = (("h6", "▞"), ("h0", "▒"), ("h1", "▓"))
 _ASCII_FILLS = {"█": "#", "▓": "%", "▒": "=", "░": ":", "▚": "/", "▞": "\\", "·": "."}
-REST = "unexplained"
+REST = "remainder"
 LEAST_OVERLAP = 0.001
 """Of a call: what its phases overlap by less is a rounding error of their sum."""
 
@@ -61,7 +61,9 @@ class Phases(Picking):
 
 Where a call's time goes. Each phase was measured: **dispatch** is the time the host takes to hand the work
 over, **copy in** and **copy out** the transfers, **compute** the device's own work, **input wait** the wait
-for data. What they leave of the end-to-end time beside them is **unexplained**. **%** switches between times
+for data. What they leave of the end-to-end time beside them is the **remainder**: what the runtime and Python
+do between kernels. Live times calls in blocks, Phases one by one, and the timeline while it records, so each
+reads a little slower than the one before. **%** switches between times
 to one scale and shares of each call; the last lines give the figures of the arm under the cursor.
 """
 
@@ -194,7 +196,7 @@ def stacked(row: PhaseRow, names: Sequence[str], whole: float, cells: int, glyph
 
 
 def in_words(row: PhaseRow) -> str:
-    """`CPU graph: 483 µs = dispatch 110 µs (23 %) + compute 360 µs (75 %) + unexplained 13 µs`."""
+    """`CPU graph: 483 µs = dispatch 110 µs (23 %) + compute 360 µs (75 %) + remainder 13 µs`."""
     if row.total is None or not row.parts:
         return f"{row.label}: {row.note or 'no phases measured'}"
     parts = [

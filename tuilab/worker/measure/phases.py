@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tuilab.analysis.statistics import estimate
 from tuilab.analysis.words import plural
 from tuilab.model.arms import family
 from tuilab.model.events import Phases
@@ -93,8 +94,9 @@ def measure_phases(bench: Bench, cell: TimedArm) -> Phases | None:
     on a GPU, dispatch is the time until the call returns without waiting, and compute how much longer the
     device needs; a device that keeps up with the host shows little compute, because little is waited for.
     On a CPU, where ops run before the call returns, compute is the time in which at least one kernel ran
-    (TensorFlow's profiler, a pass of its own) and dispatch what the computation takes beyond that.
-    residual: the whole less the sum; what a call does besides, and where parts overlap, a negative figure.
+    (TensorFlow's profiler, a pass of its own) and dispatch that of an equal call without work.
+    residual: the remainder, the whole less the sum; what a call does besides, and where parts overlap, a
+    negative figure.
     """
     case, time_s = cell.case, SECONDS["quick" if bench.request.sweep else bench.request.budget.name]
     if case.phases is not None:
@@ -111,7 +113,12 @@ def measure_phases(bench: Bench, cell: TimedArm) -> Phases | None:
     if parts.copy_out:
         figures["copy_out"] = statistics.median(parts.copy_out)
     whole = statistics.median(parts.total or parts.compute)
-    return _event(bench, cell, figures, whole, note)
+    timed = {"copy_in": parts.copy_in, "copy_out": parts.copy_out, "total": parts.total or parts.compute}
+    if family(cell.device) != "CPU":
+        timed["dispatch"] = parts.enqueued
+    known = {name: found for name, samples in timed.items() if (found := estimate(samples)) is not None}
+    intervals = {name: found.interval for name, found in known.items() if found.interval is not None}
+    return _event(bench, cell, figures, whole, note, intervals)
 
 
 def _whole(bench: Bench, cell: TimedArm, time_s: float) -> float:
@@ -171,14 +178,42 @@ def _split(bench: Bench, cell: TimedArm, parts: _Parts) -> tuple[dict[str, float
     inside = kernel_seconds(bench.context.tf, cell.case.compute, calls)
     if inside is None:
         return {"compute": done}, "the profiler saw no kernel: dispatch is within compute"
-    note = "compute: while a kernel ran, as TensorFlow's profiler saw it; dispatch: the rest"
-    dispatch = max(0.0, done - inside)
-    if cell.arm.mode == "eager" and cell.ops:
-        note += f"; {plural(cell.ops, 'op')}, {seconds(dispatch / cell.ops)} of dispatch each"
-    return {"dispatch": dispatch, "compute": inside}, note
+    empty, how = _empty_call(bench, cell)
+    # What the runtime and Python do between kernels beyond that is the remainder, and is called so.
+    dispatch = min(empty, max(0.0, done - inside))
+    return {
+        "dispatch": dispatch,
+        "compute": inside,
+    }, f"compute: while a kernel ran, as TensorFlow's profiler saw it; dispatch: {how}"
 
 
-def _event(bench: Bench, cell: TimedArm, figures: Mapping[str, float], total: float, note: str) -> Phases:
+def _empty_call(bench: Bench, cell: TimedArm) -> tuple[float, str]:
+    """Seconds of an equal call without work, and how that was measured."""
+    tf, stopwatch, case = bench.context.tf, bench.stopwatch, cell.case
+    if cell.arm.mode == "eager":
+        x = tf.zeros(())
+        each = statistics.median(
+            stopwatch.time(lambda: tf.raw_ops.Identity(input=x), 50) / 50 for _ in range(9)
+        )
+        return max(1, cell.ops) * each, f"{plural(cell.ops, 'op')}, {seconds(each)} for one that does nothing"
+    kept = tf.zeros(())
+    function = tf.function(
+        lambda *given: given[0] if given else kept, jit_compile=True if cell.arm.mode == "xla" else None
+    )
+    given = case.arguments if all(tf.is_tensor(each) for each in case.arguments) else ()
+    function(*given)
+    calls = statistics.median(stopwatch.time(lambda: function(*given), 20) / 20 for _ in range(9))
+    return calls, "a call of an equal function that hands its input back"
+
+
+def _event(
+    bench: Bench,
+    cell: TimedArm,
+    figures: Mapping[str, float],
+    total: float,
+    note: str,
+    intervals: Mapping[str, tuple[float, float]] | None = None,
+) -> Phases:
     return Phases(
         run=bench.run,
         arm=cell.arm.id,
@@ -187,4 +222,5 @@ def _event(bench: Bench, cell: TimedArm, figures: Mapping[str, float], total: fl
         total_s=total,
         residual_s=total - sum(figures.values()),
         note=note,
+        ci95_s=dict(intervals or {}),
     )

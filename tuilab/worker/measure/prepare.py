@@ -47,6 +47,18 @@ def refuse(workload: Workload, values: Values) -> None:
         raise Unavailable(f"needs about {size(needed)} of memory; {size(available)} are free")
 
 
+def tight(workload: Workload, values: Values, arms: int) -> str:
+    """What the arms of a point need together, where that is more than is free; "" where it is not.
+
+    All of them are held while they take turns, though some share their data, so the last may be refused.
+    """
+    needed = arms * workload.memory(values) if workload.memory else 0
+    available = free_memory()
+    if arms < 2 or needed <= MEMORY_SHARE * available:
+        return ""
+    return f"all {arms} arms need up to {size(needed)} of memory together; {size(available)} are free"
+
+
 def missing_device(machine: Machine, arm: Arm) -> str:
     """Why this machine does not have the arm's device; empty where it has it."""
     names = [d.name for d in machine.devices]

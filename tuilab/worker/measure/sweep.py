@@ -8,7 +8,7 @@ from tuilab.analysis.crossover import next_size
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.model.arms import Arm, family
 from tuilab.model.errors import InputError
-from tuilab.model.events import ArmStatus, Point, PointAdded, WarmedUp, WarmUp
+from tuilab.model.events import ArmStatus, Caveat, Point, PointAdded, WarmedUp, WarmUp
 from tuilab.model.parameters import Integer, Values, check_values
 from tuilab.model.scenario import Axis
 from tuilab.worker.machine import buses
@@ -16,7 +16,7 @@ from tuilab.worker.measure import caveats
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.interference import GpuWatch
 from tuilab.worker.measure.phases import measure_phases
-from tuilab.worker.measure.prepare import failed, prepare, refuse, unavailable
+from tuilab.worker.measure.prepare import failed, prepare, refuse, tight, unavailable
 from tuilab.worker.measure.rounds import Rounds
 from tuilab.worker.measure.warmup import warm_up
 from tuilab.worker.measure.work import counted, declared
@@ -48,6 +48,9 @@ class _Point:
 
     def measure(self, arms: Sequence[Arm]) -> dict[str, ArmStatus]:
         self._bench.reporter.say(*declared(self._bench, self._point.index, self._values))
+        if words := tight(self._bench.workload, self._values, len(arms)):
+            caveat = Caveat(run=self._bench.run, code="memory-tight", message=words, point=self._where)
+            self._bench.flag([caveat])
         try:
             for arm in arms:
                 self._prepare(arm)
