@@ -38,6 +38,10 @@ def test_every_variant_delivers_the_same_images_in_order(make, variant, mode, pi
 def test_a_record_file_holds_the_same_kind_of_images_and_leaves_nothing_behind(
     make, variant, tmp_path, monkeypatch
 ):
+    if variant == "python-loop":
+        with pytest.raises(Unavailable, match="from memory"):
+            make("input_pipeline", variant, **PLAIN, source="tfrecord")
+        return
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     made = make("input_pipeline", variant, **PLAIN, source="tfrecord")
     received, labels = made.call()
@@ -63,6 +67,8 @@ def test_reading_from_memory_is_its_own_variant_only_beside_a_file(make):
 
 @pytest.mark.parametrize("variant", IN_MEMORY)
 def test_python_runs_once_and_the_images_come_from_the_host(make, variant):
+    if variant == "python-loop":
+        return  # nothing is mapped
     facts = make("input_pipeline", variant, device="CPU:1", **PLAIN).facts
     assert facts["mapped-python-runs"] == 1
     assert facts["map-device"] == "CPU"

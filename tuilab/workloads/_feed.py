@@ -116,6 +116,10 @@ VARIANTS = (
     Variant("prefetched", "Several images at a time, batches ahead of the step."),
     Variant("cached", "Prepared once and kept in memory; augmented anew, in parallel, ahead of the step."),
     Variant(FROM_MEMORY, "As prefetched, from memory even where the source is a TFRecord file."),
+    Variant(
+        "python-loop",
+        "A loop in Python: each image changed by NumPy, then stacked to a batch and made a tensor.",
+    ),
     Variant("in-step", "As prefetched, but raw: scaled and augmented a batch at a time on the device."),
 )
 
@@ -146,7 +150,7 @@ def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
         step,
         to_device=count * side**2 * _images.CHANNELS * pixel,
         host_s=cost_s,
-        host_parallel=arm.variant not in ("serial", "as-written"),
+        host_parallel=arm.variant not in ("serial", "as-written", "python-loop"),
     )
 
 
@@ -234,6 +238,11 @@ class Feed:
             self._iterator = None
             _quiet()
 
+    @property
+    def datasets(self) -> tuple[Any, ...]:
+        """The tf.data.Dataset, where it is one."""
+        return () if isinstance(self.dataset, _PythonLoop) else (self.dataset,)
+
     def close(self) -> None:
         """Free the images, the file, the buffers."""
         self._iterator = None
@@ -289,6 +298,8 @@ def _feed(b: Build, shape: _images.Shape, cost: Burn | None, hold: ExitStack) ->
     def whole(*parts: Any) -> tuple[Any, Any]:
         return augmented(*element(*parts))
 
+    if variant == "python-loop":
+        return Feed(_PythonLoop(b, shape, cost, hold), lambda images: images, True, hold, traced)
     data = _elements(b, shape, hold)
     serial = variant in ("serial", "as-written")
     calls = None if serial else b.integer("workers") or tf.data.AUTOTUNE
@@ -307,6 +318,39 @@ def _feed(b: Build, shape: _images.Shape, cost: Burn | None, hold: ExitStack) ->
         return augmented_batch(tf, kind, scaled(tf, images)) if in_step else images
 
     return Feed(data, prepare, variant == "serial", hold, traced)
+
+
+class _PythonLoop:
+    """Batches as a loop in Python makes them, from images in memory."""
+
+    def __init__(self, b: Build, shape: _images.Shape, cost: Burn | None, hold: ExitStack) -> None:
+        if b.word("source") == "tfrecord":
+            raise Unavailable("the loop in Python takes its images from memory")
+        self._b, self._cost = b, cost
+        images, labels = hold.enter_context(_images.in_memory(b, shape))
+        self._images, self._labels = images.numpy(), labels.numpy()
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        import numpy as np
+
+        tf, kind, rng, at = self._b.tf, self._b.word("augment"), np.random.default_rng(0), 0
+        while True:
+            batch = []
+            for _ in range(self._b.integer("batch")):
+                image = self._images[at]
+                at = (at + 1) % len(self._images)
+                if self._cost is not None:
+                    self._cost.apply(tf, tf.zeros(()))
+                image = image.astype(np.float32) / 255.0 if image.dtype == np.uint8 else image
+                if kind != NONE:
+                    image = image + np.float32(rng.uniform(-BRIGHTNESS, BRIGHTNESS))
+                if kind == FLIPPED and rng.random() < 0.5:
+                    image = image[:, ::-1]
+                batch.append(image)
+            with tf.device(self._b.host):
+                labels = np.resize(np.roll(self._labels, -at), len(batch))
+                made = tf.convert_to_tensor(np.stack(batch)), tf.convert_to_tensor(labels)
+            yield made
 
 
 def _elements(b: Build, shape: _images.Shape, hold: ExitStack) -> Any:
@@ -362,9 +406,9 @@ def _fill_cache(b: Build, feed: Feed, images: int) -> None:
 def _report(b: Build, feed: Feed, cost: Burn | None) -> None:
     with b.tf.device(b.device):
         images, _ = feed.start()
-    runs = feed.traced[0]
-    times = "once" if runs == 1 else f"{runs} times"
-    b.fact("mapped-python-runs", runs, f"Python ran the mapped function {times}, while tracing it")
+    if runs := feed.traced[0]:
+        times = "once" if runs == 1 else f"{runs} times"
+        b.fact("mapped-python-runs", runs, f"Python ran the mapped function {times}, while tracing it")
     place = observed_family(images)
     b.fact(
         "map-device",

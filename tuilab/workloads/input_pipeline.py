@@ -68,7 +68,7 @@ def build(b: Build) -> Case:
         copies=prepared is None,
         function=prepared,
         arguments=(images,) if prepared else (),
-        datasets=(feed.dataset,),
+        datasets=feed.datasets,
         least_calls=1 if feed.serial else _feed.LEAST_CALLS,
         close=feed.close,
     )

@@ -120,7 +120,7 @@ def _fed(b: Build, feed: _feed.Feed, step: Callable[..., Any]) -> Case:
         device=observed(b.tf, b.device),
         function=step,
         arguments=example,
-        datasets=(feed.dataset,),
+        datasets=feed.datasets,
         least_calls=1 if feed.serial else _feed.LEAST_CALLS,
         close=feed.close,
     )
