@@ -67,6 +67,7 @@ def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--budget", type=click.Choice(BUDGETS), default="standard", show_default=True),
         click.option("--cold", is_flag=True, help="Rotate inputs beyond the cache."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        _remembered("--markdown", help="Print Markdown, as for the page of a CI job."),
         _remembered("--details", help="Print every caveat and all advice, not a summary."),
         _remembered("--quiet", "-q", help="Say nothing on standard error while it works."),
     ]
@@ -87,6 +88,11 @@ def _remembered(*names: str, help: str) -> Callable[..., Any]:
 def details() -> bool:
     """Whether `--details` was given."""
     return _meta("details")
+
+
+def as_markdown() -> bool:
+    """Whether `--markdown` was given."""
+    return _meta("markdown")
 
 
 def quiet() -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tuilab.cli import completion
-from tuilab.cli.choose import arm_options, chosen, details, host_option
+from tuilab.cli.choose import arm_options, as_markdown, chosen, details, host_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
 from tuilab.cli.lab import emit, tell, with_lab
 from tuilab.cli.machine import against_option
@@ -66,6 +66,10 @@ def show(result: RunResult, as_json: bool) -> None:
     """Print the result to standard output."""
     if as_json:
         emit(result)
+    elif as_markdown():
+        from tuilab.report.markdown import document
+
+        click.echo(document(result))
     elif sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
         click.echo(dressed(list(lines(result, details=details())), width, _styled))
