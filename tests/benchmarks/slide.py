@@ -50,7 +50,7 @@ def measure() -> list[Row]:
             terminal.see("ready, r measures")
             terminal.press("r")
             terminal.until(lambda: "● done" in terminal.text.splitlines()[0], 60, "the first run")
-            terminal.press("k")
+            terminal.press("i")
             terminal.see("▸samples")
             took = []
             for key in itertools.islice(itertools.cycle((RIGHT, LEFT)), SLIDES + 1):

@@ -62,11 +62,11 @@ def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
             terminal.see("001 Poor performance")
         terminal.press(ENTER)  # The first preset, at the quick budget.
         measured(terminal, "256")
-        terminal.press("k")
+        terminal.press("i")
         terminal.see("▸samples")
         nudged(terminal)
         measured(terminal, "512")
-        terminal.press("64k" + ENTER)
+        terminal.press(ENTER + "64k" + ENTER)
         measured(terminal, "65,536")
         assert terminal.shows("faint: earlier runs")
 

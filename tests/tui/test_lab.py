@@ -41,7 +41,7 @@ async def test_every_report_is_answered_by_painted(tmp_path):
 async def test_a_slider_at_rest_is_measured_and_undone(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["enter", "k", "right"])
+        await press(pilot, app, ["enter", "i", "right"])
         assert session(app).settings.values["samples"] == 512
         assert [m.scenario.parameters["samples"] for m in app.runner.measured] == [256, 512]
         assert all(m.budget.name == "quick" for m in app.runner.measured)
@@ -73,7 +73,7 @@ async def test_a_drag_is_measured_once_it_is_dropped_and_undone_as_one(tmp_path)
 async def test_live_sliders_can_be_switched_off(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["l", "k", "right", "right"])
+        await press(pilot, app, ["l", "i", "right", "right"])
         assert app.runner.measured == []
         assert "r measures" in text(app)
         await press(pilot, app, ["r"])
@@ -84,7 +84,7 @@ async def test_live_sliders_can_be_switched_off(tmp_path):
 async def test_sliding_replaces_a_run_that_sliding_began(tmp_path):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
-        await press(pilot, app, ["enter", "k", "right"])
+        await press(pilot, app, ["enter", "i", "right"])
         assert app.runner.cancelled == ["run1"]
         assert [m.id for m in app.runner.measured] == ["run1", "run2"]
 
@@ -92,7 +92,7 @@ async def test_sliding_replaces_a_run_that_sliding_began(tmp_path):
 async def test_sliding_leaves_a_run_alone_that_a_person_asked_for(tmp_path):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
-        await press(pilot, app, ["r", "k", "right"])
+        await press(pilot, app, ["r", "i", "right"])
         assert app.runner.cancelled == [] and len(app.runner.measured) == 1
         app.runner.let_go()
         await rest(pilot, app)
@@ -195,7 +195,7 @@ async def test_a_broken_preset_is_listed_with_its_message(tmp_path):
 async def test_ghosts_and_arms(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["enter", "k", "right"])
+        await press(pilot, app, ["enter", "i", "right"])
         assert [g.run for g in session(app).ghosts] == ["run1"]
         await press(pilot, app, ["a", "o", "escape"])
         assert len(session(app).drawn) == 1

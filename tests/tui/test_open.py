@@ -101,7 +101,7 @@ async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path):
         assert request.scenario.parameters == {"width": 64}
         shown = text(app)
         assert "width" in shown and "forward [/x]" in shown and "Yours" in shown
-        await press(pilot, app, ["k", "right", "y"])
+        await press(pilot, app, ["i", "right", "y"])
         assert app.clipboard == f"tuilab run {tmp_path}/model.py:forward --set width=128"
 
 

@@ -44,7 +44,7 @@ def test_every_action_is_there_and_has_a_sentence():
 async def test_help_says_what_has_the_keys_and_what_the_picture_is(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["k"])
+        await press(pilot, app, ["i"])
         words = page(app.keymap, app.screen.focused, app.screen.query_one(Views).view)
         assert "## A slider" in words and "## Live" in words and "## Every key" in words
         assert "| pageup | much more |" in words
@@ -80,7 +80,7 @@ async def test_copy_as_command(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["l", "k", "right", "y"])
+        await press(pilot, app, ["l", "i", "right", "y"])
         assert app.clipboard == "tuilab run stft-small --set samples=512"
         assert (tmp_path / "tuilab" / "command.txt").read_text() == app.clipboard + "\n"
         assert (tmp_path / "tuilab" / "command.txt").stat().st_mode & 0o077 == 0
@@ -129,7 +129,9 @@ async def test_replay_of_a_run_of_the_history(tmp_path):
         assert app.screen.lab.state.result().arms == before.arms
         assert len(app.runner.measured) == 1, "a replay measures nothing"
         await press(pilot, app, ["r"])
-        assert "replay" not in text(app).splitlines()[0]
+        assert len(app.runner.measured) == 1, "once, it only says that it would measure anew"
+        await press(pilot, app, ["r"])
+        assert "replay" not in text(app).splitlines()[0] and len(app.runner.measured) == 2
 
 
 def lines_of(widget):
@@ -152,7 +154,7 @@ async def test_a_profile_stays_with_its_run_and_is_replayed(tmp_path, size):
         lab_.state.put_away()
         await press(pilot, app, ["R", "enter"])
         await until(pilot, lambda: lab_.state.replay and lab_.state.shown.arms[profiled].profile)
-        await rest(pilot, app)
+        await press(pilot, app, ["x"])  # the player's line goes, and the picture is as high as it was
         assert lines_of(app.screen.query_one(Timeline)) == shown
         assert len([asked for asked in app.runner.sent if getattr(asked, "kind", "") == "profile"]) == 1
         app.screen.query_one(TimelineView).take_focus()

@@ -59,7 +59,7 @@ async def test_without_a_gpu(tmp_path: Path, shows, size):
 async def test_in_ascii(tmp_path: Path, shows):
     app = lab(tmp_path, rounds=24, ascii_only=True)
     async with opened(app) as pilot:
-        await press(pilot, app, ["enter", "k"])
+        await press(pilot, app, ["enter", "i"])
         shown = picture(app)
         assert shown.isascii()
         assert shown == shows(name="live")

@@ -23,7 +23,7 @@ TOUR: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("export", ("escape", "e")),
     ("jump", ("escape", "f")),
     ("help", ("escape", "question_mark")),
-    ("slider", ("escape", "k", "right", "l", "right")),
+    ("slider", ("escape", "i", "right", "l", "right")),
     ("demo", ("D", "space")),
     ("demo-told", ("2",)),
 )

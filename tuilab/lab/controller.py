@@ -40,7 +40,10 @@ class RunController:
         self._held: list[tuple[Callable[[Event], None], Event]] = []
         self._sliding = False
         self._dragged = False
+        self.replaying: Replay | None = None
+        """What is played, with its controls; null once something else is on the screen."""
         self._playing: asyncio.Future[None] | None = None
+        self._anew_said = False
         self._closed = False
 
     # Life
@@ -138,15 +141,34 @@ class RunController:
         if started is None:
             return
         self.state.begin_replay(label(started), started)
+        self.replaying, self._anew_said = replay, False
         self._changed(Change.SETTINGS | Change.WORKER)
-        self._playing = asyncio.ensure_future(replay.play(self._show))
+        self._playing = asyncio.ensure_future(
+            replay.play(self._show, self.state.rewind, lambda: not self.state.summing)
+        )
+
+    def play(self, do: Callable[[Replay], None]) -> bool:
+        """Pause, step, seek or change the speed of what is played; False where nothing is."""
+        if self.replaying is None:
+            return False
+        do(self.replaying)
+        self._changed(Change.WORKER)
+        return True
+
+    def spare_replay(self) -> bool:
+        """Whether a key that would measure in place of a replay must be pressed a second time; once each."""
+        spared = bool(self.state.replay) and not self._anew_said
+        self._anew_said = True
+        return spared
 
     def _end_replay(self) -> bool:
-        playing, self._playing = self._playing, None
-        if playing is None or playing.done():
+        playing, self._playing, self.replaying = self._playing, None, None
+        if playing is None:
             return False
         playing.cancel()
-        self._show(Finished(run=self.state.shown.run, status="cancelled", message="the replay was stopped"))
+        if self.state.shown.running:
+            ending = Finished(run=self.state.shown.run, status="cancelled", message="the replay was stopped")
+            self._show(ending)
         return True
 
     def painted(self) -> None:
@@ -186,6 +208,8 @@ class RunController:
     def _rested(self) -> None:
         """The settings changed: measure them soon, unless a run that a person asked for is under way."""
         self._forget_rest()
+        if self.state.replay:
+            return  # Only who asks for it measures in place of a replay.
         if self.rerun and (not self.state.running or self._sliding):
             loop = asyncio.get_running_loop()
             self._rest = loop.call_later(REST_S, lambda: self.run(slid=True))

@@ -292,6 +292,10 @@ class LabState:
                 self.settings = self.settings.with_values(started.scenario.parameters)
         self.replay = label
 
+    def rewind(self) -> None:
+        """Forget what a replay has shown: its events come again from the first."""
+        self.shown, self.stage = RunState(), Stage()
+
     @property
     def stale(self) -> bool:
         """The settings are not those of the run on the screen."""

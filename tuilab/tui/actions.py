@@ -55,7 +55,7 @@ GO = (
     Action("hosts", "H", "hosts", "hosts", "Measure on another machine, through the system's ssh."),
     Action("presets", "p", "presets", "presets", "Go to the presets; a drawer on a narrow screen.", 5),
     Action("jump", "f", "jump", "jump", "Put a letter on every place and go there."),
-    Action("controls", "k", "controls", "controls", "Go to the sliders."),
+    Action("controls", "i", "controls", "controls", "Go to the sliders."),
     Action("demo", "D", "demo", "demo", "Guess first, then see: one preset after another.", 11),
     Action("open", "o", "open", "open", "Open a document, a preset file or your own code.", 10),
     Action(
@@ -63,17 +63,31 @@ GO = (
     ),
     Action("replay", "R", "replay", "replay", "Show a recorded run as if live."),
 )
+REPLAY = (
+    Action("replay-pause", "space", "replay('pause')", "play, pause", "Let a replay stand still or go on."),
+    Action("replay-back", "comma", "replay('step', -1)", "step back", "One round of a replay back."),
+    Action("replay-on", "full_stop", "replay('step', 1)", "step", "One round of a replay on."),
+    Action(
+        "replay-slower", "less_than_sign", "replay('faster', -1)", "slower", "Half the speed of a replay."
+    ),
+    Action(
+        "replay-faster", "greater_than_sign", "replay('faster', 1)", "faster", "Twice the speed of a replay."
+    ),
+)
 KEEP = (
     Action("export", "e", "export", "export", "Keep this view and run as a file.", 9),
     Action("copy", "y", "copy", "copy as command", "Copy the tuilab line that does the same."),
 )
 LAB = (
+    Action("down", "j", "arrow('down')", "down", "As the arrow: down in a list, to the next slider."),
+    Action("up", "k", "arrow('up')", "up", "As the arrow: up in a list, to the slider before."),
     Action("theme", "t", "theme", "light or dark", "Switch between the light and the dark theme."),
     Action("themes", "T", "themes", "themes", "Choose among all colour themes; the choice is remembered."),
     Action("help", "question_mark,f1", "help", "help", "What this is, and which keys work here.", 4),
+    Action("keys", "K", "keys", "all keys", "Every key on one page."),
     Action("quit", "q,ctrl+q", "leave", "leave", "End the worker and leave."),
 )
-GROUPS = {"Measure": MEASURE, "Look": LOOK, "Go": GO, "Keep": KEEP, "Lab": LAB}
+GROUPS = {"Measure": MEASURE, "Look": LOOK, "Go": GO, "Replay": REPLAY, "Keep": KEEP, "Lab": LAB}
 ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items() for action in actions)
 
 
@@ -84,7 +98,10 @@ def by_line(actions: Iterable[Action]) -> list[Action]:
 
 def key_name(key: str) -> str:
     """A key as people write it: `?`, `^p`, `U`."""
-    names = {"question_mark": "?", "right_square_bracket": "]", "left_square_bracket": "[", "slash": "/"}
+    names = {
+        "question_mark": "?", "right_square_bracket": "]", "left_square_bracket": "[", "slash": "/",
+        "comma": ",", "full_stop": ".", "less_than_sign": "<", "greater_than_sign": ">", "plus": "+",
+    }  # fmt: skip
     return f"^{key[5:]}" if key.startswith("ctrl+") else names.get(key, key)
 
 

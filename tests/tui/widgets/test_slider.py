@@ -64,15 +64,15 @@ def row(app: Bench) -> str:
         (SAMPLES, ["pagedown"], 1_024),
         (SAMPLES, ["home"], 256),
         (SAMPLES, ["end"], 16_777_216),
-        (SAMPLES, ["6", "4", "k", "enter"], 65_536),
+        (SAMPLES, ["enter", "6", "4", "k", "enter"], 65_536),
         (SAMPLES, ["enter", "1", "M", "enter"], 1_048_576),
         (SAMPLES, ["enter", "1", "2", "backspace", "k", "enter"], 1_024),
-        (SAMPLES, ["9", "ctrl+u", "4", "k", "enter"], 4_096),
+        (SAMPLES, ["enter", "9", "ctrl+u", "4", "k", "enter"], 4_096),
         (THREADS, ["right"], 5),
         (THREADS, ["left", "left"], 2),
         (THREADS, ["end"], 9),
         (THREADS, ["home"], 1),
-        (THREADS, ["7", "enter"], 7),
+        (THREADS, ["enter", "7", "enter"], 7),
         (WINDOW, ["right"], "hamming"),
         (WINDOW, ["end"], "none"),
         (WINDOW, ["end", "home"], "hann"),
@@ -95,9 +95,9 @@ async def test_keys(parameter: Parameter, keys: list[str], expected: Value) -> N
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        (["1", "enter"], "a whole number from 256 to 16,777,216"),
-        (["1", "0", "0", "M", "enter"], "a whole number from 256 to 16,777,216"),
-        (["5", ".", "5", "enter"], "a whole number"),
+        (["enter", "1", "enter"], "a whole number from 256 to 16,777,216"),
+        (["enter", "1", "0", "0", "M", "enter"], "a whole number from 256 to 16,777,216"),
+        (["enter", "5", ".", "5", "enter"], "a whole number"),
     ],
 )
 async def test_a_typed_value_that_is_not_allowed_is_refused_in_place(keys: list[str], reason: str) -> None:
@@ -115,7 +115,7 @@ async def test_a_typed_value_that_is_not_allowed_is_refused_in_place(keys: list[
 
 async def test_keys_typed_into_a_value_reach_nobody_else() -> None:
     async with bench(Slider(SAMPLES)) as (app, pilot):
-        await pilot.press("4", "m", "left", "k")
+        await pilot.press("enter", "4", "m", "left", "k")
         assert app.changes == []
         assert app.slider.check_consume_key("q", "q")
         await pilot.press("escape")
@@ -133,7 +133,7 @@ async def test_a_bound_set_by_another_parameter_stops_the_slider_and_says_why() 
         assert slider.value == 700
         assert app.refusals == ["at most samples = 700: a frame fits"]
         assert "a frame fits" in row(app)
-        await pilot.press("end", "4", "k", "enter")
+        await pilot.press("end", "enter", "4", "k", "enter")
         await pilot.pause()
         assert slider.value == 700 and "a frame fits" in app.refusals[-1]
 
@@ -157,7 +157,7 @@ async def test_a_multiple_is_kept_by_arrows_and_asked_for_when_typed() -> None:
         assert slider.value == 528
         await pilot.press("left")
         assert slider.value == 480
-        await pilot.press("5", "0", "0", "enter")
+        await pilot.press("enter", "5", "0", "0", "enter")
         await pilot.pause()
         assert slider.value == 480 and "a multiple of tile = 48" in app.refusals[-1]
 

@@ -38,7 +38,7 @@ class Controls(VerticalScroll, can_focus=False):
 ## Controls
 
 A slider for each parameter of the workload; dtype, device and variant are sliders too. **↑ ↓** go from one to
-the next, **← →** move it, a digit types a value. With live sliders (l) it measures again when one comes to
+the next, **← →** move it, **enter** types a value. With live sliders (l) it measures again when one comes to
 rest; **u** takes a change back, **0** puts everything as the document has it.
 """
 

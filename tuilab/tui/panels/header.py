@@ -52,7 +52,10 @@ for how long, and the key that stops it.
         from tuilab.lab.status import status
 
         now = status(state)
-        title = state.settings.preset.title if state.settings else ""
+        settings = state.settings
+        title = settings.preset.title if settings else ""
+        if settings is not None and not settings.original:
+            title += " *"
         stop = f" · {now.stop} stops" if now.stop else ""
         machine = state.shown.machine if state.replay else state.machine
         self.show(title, machine_words(machine), now.tone, now.text + stop)

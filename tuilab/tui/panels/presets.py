@@ -1,9 +1,10 @@
 """The presets by document, the person's own, and the preset files that are wrong."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,6 +15,9 @@ from textual.widgets.option_list import Option
 
 from tuilab.lab.titles import Title
 from tuilab.tui.widgets.look import ASCII, UNICODE
+
+if TYPE_CHECKING:
+    from textual.widgets import Input
 
 VERDICTS = {
     "confirmed": (0, "$text-success"),
@@ -32,7 +36,8 @@ class Presets(OptionList):
 ## Presets
 
 Each is an example of a document, or a claim of its text, as a measurement. **↑ ↓** move, **enter** opens the
-preset and measures it. Before each stands its claim's verdict on this machine:
+preset and measures it; **/** filters the list by words. `*` marks the one that is open and was changed; **0**
+puts it back as its document has it. Before each stands its claim's verdict on this machine:
 ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU. `!` is a preset file
 that could not be read, and why.
 
@@ -40,8 +45,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", "down", show=False, id="presets.down"),
-        Binding("space", "select", "open", show=False, id="presets.open"),
+        Binding("enter,space", "select", "open and measure", id="presets.open"),
     ]
 
     class Chosen(Message):
@@ -53,8 +57,11 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="preset-list", compact=True, markup=False)
+        self._all: tuple[Title, ...] = ()
         self._rows: tuple[Title, ...] = ()
+        self._words = ""
         self._opened = ""
+        self._modified = False
         self._verdicts: Mapping[str, str] = {}
         self._start = tuple(rows)
 
@@ -63,23 +70,43 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
     def load(self, rows: Sequence[Title]) -> None:
         """Show these rows; nothing is drawn again where they are those that show."""
-        if tuple(rows) == self._rows:
+        if tuple(rows) == self._all:
             return
-        self._rows = tuple(rows)
+        self._all = tuple(rows)
+        self._list()
+
+    @property
+    def words(self) -> str:
+        """The words that a row must hold to be listed."""
+        return self._words
+
+    @words.setter
+    def words(self, words: str) -> None:
+        self._words = words
+        self._list()
+
+    def _list(self) -> None:
+        self._rows = matching(self._all, self._words)
         self.set_options(Option(self._prompt(row), disabled=row.kind == "heading") for row in self._rows)
         self.highlighted = self._index(self._opened) or self._first()
 
-    def show(self, opened: str, verdicts: Mapping[str, str]) -> None:
-        """Which preset is open, and what is known of each claim."""
+    def show(self, opened: str, verdicts: Mapping[str, str], modified: bool = False) -> None:
+        """Which preset is open and whether it was changed, and what is known of each claim."""
         if opened != self._opened and (index := self._index(opened)) is not None:
             self.highlighted = index
         known, before = dict(verdicts), self._opened
+        turned, self._modified = modified != self._modified, modified
         changed = {n for n in {*known, *self._verdicts} if known.get(n) != self._verdicts.get(n)}
         self._opened, self._verdicts = opened, known
-        for name in changed | ({opened, before} if opened != before else set()):
+        for name in changed | ({opened, before} if opened != before or turned else set()):
             index = self._index(name)
             if index is not None:
                 self.replace_option_prompt_at_index(index, self._prompt(self._rows[index]))
+
+    @property
+    def titles(self) -> tuple[Title, ...]:
+        """Every row, listed or not."""
+        return self._all
 
     @property
     def title(self) -> Title | None:
@@ -103,7 +130,10 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         place, color = VERDICTS.get(self._verdicts.get(row.name, ""), (-1, ""))
         mark = glyphs.verdicts[place] if place >= 0 else " "
         return Content.assemble(
-            (glyphs.focus if opened else " ", "$accent"), (mark + " ", color), (row.text, "bold" * opened)
+            (glyphs.focus if opened else " ", "$accent"),
+            (mark + " ", color),
+            ("* " if opened and self._modified else "", "$warning"),
+            (row.text, "bold" * opened),
         )
 
     @on(OptionList.OptionSelected)
@@ -114,8 +144,34 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             self.post_message(self.Chosen(row.name))
 
 
+def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
+    """The rows that hold all the words, in their name, title, claim or document; headings that have some."""
+    wanted = words.lower().split()
+    if not wanted:
+        return tuple(rows)
+    out: list[Title] = []
+    heading: Title | None = None
+    listed: Title | None = None
+    for row in rows:
+        if row.kind == "heading":
+            heading = row
+            continue
+        said = f"{heading.text if heading else ''} {row.name} {row.text} {row.about}".lower()
+        if all(word in said for word in wanted):
+            if heading is not None and heading is not listed:
+                out.append(heading)
+                listed = heading
+            out.append(row)
+    return tuple(out)
+
+
 class PresetsPanel(Vertical):
     """The list in its frame, and under it what the preset under the cursor is about."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "filter", id="presets.filter"),
+        Binding("escape", "unfilter", "list all", show=False, id="presets.all"),
+    ]
 
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="presets", classes="frame")
@@ -125,6 +181,38 @@ class PresetsPanel(Vertical):
     def compose(self) -> ComposeResult:
         yield Presets(self._titles)
         yield Static("" if self._titles else "reading the presets", id="about", markup=False)
+
+    async def action_filter(self) -> None:
+        """Go to the line that filters the list, which is made when it is first asked for."""
+        from textual.widgets import Input
+
+        if not self.query(Input):
+            line = Input(placeholder="words of a preset", compact=True, id="preset-filter")
+            line.cursor_blink = False
+            await self.mount(line, before=0)
+        self.query_one(Input).focus()
+
+    def action_unfilter(self) -> None:
+        """Take the filter away, and go back to the list."""
+        if not self.query("#preset-filter"):
+            raise SkipAction()
+        for line in self.query("#preset-filter"):
+            self.query_one(Presets).words = ""
+            line.remove()
+        self.query_one(Presets).focus()
+
+    def on_input_changed(self, event: "Input.Changed") -> None:
+        """List the presets that hold the words. By name, because an input is loaded when it is needed."""
+        event.stop()
+        self.query_one(Presets).words = event.value
+
+    def on_input_submitted(self, event: "Input.Submitted") -> None:
+        """To the list; where one preset alone is left, open it."""
+        event.stop()
+        listed = self.query_one(Presets)
+        listed.focus()
+        if sum(row.kind == "preset" for row in matching(listed.titles, event.value)) == 1:
+            listed.action_select()
 
     def load(self, rows: Sequence[Title]) -> None:
         """Show what the catalogue found."""

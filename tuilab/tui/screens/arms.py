@@ -31,8 +31,6 @@ row is for ghosts: earlier runs, drawn faintly under this one. What is left out 
 """
     BUTTON_LEFT, BUTTON_INNER, BUTTON_RIGHT = "[", "x", "]"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "cursor_up", "up", show=False, id="arms.up"),
-        Binding("j", "cursor_down", "down", show=False, id="arms.down"),
         Binding("o", "only", "draw only this one", show=False, id="arms.only"),
         Binding("a", "all", "draw all", show=False, id="arms.all"),
     ]

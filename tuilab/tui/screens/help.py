@@ -7,12 +7,15 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Markdown
+from textual.widgets import Markdown, Static
 
 from tuilab.tui.actions import GROUPS, key_name
 from tuilab.tui.actions import keys_of as keys_of_action
-from tuilab.tui.screens.modal import Modal
+from tuilab.tui.screens.modal import Modal, Page
+
+SHEET_COLUMN = 23
 
 
 class HelpScreen(Modal[None]):
@@ -42,6 +45,44 @@ class HelpScreen(Modal[None]):
     def on_mount(self) -> None:
         self.set_class(getattr(self.app, "ascii_only", False), "-ascii")
         self.query_one(VerticalScroll).focus()
+
+
+class KeysScreen(Page[None]):
+    """Every key on one page, in as many columns as there is room for."""
+
+    DEFAULT_CSS = "KeysScreen > .frame { width: 98; max-width: 100%; max-height: 100%; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("K,q", "close", "close", show=False, id="keys.close"),
+    ]
+
+    def __init__(self, keymap: Mapping[str, str]) -> None:
+        super().__init__()
+        self._keymap = keymap
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(classes="frame") as box:
+            box.border_title = "Keys"
+            box.border_subtitle = "? says more, esc closes"
+            yield Static(Content("\n").join(sheet(self._keymap, self.app.size.width - 8)))
+
+
+def sheet(keymap: Mapping[str, str], width: int) -> list[Content]:
+    """Every action's keys and label under its group, in columns that fit into so many cells."""
+    cells: list[Content] = []
+    for group, actions in GROUPS.items():
+        cells.append(Content.styled(group, "$accent bold"))
+        for action in actions:
+            keys = keys_of_action(action, keymap).replace(", ", " ")
+            cells.append(Content.assemble((f"{keys:>5} ", "bold"), action.label))
+    columns = max(1, min(4, width // SHEET_COLUMN))
+    rows = -(-len(cells) // columns)
+    lines = []
+    for row in range(rows):
+        parts = [cells[at] for at in range(row, len(cells), rows)]
+        lines.append(
+            Content("").join(part.pad_right(max(0, SHEET_COLUMN - part.cell_length)) for part in parts)
+        )
+    return lines
 
 
 def page(keymap: Mapping[str, str], focused: Widget | None, shown: Widget | None) -> str:

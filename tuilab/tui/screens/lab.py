@@ -165,6 +165,8 @@ size at which the faster device changes. **x** stops whatever goes on.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Dimmed until the screen is filled, but for what needs nothing of the lab."""
+        if action == "replay" and parameters:
+            return self.filled and self.lab.controller.replaying is not None
         return True if self.filled or action in EARLY else None
 
     # Drawing, as the painter asks for it
@@ -190,11 +192,15 @@ size at which the faster device changes. **x** stops whatever goes on.
 
         change, state = event.change, self.lab.state
         self.header.tell(state)
+        if self.lab.controller.replaying is None and (strip := self.query("#replay")):
+            strip.remove()
+            self.refresh_bindings()
         said = answer(state)
         self.answer.say(said.sentence, said.verdict, said.claim, said.detail)
         if change & (Change.SETTINGS | Change.OVER | Change.LOOK):
             opened = state.settings.preset.name if state.settings else ""
-            self.presets.show(opened, state.verdicts)
+            modified = state.settings is not None and not state.settings.original
+            self.presets.show(opened, state.verdicts, modified)
         if change & (Change.SETTINGS | Change.WORKER) and state.settings is not None:
             hosts = tuple(state.hosts.known)
             self.call_later(self.controls.show, state.settings, state.machine, hosts)
@@ -251,8 +257,17 @@ size at which the faster device changes. **x** stops whatever goes on.
         """Measure the present settings."""
         if not self.filled:
             self._hasty = True
+        elif self._spared("r"):
+            pass
         elif not self.lab.controller.run():
             self.say("Choose a preset first: p, arrows, enter.")
+
+    def _spared(self, key: str) -> bool:
+        """Say once, before a replay is replaced, that this key measures anew; whether it was said now."""
+        spared = self.lab.controller.spare_replay()
+        if spared:
+            self.say(f"This is a replay. {key} again measures its settings anew on this machine.")
+        return spared
 
     def action_stop(self) -> None:
         """Stop what goes on."""
@@ -269,6 +284,8 @@ size at which the faster device changes. **x** stops whatever goes on.
         sweep = default_sweep(lab.state.settings)
         if sweep is None:
             self.say("This workload has no size to sweep over.", "warning")
+            return
+        if self._spared("s"):
             return
         lab.controller.run(sweep=sweep)
         await self.views.open("sweep")
@@ -405,6 +422,16 @@ size at which the faster device changes. **x** stops whatever goes on.
         from tuilab.tui.screens.help import HelpScreen, page
 
         self.app.push_screen(HelpScreen(page(self.app.keymap, self.focused, self.views.view)))
+
+    def action_keys(self) -> None:
+        """Every key on one page."""
+        from tuilab.tui.screens.help import KeysScreen
+
+        self.app.push_screen(KeysScreen(self.app.keymap))
+
+    def action_arrow(self, key: str) -> None:
+        """What an arrow does where the keys are."""
+        self.app.simulate_key(key)
 
     def action_arms(self) -> None:
         """Choose what is drawn."""
@@ -630,8 +657,11 @@ size at which the faster device changes. **x** stops whatever goes on.
         if lab.state.pinned:
             lab.changed(Change.LOOK)
 
-    async def action_replay(self) -> None:
-        """Show a recorded run as if it were live."""
+    async def action_replay(self, do: str = "", *by: int) -> None:
+        """Show a recorded run as if it were live. do: what the player is to do instead, such as `pause`."""
+        if do:
+            self.lab.controller.play(lambda replay: getattr(replay, do)(*by))
+            return
         from tuilab.lab.replay import recorded
         from tuilab.tui.screens.menu import Item, MenuScreen
 
@@ -658,6 +688,12 @@ size at which the faster device changes. **x** stops whatever goes on.
             self.say(str(error), "error")
             return
         lab.controller.replay(replay)
+        from tuilab.tui.panels.replay_strip import ReplayStrip
+
+        if not self.query(ReplayStrip):
+            await self.query_one("#work", Vertical).mount(ReplayStrip(lab), after=self.views)
+        self.query_one(ReplayStrip).focus()
+        self.refresh_bindings()
 
     async def action_demo(self) -> None:
         """Guess first, then see."""

@@ -32,8 +32,6 @@ class Items(OptionList):
     """A list of items, each with its detail behind it, in columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "cursor_up", "up", show=False, id="menu.up"),
-        Binding("j", "cursor_down", "down", show=False, id="menu.down"),
         Binding("space", "select", "choose", show=False, id="menu.choose"),
     ]
 

@@ -12,6 +12,11 @@ Result = TypeVar("Result")
 class Modal(ModalScreen[Result], Generic[Result]):
     """Over another screen until it is dismissed, once: another key may come after the one that did it."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "app.simulate_key('down')", "down", show=False, id="page.down"),
+        Binding("k", "app.simulate_key('up')", "up", show=False, id="page.up"),
+    ]
+
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         return super().dismiss(result) if self.is_active else AwaitComplete()
 

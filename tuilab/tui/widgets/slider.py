@@ -34,7 +34,7 @@ One parameter of the scenario. The value stands before the track, the upper end 
 
 - **Drag** the thumb or click on the track; **← →** go to the next stop, **shift** with an arrow in
   fine steps, **page up/down** in large ones, **home/end** to what the other parameters allow.
-- **Type a digit** (or Enter) to type a value: `65536`, `64k`, `1M`. Enter sets it, Esc leaves it as it was.
+- **Enter** to type a value: `65536`, `64k`, `1M`. Enter sets it, Esc leaves it as it was.
 - `•` on the track is a value of the document: **m** and **M** jump from one to the next.
 - `┊` is the measured crossover, `═` its 95 % interval. `╌` cannot be reached now; a move there says why.
 """
@@ -50,7 +50,7 @@ One parameter of the scenario. The value stands before the track, the upper end 
         Binding("end", "end(1)", "most", show=False, id="slider.most"),
         Binding("m", "mark(1)", "next mark", show=False, id="slider.next-mark"),
         Binding("M,shift+m", "mark(-1)", "previous mark", show=False, id="slider.previous-mark"),
-        Binding("enter", "edit", "type a value", show=False, id="slider.type"),
+        Binding("enter", "edit", "type a value", id="slider.type"),
         Binding("space", "cycle", "next choice", show=False, id="slider.cycle"),
     ]
 
@@ -270,10 +270,6 @@ One parameter of the scenario. The value stands before the track, the upper end 
 
     def on_key(self, event: events.Key) -> None:
         if self._typed is None:
-            if event.character and event.character.isdigit() and self._is_number:
-                self._begin(event.character)
-                event.stop()
-                event.prevent_default()
             return
         event.stop()
         event.prevent_default()

@@ -42,7 +42,7 @@ about the row under the cursor, and how many rows there are.
         Binding("home", "move(-1000000000)", "first row", show=False, id="table.first"),
         Binding("end", "move(1000000000)", "last row", show=False, id="table.last"),
         Binding("enter", "select", "open", show=False, id="table.select"),
-        Binding("o", "order", "order by", show=False, id="table.order"),
+        Binding("o", "order", "order by", id="table.order"),
         Binding("O,shift+o", "turn", "turn order", show=False, id="table.turn"),
     ]
 

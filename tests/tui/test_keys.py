@@ -1,0 +1,99 @@
+"""Keys mean the same wherever the focus is: digits are views, j and k move, / filters, enter edits a slider."""
+
+import pytest
+
+from tests.tui.lab import lab, opened, press, text
+from tuilab.lab.titles import Title
+from tuilab.tui.actions import ACTIONS
+from tuilab.tui.panels.presets import Presets, matching
+from tuilab.tui.screens.help import KeysScreen
+from tuilab.tui.widgets.slider import Slider
+
+
+async def test_a_digit_on_a_slider_is_a_view_and_enter_types(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["l", "i", "2"])
+        assert app.screen.views.key == "compare"
+        await press(pilot, app, ["i", "enter", "5", "1", "2", "enter"])
+        assert app.screen.lab.state.settings.values["samples"] == 512 and app.screen.views.key == "compare"
+        await press(pilot, app, ["0"])
+        assert app.screen.lab.state.settings.values["samples"] == 256
+
+
+async def test_j_and_k_move_in_lists_tables_and_controls(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        listed = app.screen.presets
+        at = listed.highlighted
+        await press(pilot, app, ["j"])
+        assert listed.highlighted > at
+        await press(pilot, app, ["k"])
+        assert listed.highlighted == at
+        await press(pilot, app, ["i"])
+        first = app.focused
+        await press(pilot, app, ["j"])
+        assert isinstance(app.focused, Slider) and app.focused is not first
+        await press(pilot, app, ["k"])
+        assert app.focused is first
+        await press(pilot, app, ["r", "a", "home", "j"])  # a page's list
+        assert app.screen.focused.highlighted == 1
+
+
+async def test_slash_filters_the_presets(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        everything = app.screen.presets.option_count
+        await press(pilot, app, ["slash", *"medium"])
+        assert app.screen.presets.option_count == 2, "the document's heading, and the preset"
+        assert app.runner.measured == []
+        await press(pilot, app, ["enter"])
+        assert [m.preset for m in app.runner.measured] == ["stft-medium"]
+        assert isinstance(app.focused, Presets)
+        await press(pilot, app, ["escape"])
+        assert app.screen.presets.option_count == everything
+
+
+def test_what_a_filter_lists():
+    rows = (
+        Title("000 STFT and the GPU", kind="heading"),
+        Title("1 small input", "small", "a graph wins"),
+        Title("001 maps", kind="heading"),
+        Title("1 slow map", "slow", ""),
+    )
+    assert [row.name for row in matching(rows, "graph small")] == ["", "small"]
+    assert [row.name for row in matching(rows, "stft")] == ["", "small"]
+    assert matching(rows, "nothing like it") == ()
+    assert matching(rows, " ") == rows
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_every_key_is_on_one_page(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        await press(pilot, app, ["K"])
+        assert isinstance(app.screen, KeysScreen)
+        shown = text(app)
+        for action in ACTIONS:
+            assert action.label in shown, action.id
+        await press(pilot, app, ["escape"])
+        assert not isinstance(app.screen, KeysScreen)
+
+
+async def test_the_footer_says_what_the_focus_can_do(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        assert "enter open and measure" in text(app).splitlines()[-1]
+        await press(pilot, app, ["i"])
+        foot = text(app).splitlines()[-1]
+        assert "enter type a value" in foot and "open and measure" not in foot
+
+
+async def test_a_changed_preset_is_marked(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        assert "* " not in text(app).splitlines()[0]
+        await press(pilot, app, ["l", "i", "right"])
+        assert "samples *" in text(app).splitlines()[0] and "▸  * " in text(app)
+        await press(pilot, app, ["0"])
+        assert "▸  * " not in text(app)

@@ -1,0 +1,118 @@
+"""A replay by its keys: pause, step, seek, speed; nothing takes its place by accident."""
+
+import asyncio
+
+import pytest
+
+from tests.tui.lab import PRESETS, lab, opened, press, rest, text, until
+from tests.tui.scripted import CPU_MACHINE, Script
+from tuilab.lab.replay import SPEEDS, Replay
+from tuilab.lab.settings import choose
+from tuilab.lab.state import LabState
+from tuilab.model.events import Event, Finished, Round
+from tuilab.tui.panels.replay_strip import ReplayStrip
+
+ROUNDS = 20
+
+
+async def recorded(pilot, app):
+    """A run that was measured, replayed and standing still; the replay."""
+    await press(pilot, app, ["r"])
+    made = app.screen.lab
+    made.state.put_away()
+    await pilot.press("R")
+    await rest(pilot, app)
+    await pilot.press("enter")
+    await until(pilot, lambda: made.controller.replaying)
+    await until(pilot, lambda: made.state.shown.status == "ok")
+    await rest(pilot, app)
+    return made.controller.replaying
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_it_steps_seeks_and_says_where_it_is(tmp_path, size):
+    app = lab(tmp_path, rounds=ROUNDS)
+    async with opened(app, size) as pilot:
+        replay = await recorded(pilot, app)
+        state = app.screen.lab.state
+        full = state.result()
+        assert isinstance(app.focused, ReplayStrip) and f"round {ROUNDS} of {ROUNDS}" in text(app)
+        await press(pilot, app, ["comma", "comma"])
+        assert state.shown.rounds == ROUNDS - 2 and f"round {ROUNDS - 2} of {ROUNDS}" in text(app)
+        assert state.shown.running and replay.paused
+        await press(pilot, app, ["full_stop"])
+        assert state.shown.rounds == ROUNDS - 1
+        await press(pilot, app, ["left"])
+        assert state.shown.rounds == ROUNDS - 3
+        await press(pilot, app, ["home"])
+        assert state.shown.rounds == 0 and state.shown.arms
+        await press(pilot, app, ["end"])
+        assert state.shown.status == "ok"
+        assert state.result() == full, "however one came there, the result is the same"
+        assert len(app.runner.measured) == 1
+
+
+async def test_space_and_the_speeds(tmp_path):
+    app = lab(tmp_path, rounds=ROUNDS)
+    async with opened(app) as pilot:
+        replay = await recorded(pilot, app)
+        await press(pilot, app, ["less_than_sign"] * len(SPEEDS))
+        assert replay.speed == SPEEDS[0] and f"{SPEEDS[0]:g} ×" in text(app)
+        await pilot.press("space")  # from its end it begins again
+        await until(pilot, lambda: 0 < app.screen.lab.state.shown.rounds < ROUNDS)
+        await press(pilot, app, ["space"])
+        stood = app.screen.lab.state.shown.rounds
+        await asyncio.sleep(0.1)
+        assert app.screen.lab.state.shown.rounds == stood and replay.paused
+        await press(pilot, app, ["greater_than_sign"] * len(SPEEDS))
+        assert replay.speed == SPEEDS[-1]
+
+
+async def test_no_slider_measures_in_its_place_and_r_asks(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await recorded(pilot, app)
+        await press(pilot, app, ["i", "right", "u", "U", "0"])
+        assert len(app.runner.measured) == 1 and app.screen.lab.state.replay
+        await press(pilot, app, ["s"])
+        assert len(app.runner.measured) == 1
+        await press(pilot, app, ["r"])
+        assert len(app.runner.measured) == 2 and not app.screen.query(ReplayStrip)
+
+
+async def test_x_ends_it_and_the_keys_of_a_player_go(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await recorded(pilot, app)
+        await press(pilot, app, ["comma", "x"])
+        assert not app.screen.query(ReplayStrip)
+        assert app.screen.lab.state.shown.status == "cancelled"
+        rounds = app.screen.lab.state.shown.rounds
+        await press(pilot, app, ["full_stop"])
+        assert app.screen.lab.state.shown.rounds == rounds
+
+
+async def test_rounds_come_at_the_speed_that_was_chosen():
+    """As a ratio within one run: the same gaps at two speeds."""
+    request = LabState(settings=choose(str(PRESETS / "stft-small.toml"))).request("quick")
+    events = [event for batch in Script(request, CPU_MACHINE, rounds=6).batches() for event in batch]
+
+    async def took(speed: float) -> float:
+        replay, loop = Replay(events), asyncio.get_running_loop()
+        replay.speed = speed
+        ended: asyncio.Future[None] = loop.create_future()
+        shown: list[Event] = []
+
+        def receive(event: Event) -> None:
+            shown.append(event)
+            if isinstance(event, Finished):
+                ended.set_result(None)
+
+        begun = loop.time()
+        playing = asyncio.ensure_future(replay.play(receive, shown.clear))
+        await ended
+        playing.cancel()
+        assert sum(isinstance(event, Round) for event in shown) == 6
+        return loop.time() - begun
+
+    assert await took(0.5) > 2 * await took(8.0)

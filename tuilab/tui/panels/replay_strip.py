@@ -1,0 +1,90 @@
+"""One line for what is replayed: where it is, how fast, and the keys of a player."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import events, on
+from textual.binding import Binding, BindingType
+
+from tuilab.lab import Lab
+from tuilab.tui.messages import LabChanged, hear
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import ACCENT, FAINT, MUTED, TEXT, Line
+from tuilab.tui.widgets.wording import fit
+
+KEYS = "space plays and pauses, , . step, ← → seek, < > speed, x ends it"
+LEAST_TRACK = 12
+
+
+class ReplayStrip(LineWidget, can_focus=True):
+    """Shown while something is replayed."""
+
+    DEFAULT_CSS = "ReplayStrip { height: 1; width: 1fr; margin: 0 1; }"
+    HELP = """\
+## A replay
+
+A recorded run, played as it was measured. **space** plays and pauses, **,** and **.** step a round back and
+on, **← →** seek by a tenth, **home** and **end** go to its ends, **<** and **>** change the speed; a click
+seeks too. Sliders move without measuring; **r** measures the settings anew, after asking. **x** ends it.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "seek(-1)", "back", show=False, id="replay.left"),
+        Binding("right", "seek(1)", "on", show=False, id="replay.right"),
+        Binding("home", "end(0)", "to the start", show=False, id="replay.start"),
+        Binding("end", "end(1)", "to the end", show=False, id="replay.end"),
+    ]
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(id="replay")
+        self._lab = lab
+        self._track = (0, 0)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._unheard = hear(self, self._lab)
+
+    def on_unmount(self) -> None:
+        self._unheard()
+
+    @on(LabChanged)
+    def _heard(self) -> None:
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        replay = self._lab.controller.replaying
+        if replay is None:
+            return []
+        glyphs = self.glyphs
+        still = replay.paused or replay.over
+        state = ("||" if still else ">") if glyphs.ascii else ("⏸" if still else "▶")
+        where = f" round {replay.round:,} of {replay.rounds:,}  {replay.speed:g} × "
+        keys = fit(KEYS, min(cell_len(KEYS), max(0, width - cell_len(where) - LEAST_TRACK - 6)))
+        cells = max(LEAST_TRACK, width - cell_len(where) - cell_len(keys) - 6)
+        done = round((cells - 1) * replay.round / max(1, replay.rounds))
+        self._track = (3, cells)
+        return [
+            (
+                (f"{state:<2} ", ACCENT),
+                (glyphs.filled * done, ACCENT),
+                (glyphs.thumb, ACCENT if self.has_focus else TEXT),
+                (glyphs.track * (cells - done - 1), FAINT),
+                (where, TEXT),
+                (" " + keys, MUTED),
+            )
+        ]
+
+    def action_seek(self, by: int) -> None:
+        """A tenth back or on."""
+        self._lab.controller.play(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
+
+    def action_end(self, end: int) -> None:
+        """To the start or the end."""
+        self._lab.controller.play(lambda r: r.seek(end * r.rounds))
+
+    def on_click(self, event: events.Click) -> None:
+        """Seek where the track was clicked."""
+        first, cells = self._track
+        share = (event.x - first) / max(1, cells - 1)
+        if 0 <= share <= 1:
+            self._lab.controller.play(lambda r: r.seek(round(share * r.rounds)))
