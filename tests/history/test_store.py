@@ -352,3 +352,51 @@ def test_a_hostile_recording_is_cleaned_as_it_is_read(tmp_path):
     )
     _, event = read(file)
     assert (event.preset, event.scenario) == ("[@click=x]", Scenario("stft", {"samples": "1"}))
+
+
+def test_a_folder_that_was_there_and_was_named_keeps_its_mode(tmp_path, monkeypatch):
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    monkeypatch.setenv("TUILAB_DATA", str(folder))
+    store = Store.open()
+    assert store.file == folder / FILE
+    store.close()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o1777
+    assert stat.S_IMODE((folder / FILE).stat().st_mode) == 0o600
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "new"))
+    Store.open().close()
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+
+
+def test_runs_of_a_lab_that_was_killed_come_back_from_the_temporary_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "file" / "data"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "file").write_text("in the way")
+    first = Store.open()
+    assert first.messages and first.file is not None
+    recorder = Recorder(first)
+    for event in [started(), *rounds("r1", 5)]:
+        recorder.record(event)
+    first.close()
+    (tmp_path / "file").unlink()
+    second = Store.open()
+    assert second.state("r1").rounds == 5
+    second.close()
+
+
+def test_a_history_that_is_removed_while_a_run_goes_on_is_begun_anew_with_all_of_it(tmp_path):
+    import shutil
+
+    store = Store.open(tmp_path / "data")
+    recorder = Recorder(store)
+    for event in [started(), *rounds("r1", 5)]:
+        recorder.record(event)
+    shutil.rmtree(tmp_path / "data")
+    for event in [*rounds("r1", 3), e.Finished(run="r1", status="ok")]:
+        recorder.record(event)
+    assert "removed" in recorder.said[0]
+    recorder.close()
+    again = Store.open(tmp_path / "data")
+    assert again.state("r1").rounds == 8
+    again.close()

@@ -33,6 +33,7 @@ UNDO_DAYS = 7.0
 STAGED = 1.0
 """When a run was deleted that is being imported: so long ago that a purge takes what a killed import left."""
 _DAY_S = 86_400.0
+_WHOLE = "typeof({}) = 'integer'"
 _FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
 PIECE_BYTES = 256 * 2**10
 """Of rounds as lines, before they are packed."""
@@ -378,7 +379,9 @@ class Store:
 
     def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
         """The events of a run in order, encoded, each with its number; what is damaged is left out."""
-        query = "SELECT number, event FROM events WHERE run = ? ORDER BY number"
+        query = (
+            f"SELECT number, event FROM events WHERE run = ? AND {_WHOLE.format('number')} ORDER BY number"
+        )
         lines = ((number, _bytes(line)) for number, line in self.connection.execute(query, (run,)))
         rounds = ((number, e.encode(event).rstrip()) for number, event in self._rounds(run))
         yield from merge(lines, rounds, key=itemgetter(0))
@@ -389,7 +392,10 @@ class Store:
                 yield from [(n, r) for n, r in packed.rounds(data) if r.run == run and first <= n <= last]
 
     def _pieces(self, run: str) -> Iterator[tuple[int, int, float, bytes]]:
-        query = "SELECT first, last, timed, data FROM pieces WHERE run = ? ORDER BY first"
+        query = (
+            f"SELECT first, last, timed, data FROM pieces WHERE run = ? AND {_WHOLE.format('first')}"
+            f" AND {_WHOLE.format('last')} AND typeof(data) = 'blob' AND typeof(timed) = 'real' ORDER BY first"
+        )
         yield from self.connection.execute(query, (run,))
 
     def events(self, run: str) -> Iterator[e.Event]:
@@ -397,7 +403,9 @@ class Store:
         return map(itemgetter(1), merge(self._lines(run), self._unpacked(run), key=itemgetter(0)))
 
     def _lines(self, run: str) -> Iterator[tuple[int, e.Event]]:
-        query = "SELECT number, event FROM events WHERE run = ? ORDER BY number"
+        query = (
+            f"SELECT number, event FROM events WHERE run = ? AND {_WHOLE.format('number')} ORDER BY number"
+        )
         for number, line in self.connection.execute(query, (run,)):
             try:
                 event = e.decode(_bytes(line))

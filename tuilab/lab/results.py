@@ -14,6 +14,7 @@ from tuilab.analysis.summary import summarise
 from tuilab.history.machine_summaries import keep
 from tuilab.history.store import Store
 from tuilab.model.claims import Claim
+from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.report.csv import rows
@@ -55,7 +56,7 @@ def keep_result(store: Store, run: str, claims: Sequence[Claim], state: RunState
 
 
 def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState | None = None) -> RunResult:
-    """What a run of the history came to. Raises ValueError where it never began."""
+    """What a run of the history came to. Raises InputError where its beginning is damaged."""
     data = store.result(run, _of(store, run, claims))
     if data is not None:
         try:
@@ -63,6 +64,11 @@ def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState |
         except (msgspec.MsgspecError, ValueError):
             pass  # written by another version
     state = state or store.state(run)
+    if not state.run:
+        why = "its beginning cannot be read"
+        raise InputError(
+            f"run {run[:8]}", why, "one that is sound; `tuilab history check` says what is damaged"
+        )
     result = summarise(state, claims)
     keep_result(store, run, claims, state, result)
     return result
