@@ -33,7 +33,10 @@ UNDO_DAYS = 7.0
 STAGED = 1.0
 """When a run was deleted that is being imported: so long ago that a purge takes what a killed import left."""
 _DAY_S = 86_400.0
-_WHOLE = "typeof({}) = 'integer'"
+# A damaged file may hold anything in any column.
+_EVENTS = "SELECT number, event FROM events WHERE run = ? AND typeof(number) = 'integer' ORDER BY number"
+_PIECES = """SELECT first, last, timed, data FROM pieces WHERE run = ? AND typeof(first) = 'integer'
+    AND typeof(last) = 'integer' AND typeof(timed) = 'real' AND typeof(data) = 'blob' ORDER BY first"""
 _FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
 PIECE_BYTES = 256 * 2**10
 """Of rounds as lines, before they are packed."""
@@ -379,9 +382,7 @@ class Store:
 
     def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
         """The events of a run in order, encoded, each with its number; what is damaged is left out."""
-        query = (
-            f"SELECT number, event FROM events WHERE run = ? AND {_WHOLE.format('number')} ORDER BY number"
-        )
+        query = _EVENTS
         lines = ((number, _bytes(line)) for number, line in self.connection.execute(query, (run,)))
         rounds = ((number, e.encode(event).rstrip()) for number, event in self._rounds(run))
         yield from merge(lines, rounds, key=itemgetter(0))
@@ -392,10 +393,7 @@ class Store:
                 yield from [(n, r) for n, r in packed.rounds(data) if r.run == run and first <= n <= last]
 
     def _pieces(self, run: str) -> Iterator[tuple[int, int, float, bytes]]:
-        query = (
-            f"SELECT first, last, timed, data FROM pieces WHERE run = ? AND {_WHOLE.format('first')}"
-            f" AND {_WHOLE.format('last')} AND typeof(data) = 'blob' AND typeof(timed) = 'real' ORDER BY first"
-        )
+        query = _PIECES
         yield from self.connection.execute(query, (run,))
 
     def events(self, run: str) -> Iterator[e.Event]:
@@ -403,9 +401,7 @@ class Store:
         return map(itemgetter(1), merge(self._lines(run), self._unpacked(run), key=itemgetter(0)))
 
     def _lines(self, run: str) -> Iterator[tuple[int, e.Event]]:
-        query = (
-            f"SELECT number, event FROM events WHERE run = ? AND {_WHOLE.format('number')} ORDER BY number"
-        )
+        query = _EVENTS
         for number, line in self.connection.execute(query, (run,)):
             try:
                 event = e.decode(_bytes(line))

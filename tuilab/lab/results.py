@@ -66,9 +66,7 @@ def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState |
     state = state or store.state(run)
     if not state.run:
         why = "its beginning cannot be read"
-        raise InputError(
-            f"run {run[:8]}", why, "one that is sound; `tuilab history check` says what is damaged"
-        )
+        raise InputError(f"run {run[:8]}", why, "a sound one; see `tuilab history check`")
     result = summarise(state, claims)
     keep_result(store, run, claims, state, result)
     return result
