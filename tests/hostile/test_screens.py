@@ -154,7 +154,10 @@ async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
     seen.look(page)
 
 
-async def test_own_code(tmp_path):
+async def test_own_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("own", *(f"own{number}" for number in range(len(KINDS) // 3))):
+        (tmp_path / f"{name}.py").write_text("from somewhere import *\n")  # what it defines, running it tells
     supply = Supply()
     app = hostile_lab(tmp_path, supply, presets=1)
     async with opened(app, (140, 50)) as pilot:

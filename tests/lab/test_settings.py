@@ -149,3 +149,33 @@ def test_the_command_does_what_the_screen_does(samples, window, pad, modes):
     modes_given = tuple(value for flag, value in pairs if flag == "--mode")
     assert again.values == chosen.values
     assert (modes_given or PRESET.arms.modes) == chosen.arms.modes
+
+
+@pytest.mark.parametrize(
+    ("code", "right"),
+    [
+        ("def forward(): ...", True),
+        ("if True:\n    forward = 3", True),
+        ("from model import forward", True),
+        ("from model import *", True),
+        ("globals()['forward'] = 1", True),
+        ("def step(): ...", False),
+        ("def step():\n    forward = 1", False),
+    ],
+)
+def test_a_name_that_a_file_cannot_define_is_refused_without_running_it(tmp_path, code, right):
+    file = tmp_path / "mine.py"
+    file.write_text(code + "\nraise SystemExit('it was run')")
+    if right:
+        assert s.place_of(f"{file}:forward") == f"{file}:forward"
+        return
+    with pytest.raises(InputError, match="it defines step"):
+        s.place_of(f"{file}:forward")
+
+
+def test_a_file_that_is_not_there_or_no_python_is_refused(tmp_path):
+    with pytest.raises(InputError):
+        s.place_of(f"{tmp_path}/none.py:f")
+    (tmp_path / "bad.py").write_text("def f(:")
+    with pytest.raises(InputError, match="line 1"):
+        s.place_of(f"{tmp_path}/bad.py:f")

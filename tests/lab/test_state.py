@@ -194,4 +194,5 @@ def test_one_word_for_several_claims():
 def test_before_a_run_the_answer_says_what_it_would_measure():
     made = session()
     said = answer(made)
-    assert said.sentence.startswith("One frame of 256 points") and "r measures" in said.detail
+    assert said.sentence.startswith("Why isn't this using my GPU") and "Enter times" in said.sentence
+    assert "r measures" in said.detail and "One frame of 256 points" in said.detail

@@ -90,6 +90,7 @@ async def test_what_is_wrong_is_said_and_the_lab_goes_on(tmp_path: Path):
 
 
 async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path):
+    (tmp_path / "model.py").write_text("def forward(x): return x")
     app = lab(tmp_path)
     async with opened(app) as pilot:
         app.runner.declares["forward"] = MINE

@@ -57,8 +57,9 @@ async def test_help_says_what_has_the_keys_and_what_the_picture_is(tmp_path):
 async def test_every_view_has_a_help_of_its_own(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        for number, (title, _) in enumerate(VIEWS.values(), 1):
-            await press(pilot, app, [str(number)])
+        for key, (title, _) in VIEWS.items():
+            await app.screen.views.open(key)
+            await rest(pilot, app)
             words = page(app.keymap, None, app.screen.query_one(Views).view)
             assert f"## {title}" in words, title
 

@@ -51,7 +51,7 @@ def answer(session: LabState) -> Said:
         )
     about = opening(settings.preset.summary, SUMMARY) or settings.preset.title
     if not state.run or (session.asked and session.asked != state.run and not state.rounds):
-        return Said(f"{about} {expected(session)}".strip(), detail=_next(session))
+        return Said(first_words(session), detail=f"{_next(session)} {about} {expected(session)}".strip())
     if state.status == "failed" and not state.rounds:
         return Said(f"The run failed: {state.message}", detail="The log (9) has the details; r tries again.")
     result = session.result()
@@ -64,6 +64,21 @@ def answer(session: LabState) -> Said:
     elif session.stale:
         detail = "These figures are of other settings; r measures the current ones."
     return Said(result.answer, claim.verdict if claim else None, "claim" if claim else "", detail)
+
+
+QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"
+
+
+def first_words(session: LabState) -> str:
+    """The lab's question, and in a sentence what enter does to answer it for the preset that is open."""
+    settings, machine = session.settings, session.machine
+    assert settings is not None
+    kinds = sorted({family(arm.device) for arm in settings.arms_on(machine)})
+    where = " and ".join(kinds) or "it"
+    if machine is not None and not machine.gpus:
+        where = "the CPU (no GPU is visible; g says why)"
+    told = "from which size on which wins" if settings.preset.sweep else "which wins, by how much"
+    return f"{QUESTION} Enter times {where} and says {told}, how surely."
 
 
 def expected(session: LabState) -> str:

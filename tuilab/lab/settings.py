@@ -1,5 +1,6 @@
 """What is to be measured, as a person has set it: a preset with their changes."""
 
+import ast
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from tuilab.model.arms import EVERY, INPUTS, Arm, ArmSelection, Input, Mode, fam
 from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand, expand_on
+from tuilab.model.files import read_regular
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Choice, Value, Values, check_values
 from tuilab.model.preset import Preset
@@ -26,6 +28,12 @@ from tuilab.workloads import find
 
 ALL = "all"
 BOTH = "both"
+
+
+MOST_CODE = 10_000_000
+"""Bytes of a file of code."""
+MOST_NAMES = 8
+"""So many names are told of a file that lacks the one that was asked for."""
 
 
 @dataclass(frozen=True)
@@ -280,9 +288,47 @@ def is_own(name: str) -> bool:
 
 
 def place_of(name: str) -> str:
-    """Where a person's own code is, with its whole path: `/home/ada/model.py:forward`."""
+    """Where a person's own code is, with its whole path: `/home/ada/model.py:forward`.
+
+    Raises InputError where there is no such file, or nothing of that name can be in it: before a worker
+    starts, and without running any of it.
+    """
     path, _, function = name.rpartition(":")
-    return f"{Path(path).expanduser().resolve()}:{function}"
+    place = Path(path).expanduser().resolve()
+    try:
+        names = top_names(read_regular(place, MOST_CODE))
+    except SyntaxError as error:
+        raise InputError(name, f"line {error.lineno}", f"Python that can be read ({error.msg})") from None
+    if names is not None and function.partition(".")[0] not in names:
+        there = ", ".join(sorted(n for n in names if not n.startswith("_"))[:MOST_NAMES]) or "nothing"
+        raise InputError(name, function, f"a name that {place.name} defines; it defines {there}")
+    return f"{place}:{function}"
+
+
+def top_names(code: bytes) -> set[str] | None:
+    """The names that a module gives itself; None where only running it can tell. Raises SyntaxError."""
+    names: set[str] = set()
+    waiting: list[ast.AST] = [ast.parse(code)]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                if node.name == "__getattr__":
+                    return None
+                names.add(node.name)
+                continue
+            case ast.Lambda():
+                continue
+            case ast.Import() | ast.ImportFrom():
+                if any(alias.name == "*" for alias in node.names):
+                    return None
+                names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+            case ast.Name(ctx=ast.Store()):
+                names.add(node.id)
+            case ast.Name(id="globals" | "locals" | "vars" | "exec" | "setattr"):
+                return None
+        waiting += ast.iter_child_nodes(node)
+    return names
 
 
 def choose(

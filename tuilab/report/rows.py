@@ -1,5 +1,9 @@
 """What every report shows, as plain rows of text; each format only dresses them."""
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from tuilab.model.arms import LOCAL, family
 from tuilab.model.quantity import interval, median_of, rate, seconds, share_words
 from tuilab.model.result import ArmResult, MachineLine, RunResult
@@ -19,16 +23,19 @@ def arm_row(arm: ArmResult) -> list[str]:
     return [arm.label, median_of(arm.median_s, half), between, str(arm.n), first, arm.device or ""]
 
 
-def arm_rows(result: RunResult) -> list[list[str]]:
-    """The measured arms, then those without a figure: alike ones of a reason in one row."""
+def folded(arms: Sequence[ArmResult]) -> list[ArmResult]:
+    """The arms with a figure, then one for all that lack it for one reason, named for all of them."""
     absent: dict[tuple[str, str], list[ArmResult]] = {}
-    for arm in result.arms:
+    for arm in arms:
         if arm.median_s is None:
             absent.setdefault((arm.status, arm.reason), []).append(arm)
-    rows = [arm_row(arm) for arm in result.arms if arm.median_s is not None]
-    for arms in absent.values():
-        rows.append([_together(arms), *arm_row(arms[0])[1:]])
-    return rows
+    out = [arm for arm in arms if arm.median_s is not None]
+    return out + [replace(alike[0], label=_together(alike)) for alike in absent.values()]
+
+
+def arm_rows(result: RunResult) -> list[list[str]]:
+    """The measured arms, then those without a figure: alike ones of a reason in one row."""
+    return [arm_row(arm) for arm in folded(result.arms)]
 
 
 MOST_APART = 2

@@ -45,6 +45,7 @@ LOOK = (
     Action("view-log", "9", "view('log')", "log", "What TensorFlow and the lab said."),
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
+    Action("answer", "A", "answer", "full answer", "The whole answer: how sure, claims, every caveat."),
     Action("arms", "a", "arms", "arms", "Choose which arms and ghosts are drawn."),
     Action("maximize", "plus", "maximize_panel", "maximise", "Give this panel the whole screen, and back."),
     Action("fact-check", "F", "fact_check", "fact-check", "Measure every claim of this preset's document."),

@@ -423,6 +423,14 @@ size at which the faster device changes. **x** stops whatever goes on.
 
         self.app.push_screen(HelpScreen(page(self.app.keymap, self.focused, self.views.view)))
 
+    def action_answer(self) -> None:
+        """The whole answer, which its panel has no room for."""
+        from tuilab.lab.answer import answer
+        from tuilab.tui.screens.answer import AnswerScreen
+
+        state = self.lab.state
+        self.app.push_screen(AnswerScreen(answer(state), state.result()))
+
     def action_keys(self) -> None:
         """Every key on one page."""
         from tuilab.tui.screens.help import KeysScreen
@@ -711,7 +719,10 @@ size at which the faster device changes. **x** stops whatever goes on.
         async def done() -> None:
             self.remove_class("-demo")
             await self.query(DemoBar).remove()
-            self.action_presets()
+            if self.has_class("-narrow"):
+                self.action_controls()
+            else:
+                self.action_presets()
 
         bar = DemoBar(lab, Demo(steps), lambda: self.call_later(done))
         self.add_class("-demo")

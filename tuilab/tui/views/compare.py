@@ -3,6 +3,7 @@
 from statistics import median
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -10,6 +11,7 @@ from textual.binding import Binding, BindingType
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState
 from tuilab.model.arms import family
+from tuilab.report.rows import folded
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, fitting, marks, why_empty
 from tuilab.tui.widgets.bars import Bars
@@ -53,9 +55,9 @@ machines that are pinned as ghosts in the history run along, always named as rec
         series = marks(session.shown)
         bars.empty = why_empty(session)
         drawn = session.drawn
-        bars.show_bars([b for b in bars_of(result, series) if b.key in drawn] if result else [])
-        arms = [arm for arm in result.arms if arm.id in drawn] if result else []
+        arms = folded([arm for arm in result.arms if arm.id in drawn]) if result else []
         # A row an arm and a row for the scale; the rest is for the numbers, if it is enough.
+        bars.show_bars(bars_of(replace(result, arms=tuple(arms)), series) if result else [])
         fitting(numbers, len(arms), self.size.height - len(arms) - 3)
         numbers.update_arms(arms, series)
 

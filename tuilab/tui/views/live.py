@@ -3,6 +3,7 @@
 from textual.app import ComposeResult
 
 from tuilab.lab.changes import Change
+from tuilab.report.rows import folded
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, figures, fitting, marks, why_empty
 from tuilab.tui.widgets.from_run import live_chart
@@ -54,8 +55,9 @@ the plot: median, interval, number of samples, and the first call (tracing and c
             ghosts=session.ghosts_of(state) if session.ghosts_on else (),
             point=session.point,
         )
-        fitting(numbers, len(known), self.size.height - PLOT_ROWS)
-        numbers.update_arms(list(known.values()), series)
+        arms = folded(list(known.values()))
+        fitting(numbers, len(arms), self.size.height - PLOT_ROWS)
+        numbers.update_arms(arms, series)
 
     def on_resize(self) -> None:
         self.draw()

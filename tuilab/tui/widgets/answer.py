@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from rich.cells import cell_len
+from textual import events
 
 from tuilab.model.claims import VerdictWord
 from tuilab.tui.widgets.line_widget import LineWidget
@@ -55,8 +56,9 @@ class AnswerPanel(LineWidget):
 ## The answer
 
 What the run says, in a sentence: the median time per call with its 95 % interval in brackets, ratios, and
-where the one overtakes the other. The mark at the right is the verdict on the document's claim: ✓ confirmed,
-✗ refuted, ≈ undecided (the intervals do not tell), ? untestable here, ⊘ impossible on any known GPU.
+where the one overtakes the other. **A**, a click or the wheel opens all of it. The mark at the right is the
+verdict on the document's claim: ✓ confirmed, ✗ refuted, ≈ undecided (the intervals do not tell), ? untestable
+here, ⊘ impossible on any known GPU.
 """
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
@@ -70,6 +72,15 @@ where the one overtakes the other. The mark at the right is the verdict on the d
         if (sentence, verdict, claim, detail) != self._said:
             self._said = (sentence, verdict, claim, detail)
             self.repaint()
+
+    async def on_click(self) -> None:
+        """Open the whole answer."""
+        await self.screen.run_action("answer")
+
+    async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """To read on is to open the whole answer."""
+        event.stop()
+        await self.screen.run_action("answer")
 
     @property
     def sentence(self) -> str:

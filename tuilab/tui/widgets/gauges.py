@@ -104,8 +104,9 @@ def cpu_lines(cpu: CpuSample, past: Sequence[float], width: int, glyphs: Glyphs)
     if cpu.thermal_events:
         held.append(f"throttled for heat {cpu.thermal_events} times")
     quota = f"quota {significant(cpu.quota, 3)} CPUs" if cpu.quota is not None else ""
-    load = f"load {cpu.load:.1f}" if cpu.load is not None else ""
-    out += facts("clock", [hertz(cpu.frequency_hz, cpu.frequency_max_hz), load, quota], width, glyphs)
+    load = f"{cpu.load:.1f}" if cpu.load is not None else ""
+    out += facts("clock", [hertz(cpu.frequency_hz, cpu.frequency_max_hz), quota], width, glyphs)
+    out += facts("load", [load], width, glyphs)
     return out + facts("held", held, width, glyphs, WARN)
 
 

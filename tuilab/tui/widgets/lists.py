@@ -1,5 +1,6 @@
 """The tables of the lab: where ops were placed, and what was logged."""
 
+import re
 from collections.abc import Callable
 
 from tuilab.model.events import Log
@@ -78,6 +79,15 @@ def placement_table(
     )
 
 
+_PREFIX = re.compile(r"^(?:\d{4}-\d\d-\d\d [\d:.]+: [IWEF] |[IWEF]\d{4} [\d:.]+\s+\d+ )\S+?:\d+\] (?=\S)")
+"""What TensorFlow and Abseil write before a message: the time, the level and the place in their code."""
+
+
+def message(text: str) -> str:
+    """What a line of a log says, without when and where: the first 80 columns are for that."""
+    return _PREFIX.sub("", text)
+
+
 _LEVELS = {"error": BAD, "warning": WARN, "debug": FAINT}
 
 
@@ -86,7 +96,7 @@ def log_table(*, empty: str = "Nothing has been logged yet.", id: str | None = N
     columns: list[Column[Log]] = [
         Column("from", lambda line: line.source, most=12, drop=1, style=lambda _: MUTED),
         Column("level", lambda line: line.level, width=7, drop=2),
-        Column("line", lambda line: line.text, flex=True, most=200),
+        Column("line", lambda line: message(line.text), flex=True, most=200),
     ]
     return Table(
         columns,

@@ -8,6 +8,9 @@ from tuilab.tui.widgets.look import MUTED, WARN, Mark, TextStyle
 from tuilab.tui.widgets.table import Table
 from tuilab.tui.widgets.tabular import Column
 
+SHORT = 18
+"""Characters of a reason that stands in place of a figure."""
+
 
 def _half(arm: ArmResult) -> float | None:
     return (arm.ci95_s[1] - arm.ci95_s[0]) / 2 if arm.ci95_s else None
@@ -18,7 +21,12 @@ def _time(value: float | None, half: float | None = None) -> str:
 
 
 def _median(arm: ArmResult) -> str:
-    return arm.status if arm.median_s is None else median_of(arm.median_s, _half(arm))
+    return _state(arm) if arm.median_s is None else median_of(arm.median_s, _half(arm))
+
+
+def _state(arm: ArmResult) -> str:
+    """Why there is no figure, in the words of the bars beside it where those are short."""
+    return arm.reason if 0 < len(arm.reason) <= SHORT else arm.status
 
 
 def _interval(arm: ArmResult) -> str:

@@ -1,0 +1,96 @@
+"""The answer opens to its full text; the first screen asks; what did not run takes one row."""
+
+import pytest
+from textual.events import MouseScrollDown
+
+from tests.tui.data import arm_results, run_result
+from tests.tui.lab import lab, opened, press, rest, text
+from tests.tui.scripted import CPU_MACHINE
+from tuilab.report.rows import doubts, folded
+from tuilab.tui.screens.answer import AnswerScreen, page
+from tuilab.tui.widgets.answer import AnswerPanel
+from tuilab.tui.widgets.lists import message
+from tuilab.tui.widgets.numbers import Numbers
+
+
+def words(screen: AnswerScreen) -> str:
+    return "\n".join(line.plain for line in page(screen._said, screen._result))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_whole_answer_by_key_click_and_wheel(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        await press(pilot, app, ["r"])
+        result = app.screen.lab.state.result()
+        for open_it in (
+            lambda: pilot.press("A"),
+            lambda: pilot.click(AnswerPanel),
+            lambda: pilot._post_mouse_events([MouseScrollDown], AnswerPanel, button=0),
+        ):
+            await open_it()
+            await rest(pilot, app)
+            assert isinstance(app.screen, AnswerScreen)
+            said = words(app.screen)
+            assert result.answer in said and result.confidence.of in said
+            assert all(claim.text in said and claim.evidence in said for claim in result.claims)
+            assert all(doubt in said for doubt in doubts(result))
+            await press(pilot, app, ["escape"])
+            assert not isinstance(app.screen, AnswerScreen)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_the_first_screen_asks_and_says_what_enter_shows(tmp_path, size):
+    app = lab(tmp_path, machine=CPU_MACHINE)
+    async with opened(app, size) as pilot:
+        shown = " ".join(text(app).replace("│", " ").split())
+        assert "Why isn't this using my GPU" in shown and "Enter times" in shown
+        assert "no GPU is visible; g says why" in app.screen.answer.sentence
+        await rest(pilot, app)
+
+
+def test_arms_that_did_not_run_for_one_reason_are_one():
+    arms = arm_results(gpu=False)
+    absent = [arm for arm in arms if arm.median_s is None]
+    found = folded(arms)
+    assert len(absent) > 2 and len(found) == len(arms) - len(absent) + 1
+    assert found[-1].label == f"{len(absent)} GPU arms" and found[-1].reason == absent[0].reason
+
+
+async def test_compare_has_one_row_for_what_did_not_run(tmp_path):
+    app = lab(tmp_path, machine=CPU_MACHINE)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["r", "c"])
+        view = app.screen.views.view
+        assert sum(arm.median_s is None for arm in view.query_one(Numbers).rows) == 1
+        assert text(app).count("no GPU is visible") <= 3
+
+
+def test_a_line_of_the_log_begins_with_its_message():
+    assert (
+        message("2026-01-05 10:00:00.100000: I tensorflow/core/platform/cpu_feature_guard.cc:210] It is.")
+        == "It is."
+    )
+    assert (
+        message("W0000 00:00:1767607200.2 1 gpu_device.cc:2344] Cannot dlopen some.") == "Cannot dlopen some."
+    )
+    assert message("plain [x.py:3] words") == "plain [x.py:3] words"
+
+
+async def test_the_log_shows_messages_at_80_columns(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        await press(pilot, app, ["9"])
+        assert "Cannot dlopen some GPU libraries." in text(app)
+
+
+def test_table_and_chart_say_the_same_of_an_arm_without_a_figure():
+    from msgspec.structs import replace
+
+    from tuilab.analysis.reading import NOT_YET
+    from tuilab.tui.widgets.from_run import bars_of
+    from tuilab.tui.widgets.numbers import _median
+
+    arm = replace(arm_results()[0], median_s=None, ci95_s=None, status="cancelled", reason=NOT_YET)
+    (bar,) = bars_of(replace(run_result(), arms=(arm,)), {})
+    assert bar.note == _median(arm) == NOT_YET

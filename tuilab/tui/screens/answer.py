@@ -1,0 +1,66 @@
+"""The answer in full: how sure it is, every claim with its evidence, every caveat, what to do."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from tuilab.lab.answer import Said
+from tuilab.model.result import RunResult
+from tuilab.report.rows import advice, arm_rows, claim_rows, doubts, interval_line, provenance
+from tuilab.tui.screens.modal import Page
+
+
+class AnswerScreen(Page[None]):
+    """What the answer's three lines have no room for."""
+
+    HELP = """\
+## The answer in full
+
+Nothing is cut here: the sentence, how sure it is and what its intervals are of, each arm, each claim of the
+document with its verdict and evidence, every caveat, what to do, and how it was measured.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("A,q,enter", "close", "close", show=False, id="answer.close")
+    ]
+
+    def __init__(self, said: Said, result: RunResult | None) -> None:
+        super().__init__()
+        self._said, self._result = said, result
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(classes="frame") as box:
+            box.border_title = "Answer"
+            box.border_subtitle = "arrows and wheel scroll, esc closes"
+            yield Static(Content("\n").join(page(self._said, self._result)))
+
+
+def page(said: Said, result: RunResult | None) -> list[Content]:
+    """The page, line by line."""
+    out = [Content.styled(said.sentence, "bold")]
+    if said.detail:
+        out.append(Content.styled(said.detail, "$text-muted"))
+    if result is None:
+        return out
+    sure = result.confidence
+    if sure is not None:
+        reached = "The precision that was asked for was reached." if sure.precise else ""
+        words = [f"⚠ {sure.badge}" if sure.badge else reached, *sure.reasons, interval_line(result)]
+        out += _section("How sure", filter(None, words))
+    out += _section("Arms", ("  ".join(filter(None, row)) for row in arm_rows(result)))
+    claims = [
+        line for verdict, text, evidence in claim_rows(result) for line in (f"{verdict}: {text}", evidence)
+    ]
+    out += _section("Claims", filter(None, claims))
+    out += _section("Caveats", doubts(result))
+    out += _section("What to do", advice(result))
+    return out + _section("How it was measured", provenance(result))
+
+
+def _section(title: str, lines: Iterable[str]) -> list[Content]:
+    found = [Content(line) for line in lines]
+    return [Content(""), Content.styled(title, "$accent"), *found] if found else []
