@@ -108,6 +108,39 @@ def test_names_as_people_write_them(worker: Worker, typed: str, op: str) -> None
     assert ask_op(worker, typed).op == op
 
 
+@pytest.mark.parametrize(
+    ("op", "dtype", "gpu", "code"),
+    [
+        ("ResourceScatterNdUpdate", "float32", True, "kernel"),
+        ("ResourceScatterNdAdd", "int32", False, "host-memory"),
+        ("ResourceStridedSliceAssign", "float32", True, "kernel"),
+        ("HistogramFixedWidth", "float32", True, "kernel"),
+        ("RaggedGather", "float32", False, "no-kernel"),
+        ("ZerosLike", "int32", False, "host-memory"),
+        ("OnesLike", "int32", False, "host-memory"),
+        ("ZerosLike", "float32", True, "kernel"),
+        ("IteratorGetNext", "float32", False, "resource"),
+        ("QueueDequeueV2", "float32", False, "resource"),
+    ],
+)
+def test_the_dtype_is_that_of_the_data(worker: Worker, op: str, dtype: str, gpu: bool, code: str) -> None:
+    if not worker.machine.cuda_build:
+        pytest.skip("this TensorFlow has no GPU kernels")
+    told = ask_op(worker, op, dtype)
+    assert (told.gpu, told.code) == (gpu, code), told.reason
+
+
+def test_kernels_in_host_memory_are_not_named_as_the_gpus(worker: Worker) -> None:
+    if not worker.machine.cuda_build:
+        pytest.skip("this TensorFlow has no GPU kernels")
+    told = ask_op(worker, "Qr", "complex64")
+    assert not told.gpu and "there is one for" not in told.reason and "in host memory" in told.reason
+
+
+def test_forced_placement_prints_no_lines_of_a_log(worker: Worker) -> None:
+    assert "device='" not in ask_op(worker, "ScatterNd", "float32").forced
+
+
 def test_unknown_op_is_refused_with_near_names(worker: Worker) -> None:
     refused = refusal(worker, ExplainOp(op="MatMull"))
     assert refused.where == "op"

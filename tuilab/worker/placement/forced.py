@@ -21,15 +21,14 @@ _NOT_ALONE = frozenset(
 def forced(tf: Any, kernels: OpKernels, types: Types, device: str = GPU) -> str:
     """TensorFlow's verdict on the op with these types on `device`, soft placement off.
 
-    types: those that are left out become the first that the op's definition allows. "" where no call of the
+    types: those that are left out become such as a kernel takes beside them. "" where no call of the
     op could be made up from its definition. The op stands in a branch that is not taken, so that it is
     placed, and its kernel looked up, but never run.
     """
-    allowed = {name: next(iter(dtypes), "float32") for name, dtypes in kernels.allowed.items()}
     if kernels.op.startswith("_") or kernels.op in _NOT_ALONE:
         return ""
     try:
-        function, inputs = _function(tf, kernels, {**allowed, **types}, device)
+        function, inputs = _function(tf, kernels, kernels.fitting(types), device)
     except (TypeError, ValueError, KeyError, AttributeError, NotImplementedError) as error:
         return _refusal(error)
     with _strict(tf):
@@ -115,11 +114,26 @@ def _python(name: str) -> str:
 
 
 def _said(message: str, op: str) -> str:
-    """The line that tells, without node names: the placer's own, else the last before the node is named."""
-    lines = [line.strip() for line in message.partition("\n\t [[")[0].splitlines() if line.strip()]
+    """The line that tells, without node names: the placer's own, else the last before the node is named.
+
+    The lists of registered devices and kernels that follow a kernel that is not there are left out.
+    """
+    told = (
+        message.partition("\n\t [[")[0]
+        .partition("Registered devices:")[0]
+        .partition("Registered kernels:")[0]
+    )
+    lines = [line.strip().rstrip(".") for line in told.splitlines() if line.strip()]
     told = next((line for line in lines if line.startswith(_PLACER)), lines[-1] if lines else "")
-    told = told.partition(" [Op:")[0].replace("cond/then/_0/cond/", "").replace("{{node " + op + "}}", "it")
-    return sanitize_line(told, 1_000)
+    if "to support Op 'Switch'" in told and op != "Switch":
+        # Of a dtype that no branch can be made of: the op itself was not looked at.
+        return ""
+    told = (
+        told.partition(" [Op:")[0]
+        .replace("cond/then/_0/cond/", "")
+        .replace(" used by {{node " + op + "}}", "")
+    )
+    return sanitize_line(told.replace("{{node " + op + "}}", "it"), 1_000)
 
 
 def _refusal(error: Exception) -> str:

@@ -9,6 +9,9 @@ Types = Mapping[str, str]
 ALWAYS_ON_HOST = frozenset({"string", "resource"})
 """Types that TensorFlow keeps in host memory whatever the kernel says (`DataTypeAlwaysOnHost`)."""
 
+INDEX_TYPES = frozenset({"int16", "int32", "int64"})
+"""What indices, shapes and row splits are of."""
+
 HOST = "CPU:0"
 
 
@@ -58,13 +61,32 @@ class OpKernels:
         """The type attribute that a person means by the op's dtype, "" where it has none.
 
         That of the data: one that an input and an output share, else `dtype`, else the first of an
-        input, else of an output.
+        input, else of an output. One that takes an index's types alone counts only where no other is left.
         """
         inputs = [a.attribute for a in self.inputs if a.attribute]
         outputs = [a.attribute for a in self.outputs if a.attribute]
         shared = [name for name in inputs if name in outputs]
         named = ["dtype"] if "dtype" in self.allowed else []
-        return next(iter([*shared, *named, *inputs, *outputs]), "")
+        every = [*shared, *named, *inputs, *outputs]
+        return next((name for name in every if not self._indexes(name)), next(iter(every), ""))
+
+    def _indexes(self, attribute: str) -> bool:
+        allowed = self.allowed.get(attribute)
+        return bool(allowed) and INDEX_TYPES.issuperset(allowed or ())
+
+    def fitting(self, types: Types) -> Types:
+        """The types with those that are left out filled in: as a kernel takes them, a GPU's if there is one.
+
+        Without such a kernel, the first that the definition allows.
+        """
+        ranked = sorted(self.kernels, key=lambda k: ("GPU", "DEFAULT", "CPU").index(k.device))
+        kernel = next((k for k in ranked if k.takes(types)), Kernel("CPU"))
+        filled = dict(types)
+        for name, allowed in self.allowed.items():
+            taken = kernel.types.get(name, frozenset(allowed))
+            preferred = [each for each in allowed if each in taken] or sorted(taken)
+            filled.setdefault(name, next(iter(preferred), "float32"))
+        return filled
 
     def on_gpu(self, types: Types) -> Kernel | None:
         """The kernel that a GPU would run for these types: its own, else a DEFAULT one; None without any."""
@@ -95,6 +117,19 @@ class OpKernels:
         """All arguments that carry data: everything but resource handles."""
         every = (*self.inputs, *self.outputs)
         return tuple(a.name for a in every if self.dtype(a, types) != "resource")
+
+    def answers_on_host(self, kernel: Kernel, types: Types) -> bool:
+        """Whether all that `kernel` makes of the data lies in host memory, as `ZerosLike` of int32 does.
+
+        An output of another type than the data's, as that of `Shape`, is no such result.
+        """
+        host = self.host_arguments(kernel, types)
+        data = self.data_arguments(types)
+        made = [a for a in self.outputs if a.name in data]
+        of_data = [a for a in made if a.attribute and a.attribute == self.main]
+        return bool(data) and (
+            set(host) == set(data) or (bool(of_data) and {a.name for a in made} <= set(host))
+        )
 
     @staticmethod
     def dtype(argument: Argument, types: Types) -> str:

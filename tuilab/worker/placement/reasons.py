@@ -84,10 +84,20 @@ def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Fore
     kernel = kernels.on_gpu(types)
     if kernel is None:
         return Forecast(False, _missing(kernels, dtype, gpu_kernels))
-    host, data = kernels.host_arguments(kernel, types), kernels.data_arguments(types)
+    if followed := _followed(kernels):
+        text = (
+            f"it runs where its {followed} is, which is on the host unless the data was prefetched to the GPU"
+        )
+        if followed == "queue":
+            text = "it runs where its queue is, and a queue keeps its elements in host memory"
+        evidence = (
+            f"the handle of the {followed} settles its device; the {kernel.device} kernel only allows it"
+        )
+        return Forecast(False, Reason("resource", text, evidence), kernel)
+    host = kernels.host_arguments(kernel, types)
     named = f"{kernel.device} kernel for {dtype}" if dtype else f"{kernel.device} kernel"
     wants = f"wants {listed(host)} in host memory"
-    if data and set(host) == set(data):
+    if kernels.answers_on_host(kernel, types):
         text = f"its {dtype} kernel works in host memory" if dtype else "its kernel works in host memory"
         return Forecast(False, Reason("host-memory", text, f"the {named} {wants}"), kernel)
     evidence = f"the {named} is registered" + (f"; it {wants}" if host else "")
@@ -105,7 +115,7 @@ def _refused(kernels: OpKernels, dtype: str, allowed: Sequence[str]) -> Reason:
 
 def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
     registered = kernels.gpu_dtypes() if any(k.device in ("GPU", "DEFAULT") for k in kernels.kernels) else ()
-    dtypes = [d for d in registered if forecast(kernels, {kernels.main: d}).gpu] or registered
+    dtypes = [d for d in registered if forecast(kernels, {kernels.main: d}).gpu]
     if not gpu_kernels:
         return Reason(
             "no-kernel", "this TensorFlow is built without GPU kernels", "even MatMul has none registered"
@@ -115,6 +125,14 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
             "no-kernel-for-dtype",
             f"no GPU kernel for {dtype}; there is one for {listed(dtypes)}",
             f"the registry lists {kernels.op} on the GPU for {kernels.main} = {listed(dtypes)}",
+        )
+    if registered and dtype:
+        # Such as Qr: what the GPU has a kernel for is computed by the processor all the same.
+        return Reason(
+            "no-kernel-for-dtype",
+            f"no GPU kernel for {dtype}; those for {listed(registered)} work in host memory",
+            f"the registry lists {kernels.op} on the GPU for {kernels.main} = {listed(registered)}, "
+            "all in host memory",
         )
     if not kernels.kernels:
         return Reason(
@@ -130,6 +148,14 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
         )
     only = f"{_devices(kernels)} only"
     return Reason("no-kernel", f"no GPU kernel: {only}", f"the registry lists {kernels.op} for {only}")
+
+
+def _followed(kernels: OpKernels) -> str:
+    """`iterator` or `queue` where the op hands out what such a resource holds."""
+    if not kernels.inputs or kernels.inputs[0].dtype != "resource":
+        return ""
+    words = {"iterator": kernels.op.startswith("IteratorGet"), "queue": kernels.op.startswith("Queue")}
+    return next((word for word, there in words.items() if there), "")
 
 
 def _devices(kernels: OpKernels) -> str:

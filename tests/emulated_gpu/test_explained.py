@@ -1,0 +1,126 @@
+"""`explain` against real placement: what TensorFlow does on the emulated GPU, whose kernels are the CUDA build's."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.real_worker
+Environment = Callable[..., dict[str, str]]
+
+NAMED = (
+    *("ResourceScatterNdUpdate", "ResourceScatterNdAdd", "RaggedGather", "ResourceStridedSliceAssign"),
+    *("HistogramFixedWidth", "ZerosLike", "OnesLike", "Qr", "ScatterNd", "MatMul", "AddV2", "Shape", "Cast"),
+)
+EVERY = 60
+"""The quick suite takes every so-manieth op of the registry, and those named."""
+
+# A line before an op and one for each of its dtypes, so that an op which ends the process is told by its name.
+PROGRAM = """
+import json, sys
+import tensorflow as tf
+from tuilab.worker.placement import registry
+from tuilab.worker.placement.forced import forced
+from tuilab.worker.placement.verdict import dtypes, verdict
+
+def backing(kernels, types):
+    "Where the results lie of an op with one input, run on the GPU; null where it does not run on ones."
+    made = {a.attribute for a in kernels.outputs}
+    if len(kernels.inputs) != 1 or kernels.inputs[0].many or made != {kernels.main}:
+        return None
+    try:
+        with tf.device("/GPU:0"):
+            given = tf.cast(tf.ones((2, 2)), tf.dtypes.as_dtype(types[kernels.inputs[0].attribute]))
+            made = tf.nest.flatten(getattr(tf.raw_ops, kernels.op)(**{kernels.inputs[0].name: given}))
+        return [[t.device[-5:], t.backing_device[-5:]] for t in made if isinstance(t, tf.Tensor)]
+    except Exception:
+        return None
+
+for op in json.load(sys.stdin):
+    print(json.dumps([op]), flush=True)
+    kernels = registry.known(op)
+    for dtype in dtypes(kernels) or ([""] if not kernels.main else []):
+        types = {kernels.main: dtype} if kernels.main else {}
+        would = verdict(kernels, dtype)
+        said = forced(tf, kernels, types)
+        ran = backing(kernels, kernels.fitting(types)) if would.kernel else None
+        row = [op, dtype, would.gpu, would.reason.code, would.reason.text, said, ran]
+        print(json.dumps(row), flush=True)
+"""
+STATEFUL = ("Dataset", "Iterator", "Collective", "Nccl", "Send", "Recv", "TPU", "Xla", "Barrier", "Summary")
+"""Ops that cannot stand alone: what they need beside them cannot be made up."""
+
+
+def asked(environment: dict[str, str], ops: list[str]) -> Iterator[list[Any]]:
+    """A row for each op and dtype; an op that ends the process (of TensorFlow's own faults) is passed over."""
+    while ops:
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={**os.environ, **environment, "TF_CPP_MIN_LOG_LEVEL": "3"},
+            input=json.dumps(ops),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+        begun = [row[0] for row in rows if len(row) == 1]
+        yield from (row for row in rows if len(row) > 1)
+        if done.returncode == 0:
+            return
+        assert begun, done.stderr[-2000:]
+        ops = ops[ops.index(begun[-1]) + 1 :]
+
+
+def every_op() -> list[str]:
+    """All ops of this TensorFlow that can stand alone."""
+    from tuilab.worker.placement.registry import op_names
+
+    return [op for op in op_names() if not op.startswith("_") and not any(word in op for word in STATEFUL)]
+
+
+def held(rows: list[list[Any]]) -> tuple[int, int]:
+    """Compare each row; how many pairs the placer settled, and of how many the results were looked at."""
+    placed = looked = 0
+    wrong = []
+    for op, dtype, gpu, code, text, said, ran in rows:
+        if said and "not in list of allowed values" not in said and code != "refused":
+            placed += 1
+            accepted = said.startswith("accepted")
+            if accepted != (code in ("kernel", "host-memory", "resource")):
+                wrong.append((op, dtype, text, said))
+            if "device='" in said or "[Op:" in said or "{{node" in said:
+                wrong.append((op, dtype, "a line of a log", said))
+        if ran and all(device == "GPU:0" for device, _ in ran):
+            looked += 1
+            # A result made in host memory is handed out on the device all the same, unless it is of int32.
+            if gpu and not any(memory == "GPU:0" for _, memory in ran):
+                wrong.append((op, dtype, text, ran))
+    assert not wrong, f"{len(wrong)} of {placed} + {looked}: " + "\n".join(map(str, wrong[:40]))
+    return placed, looked
+
+
+def subprocess_ops() -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", "import json; from tests.emulated_gpu.test_explained import every_op; "
+         "print(json.dumps(every_op()))"],
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_a_sample_is_placed_as_explained(emulated_gpu: Environment) -> None:
+    ops = [*NAMED, *subprocess_ops()[::EVERY]]
+    placed, looked = held(list(asked(emulated_gpu(), ops)))
+    assert placed > 80 and looked > 10
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_every_op_and_dtype_is_placed_as_explained(emulated_gpu: Environment) -> None:
+    placed, looked = held(list(asked(emulated_gpu(), subprocess_ops())))
+    assert placed > 3_000 and looked > 300
