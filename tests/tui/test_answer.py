@@ -94,3 +94,31 @@ def test_table_and_chart_say_the_same_of_an_arm_without_a_figure():
     arm = replace(arm_results()[0], median_s=None, ci95_s=None, status="cancelled", reason=NOT_YET)
     (bar,) = bars_of(replace(run_result(), arms=(arm,)), {})
     assert bar.note == _median(arm) == NOT_YET
+
+
+async def test_d_shows_the_rest_of_the_document(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, (120, 70)) as pilot:
+        await press(pilot, app, ["d"])
+        state = app.screen.lab.state
+        here = state.settings.preset
+        rest_of = [
+            p
+            for p in state.presets
+            if p.name != here.name and p.source and p.source.document == here.source.document
+        ]
+        shown = " ".join(text(app).replace("│", " ").split())
+        assert rest_of and "The rest of this document" in shown
+        assert all(p.title in shown for p in rest_of)
+
+
+@pytest.mark.parametrize(("hold", "comes"), [(None, "tuilab export last"), (3, "tuilab resume last")])
+async def test_on_leaving_it_says_where_the_run_is_kept(tmp_path, hold, comes):
+    app = lab(tmp_path, hold=hold)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["r"])
+        if hold:
+            await press(pilot, app, ["x"])
+        run = app.lab.state.shown.run
+        await app.leave()
+    assert app.last_words == f"kept as {run[:8]}; {comes}"

@@ -31,6 +31,8 @@ class Demo:
     """The choice that was guessed, "" for none."""
     winners: list[str] = field(default_factory=list)
     """The fastest choice, then those that tie with it."""
+    reason: str = ""
+    """Why, by what the run itself showed; "" where it tells nothing."""
     figure: str = ""
     """The fastest one's time, in words."""
     paused: bool = False
@@ -58,6 +60,7 @@ class Demo:
         """Begin a step."""
         self.at = min(len(self.steps) - 1, max(0, at))
         self.stage, self.guess, self.winners, self.figure, self.left_s = "guess", "", [], "", GUESS_S
+        self.reason = ""
 
     def offer(self, settings: Settings, machine: Machine | None) -> None:
         """Work out what can be guessed."""
@@ -87,6 +90,8 @@ class Demo:
         }
         first = [name for name, arms in self.groups.items() if fastest.id in arms] or [fastest.label]
         self.winners = first + [n for n, arms in self.groups.items() if n not in first and tied & set(arms)]
+        about = [found for found in result.diagnosis if found.arm]
+        self.reason = next((found.sentence for found in about), "")
         if self.guess:
             self.asked += 1
             self.right += self.guess in self.winners
@@ -144,7 +149,7 @@ def lines(demo: Demo) -> tuple[str, str, str]:
         said = f"You say {demo.guess}. " if demo.guess else ""
         return sentence, f"{said}Measuring…", "n skips, b goes back, esc leaves"
     end = "esc ends the demo" if demo.last else f"next in {counted}; n next, b back, space pauses, esc leaves"
-    return sentence, outcome(demo), end
+    return f"{outcome(demo)}", f"Why: {demo.reason}" if demo.reason else sentence, end
 
 
 def outcome(demo: Demo) -> str:

@@ -149,6 +149,18 @@ class Lab:
             doctor.kill_all()
         return self.close_history()
 
+    def farewell(self) -> str:
+        """Where the run on the screen is kept, and how to come back to it; "" where none is.
+
+        Worked out once the lab is closed, when a run under way has been stopped.
+        """
+        state = self.state.shown
+        recorder = self.recorder
+        if recorder is None or not state.rounds or self.state.replay or not recorder.kept(state.run):
+            return ""
+        comes = "tuilab export last" if state.status == "ok" else "tuilab resume last"
+        return f"kept as {state.run[:8]}; {comes}"
+
     def close_history(self) -> str:
         """Write what waits; what a person must know of what could not be written, "" where all was."""
         return self.recorder.close() if self.recorder is not None else ""

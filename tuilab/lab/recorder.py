@@ -135,6 +135,10 @@ class RunRecorder:
         self._recorder.flush()
         self._look()
 
+    def kept(self, run: str) -> bool:
+        """Whether the history has all of that run, which has ended."""
+        return self._recorder.written(run) and not self._recorder.problem and self.store.file is not None
+
     def recreate(self) -> bool:
         """The store has turned out to be damaged: set it aside and begin a new one, and say so."""
         done = self._recorder.recreate()

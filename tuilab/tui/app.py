@@ -164,7 +164,8 @@ class LabApp(LastingApp):
             if self.painter is not None:
                 self.painter.close()
             if self.lab is not None:
-                self.last_words = await self.lab.close()
+                problem = await self.lab.close()
+                self.last_words = problem or self.lab.farewell()
         finally:
             self.exit(code)
 

@@ -55,7 +55,9 @@ back, **space** pauses, **escape** leaves and keeps what is on the screen.
         sentence, question, keys = lines(self._demo)
         dots = self.glyphs.ellipsis
         return [
-            ((fit(sentence, width, ellipsis=dots), STRONG),),
+            tuple(numbers_strong(fit(sentence, width, ellipsis=dots)))
+            if self._demo.stage == "told"
+            else ((fit(sentence, width, ellipsis=dots), STRONG),),
             tuple(numbers_strong(fit(question, width, ellipsis=dots)))
             if self._demo.stage == "told"
             else ((fit(question, width, ellipsis=dots), ACCENT),),

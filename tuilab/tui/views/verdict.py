@@ -1,6 +1,6 @@
 """Verdict: what the document claims, what was measured, what its code got wrong, what to do."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -54,15 +54,11 @@ do: first what this run's own figures say holds each arm back, the gravest first
         result = session.result()
         same = result is not None and result.preset == settings.preset.name
         plain = getattr(self.app, "ascii_only", False)
+        marks = "YN~?X" if plain else "✓✗≈?⊘"
+        facts = observed(session.shown) if same else ()
+        lines = document(settings.preset, result if same else None, facts, marks)
         page.update(
-            Content("\n").join(
-                document(
-                    settings.preset,
-                    result if same else None,
-                    observed(session.shown) if same else (),
-                    "YN~?X" if plain else "✓✗≈?⊘",
-                )
-            )
+            Content("\n").join([*lines, *others(settings.preset, session.presets, session.verdicts, marks)])
         )
 
 
@@ -100,6 +96,23 @@ def document(
         advice = [*map(Content, found), *between, *paragraph(preset.advice)]
         out += [Content.styled("What to do", "$accent"), *advice]
     return out
+
+
+def others(
+    preset: Preset, presets: Sequence[Preset], verdicts: Mapping[str, str], marks: str
+) -> list[Content]:
+    """What else the same document claims and gets wrong, with the verdicts that are known here."""
+    number = preset.source.document if preset.source else ""
+    rest = [p for p in presets if number and p.source and p.source.document == number and p != preset]
+    out: list[Content] = []
+    for other in (p for p in rest if p.name != preset.name):
+        word = verdicts.get(other.name, "")
+        mark = marks[list(COLORS).index(word)] if word else "·"
+        out.append(Content.assemble((f"{mark} ", COLORS.get(word, "$text-muted")), (other.title, "bold")))
+        out += [Content("  " + claim.text) for claim in other.claims]
+        out += [Content.styled("  " + line.plain, "$text-muted") for line in paragraph(other.wrong)]
+    head = [Content(""), Content.styled("The rest of this document (F measures all of it)", "$accent")]
+    return [*head, *out] if out else []
 
 
 def observed(state: RunState) -> list[str]:
