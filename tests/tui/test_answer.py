@@ -1,6 +1,7 @@
 """The answer opens to its full text; the first screen asks; what did not run takes one row."""
 
 import pytest
+from msgspec.structs import replace
 from textual.events import MouseScrollDown
 
 from tests.tui.data import arm_results, run_result
@@ -54,6 +55,8 @@ def test_arms_that_did_not_run_for_one_reason_are_one():
     absent = [arm for arm in arms if arm.median_s is None]
     found = folded(arms)
     assert len(absent) > 2 and len(found) == len(arms) - len(absent) + 1
+    waiting = [replace(arm, median_s=None) for arm in arms]
+    assert len(folded(waiting, going=True)) == len(found), "those that still get figures keep their rows"
     assert found[-1].label == f"{len(absent)} GPU arms" and found[-1].reason == absent[0].reason
 
 
@@ -85,8 +88,6 @@ async def test_the_log_shows_messages_at_80_columns(tmp_path):
 
 
 def test_table_and_chart_say_the_same_of_an_arm_without_a_figure():
-    from msgspec.structs import replace
-
     from tuilab.analysis.reading import NOT_YET
     from tuilab.tui.widgets.from_run import bars_of
     from tuilab.tui.widgets.numbers import _median

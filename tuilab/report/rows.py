@@ -23,13 +23,16 @@ def arm_row(arm: ArmResult) -> list[str]:
     return [arm.label, median_of(arm.median_s, half), between, str(arm.n), first, arm.device or ""]
 
 
-def folded(arms: Sequence[ArmResult]) -> list[ArmResult]:
-    """The arms with a figure, then one for all that lack it for one reason, named for all of them."""
+def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:
+    """The arms with a figure, then one for all that lack it for one reason, named for all of them.
+
+    going: the run goes on, so that only what cannot run at all is folded: the others still get figures.
+    """
     absent: dict[tuple[str, str], list[ArmResult]] = {}
     for arm in arms:
-        if arm.median_s is None:
+        if arm.median_s is None and (arm.status == "unavailable" or not going):
             absent.setdefault((arm.status, arm.reason), []).append(arm)
-    out = [arm for arm in arms if arm.median_s is not None]
+    out = [arm for arm in arms if arm.median_s is not None or (going and arm.status != "unavailable")]
     return out + [replace(alike[0], label=_together(alike)) for alike in absent.values()]
 
 

@@ -55,7 +55,11 @@ machines that are pinned as ghosts in the history run along, always named as rec
         series = marks(session.shown)
         bars.empty = why_empty(session)
         drawn = session.drawn
-        arms = folded([arm for arm in result.arms if arm.id in drawn]) if result else []
+        arms = (
+            folded([arm for arm in result.arms if arm.id in drawn], going=session.shown.running)
+            if result
+            else []
+        )
         # A row an arm and a row for the scale; the rest is for the numbers, if it is enough.
         bars.show_bars(bars_of(replace(result, arms=tuple(arms)), series) if result else [])
         fitting(numbers, len(arms), self.size.height - len(arms) - 3)

@@ -55,7 +55,7 @@ the plot: median, interval, number of samples, and the first call (tracing and c
             ghosts=session.ghosts_of(state) if session.ghosts_on else (),
             point=session.point,
         )
-        arms = folded(list(known.values()))
+        arms = folded(list(known.values()), going=state.running)
         fitting(numbers, len(arms), self.size.height - PLOT_ROWS)
         numbers.update_arms(arms, series)
 
