@@ -87,7 +87,7 @@ def test_a_difference_between_single_processes_is_said_to_be_so():
     one, other, same = (
         measure(begun([GRAPH]), {GRAPH: c}, seed=i) for i, c in enumerate((1e-3, 1.1e-3, 1e-3))
     )
-    assert "one process each" in compare(one, other).note
+    assert "Each was measured in one process" in compare(one, other).note
     assert compare(one, same).note == "", "nothing differs"
     one.workers = other.workers = 3
     assert compare(one, other).note == ""

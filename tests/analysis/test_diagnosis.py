@@ -130,7 +130,7 @@ def test_a_size_below_the_crossover() -> None:
     costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, GPU_GRAPH: lambda x: 3e-4 + 1e-9 * x}
     state = finish(measure(begun([GRAPH, GPU_GRAPH], sizes=SIZES), costs))
     (one,) = found(state, "too-small")
-    assert one.sentence.startswith("At 256 samples CPU graph is faster: GPU graph pays from 2")
+    assert one.sentence.startswith("At 256 samples CPU graph is faster: GPU graph pays off from 2")
     big = measure(begun([GRAPH, GPU_GRAPH], sizes=SIZES, samples=65_536), costs)
     assert not found(big, "too-small")
 

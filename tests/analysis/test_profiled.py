@@ -39,7 +39,7 @@ def test_eager_dispatch_is_named_with_its_ops() -> None:
     told = diagnose(profile(ops, "cpu0.eager.resident.float32", compute=1.9e-3, dispatch=6e-3, python=2.1e-3))
     assert told[0] == (
         "81 % of the eager time is dispatch, for 80 ops that compute for 1.90 ms; "
-        "one graph would take most of it away."
+        "one graph would remove most of it."
     )
     assert told[-1].startswith("RFFT on CPU computes for 1.00 ms")
 
@@ -47,7 +47,9 @@ def test_eager_dispatch_is_named_with_its_ops() -> None:
 def test_serial_pipeline_is_told_from_a_parallel_one() -> None:
     serial = (op("IteratorGetNext", 3e-3, "input"), op("DecodeJpeg", 0.0, "input", busy=2.9e-3))
     told = diagnose(profile(serial, input=3e-3, compute=1e-3))
-    assert told[0].startswith("3.00 ms of 4.00 ms wait for input (75 %): the call is highly input-bound")
+    assert told[0].startswith(
+        "3.00 ms of 4.00 ms is spent waiting for input (75 %): the call is highly input-bound"
+    )
     assert "DecodeJpeg" in told[0] and "one element at a time" in told[0]
     parallel = (op("IteratorGetNext", 3e-3, "input"), op("DecodeJpeg", 0.0, "input", busy=7.5e-3))
     told = diagnose(profile(parallel, input=3e-3, compute=1e-3))
@@ -67,7 +69,7 @@ def test_copies_are_held_against_the_compute() -> None:
 
 
 def test_a_call_of_nothing_but_python_says_so() -> None:
-    assert diagnose(profile((), python=1e-3)) == ("Nothing of TensorFlow ran in the 1.00 ms of a call.",)
+    assert diagnose(profile((), python=1e-3)) == ("No TensorFlow op ran in the 1.00 ms of a call.",)
 
 
 def test_ops_add_up_by_type() -> None:

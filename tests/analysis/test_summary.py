@@ -36,7 +36,7 @@ def arm_of(result: RunResult, arm: Arm) -> ArmResult:
 
 
 def test_a_run_that_has_not_begun_has_no_result() -> None:
-    with pytest.raises(ValueError, match="no run has begun"):
+    with pytest.raises(ValueError, match="no run has started"):
         summarise(RunState())
 
 

@@ -294,7 +294,7 @@ def test_no_crossing_refutes_only_what_was_reached() -> None:
 
 def test_crosses_needs_its_sweep() -> None:
     when = Crosses(a=ON_GPU, b=ON_CPU, axis="frame_length", low=1, high=2)
-    assert verdict(when, swept()) == ("undecided", "It takes a sweep along frame length.")
+    assert verdict(when, swept()) == ("undecided", "It needs a sweep over frame length.")
     alone = measure(begun([GRAPH], sizes=SIZES), {GRAPH: 1.0})
     found = verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=1, high=2), alone)
     assert found == ("untestable", "The run has no arm that is GPU.")
@@ -368,7 +368,7 @@ def test_an_op_that_is_fused_at_some_sizes_only_has_not_moved_but_may() -> None:
 def test_the_same_placement_needs_several_sizes() -> None:
     assert verdict(SamePlacement(axis="samples"), two(1, 1)) == (
         "undecided",
-        "It takes a sweep along samples.",
+        "It needs a sweep over samples.",
     )
     once = placed(swept(), GRAPH, matmul("CPU:0"))
     assert verdict(SamePlacement(axis="samples"), once) == (

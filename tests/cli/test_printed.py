@@ -69,7 +69,7 @@ def test_arms_that_one_reason_keeps_from_running_are_one_row() -> None:
 def test_caveats_are_summed_up_and_told_on_request() -> None:
     result = summarise(without_a_gpu())
     brief, whole = table(result, details=False), table(result, details=True)
-    assert "⚠ busy host, unsteady host, ± " in brief and "--details tells more" in brief
+    assert "⚠ busy host, unsteady host, ± " in brief and "--details shows all" in brief
     assert "the processor was shared" not in brief
     assert "! the processor was shared" in whole and "! it moved" in whole and "--details" not in whole
 

@@ -159,7 +159,7 @@ def test_a_run_of_a_persons_own_code_is_gone_on_with(tmp_path):
     assert broken.returncode == 130, said
     first = json.loads(out)
     assert 0 < first["rounds"] < 20
-    assert f"to go on: tuilab resume {first['run'][:8]}" in said
+    assert f"to continue: tuilab resume {first['run'][:8]}" in said
 
     gone_on = tuilab(tmp_path, "resume", "last", "--json")
     out, said = gone_on.communicate(timeout=120)

@@ -234,7 +234,7 @@ def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
     terminal.see(f"round {at}", seconds=START_S)
     terminal.signal(signal.SIGKILL)
     terminal.ended()
-    again = found_again(trial, "still goes on without a screen")
+    again = found_again(trial, "is still running in the background")
     leaves(again)
     command(trial, "history", "unattended", "--stop")
     assert not trial.alone(), "the hung worker was not ended"
@@ -487,7 +487,7 @@ def store_is_no_database(trial: Trial, rng: random.Random) -> None:
     rubbish = rng.randbytes(rng.randint(100, 10_000))
     (trial.data / FILE).write_bytes(rubbish)
     terminal = trial.open({"rounds": ROUNDS})
-    terminal.see("set aside", seconds=START_S)
+    terminal.see("it was kept as", seconds=START_S)
     terminal.see("ready, r measures", seconds=START_S)
     amid(terminal, rng)
     terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)

@@ -116,7 +116,7 @@ def test_what_the_worker_is_at():
 def test_a_worker_that_dies_before_it_is_ready_stays_down():
     made = session(machine=None)
     made.apply(Warming(stage="importing TensorFlow", elapsed_s=1.0))
-    made.apply(WorkerExited(code=1, message="the worker ended with code 1; its last words: no module"))
+    made.apply(WorkerExited(code=1, message="the worker ended with code 1; its last output: no module"))
     assert status(made).tone == "bad" and "no module" in status(made).text
     assert "r starts a fresh worker" in answer(made).detail
 

@@ -64,7 +64,7 @@ def test_a_line_that_is_cut_keeps_the_finished_rounds_and_can_be_gone_on_with(ss
             child.send_signal(signal.SIGKILL)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 3, err
-    assert "gpu-07: the line dropped: ssh died of SIGKILL" in err
+    assert "gpu-07: the connection dropped: ssh died of SIGKILL" in err
     result = json.loads(out)
     assert result["status"] == "failed"
     (measured, *_) = [arm for point in result["points"] for arm in point["arms"] if arm["n"]]
@@ -102,10 +102,10 @@ def gone(processes: list[psutil.Process]) -> None:
     ("host", "remote", "says"),
     [
         ("closed", HERE, "closed: it cannot be reached"),
-        ("nowhere", HERE, "nowhere: no such host is known"),
+        ("nowhere", HERE, "nowhere: this host name is unknown"),
         ("unknown", HERE, "unknown: its host key is not known; run `ssh unknown` once"),
-        ("changed", HERE, "changed: its host key is not the one that is known"),
-        ("stranger", HERE, "stranger: it let nobody in"),
+        ("changed", HERE, "changed: its host key has changed"),
+        ("stranger", HERE, "stranger: it refused the login"),
         ("gpu-07", "tuilab-is-not-here", "`ssh gpu-07 python3 -m pip install tuilab`"),
         ("gpu-07", f"{sys.executable} {FAKE} foreign", "gpu-07: the worker of tuilab 0.0 speaks protocol 99"),
     ],

@@ -80,7 +80,7 @@ def test_no_colour(tmp_path):
 
 def test_too_small_and_back(tmp_path):
     with scripted(tmp_path, "xterm-256color", size=(59, 20)) as terminal:
-        terminal.see("tuilab needs 60 × 16 characters; this terminal has 59", "q leaves")
+        terminal.see("tuilab needs 60 × 16 characters; this terminal has 59", "q quits")
         terminal.resize(80, 24)
         terminal.see("ready", " Controls ")
         terminal.press("r")
@@ -92,6 +92,6 @@ def test_too_small_and_back(tmp_path):
         lines = terminal.text.split("\n")
         assert all(len(line) <= 160 for line in lines) and lines[-1].strip().startswith("r run")
         terminal.resize(59, 15)
-        terminal.see("this terminal has 59 ×", "15. What runs goes on")
+        terminal.see("this terminal has 59 ×", "15. Runs continue")
         terminal.press("q")
         assert terminal.ended(15) == 0

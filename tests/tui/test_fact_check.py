@@ -54,7 +54,7 @@ async def test_it_stops_and_goes_on(tmp_path):
         await pilot.press("space")
         await until(pilot, lambda: not screen.going)
         assert screen.check.left == len(screen.check.statements)
-        assert "stopped; space goes on" in text(app)
+        assert "stopped; space continues" in text(app)
         app.runner._hold = None
         await pilot.press("space")
         await until(pilot, lambda: screen.check.left == 0)

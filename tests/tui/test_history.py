@@ -83,7 +83,7 @@ async def test_the_palette_over_the_page_has_the_pages_own_keys(tmp_path):
         await pilot.press("ctrl+p")
         await until(pilot, lambda: not isinstance(app.screen, HistoryScreen))
         await pilot.press(*"baseline")
-        await until(pilot, lambda: "pin as baseline, or not any more  (b)" in text(app))
+        await until(pilot, lambda: "pin as baseline, or unpin  (b)" in text(app))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, HistoryScreen) and "not pinned" in said(app))
         await rest(pilot, app)
@@ -184,7 +184,7 @@ async def test_a_pinned_ghost_is_drawn_under_the_live_plot(tmp_path):
         assert {g.run for g in session.ghosts_of(session.shown)} == {FIRST, GHOST, SLOWER}
         assert "faint: earlier runs" in text(app)
         await press(pilot, app, ["h", "end", "up", "g"])
-        assert "not pinned any more" in said(app) and store_of(app).find(SLOWER).pinned == ""
+        assert ": unpinned." in said(app) and store_of(app).find(SLOWER).pinned == ""
         assert SLOWER not in {state.run for state in session.pinned}
 
 
@@ -192,19 +192,19 @@ async def test_deleted_runs_come_back(tmp_path):
     app = history(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["h", "space", "space", "d"])
-        assert said(app) == "Deleted: 2 runs. u brings back."
+        assert said(app) == "Deleted: 2 runs. u undoes it."
         assert len(listed(app)) == 5 and not app.screen.table.marked
         await press(pilot, app, ["delete", "escape", "h", "u"])
         assert said(app) == "Brought back: 1 run." and len(listed(app)) == 5
         await press(pilot, app, ["u", "u"])
-        assert len(listed(app)) == 7 and said(app) == "Nothing is left to bring back."
+        assert len(listed(app)) == 7 and said(app) == "Nothing more to bring back."
 
 
 async def test_a_prune_says_before_what_it_would_delete(tmp_path):
     app = history(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["h", "p"])
-        assert isinstance(app.screen, PruneScreen) and "Nothing is chosen yet" in text(app)
+        assert isinstance(app.screen, PruneScreen) and "Nothing chosen yet" in text(app)
         await press(pilot, app, ["enter", "x"])
         assert "x is no number" in text(app) and isinstance(app.screen, PruneScreen)
         await press(pilot, app, ["backspace", "1", "0"])
@@ -224,7 +224,7 @@ async def test_runs_side_by_side_with_what_is_unlike(tmp_path):
         assert isinstance(app.screen, RunsCompared)
         shown = text(app)
         assert "3 runs compared" in shown and "A stft-small  2026-01-02" in shown and "the base" in shown
-        assert "≠ unlike machines: tensorflow is 2.21.0 against 2.22.0" in shown
+        assert "≠ different machines: tensorflow is 2.21.0 against 2.22.0" in shown
         graph = next(line for line in shown.splitlines() if "CPU graph  " in line and "[" in line)
         assert "484 µs [479 490]" in graph and "1.30 × slower" in graph and "no difference" in graph
         await press(pilot, app, ["escape"])
@@ -290,7 +290,7 @@ async def test_a_recording_goes_from_one_history_to_another(tmp_path, monkeypatc
     other = lab(tmp_path / "other", store=lambda: Store.open(tmp_path / "other"))
     async with opened(other) as pilot:
         await press(pilot, other, ["h"])
-        assert "No run has been kept yet" in text(other) and "i takes" in text(other)
+        assert "No run has been kept yet" in text(other) and "i imports" in text(other)
         for _ in range(2):
             await press(pilot, other, ["i", "enter"])
             await until(pilot, lambda: "1 run, " in said(other))
@@ -331,7 +331,7 @@ async def test_a_run_that_ends_meanwhile_is_listed(tmp_path):
         await press(pilot, app, ["r", "h", "d"])
         assert "stop it in the lab" in said(app)
         await press(pilot, app, ["enter"])
-        assert "A run goes on" in said(app) and isinstance(app.screen, HistoryScreen)
+        assert "A run is in progress" in said(app) and isinstance(app.screen, HistoryScreen)
         assert len(listed(app)) == 8 and "not finished" in text(app)
         app.runner.let_go()
         await until(pilot, lambda: "not finished" not in text(app))
@@ -359,7 +359,7 @@ async def test_long_acts_are_told_of_and_stopped(tmp_path, monkeypatch):
         await rest(pilot, app)
         assert app.screen.going is None
         await press(pilot, app, ["x"])
-        assert "Nothing goes on" in said(app)
+        assert "Nothing is running" in said(app)
 
 
 async def test_a_locked_history_is_said_and_nothing_is_lost(tmp_path, monkeypatch):
@@ -370,7 +370,7 @@ async def test_a_locked_history_is_said_and_nothing_is_lost(tmp_path, monkeypatc
         other = sqlite3.connect(tmp_path / "history" / FILE, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         await press(pilot, app, ["d"])
-        assert "Another program holds the history" in said(app) and len(listed(app)) == 7
+        assert "Another program is using the history" in said(app) and len(listed(app)) == 7
         other.execute("ROLLBACK")
         other.close()
         await press(pilot, app, ["d"])
@@ -385,7 +385,7 @@ async def test_a_damaged_history_is_set_aside_and_the_page_goes_on(tmp_path):
         with file.open("r+b") as stream:
             stream.write(b"no database at all" * 5_000)
         await press(pilot, app, ["h"])
-        assert "damaged" in said(app) and "set aside" in said(app)
+        assert "damaged" in said(app) and "kept under another name" in said(app)
         assert "No run has been kept yet" in text(app)
         assert list(file.parent.glob("history-damaged-*"))
         await press(pilot, app, ["escape", "r", "h"])
@@ -531,7 +531,7 @@ def test_an_amount_is_a_number_that_counts_or_is_refused(line):
     try:
         found = amount(line)
     except ValueError as error:
-        assert "is no number" in str(error) and sanitize_line(str(error)) == str(error)
+        assert "is not a number" in str(error) and sanitize_line(str(error)) == str(error)
     else:
         assert found is None or 0 <= found <= 1e6
 

@@ -75,9 +75,9 @@ def test_what_a_hosts_worker_says_is_not_taken_for_this_machines():
     assert made.worker.phase == "ready"
     assert made.hosts.machines == {"gpu-07": GPU_MACHINE}
     assert "H200" in about(made.hosts.known["gpu-07"])
-    made.apply(WorkerExited(code=255, message="gpu-07: the line dropped", origin="gpu-07"))
+    made.apply(WorkerExited(code=255, message="gpu-07: the connection dropped", origin="gpu-07"))
     assert made.worker.phase == "ready"
-    assert about(made.hosts.known["gpu-07"]) == "gpu-07: the line dropped"
+    assert about(made.hosts.known["gpu-07"]) == "gpu-07: the connection dropped"
     assert any("r measures again" in line.text for line in made.log)
     made.apply(ready("gpu-07"))
     assert "H200" in about(made.hosts.known["gpu-07"])

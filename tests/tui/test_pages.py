@@ -190,7 +190,7 @@ async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_
         said = lines_of(app.screen.query_one(Timeline))
         assert "was not profiled when the run was recorded" in said
         assert "the machine of the recording (gpu-07)" in said
-        assert said.endswith("r measures its settings here; then this view profiles that run.")
+        assert said.endswith("r measures its settings here; this view can then profile that run.")
         session.change(session.settings.with_value("samples", 512))
         app.screen.query_one(TimelineView).draw()
         await rest(pilot, app)
@@ -246,7 +246,7 @@ async def test_the_doctor_does_not_disturb_a_run(tmp_path, monkeypatch):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
         await press(pilot, app, ["enter", "g"])
-        assert "waits until the run is over" in text(app)
+        assert "waits for the run to end" in text(app)
 
 
 async def test_a_first_visit_is_told_once(tmp_path, monkeypatch):

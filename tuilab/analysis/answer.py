@@ -279,7 +279,7 @@ def _vanished(state: RunState, point: int) -> str:
         return ""
     named = listed([label for label, _ in gone[:MOST_NAMED]] + ["more"] * (len(gone) > MOST_NAMED))
     verb = "does" if len(gone) == 1 else "do"
-    return f"{named} {verb} not compute it, and {verb} not count: {short(gone[0][1])}."
+    return f"{named} {verb} not compute it and {verb} not count: {short(gone[0][1])}."
 
 
 def _nothing(state: RunState, point: int) -> list[str]:
@@ -293,7 +293,7 @@ def _nothing(state: RunState, point: int) -> list[str]:
     if texts and state.status == "ok":
         return [f"Nothing was timed; observed: {'; '.join(texts[:MOST_NAMED])}.", failures]
     if gone := _vanished(state, point):
-        return ["No figure counts.", gone]
+        return ["No figure is valid.", gone]
     if failures:
         return ["No arm was measured.", failures]
     reasons = {arm_status(state, arm, point) for arm in state.arms.values()}

@@ -75,10 +75,10 @@ def levels(samples: Sequence[float]) -> Caveat | None:
     if found is None:
         return None
     words = (
-        f"two paces with little between: {percent(1 - found.high_share)} of the samples at "
+        f"two speeds with little in between: {percent(1 - found.high_share)} of the samples at "
         f"{seconds(found.low_s)}, {percent(found.high_share)} at {seconds(found.high_s)}"
     )
-    return Caveat("two-levels", f"{words}; which of them the median shows may change from run to run")
+    return Caveat("two-levels", f"{words}; which one the median shows may change from run to run")
 
 
 def two_levels(samples: Sequence[float]) -> Levels | None:

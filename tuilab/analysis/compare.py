@@ -11,8 +11,8 @@ from tuilab.model.quantity import interval, median_of
 from tuilab.model.run import ArmState, RunState
 
 ONE_PROCESS = (
-    "Measured in one process each. In another process the same code can settle at a pace some per cent away, "
-    "which these intervals do not hold; --budget publish measures in three."
+    "Each was measured in one process. In another process the same code can settle a few per cent "
+    "away, which these intervals do not cover; --budget publish measures in several."
 )
 
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
@@ -116,17 +116,17 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
     if a is not None and b is not None:
         for name in ("host", "cpu", "tensorflow", "python", "driver", "tuilab"):
             if getattr(a, name) != getattr(b, name):
-                out.append(f"unlike machines: {name} is {getattr(a, name)} against {getattr(b, name)}")
+                out.append(f"different machines: {name} is {getattr(a, name)} against {getattr(b, name)}")
         if a.gpu_models != b.gpu_models:
             names = [", ".join(g.description for g in m.gpus) or "no GPU" for m in (a, b)]
-            out.append(f"unlike machines: {names[0]} against {names[1]}")
+            out.append(f"different machines: {names[0]} against {names[1]}")
     if first.scenario is not None and second.scenario is not None:
         if first.scenario.workload != second.scenario.workload:
-            out.append(f"unlike work: {first.scenario.workload} against {second.scenario.workload}")
+            out.append(f"different work: {first.scenario.workload} against {second.scenario.workload}")
         for name, value in first.scenario.parameters.items():
             there = second.scenario.parameters.get(name)
             if value != there and name not in swept:
-                out.append(f"unlike parameters: {name} is {value} against {there}")
+                out.append(f"different parameters: {name} is {value} against {there}")
     return out
 
 

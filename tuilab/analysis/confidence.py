@@ -15,15 +15,15 @@ SHORT = {
     "gpu-shared": "shared GPU",
     "host-lost": "host lost",
     "drift": "drifting",
-    "retraced": "traced anew",
-    "grows": "calls unlike",
-    "not-warm": "not warm",
-    "two-levels": "two paces",
+    "retraced": "retraced",
+    "grows": "calls differ",
+    "not-warm": "not warmed up",
+    "two-levels": "two speeds",
     "processes-differ": "processes differ",
     "other-device": "ran elsewhere",
     "clock-stepped": "clock set",
-    "unlike-machines": "unlike machines",
-    "unlike-software": "unlike software",
+    "unlike-machines": "different machines",
+    "unlike-software": "different software",
 }
 """What a caveat comes to, in two words, the gravest first. A code that is missing here (outliers, which a
 median bears; the precision, which is said as a figure) does not make a run doubtful."""

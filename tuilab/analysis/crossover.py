@@ -320,7 +320,7 @@ def _one_sided(at: Sequence[Place], sign: int, pair: Pair) -> Crossover:
     if level and not _closes(at):
         lead = [times(from_location(p.ratio).ratio ** (1 if sign > 0 else -1)) for p in (first, last)]
         spread = f"{lead[0]} at {size(first.size)}, {lead[1]} at {size(last.size)}"
-        sentence = f"No crossover up to {end}: {ahead} is the faster ({spread})."
+        sentence = f"No crossover up to {end}: {ahead} is faster ({spread})."
         if len(at) == 1:
             sentence = f"At {end} {ahead} is {lead[0]} faster; one size shows no crossover."
         return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="none", sentence=sentence)

@@ -141,7 +141,7 @@ def _unexplained(arms: list[ArmState], arm: ArmState, parts: Shares, point: int)
     overlap = parts.residual < 0
     text = f"The phases of {name_of(arm, point)} add up to {percent(1 - parts.residual)} of a whole call"
     why = "some of them overlap" if overlap else "the rest is spent between them"
-    remedy = "Take its shares as rough; the profile shows what runs when."
+    remedy = "Its shares are rough; the profile shows what runs when."
     yield Diagnosis("phases-differ", "info", f"{text}: {why}.", remedy, arm.arm.id, abs(parts.residual))
 
 
@@ -180,7 +180,7 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
         return
     text = f"The first call of {name_of(arm, point)} took {seconds(first)}, as long as "
     text += f"{size(first / found.median, first / found.median / 10)} later calls."
-    remedy = "Call it once before it matters, and keep shapes and dtypes: each new one is traced anew."
+    remedy = "Call it once beforehand, and keep shapes and dtypes fixed: each new one is traced again."
     yield Diagnosis("first-call", "info", text, remedy, arm.arm.id)
 
 
@@ -225,7 +225,7 @@ def _too_small(state: RunState) -> Iterator[Diagnosis]:
             continue
         winner, loser = state.arms[found.a].label, state.arms[found.b].label
         least = on_axis(names[0], size(found.ci95[1], (found.ci95[1] - found.ci95[0]) / 2))
-        text = f"At {on_axis(names[0], size(here))} {loser} is faster: {winner} pays from {least} on."
+        text = f"At {on_axis(names[0], size(here))} {loser} is faster: {winner} pays off from {least} on."
         remedy = f"Batch small inputs until a call reaches that size, or stay with {loser}."
         yield Diagnosis("too-small", "info", text, remedy, found.a)
 

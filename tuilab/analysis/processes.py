@@ -93,7 +93,7 @@ def doubt(cell: ArmSamples) -> Caveat | None:
     medians = [part.median for part in parts]
     apart = percent(max(medians) / min(medians) - 1)
     message = f"{len(parts)} processes settled at {listed([seconds(m) for m in medians])}, {apart} apart"
-    rest = "" if len(parts) >= ENOUGH else "; the interval spans both and promises no third"
+    rest = "" if len(parts) >= ENOUGH else "; the interval spans both but not a possible third"
     return Caveat("processes-differ", message + rest)
 
 

@@ -53,7 +53,7 @@ def spent(profile: Profile, *phases: Phase) -> float:
 def diagnose(profile: Profile) -> tuple[str, ...]:
     """Sentences, the most telling first; at least one."""
     found = [*_input(profile), *_overhead(profile), *_copies(profile), *_top(profile)]
-    return tuple(found) or (f"Nothing of TensorFlow ran in the {shown(profile.step_s)} of a call.",)
+    return tuple(found) or (f"No TensorFlow op ran in the {shown(profile.step_s)} of a call.",)
 
 
 def _input(profile: Profile) -> Iterator[str]:
@@ -61,13 +61,16 @@ def _input(profile: Profile) -> Iterator[str]:
     if waits < INPUT_MODERATE:
         return
     how = "highly" if waits >= INPUT_HIGH else "moderately"
-    told = f"{shown(spent(profile, 'input'))} of {shown(profile.step_s)} wait for input ({percent(waits)}): "
+    told = (
+        f"{shown(spent(profile, 'input'))} of {shown(profile.step_s)} is spent waiting for input "
+        f"({percent(waits)}): "
+    )
     told += f"the call is {how} input-bound"
     beside = [row for row in by_type(profile.ops) if row.phase == "input" and not row.seconds]
     busy = sum(row.busy_s for row in beside)
     if busy > 0:
         at_once = busy / profile.step_s
-        told += f"; the pipeline's ops keep {at_once:.1f} processors at work, {beside[0].op} most of all"
+        told += f"; the pipeline's ops keep {at_once:.1f} processors busy, {beside[0].op} most of all"
         if at_once < 1.2:
             told += ", so it runs one element at a time: parallel calls and prefetching would help"
     yield told + "."
@@ -86,7 +89,7 @@ def _overhead(profile: Profile) -> Iterator[str]:
     if computing > 0:
         told += f" that compute for {shown(computing)}"
     if around >= LAUNCH_HIGH:
-        told += "; one graph would take most of it away" if eager else "; more work in a call would hide it"
+        told += "; one graph would remove most of it" if eager else "; more work in a call would hide it"
     yield told + "."
 
 

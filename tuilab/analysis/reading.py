@@ -59,7 +59,7 @@ def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]
     """An arm's status at a point, with the reason.
 
     An arm that has samples and did not fail is `ok`: what was measured stays valid however the run ended.
-    An arm of which nothing is known is `cancelled` once the run is over, and until then too, as "not measured
+    An arm of which nothing is known is `cancelled` when the run is over, and until then too, as "not measured
     yet".
     """
     cell = arm.cells.get(point)

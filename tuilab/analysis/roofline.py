@@ -555,7 +555,7 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     here = f"Measured here: {seconds(known[0].measured_s or 0.0)}."
     where = f"At {_place(state, point)} " if axes(state) else ""
     if all(bound.verdict == "cannot win" for bound in every):
-        text = f"{where}a GPU cannot win: none that is known takes less than {parts_words(least)}. {here}"
+        text = f"{where}a GPU cannot win: no known GPU takes less than {parts_words(least)}. {here}"
         return text if where else "A" + text[1:]
     if all(bound.verdict == "cannot win" for bound in known):
         own = min(known, key=lambda bound: bound.seconds)
@@ -681,12 +681,14 @@ def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
     rows.sort(key=lambda row: row.value)
     text = f"{article(sheet)} at best, by its data sheet,"
     if not beyond or least is None:
-        text += f" overtakes at no size measured, {on_axis(names[0], f'up to {size(rows[-1].value)}')}."
+        text += (
+            f" overtakes at none of the sizes measured, {on_axis(names[0], f'up to {size(rows[-1].value)}')}."
+        )
     else:
-        text += f" could overtake from {on_axis(names[0], size(least))} on, no sooner."
+        text += f" could overtake from {on_axis(names[0], size(least))} at the earliest."
         if least == rows[0].value:
             text = (
-                f"{article(sheet)} at best, by its data sheet, could be faster at the smallest size already."
+                f"{article(sheet)} at best, by its data sheet, could already be faster at the smallest size."
             )
     return SweepBound(
         gpu=name_of(sheet),
@@ -715,7 +717,7 @@ def expectation(work: Work, roofs: Roofs | None) -> str:
     amounts = [rate(work.flop, "FLOP")] if work.flop else []
     moved = work.bytes
     amounts += [f"{byte_size(moved)} to move"] if moved else []
-    what = f"One call is {' and '.join(amounts)}" if amounts else "How much work a call is, is not known"
+    what = f"One call is {' and '.join(amounts)}" if amounts else "How much work a call does is not known"
     if work.note and work.flop:
         what += f" ({work.note})"
     if work.host_only:

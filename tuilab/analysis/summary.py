@@ -101,7 +101,7 @@ def summarise(
     where no run has begun.
     """
     if state.scenario is None or state.machine is None:
-        raise ValueError("no run has begun, so there is nothing to sum up")
+        raise ValueError("no run has started, so there is nothing to sum up")
     point = summary_point(state)
     sheet = SHEETS.get(against or ("" if has_gpu(state) else USUAL))
     crossed = tuple(found for part in by_host(state).values() for found in crossovers(part))

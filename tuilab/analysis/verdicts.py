@@ -189,7 +189,7 @@ def phase_share(
 def crosses(when: Crosses, state: RunState, claim: Claim) -> Finding:
     """Whether `a` overtakes `b` between two sizes, by the interval of the crossover."""
     if when.axis not in axes(state)[:1]:
-        return "undecided", f"It takes a sweep along {when.axis.replace('_', ' ')}."
+        return "undecided", f"It needs a sweep over {when.axis.replace('_', ' ')}."
     findings = [_crosses(when, state, series, claim) for series in series_of(state)]
     if len({word for word, _ in findings}) == 1:
         return findings[0]
@@ -276,7 +276,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Finding:
     arms = [arm for arm in matching(state, when.arms) if len(arm.placement) > 1]
     swept = state.sweep is not None and when.axis in {axis.parameter for axis in state.sweep.axes}
     if not swept:
-        return "undecided", f"It takes a sweep along {when.axis.replace('_', ' ')}."
+        return "undecided", f"It needs a sweep over {when.axis.replace('_', ' ')}."
     if not arms:
         several = any(arm.placement for arm in matching(state, when.arms))
         text = "The placement was observed at one size only."
@@ -294,7 +294,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Finding:
         f"At {plural(len(points), 'size')}, {span}, every op stayed where it was: {listed(sorted(devices))}."
     )
     if not has_gpu(state):
-        text += " No other kind of device was there to move to."
+        text += " There was no other kind of device to move to."
     return "confirmed" if when.same else "refuted", text
 
 
@@ -328,7 +328,7 @@ def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozense
     elif when.op in registry:
         has = f"{when.dtype}:{when.device}" in registry[when.op]
     else:
-        return "undecided", f"The kernel registry was not asked for {when.op} of {when.dtype}."
+        return "undecided", f"The kernel registry was not queried for {when.op} of {when.dtype}."
     version = f"TensorFlow {state.machine.tensorflow}" if state.machine else "This TensorFlow"
     verb = "has a" if has else "has no"
     text = f"{version} {verb} {when.device} kernel of {when.op} for {when.dtype}."
@@ -403,7 +403,7 @@ Registry = Mapping[str, frozenset[str]]
 """The kernels of a TensorFlow build: op → its kernels as `dtype:device`, such as `float64:GPU`."""
 
 
-BY_BOUND = "By the bound, not by a measurement:"
+BY_BOUND = "By a bound, not a measurement:"
 
 
 def by_bound(when: Condition, state: RunState) -> Finding | None:
@@ -434,7 +434,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int) -> Finding | Non
     found = estimate_at(here[0], point) if here else None
     if least is None or found is None or found.interval is None:
         return None
-    figures = f"no GPU that is known takes less than {parts_words(least)}; {here[0].label} took"
+    figures = f"no known GPU takes less than {parts_words(least)}; {here[0].label} took"
     figures += f" {median_of(found.median, found.half_width)}"
     if gpu_first and found.interval[1] <= when.by * least.seconds:
         most = f", {times(found.median / least.seconds)} that; {times(when.by)} was claimed"
@@ -480,7 +480,7 @@ def _crosses_by_bound(when: Crosses, state: RunState) -> Finding | None:
     if not inside or min(inside) > when.low or max(inside) < when.high:
         return None
     span = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")
-    return "impossible", f"{BY_BOUND} at {span} no GPU that is known could be as fast as the CPU was."
+    return "impossible", f"{BY_BOUND} at {span} no known GPU could be as fast as the CPU was."
 
 
 def _share_by_bound(when: PhaseShare, state: RunState, point: int) -> Finding | None:
@@ -496,7 +496,7 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int) -> Finding | 
         share = most / (most + own)
         if own > 0 and share < when.share:
             text = f"the host computes for {seconds(own)} whatever the device; copies over the slowest link"
-            text += f" there has been take {seconds(most)}, {percent(share)} of a call"
+            text += f" ever made take {seconds(most)}, {percent(share)} of a call"
             return "impossible", f"{BY_BOUND} {text}; at least {percent(when.share)} was claimed."
     return None
 
@@ -515,7 +515,7 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
         word, evidence = firm
     if word == "refuted" and claim.hedged:
         word = "undecided"
-        evidence += f" The document says “{claim.hedged}”: that it is not so here refutes nothing."
+        evidence += f" The document says “{claim.hedged}”: one counterexample does not refute it."
     return Verdict(claim.text, word, evidence)
 
 

@@ -41,15 +41,20 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option("--select", metavar=CODES, help="Only these rules; TL1 means all that begin so.")
-@click.option("--ignore", metavar=CODES, help="Without these rules.")
-@click.option("--preview/--no-preview", default=None, help="With the preview rules.")
-@click.option("--fail-on", type=SEVERITY, help="Exit with 1 for findings this severe.  [default: error]")
-@click.option("--level", type=SEVERITY, help="Print findings this severe.  [default: warning]")
+@click.option("--select", metavar=CODES, help="Only these rules; TL1 means all that start with it.")
+@click.option("--ignore", metavar=CODES, help="Skip these rules.")
+@click.option("--preview/--no-preview", default=None, help="Include preview rules.")
+@click.option(
+    "--fail-on", type=SEVERITY, help="Exit with 1 for findings this severe or worse.  [default: error]"
+)
+@click.option("--level", type=SEVERITY, help="Print findings this severe or worse.  [default: warning]")
 @click.option(
     "--target",
     type=click.Choice(["auto", "1", "2"]),
-    help="Which TensorFlow the names are of: 1 is not checked, auto tells by the names.  [default: auto]",
+    help=(
+        "The TensorFlow version of the names: 1 is not checked, auto tells it from the names.  "
+        "[default: auto]"
+    ),
 )
 @click.option(
     "--format",
@@ -59,14 +64,14 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     help="full also shows examples, the presets that they make, and what was not understood.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("-o", "--output", "target_file", type=FILE, help="Write to it.")
-@click.option("--fix", "write", is_flag=True, help="Mend what needs no thought: TL107, many of TL001, TL002.")
+@click.option("-o", "--output", "target_file", type=FILE, help="Write to this file.")
+@click.option("--fix", "write", is_flag=True, help="Fix what is safe to fix: TL107, many of TL001, TL002.")
 @click.option("--diff", "differences", is_flag=True, help="Print what --fix would change.")
-@click.option("--baseline", type=FILE, help="Leave out what this file knows.")
-@click.option("--write-baseline", type=FILE, help="Write the findings as known.")
+@click.option("--baseline", type=FILE, help="Leave out the findings listed in this file.")
+@click.option("--write-baseline", type=FILE, help="Write the findings to this file as known.")
 @click.option("--config", type=FILE, help="This pyproject.toml instead of the nearest.")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Processes.  [default: the usable processors]")
-@click.option("--explain", metavar="CODE", help="Explain a rule, with an example wrong and right.")
+@click.option("--explain", metavar="CODE", help="Explain a rule, with a wrong and a right example.")
 @click.option("--rules", is_flag=True, help="Print every rule: code, why it matters, remedy.")
 @click.option(
     "--measure",
@@ -74,9 +79,13 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     help="Measure the claims of PATH (or of a bundled document: 000) one by one; -o writes a page.",
 )
 @click.option(
-    "--budget", type=click.Choice(BUDGETS), default="quick", show_default=True, help="Of --measure."
+    "--budget",
+    type=click.Choice(BUDGETS),
+    default="quick",
+    show_default=True,
+    help="The budget of --measure.",
 )
-@click.option("--no-worker", is_flag=True, help="Start no TensorFlow to learn its names.")
+@click.option("--no-worker", is_flag=True, help="Do not start TensorFlow to read its names.")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -91,10 +100,10 @@ def check(
     budget: BudgetName,
     **options: Any,
 ) -> None:
-    """Say what the benchmarks of documents measure. Nothing in them is run.
+    """Check what the benchmarks in documents really measure. Nothing in them is run.
 
     PATH is a Markdown file, text, a Python file or a Jupyter notebook; a folder, a pattern such as
-    'docs/**/*.md', or - for standard input. Settings of a project stand in [tool.tuilab.check] of its
+    'docs/**/*.md', or - for standard input. A project's settings go in [tool.tuilab.check] of its
     pyproject.toml; `# noqa: TL103` on a line and `<!-- tuilab: ignore TL103 -->` above an example leave
     findings out.
 
@@ -197,7 +206,7 @@ def _fix(paths: Sequence[str], job: Job, only_show: bool) -> bool:
                 fixed.write()
         except OSError as error:
             raise InputError("--fix", str(path), f"a file that can be written ({error})") from None
-    word = "would be mended" if only_show else "mended"
+    word = "would be fixed" if only_show else "fixed"
     click.echo(f"{changed} place{'' if changed == 1 else 's'} {word}", err=True)
     return changed > 0
 
@@ -249,7 +258,7 @@ def rule_lines(as_json: bool = False) -> Iterator[str]:
 
 
 def _explained(code: str) -> Iterator[str]:
-    """A rule with an example wrong and right."""
+    """A rule with a wrong and a right example."""
     settings.check_codes("--explain", [code.upper()])
     try:
         rule = rule_of(code.upper())

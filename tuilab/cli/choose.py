@@ -58,18 +58,18 @@ def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
             **many,
         ),
         click.option(
-            "--device", "devices", metavar="CPU|GPU|GPU:1|GPU:*", help="Measure there only.", **many
+            "--device", "devices", metavar="CPU|GPU|GPU:1|GPU:*", help="Measure on this device only.", **many
         ),
-        click.option("--mode", "modes", type=click.Choice(MODES), help="Measure this mode alone.", **many),
+        click.option("--mode", "modes", type=click.Choice(MODES), help="Measure this mode only.", **many),
         click.option("--input", "inputs", type=click.Choice(INPUTS), help="Where the input lives.", **many),
         click.option("--dtype", "dtypes", help="Arms of this dtype.", **many),
         click.option("--variant", "variants", help="Arms of this variant.", **many),
         click.option("--budget", type=click.Choice(BUDGETS), default="standard", show_default=True),
-        click.option("--cold", is_flag=True, help="Rotate inputs beyond the cache."),
+        click.option("--cold", is_flag=True, help="Rotate inputs too large for the cache."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
         _remembered("--markdown", help="Print Markdown, as for the page of a CI job."),
         _remembered("--details", help="Print every caveat and all advice, not a summary."),
-        _remembered("--quiet", "-q", help="Say nothing on standard error while it works."),
+        _remembered("--quiet", "-q", help="Show no progress on standard error."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -112,5 +112,5 @@ def host_option(command: Callable[..., Any]) -> Callable[..., Any]:
         "hosts",
         metavar="HOST",
         multiple=True,
-        help="Measure there, through the system's ssh: an alias or user@host; `local` is this machine.",
+        help="Measure on this host, over ssh: an alias or user@host; `local` is this machine.",
     )(command)

@@ -13,7 +13,7 @@ MOST_RUNS = 50
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, /, shell: str) -> None:
-    """Print what makes SHELL complete tuilab's words.
+    """Print the completion script for SHELL.
 
     \b
     bash: tuilab completion bash >> ~/.bashrc

@@ -17,8 +17,8 @@ LABEL = 8
 def doctor(as_json: bool) -> None:
     """Say why TensorFlow sees no GPU on this machine, probe by probe, and the command that fixes it.
 
-    Ends within 30 seconds, whatever hangs; where the driver is still compiling TensorFlow's kernels for this
-    GPU, two minutes later.
+    Ends within 30 seconds, whatever hangs; two minutes later if the driver is still compiling TensorFlow's
+    kernels for this GPU.
     """
     from tuilab.doctor.examine import LIMIT_S, examine
 

@@ -25,7 +25,7 @@ from tuilab.report.explained import op_text, scenario_text
 def explain(name: str, dtype: str, settings: Sequence[str], as_json: bool) -> None:
     """Say whether a GPU of this TensorFlow would run OP, or each op of PRESET, and why.
 
-    Needs no GPU: the registry of kernels knows. Where there is a GPU, a preset is also run on it once.
+    Needs no GPU: the kernel registry knows. Where there is a GPU, a preset is also run on it once.
     """
     if is_preset(name):
         if dtype:

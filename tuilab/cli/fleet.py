@@ -21,9 +21,15 @@ JOBS = 4
 
 def fleet_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--on` and `--jobs`, for a command's decorator."""
-    on = click.option("--on", metavar="tcp://HOST:8786|slurm", help="Measure on a fleet's nodes, by Dask.")
+    on = click.option(
+        "--on", metavar="tcp://HOST:8786|slurm", help="Measure on the nodes of a fleet, through Dask."
+    )
     jobs = click.option(
-        "--jobs", type=click.IntRange(1), default=JOBS, show_default=True, help="With --on slurm: how many."
+        "--jobs",
+        type=click.IntRange(1),
+        default=JOBS,
+        show_default=True,
+        help="With --on slurm: how many nodes.",
     )
     return on(jobs(command))
 

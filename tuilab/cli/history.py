@@ -19,18 +19,18 @@ MOST = 1e9
 
 
 @click.group(invoke_without_command=True)
-@click.option("--search", default="", help="Only runs in which each of these words occurs.")
+@click.option("--search", default="", help="Only runs that contain each of these words.")
 @click.option(
     "--limit",
     default=20,
     show_default=True,
     type=click.IntRange(1, 1_000_000),
-    help="How many, latest first.",
+    help="How many to list, latest first.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> None:
-    """List the latest runs. RUN below is the beginning of an id, or `last`."""
+    """List the latest runs. RUN in other commands is the start of an id, or `last`."""
     if ctx.invoked_subcommand is not None:
         return
     with store() as kept:
@@ -50,7 +50,7 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
 @history.command()
 @click.argument("run", shell_complete=completion.runs)
 @click.argument("tag")
-@click.option("--off", is_flag=True, help="Take the tag off.")
+@click.option("--off", is_flag=True, help="Remove the tag.")
 def tag(run: str, tag: str, off: bool) -> None:
     """Put TAG on RUN."""
     with store() as kept:
@@ -72,7 +72,8 @@ def note(run: str, text: str) -> None:
     "--as", "as_", type=click.Choice(["ghost", "baseline", "none"]), default="ghost", show_default=True
 )
 def pin(run: str, as_: str) -> None:
-    """Pin RUN: a ghost is drawn under new runs, others are held against a baseline; neither is pruned."""
+    """Pin RUN: a ghost is drawn under new runs, a baseline is what others are compared with; neither is
+    pruned."""
     with store() as kept:
         kept.pin(find(kept, run).run, "" if as_ == "none" else as_)
 
@@ -151,12 +152,14 @@ def prune(days: float | None, megabytes: float | None) -> None:
 
 @history.command("check")
 @click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--repair", is_flag=True, help="Save what can be read in a new history; the old one is kept.")
+@click.option(
+    "--repair", is_flag=True, help="Recover what can be read into a new history; the old one is kept."
+)
 @click.pass_context
 def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
-    """Verify the history, every event of it, or a FILE that was set aside.
+    """Verify the history, every event of it, or a damaged FILE that was kept aside.
 
-    With --repair, what can be read of a FILE is added to the history. Exits with 4 where something is damaged
+    With --repair, what can be read of a FILE is added to the history. Exits with 4 if something is damaged
     and not repaired.
     """
     from tuilab.lab.history import check
@@ -180,13 +183,13 @@ def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
             click.echo(f"the damaged history is kept as {done.aside}", err=True)
     elif report.findings:
         click.echo(
-            f"{report.runs} runs, {report.rounds} rounds, {len(report.findings)} damages; "
-            "`tuilab history check --repair` saves what can be read",
+            f"{report.runs} runs, {report.rounds} rounds, {len(report.findings)} problems; "
+            "`tuilab history check --repair` recovers what can be read",
             err=True,
         )
         ctx.exit(NOT_CONFIRMED)
     else:
-        click.echo(f"{report.runs} runs, {report.rounds} rounds: all is sound", err=True)
+        click.echo(f"{report.runs} runs, {report.rounds} rounds, no problems", err=True)
 
 
 @history.command()
@@ -201,16 +204,16 @@ def save(run: str, file: Path) -> None:
 @history.command("import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def import_(file: Path) -> None:
-    """Take in the runs of a FILE written by `save`, here or on another machine."""
+    """Import the runs in a FILE written by `save`, here or on another machine."""
     with store() as kept:
         runs = import_file(kept, file)
     click.echo(f"{len(runs)} runs imported", err=True)
 
 
 @history.command()
-@click.option("--stop", is_flag=True, help="End those that still go on; their finished rounds stay.")
+@click.option("--stop", is_flag=True, help="Stop those still running; their finished rounds are kept.")
 def unattended(stop: bool) -> None:
-    """Take in runs that went on after their lab had gone, and list those that still go on."""
+    """Import runs that continued after their lab closed, and list those still running."""
     with store() as kept:
         if kept.file is None:
             return
@@ -220,10 +223,10 @@ def unattended(stop: bool) -> None:
                 spool.stop(pid)
             found = spool.settle(kept, kept.file.parent, found)
     for run in found.finished:
-        click.echo(f"{run}  taken in")
+        click.echo(f"{run}  imported")
     for run, pid in found.going_on.items():
-        click.echo(f"{run}  still goes on, in process {pid}")
+        click.echo(f"{run}  is still running, in process {pid}")
     for run, host in found.elsewhere.items():
-        click.echo(f"{run}  goes on on {host}")
+        click.echo(f"{run}  is running on {host}")
     for problem in found.problems:
         click.echo(f"tuilab: {problem}", err=True)

@@ -63,13 +63,13 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.option("--search", "words", default="", help="Only lines in which each of these words occurs.")
+@click.option("--search", "words", default="", help="Only lines that contain each of these words.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def hosts(words: str, as_json: bool) -> None:
     """Compare the machines whose runs are in the history, preset by preset.
 
-    Runs of other machines come from --host, --on, or `tuilab history import`. Of each preset on each machine
-    the latest run counts.
+    Runs of other machines come from --host, --on, or `tuilab history import`. The latest run of each preset
+    on each machine counts.
     """
     with store() as kept:
         problem = sum_up(kept, _say)

@@ -17,12 +17,12 @@ from tuilab.model.preset import Preset
 @click.option(
     "-o", "--output", "folder", type=click.Path(file_okay=False, path_type=Path), help="Where to write them."
 )
-@click.option("--preview", is_flag=True, help="With claims read from its prose, which may be misread.")
-@click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
+@click.option("--preview", is_flag=True, help="Add claims read from its prose; they may be misread.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files that differ.")
 def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) -> None:
     """Write a preset for each benchmark in DOC. Nothing in it is run.
 
-    DOC is as for `check`. Without -o the presets become your own, which the lab lists beside its own.
+    DOC is as for `check`. Without -o the presets become your own; the lab lists them with the bundled ones.
     """
     report = read_document(document, tell, preview=preview)
     target = folder or own_folder()

@@ -36,14 +36,13 @@ class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.option("--again", is_flag=True, help="Measure even where the machine's roofs are known.")
+@click.option("--again", is_flag=True, help="Measure again even if the roofs are known.")
 @click.option("--seconds", type=click.FloatRange(0.5, 60), default=3.0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @host_option
 def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) -> None:
-    """Say what this machine can do at most: bandwidth, arithmetic, copies, the cost of an empty call.
-
-    Measured once, kept, and measured anew when the machine changes. A figure is the best that was ever seen.
+    """Measure what this machine can do at most: bandwidth, arithmetic, copies, the cost of an empty call.
+    Measured once and kept, and again when the machine changes. Each figure is the best ever seen.
     """
     found: list[MachineRoofs] = []
     for host in checked_hosts(hosts):

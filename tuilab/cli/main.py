@@ -19,26 +19,26 @@ from tuilab.model.sanitize import sanitize_block, sanitize_line
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tuilab.cli.run:run", "Measure a preset, or your own function, and print the answer."),
     "sweep": ("tuilab.cli.sweep:sweep", "Measure over a range of sizes, and find the crossover."),
-    "resume": ("tuilab.cli.resume:resume", "Go on with a run that was broken off."),
-    "verdicts": ("tuilab.cli.verdicts:verdicts", "Measure every preset and say what became of each claim."),
-    "new": ("tuilab.cli.new:new", "Write a file to measure your own code with."),
+    "resume": ("tuilab.cli.resume:resume", "Continue an interrupted run."),
+    "verdicts": ("tuilab.cli.verdicts:verdicts", "Measure every preset and print the verdict on each claim."),
+    "new": ("tuilab.cli.new:new", "Write a starter file to measure your own code."),
     "presets": ("tuilab.cli.presets:presets", "List the presets."),
     "history": ("tuilab.cli.history:history", "List, compare, tag and prune earlier runs."),
     "hosts": ("tuilab.cli.hosts:hosts", "Compare machines, preset by preset, from the history."),
     "export": ("tuilab.cli.export:export", "Write a run as Markdown, HTML, CSV or JSON."),
     "explain": ("tuilab.cli.explain:explain", "Say where an op, or a preset's ops, would run, and why."),
-    "profile": ("tuilab.cli.profile:profile", "Say where the time of a preset's call goes, op by op."),
+    "profile": ("tuilab.cli.profile:profile", "Show where a call's time goes, op by op."),
     "selftest": ("tuilab.cli.selftest:selftest", "Test the instrument itself, in under two minutes."),
-    "machine": ("tuilab.cli.machine:machine", "Say what this machine can do at most; measured once, kept."),
+    "machine": ("tuilab.cli.machine:machine", "Measure what this machine can do at most (once, then kept)."),
     "doctor": ("tuilab.cli.doctor:doctor", "Say why TensorFlow sees no GPU here, and what fixes it."),
     "check": (
         "tuilab.cli.check:check",
-        "Find the mistakes in an article's benchmarks, and what would measure them.",
+        "Find the mistakes in an article's benchmarks.",
     ),
-    "import": ("tuilab.cli.import_:import_", "Write presets of an article's examples."),
+    "import": ("tuilab.cli.import_:import_", "Write presets from an article's examples."),
     "serve": ("tuilab.cli.serve:serve", "Serve the lab to a browser on this machine."),
-    "completion": ("tuilab.cli.completion:completion", "Complete commands and presets in your shell."),
-    "worker": ("tuilab.cli.worker:worker", "Be a worker on standard input and output (what ssh starts)."),
+    "completion": ("tuilab.cli.completion:completion", "Print shell completion for bash, zsh or fish."),
+    "worker": ("tuilab.cli.worker:worker", "Run a worker on standard input and output (ssh starts it)."),
 }
 
 
@@ -67,13 +67,13 @@ class Lazy(click.Group):
 @click.option(
     "--replay", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Show a recorded run."
 )
-@click.option("--theme", type=click.Choice(["dark", "light"]), default=None, help="Colours of the lab.")
+@click.option("--theme", type=click.Choice(["dark", "light"]), default=None, help="Colour theme of the lab.")
 @click.option(
     "--hangup",
     type=click.Choice(["finish", "end"]),
     default="finish",
     show_default=True,
-    help="What becomes of a run when the line drops.",
+    help="What happens to a run when the connection drops.",
 )
 @click.pass_context
 def cli(ctx: click.Context, /, **options: Any) -> None:
@@ -116,8 +116,8 @@ def main() -> None:
 def about_history(error: sqlite3.Error) -> str:
     """What is wrong with the history, and what helps."""
     if "locked" in str(error) or "busy" in str(error):
-        return f"another program holds the history ({error}); try again in a moment"
-    repair = "`tuilab history check --repair` saves what can be read"
+        return f"another program is using the history ({error}); try again in a moment"
+    repair = "`tuilab history check --repair` recovers what can be read"
     return sanitize_line(f"the history cannot be read ({error}); {repair}")
 
 

@@ -37,7 +37,7 @@ def lines(found: catalogue.Catalogue) -> list[PresetLine]:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def presets(as_json: bool) -> None:
-    """List the presets, and the preset files that are wrong."""
+    """List the presets, and the preset files with errors."""
     rows = lines(catalogue.load())
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())

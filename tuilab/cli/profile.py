@@ -34,7 +34,7 @@ TRACE = "trace.json"
 )
 @click.option("--seconds", type=click.FloatRange(0.05, 60), default=0.5, show_default=True)
 def profile(preset: str, output: Path | None, seconds: float, as_json: bool, **words: Any) -> None:
-    """Profile one arm of PRESET in a pass of its own: per-op times, phases, a timeline.
+    """Profile one arm of PRESET in a separate pass: per-op times, phases, a timeline.
 
     Without --device, --mode and the like: the GPU's graph with its input resident, or the CPU's.
     """

@@ -20,7 +20,7 @@ def resume(ctx: click.Context, /, run: str, as_json: bool) -> None:
     """Measure what RUN is missing, into the same run. RUN: the beginning of an id, or `last`.
 
     Sizes and hosts that have their rounds and precision are left as they are; the others are measured again,
-    and their rounds added. Of your own code the file must be as it was when the run began.
+    and their rounds added. A file of your own code must be unchanged since the run began.
     """
     with store() as kept:
         earlier = kept.state(find(kept, run).run)

@@ -106,7 +106,7 @@ def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
         tell(result.message)
     interrupted = result.status == "cancelled"
     if result.rounds and (broken or interrupted) and not state.where:
-        tell(f"{result.rounds} rounds are kept; to go on: tuilab resume {result.run[:8]}")
+        tell(f"{result.rounds} rounds are kept; to continue: tuilab resume {result.run[:8]}")
     if interrupted:
         return INTERRUPTED
     # Where nothing ran because the code that was to run raised, there is no result to be content with.

@@ -22,14 +22,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--long", is_flag=True, help="Five times the repetitions, for figures to be published.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the simulated trials.")
+@click.option("--long", is_flag=True, help="Five times the repetitions, for publication.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulated trials.")
 @click.pass_context
 def selftest(ctx: click.Context, /, as_json: bool, long: bool, seed: int) -> None:
-    """Test the instrument: spins of known length, equal things, known differences, a hog beside it.
-
-    Leave the machine alone meanwhile (under two minutes): on a machine that is not idle the test does not
-    pass. Exit code 4 where a check failed.
+    """Test the instrument: spins of known length, equal things, known differences, a busy neighbour. Leave
+    the machine alone meanwhile (under two minutes): on a busy machine the test does not pass. Exit code 4 if
+    a check fails.
     """
     report = with_lab(lambda lab: ask(lab, Selftest(long=long, seed=seed), quiet=as_json))
     if as_json:

@@ -14,7 +14,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 @click.option("--address", default="localhost", show_default=True, help="The address to listen on.")
 @click.option("--open-to-others", is_flag=True, help="Allow an address that other machines can reach.")
 def serve(port: int, address: str, open_to_others: bool) -> None:
-    """Serve the lab to a browser. Each page is a lab of its own, with a worker of its own."""
+    """Serve the lab to a browser. Each page has its own lab and its own worker."""
     if address not in LOOPBACK:
         if not open_to_others:
             raise InputError("--address", address, "localhost, or --open-to-others with it")

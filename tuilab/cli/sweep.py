@@ -30,7 +30,7 @@ from tuilab.model.scenario import BudgetName
     multiple=True,
     help="A parameter and its values, also as FROM:TO:STEP or a list; at most two. Else the preset's own.",
 )
-@click.option("--no-refine", is_flag=True, help="Measure these sizes alone, none around a crossover.")
+@click.option("--no-refine", is_flag=True, help="Measure these sizes only; do not refine around a crossover.")
 @arm_options
 @host_option
 @fleet_options
@@ -58,7 +58,7 @@ def sweep(
     if on is not None:
         if hosts or is_own(preset):
             raise InputError(
-                "--on", on, "a preset and no --host: a person's own file is not sent to other machines"
+                "--on", on, "a preset and no --host: your own file is not sent to other machines"
             )
         settings = choose(preset, words.pop("settings"), **words)
         planned = chosen_sweep(settings, axes, refine)

@@ -112,7 +112,7 @@ async def judge_on(
 
 
 def _undecided(text: str, why: str) -> Verdict:
-    return Verdict(text, "undecided", f"The run did not end: {why}")
+    return Verdict(text, "undecided", f"The run did not finish: {why}")
 
 
 def line(preset: Preset, verdict: Verdict) -> VerdictLine:

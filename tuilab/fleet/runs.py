@@ -50,7 +50,7 @@ class FleetSweep:
         fit = [machine for machine in machines if not lacks(machine, self.families, machines)]
         if not fit:
             await self._spread.close()
-            raise WorkerError("stopped before it began" if self._spread.stopping else NOBODY)
+            raise WorkerError("stopped before it started" if self._spread.stopping else NOBODY)
         request = self.plan(common_devices(fit))
         points = points_of(request.sweep)
         self._record = SweepRun(request, self._heard)
@@ -127,7 +127,7 @@ class FleetRuns:
         """Measure all. Raises WorkerError where no node can measure."""
         if not await self._spread.machines():
             await self._spread.close()
-            raise WorkerError("stopped before it began" if self._spread.stopping else NOBODY)
+            raise WorkerError("stopped before it started" if self._spread.stopping else NOBODY)
         try:
             await self._spread.run(
                 [Job(name=name, make=make, key=key) for key, (name, make) in enumerate(self.plans)]

@@ -113,8 +113,8 @@ class Store:
             aside = set_aside(file)
             store = cls._opened(private_file(file))
         except (OSError, sqlite3.Error) as error:
-            return f"{file} is damaged ({fault}) and cannot be set aside ({error})"
-        store.messages += (f"the history was damaged ({fault}); it is set aside as {aside.name}",)
+            return f"{file} is damaged ({fault}) and cannot be renamed ({error})"
+        store.messages += (f"the history was damaged ({fault}); it was kept as {aside.name}",)
         return store
 
     @classmethod
@@ -133,7 +133,7 @@ class Store:
         except BaseException:
             connection.close()
             raise
-        said = [f"the history was brought up to date; the earlier one is {backup.name}"] if backup else []
+        said = [f"the history was upgraded; the earlier one is kept as {backup.name}"] if backup else []
         return cls(connection, file, said)
 
     def again(self) -> "Store":
@@ -150,10 +150,10 @@ class Store:
         if self.gone:
             private_folder(self.file.parent)
             self._take_file(Store._opened(private_file(self.file)))
-            return f"the history's file was removed; a new one is begun in {self.file.parent}"
+            return f"the history's file was removed; a new one was started in {self.file.parent}"
         aside = set_aside(self.file)
         self._take_file(Store._opened(private_file(self.file)))
-        return f"the history was damaged; it is set aside as {aside.name}"
+        return f"the history was damaged; it was kept as {aside.name}"
 
     def _take_file(self, other: "Store") -> None:
         self.connection, self._inode = other.connection, other._inode

@@ -44,7 +44,9 @@ def answer(session: LabState) -> Said:
     """The answer of the run on the screen; before one, what would be measured; and always what to do next."""
     state, settings = session.shown, session.settings
     if session.worker.phase == "down" and session.worker.message and not state.rounds:
-        return Said(session.worker.message, detail="r starts a fresh worker; the log (9) has its last words.")
+        return Said(
+            session.worker.message, detail="r starts a fresh worker; the log (9) has its last output."
+        )
     if settings is None:
         return Said(
             "Choose a preset: p, arrows, enter.", detail="Or press D: guess first, then see it measured."
@@ -62,7 +64,7 @@ def answer(session: LabState) -> Said:
     if state.status == "failed":
         detail = f"The run failed after {state.rounds} rounds: {state.message}"
     elif session.stale:
-        detail = "These figures are of other settings; r measures the current ones."
+        detail = "These figures are for other settings; r measures the current ones."
     return Said(result.answer, claim.verdict if claim else None, "claim" if claim else "", detail)
 
 
@@ -99,7 +101,7 @@ def expected(session: LabState) -> str:
 def _next(session: LabState) -> str:
     now = status(session)
     if session.newcomer and not session.running:
-        return "First time here? enter measures this; D plays a guided demo; ? says what you see; q leaves."
+        return "First time here? enter measures this; D plays a guided demo; ? explains the screen; q quits."
     if now.tone == "busy":
         return f"{now.text}" + (f"; {now.stop} stops" if now.stop else "")
     return "r measures it, s looks for the crossover."

@@ -32,7 +32,7 @@ class RunController:
     def __init__(self, state: LabState, runner: RunnerFactory, tell: Tell, rerun: bool = True) -> None:
         self.state = state
         self.rerun = rerun
-        """Measure again when a slider comes to rest."""
+        """Measure again when a slider stops moving."""
         self.runner: Runner = runner(self.receive)
         self._tell = tell
         self._rest: asyncio.TimerHandle | None = None

@@ -81,9 +81,9 @@ def keep_fault(error: BaseException | None) -> str:
         if write_private(path, text):
             break
     else:
-        return f"a fault of the lab's own ended it. Runs are kept.\n{text}"
+        return f"tuilab stopped on an internal error. Runs are kept.\n{text}"
     said = sanitize_line(f"{type(error).__name__}: {error}", 200)
-    return f"a fault of the lab's own ended it ({said}). Runs are kept; the details are in {path}"
+    return f"tuilab stopped on an internal error ({said}). Runs are kept; the details are in {path}"
 
 
 def first_visit() -> bool:

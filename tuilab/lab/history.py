@@ -140,7 +140,7 @@ def trouble(error: sqlite3.Error) -> str:
     if is_damage(error):
         return f"The history is damaged ({error})."
     if "locked" in str(error) or "busy" in str(error):
-        return "Another program holds the history; nothing was changed. Try again in a moment."
+        return "Another program is using the history; nothing was changed. Try again in a moment."
     return f"The history cannot be used now ({error}); nothing was changed."
 
 

@@ -42,7 +42,7 @@ class Hosts:
         from tuilab.runner.ssh import command
 
         if name in (HERE, LOCAL):
-            raise InputError("host", name, "another machine; this one is always there")
+            raise InputError("host", name, "another machine; this one is always included")
         command(name)
         new = name not in self.known
         if new or self.known[name].problem:
@@ -67,10 +67,10 @@ class Hosts:
                 host.machine, host.stage, host.problem = event.machine, "ready", ""
                 return self._say(f"{host.name} is ready: {words(event.machine)}.", "info") if new else []
             case WorkerExited(expected=True):
-                host.stage = "a fresh worker starts"
+                host.stage = "starting a fresh worker"
             case WorkerExited() | Refused():
-                host.stage, host.problem = "not there", event.message
-                said = f"{event.message.rstrip('.')}. What was measured stays; r measures again."
+                host.stage, host.problem = "unavailable", event.message
+                said = f"{event.message.rstrip('.')}. What was measured is kept; r measures again."
                 return self._say(said, "error")
         return []
 

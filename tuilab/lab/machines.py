@@ -26,7 +26,7 @@ def sum_up(store: Store, say: Say = lambda done, total: None) -> str:
             say(done, len(runs))
             _sum_up(store, run, claims)
     except sqlite3.Error as error:
-        return f"the history cannot be written now ({error}); runs that are new in it are left out"
+        return f"the history cannot be written now ({error}); its newest runs are left out"
     return ""
 
 

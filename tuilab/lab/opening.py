@@ -67,9 +67,9 @@ def _learn(say: Callable[[str], None]) -> ApiTable | None:
     """Ask a worker for its TensorFlow's names and keep them; without one, go on without."""
     version = api_tables.installed_version()
     if not version:
-        say("no TensorFlow is installed, so its names are not checked")
+        say("TensorFlow is not installed, so its names are not checked")
         return None
-    say(f"asking TensorFlow {version} for its names, once")
+    say(f"asking TensorFlow {version} for its names (only once)")
     try:
         table = asyncio.run(_ask())
         api_tables.save(table)

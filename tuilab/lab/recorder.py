@@ -47,15 +47,15 @@ class RunRecorder:
             found = spool.collect_all(self.store, self.store.file.parent)
             self.notices += [self._about(run) for run in found.finished]
         except (OSError, sqlite3.Error) as error:
-            self.notices.append(f"runs that went on without a screen cannot be looked for ({error})")
+            self.notices.append(f"cannot look for runs that continued in the background ({error})")
             return ""
         for run, pid in found.going_on.items():
             self.notices.append(
-                f"run {run[:8]} still goes on without a screen, in process {pid}; "
-                "tuilab history unattended --stop ends it"
+                f"run {run[:8]} is still running in the background, in process {pid}; tuilab "
+                f"history unattended --stop ends it"
             )
         for run, host in found.elsewhere.items():
-            self.notices.append(f"run {run[:8]} goes on without a screen on {host}")
+            self.notices.append(f"run {run[:8]} is running in the background on {host}")
         self.notices += found.problems
         return str(folder)
 
@@ -71,8 +71,10 @@ class RunRecorder:
         except Exception:
             pass  # A run that cannot be summed up is in the history all the same.
         if line.status == "ok":
-            return f"a run of {name} went on without a screen; it is in the history"
-        return f"a run of {name} was broken off with its lab; its {line.rounds} rounds are in the history"
+            return f"a run of {name} continued in the background; it is in the history"
+        return (
+            f"a run of {name} was cut short when its lab closed; its {line.rounds} rounds are in the history"
+        )
 
     def receive(self, event: Event) -> None:
         """Keep an event; at a run's end, its answer too."""
@@ -121,7 +123,7 @@ class RunRecorder:
         recorder.said.clear()
         if bool(recorder.problem) != self._failing:
             self._failing = bool(recorder.problem)
-            self._say(recorder.problem or "the history is written again")
+            self._say(recorder.problem or "the history can be written again")
         if recorder.problem:
             if self._retry is None:
                 self._retry = asyncio.get_running_loop().call_later(RETRY_S, self._again)

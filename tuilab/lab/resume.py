@@ -13,16 +13,18 @@ from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
-"""What must not have changed: figures of unlike machines are not one sample."""
+"""What must not have changed: figures of different machines are not one sample."""
 
 
 def request(state: RunState) -> Measure:
     """What is to be measured to complete a run. Raises InputError where nothing is missing."""
     lacking = missing(state)
     if state.where:
-        raise InputError("run", state.run[:8], "a run of hosts; sweep again with --on for one of a fleet")
+        raise InputError(
+            "run", state.run[:8], "a run on hosts; sweep again with --on to repeat one on a fleet"
+        )
     if not lacking or state.scenario is None or state.budget is None:
-        raise InputError("run", state.run[:8], "a run that was broken off; every arm of this one is complete")
+        raise InputError("run", state.run[:8], "an interrupted run; every arm of this one is complete")
     points = {point for some in lacking.values() for point in some}
     hosts = {state.arms[name].arm.host for name in lacking}
     # With the others of their host, so that the rounds of all are paired.
@@ -52,7 +54,7 @@ def check_code(state: RunState) -> None:
         raise InputError("run's file", str(path), f"a file that can be read ({error.strerror})") from None
     # The beginning is kept to the second.
     if changed >= datetime.fromisoformat(state.at) + timedelta(seconds=1):
-        expected = "unchanged since the run began, or it is other code; begin a new run instead"
+        expected = "the code as it was when the run began; start a new run instead"
         raise InputError("run's file", str(path), expected)
 
 
@@ -63,4 +65,4 @@ def check_same(before: Mapping[str, Machine], now: Mapping[str, Machine]) -> Non
             then, there = getattr(before[host], name), getattr(machine, name)
             if then != there:
                 where = f"run on {host or 'this machine'}, {name.replace('_', ' ')}"
-                raise InputError(where, there, f"{then!r} as when it began; begin a new run instead")
+                raise InputError(where, there, f"{then!r} as when it began; start a new run instead")

@@ -127,7 +127,7 @@ class Settings:
         """With the device slider at `stop`; known: the other hosts. Raises InputError for a person's file."""
         if stop in stops_of_hosts(known):
             if self.file:
-                raise InputError("device", stop, "this machine: a file of yours is not sent to others")
+                raise InputError("device", stop, "this machine: your own files are not sent to others")
             return replace(self.with_arms(devices=("CPU", "GPU")), hosts=hosts_at(stop, known))
         return replace(self.with_arms(devices=devices_at(stop)), hosts=("",))
 

@@ -41,7 +41,7 @@ def status(session: LabState) -> Status:
     if state.running:
         return Status("busy", run_stage(state, session.held_s), "x")
     if worker.phase == "down":
-        return Status("bad", worker.message or "the worker has ended")
+        return Status("bad", worker.message or "the worker has exited")
     if worker.phase == "starting":
         return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s")
     if state.status == "failed":

@@ -61,7 +61,7 @@ class LinkRoof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Copies between host and device: latency + bytes / rate."""
 
     latency_s: float
-    """Seconds of a copy of nothing, the dearer direction."""
+    """Seconds of an empty copy, the dearer direction."""
     to_device: float | None = None
     """Bytes per second, null where the sizes show no cost per byte."""
     to_host: float | None = None

@@ -57,7 +57,7 @@ def _arm(arm: ArmPlacement) -> Iterator[str]:
     shown = [node for node in arm.nodes if node.kind != "folded"]
     yield from _table([_row(node) for node in shown[:MOST]])
     if len(shown) > MOST:
-        yield f"  and {len(shown) - MOST} rows more (--json has them all)"
+        yield f"  and {len(shown) - MOST} more rows (--json has them all)"
 
 
 def _row(node: Node) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow",
 
 
 def machines_text(presets: Sequence[PresetRows]) -> str:
-    """Under each preset its machines, and on what they disagree. `!` marks unlike software."""
+    """Under each preset its machines, and on what they disagree. `!` marks different software."""
     parts = []
     for found in presets:
         parts += [heading(found), *("  " + line for line in columns([HEAD, *map(cells, found.rows)]))]

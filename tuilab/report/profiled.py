@@ -29,7 +29,7 @@ def _lines(profile: Profile) -> Iterator[str]:
         ]
     )
     for device in profile.devices:
-        yield f"  {device.device} at work for {shown(device.seconds)} ({percent(device.share)})"
+        yield f"  {device.device} busy for {shown(device.seconds)} ({percent(device.share)})"
     yield ""
     rows = by_type(profile.ops)
     yield from _table(
@@ -47,7 +47,7 @@ def _lines(profile: Profile) -> Iterator[str]:
         ]
     )
     if len(rows) > TOP:
-        yield f"  and {len(rows) - TOP} op types more"
+        yield f"  and {len(rows) - TOP} more op types"
     yield from (f"! {note}" for note in profile.notes)
 
 

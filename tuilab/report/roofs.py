@@ -18,12 +18,12 @@ def roofs_text(machine: Machine, roofs: Roofs) -> str:
         lines += ["", f"{name}  {described}".rstrip(), *columns(_rows(device))]
     lines += ["", f"One synchronisation with nothing to wait for: {seconds(roofs.sync_s)}."]
     if roofs.least is not None:
-        lines.append(f"Twenty rounds tell a difference of {percent(roofs.least)} here, nine times in ten.")
+        lines.append(f"Twenty rounds detect a difference of {percent(roofs.least)} here, nine times in ten.")
     lines.append(f"Measured in {roofs.seconds:.1f} s at {roofs.at}; each figure is the best ever seen here.")
     if roofs.others > BUSY:
         lines.append(
-            f"! Other processes had {percent(roofs.others)} of the processors meanwhile, so the roofs may "
-            "lie higher: tuilab machine --again, once it is quiet."
+            f"! Other processes used {percent(roofs.others)} of the processors meanwhile, so the "
+            f"real roofs may be higher: tuilab machine --again, once the machine is idle."
         )
     return "\n".join(lines)
 
@@ -34,8 +34,8 @@ def _rows(device: DeviceRoofs) -> list[list[str]]:
         rows.append([f"  bandwidth, {size(level.working_set)}", rate(level.bytes_per_s, "B/s")])
     rows += [[f"  {dtype} arithmetic", rate(top, "FLOP/s")] for dtype, top in device.peaks.items()]
     if device.link is not None:
-        rows.append(["  a copy of nothing", seconds(device.link.latency_s)])
+        rows.append(["  an empty copy", seconds(device.link.latency_s)])
         for way, found in (("to the device", device.link.to_device), ("to the host", device.link.to_host)):
-            rows.append([f"  copies {way}", rate(found, "B/s") if found else "no cost a byte seen"])
+            rows.append([f"  copies {way}", rate(found, "B/s") if found else "no cost per byte seen"])
     rows += [[f"  an empty call, {PLACES[mode]}", seconds(cost)] for mode, cost in device.launch_s.items()]
     return rows

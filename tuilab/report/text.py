@@ -54,7 +54,7 @@ def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
     yield "answer", result.answer
     if result.confidence is not None and result.confidence.badge and not details:
         found = doubts(result)
-        more = f"; --details tells more ({len(found)} caveats)" if len(found) > 1 else ""
+        more = f"; --details shows all {len(found)} caveats" if len(found) > 1 else ""
         yield "caveat", f"⚠ {result.confidence.badge}{more}"
     yield "blank", ""
     yield from _arms(result)

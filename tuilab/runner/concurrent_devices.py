@@ -138,7 +138,7 @@ class ConcurrentDeviceRunner:
             elapsed_s = sum(ending.elapsed_s for ending in came)
             self._on_event(replace(merged(request.id, came), elapsed_s=elapsed_s))
         else:
-            never = e.Finished(run=request.id, status="cancelled", message="stopped before it began")
+            never = e.Finished(run=request.id, status="cancelled", message="stopped before it started")
             self._on_event(never)
 
     async def _all_up(self) -> None:
@@ -217,7 +217,7 @@ class ConcurrentDeviceRunner:
         overlap, self._overlap = self._overlap, None
         for name, count in (overlap.left_out if overlap else {}).items():
             if count:
-                text = f"{name}: {count} rounds left out, during which not every device was measuring"
+                text = f"{name}: {count} rounds left out because not every device was measuring"
                 self._on_event(e.Log(text=text, source="tuilab", run=self._run))
 
 

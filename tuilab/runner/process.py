@@ -202,7 +202,7 @@ class WorkerProcess:
 
 def local_end(code: int, last_words: Sequence[str]) -> str:
     """Why a worker on this machine ended, in a sentence."""
-    last = f"; its last words: {last_words[-1]}" if last_words else ""
+    last = f"; its last output: {last_words[-1]}" if last_words else ""
     if code < 0:
         with contextlib.suppress(ValueError):
             name = signal.Signals(-code).name

@@ -28,20 +28,20 @@ _FAILED = 255
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "its host key is not the one that is known; look into it before you trust that host",
+        "its host key has changed; find out why before you trust that host",
     ),
     (
         "Host key verification failed",
-        "its host key is not known; run `ssh {host}` once and answer its question",
+        "its host key is not known; run `ssh {host}` once and answer its prompt",
     ),
     (
         "Permission denied",
-        "it let nobody in; `ssh {host} true` must work without a question (by a key or an agent)",
+        "it refused the login; `ssh {host} true` must work without a prompt (by a key or an agent)",
     ),
-    ("Could not resolve hostname|Name or service not known", "no such host is known"),
+    ("Could not resolve hostname|Name or service not known", "this host name is unknown"),
     (
         "client_loop|closed by remote host|not responding|Connection reset|Broken pipe",
-        "the line dropped",
+        "the connection dropped",
     ),
     ("Connection refused|timed out|No route to host|Network is unreachable", "it cannot be reached"),
 )
@@ -74,14 +74,14 @@ def explain(host: str, code: int, last_words: Sequence[str]) -> str:
 
 
 def _cause(host: str, code: int, said: Sequence[str]) -> str:
-    text, last = "\n".join(said), f" (the last words: {said[-1]})" if said else ""
+    text, last = "\n".join(said), f" (last output: {said[-1]})" if said else ""
     if code < 0:
-        return f"the line dropped: ssh died of {_signal(-code)}"
+        return f"the connection dropped: ssh died of {_signal(-code)}"
     if code == _FAILED:
         for pattern, cause in _CAUSES:
             if re.search(pattern, text):
                 return cause.format(host=host)
-        return f"the line dropped, or the worker there was killed{last}"
+        return f"the connection dropped, or the worker there was killed{last}"
     if code == _NOT_FOUND or re.search(r"No module named .?tuilab|tuilab: Command not found", text):
         return _INSTALL.format(host=host)
     return f"the worker ended with code {code}{last}"

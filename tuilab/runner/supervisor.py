@@ -104,7 +104,7 @@ class Supervisor:
         for request in list(self._queue):
             if request.id == run:
                 self._queue.remove(request)
-                self._on_event(Finished(run=run, status="cancelled", message="stopped before it began"))
+                self._on_event(Finished(run=run, status="cancelled", message="stopped before it started"))
         if self._active is None or self._active.id != run or run in self._cancelling:
             return
         process = self._process

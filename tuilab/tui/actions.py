@@ -24,13 +24,13 @@ class Action(NamedTuple):
 
 MEASURE = (
     Action("run", "r", "run", "run", "Measure the current settings.", 1),
-    Action("stop", "x", "stop", "stop", "Stop what goes on; what was measured stays.", 2),
+    Action("stop", "x", "stop", "stop", "Stop what is running; what was measured is kept.", 2),
     Action("sweep", "s", "sweep", "sweep", "Measure over a range of sizes; find the crossover.", 3),
     Action("budget", "b", "budget", "budget", "How long r measures: quick, standard, publish."),
-    Action("rerun", "l", "toggle_rerun", "live sliders", "Measure again when a slider comes to rest."),
-    Action("undo", "u", "undo", "undo", "Take the last change of a parameter back."),
-    Action("redo", "U", "redo", "redo", "Redo what was undone."),
-    Action("original", "0", "original", "reset", "Every parameter as the document has it."),
+    Action("rerun", "l", "toggle_rerun", "live sliders", "Measure again when a slider stops moving."),
+    Action("undo", "u", "undo", "undo", "Undo the last change of a parameter."),
+    Action("redo", "U", "redo", "redo", "Redo the last change that was undone."),
+    Action("original", "0", "original", "reset", "Set every parameter to the document's value."),
 )
 LOOK = (
     Action("view-live", "1", "view('live')", "live", "Samples of each arm as they arrive."),
@@ -40,29 +40,29 @@ LOOK = (
     Action("view-phases", "4", "view('phases')", "phases", "Where a call's time goes."),
     Action("view-timeline", "5", "view('timeline')", "timeline", "Ops of a profiled call, in time."),
     Action("view-placement", "6", "view('placement')", "placement", "Which op ran where, and why there."),
-    Action("view-device", "7", "view('device')", "device", "Load, memory and clocks at this moment."),
+    Action("view-device", "7", "view('device')", "device", "Load, memory and clocks right now."),
     Action("document", "d,8", "view('verdict')", "document", "Claim, verdict, what its code got wrong.", 7),
-    Action("view-log", "9", "view('log')", "log", "What TensorFlow and the lab said."),
+    Action("view-log", "9", "view('log')", "log", "Messages of TensorFlow and the lab."),
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
     Action("answer", "A", "answer", "full answer", "The whole answer: how sure, claims, every caveat."),
     Action("arms", "a", "arms", "arms", "Choose which arms and ghosts are drawn."),
-    Action("maximize", "plus", "maximize_panel", "maximise", "Give this panel the whole screen, and back."),
+    Action("maximize", "plus", "maximize_panel", "maximise", "Give this panel the whole screen; again to go back."),
     Action("fact-check", "F", "fact_check", "fact-check", "Measure every claim of this preset's document."),
     Action("machines", "m", "machines", "machines", "Compare every machine in the history."),
     Action("why", "g", "why", "why this device", "Why a GPU is or is not used; the doctor.", 8),
 )
 GO = (
-    Action("hosts", "H", "hosts", "hosts", "Measure on another machine, through the system's ssh."),
+    Action("hosts", "H", "hosts", "hosts", "Measure on another machine, over ssh."),
     Action("presets", "p", "presets", "presets", "Go to the presets; a drawer on a narrow screen.", 5),
-    Action("jump", "f", "jump", "jump", "Put a letter on every place and go there."),
+    Action("jump", "f", "jump", "jump", "Show a letter on every panel; type it to go there."),
     Action("controls", "i", "controls", "controls", "Go to the sliders."),
     Action("demo", "D", "demo", "demo", "Guess first, then see: one preset after another.", 11),
     Action("open", "o", "open", "open", "Open a document, a preset file or your own code.", 10),
     Action(
         "history", "h", "history", "history", "Earlier runs: find, compare, tag, pin, delete, replay.", 12
     ),
-    Action("replay", "R", "replay", "replay", "Show a recorded run as if live."),
+    Action("replay", "R", "replay", "replay", "Play a recorded run back."),
 )
 REPLAY = (
     Action("replay-pause", "space", "replay('pause')", "play, pause", "Let a replay stand still or go on."),
@@ -77,16 +77,16 @@ REPLAY = (
 )
 KEEP = (
     Action("export", "e", "export", "export", "Keep this view and run as a file.", 9),
-    Action("copy", "y", "copy", "copy as command", "Copy the tuilab line that does the same."),
+    Action("copy", "y", "copy", "copy as command", "Copy the tuilab command that does the same."),
 )
 LAB = (
     Action("down", "j", "arrow('down')", "down", "As the arrow: down in a list, to the next slider."),
     Action("up", "k", "arrow('up')", "up", "As the arrow: up in a list, to the slider before."),
     Action("theme", "t", "theme", "light or dark", "Switch between the light and the dark theme."),
     Action("themes", "T", "themes", "themes", "Choose among all colour themes; the choice is remembered."),
-    Action("help", "question_mark,f1", "help", "help", "What this is, and which keys work here.", 4),
+    Action("help", "question_mark,f1", "help", "help", "What this panel shows, and its keys.", 4),
     Action("keys", "K", "keys", "all keys", "Every key on one page."),
-    Action("quit", "q,ctrl+q", "leave", "leave", "End the worker and leave."),
+    Action("quit", "q,ctrl+q", "leave", "leave", "Stop the worker and quit."),
 )
 GROUPS = {"Measure": MEASURE, "Look": LOOK, "Go": GO, "Replay": REPLAY, "Keep": KEEP, "Lab": LAB}
 ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items() for action in actions)

@@ -132,7 +132,8 @@ class LabApp(LastingApp):
     def _signalled(self, number: signal.Signals) -> None:
         """The terminal has gone, or somebody wants the lab to end: leave nothing behind.
 
-        A run under way goes on where the line dropped and the person chose so: its worker notices that the
+        A run under way goes on where the connection dropped and the person chose so: its worker notices that
+        the
         lab has gone, and leaves the run's events for the next start.
         """
         if number == signal.SIGHUP and self._finish_unattended():

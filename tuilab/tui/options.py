@@ -32,7 +32,7 @@ class Options:
     hangup: str = "finish"
     """When the line drops, `finish` the run without a screen or `end` it with the rounds it has."""
     rerun: bool = True
-    """Measure again when a slider comes to rest."""
+    """Measure again when a slider stops moving."""
     newcomer: bool | None = None
     """Show the hint of a first visit; null to find out."""
     runner: "RunnerFactory | None" = None

@@ -50,7 +50,7 @@ def main(channel: Channel) -> int:
             return 0
         if isinstance(request, requests.Measure) and context.was_cancelled(request.id):
             channel.send(
-                events.Finished(run=request.id, status="cancelled", message="stopped before it began")
+                events.Finished(run=request.id, status="cancelled", message="stopped before it started")
             )
             continue
         _open_gpus_for(context, request, inbox)

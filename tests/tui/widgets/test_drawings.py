@@ -276,7 +276,7 @@ async def test_panning_zooming_and_stepping():
 def test_what_a_device_does_not_tell_is_said_and_never_nought():
     silent = GpuSample(index=0, name="GPU", unread={"power": "not on this card"})
     text = "\n".join(text_of(gauges.gpu_lines(silent, [], 80, UNICODE)))
-    assert text.count("not told") == 3 and "power: not on this card" in text
+    assert text.count("not reported") == 3 and "power: not on this card" in text
     assert " 0 " not in text and "0 %" not in text
 
 

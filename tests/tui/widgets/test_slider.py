@@ -185,7 +185,7 @@ async def test_without_marks_the_key_says_so() -> None:
     async with bench(Slider(FRAME)) as (app, pilot):
         await pilot.press("m")
         await pilot.pause()
-        assert "names no value" in app.refusals[0]
+        assert "gives no value" in app.refusals[0]
 
 
 async def test_dragging_follows_the_mouse_and_ends_final() -> None:

@@ -15,7 +15,7 @@ SMALL = 4_096
 _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")
 
 
-@rule("TL111", "Comparison of unlike work", "warning")
+@rule("TL111", "Comparison of different work", "warning")
 def unlike_work(example: Example) -> Iterator[Hit]:
     """Timings of CPU and GPU that differ in their work, or totals of unlike counts.
 

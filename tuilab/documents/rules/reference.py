@@ -17,7 +17,7 @@ their figures are of. Nothing in them is run.
 
 ```sh
 tuilab check article.md notebook.ipynb docs/    # files, folders, patterns; - for standard input
-tuilab check --explain TL103                    # why a rule matters, with an example wrong and right
+tuilab check --explain TL103                    # why a rule matters, with a wrong and a right example
 tuilab check --format full article.md           # also the presets it makes, and what was not understood
 tuilab check --diff . && tuilab check --fix .   # what needs no thought: clocks, renamed functions
 ```

@@ -1,4 +1,4 @@
-"""The presets by document, the person's own, and the preset files that are wrong."""
+"""The presets by document, the person's own, and the preset files with errors."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -180,7 +180,7 @@ class PresetsPanel(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Presets(self._titles)
-        yield Static("" if self._titles else "reading the presets", id="about", markup=False)
+        yield Static("" if self._titles else "loading the presets", id="about", markup=False)
 
     async def action_filter(self) -> None:
         """Go to the line that filters the list, which is made when it is first asked for."""

@@ -26,7 +26,7 @@ class Arms(SelectionList[str]):
     HELP = """\
 ## Which arms are drawn
 
-**space** draws an arm or leaves it out, **a** draws all, **o** draws only the one under the cursor. The last
+**space** shows or hides an arm, **a** draws all, **o** draws only the one under the cursor. The last
 row is for ghosts: earlier runs, drawn faintly under this one. What is left out is measured all the same.
 """
     BUTTON_LEFT, BUTTON_INNER, BUTTON_RIGHT = "[", "x", "]"
@@ -73,9 +73,9 @@ class ArmsScreen(Page[None]):
             rows.append(Selection(Content("  " + words), GHOSTS, state.ghosts_on))
         with Container(classes="frame") as box:
             box.border_title = "Draw"
-            box.border_subtitle = "space: draw or not, o: only this, a: all, esc: close"
+            box.border_subtitle = "space: show or hide, o: only this, a: all, esc: close"
             if not rows:
-                rows = [Selection(Content("There is no run yet, so there are no arms."), "", disabled=True)]
+                rows = [Selection(Content("No run yet, so there are no arms."), "", disabled=True)]
             yield Arms(*rows, compact=True)
 
     def _prompts(self) -> Mapping[str, Content]:

@@ -26,7 +26,7 @@ class LineScreen(Page[str]):
     def compose(self) -> ComposeResult:
         with Container(classes="frame") as box:
             box.border_title = self._title
-            box.border_subtitle = "enter keeps it, esc leaves it"
+            box.border_subtitle = "enter saves, esc cancels"
             line = Input(self._value, compact=True, select_on_focus=False)
             line.cursor_blink = False
             yield line
@@ -46,7 +46,7 @@ class NoteScreen(Page[str]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "keep", "keep", show=False, priority=True, id="note.keep"),
-        Binding("escape", "close", "leave as it was", show=False, priority=True, id="note.close"),
+        Binding("escape", "close", "cancel", show=False, priority=True, id="note.close"),
     ]
     DEFAULT_CSS = """
     NoteScreen TextArea { border: none; height: 10; max-height: 60vh; background: $panel; padding: 0 1; }
@@ -60,7 +60,7 @@ class NoteScreen(Page[str]):
     def compose(self) -> ComposeResult:
         with Container(classes="frame") as box:
             box.border_title = self._title
-            box.border_subtitle = "^s keeps it, esc leaves it as it was"
+            box.border_subtitle = "^s saves, esc cancels"
             area = TextArea(self._note, soft_wrap=True, highlight_cursor_line=False)
             area.cursor_blink = False
             yield area

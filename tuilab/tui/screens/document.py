@@ -98,7 +98,7 @@ in a document is ever run.
             if self._presets:
                 yield Items(self._items())
             else:
-                yield Static("No preset could be made of it; the findings say why.")
+                yield Static("No preset could be made from it; the findings say why.")
 
     def _items(self) -> list[Item]:
         out = []

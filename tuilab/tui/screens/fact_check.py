@@ -43,7 +43,7 @@ stops and goes on where it stopped. **e** writes a page that bears machine and d
 history too.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,r,x", "turn", "stop, go on", show=False, id="fact-check.turn"),
+        Binding("space,r,x", "turn", "stop, resume", show=False, id="fact-check.turn"),
         Binding("e", "export('html')", "page", show=False, id="fact-check.page"),
         Binding("m", "export('md')", "Markdown", show=False, id="fact-check.markdown"),
         Binding("j,down", "scroll(1)", "down", show=False, id="fact-check.down"),
@@ -68,7 +68,7 @@ history too.
         with Container(classes="frame") as box:
             # As content, because a title from a document would be taken for markup.
             box.border_title = Content(self.check.title)
-            box.border_subtitle = "space stops and goes on, e page, m Markdown, esc closes"
+            box.border_subtitle = "space stops and resumes, e page, m Markdown, esc closes"
             with VerticalScroll():
                 for index in range(len(self.check.statements)):
                     yield Static(id=f"s{index}", classes="statement")
@@ -166,7 +166,7 @@ history too.
         if self.going and check.going:
             words.append(f"{check.going}: {status(self._lab.state).text}")
         elif check.left:
-            words.append("stopped; space goes on")
+            words.append("stopped; space continues")
         else:
             words.append(stamp(check))
         said = "\n".join(filter(None, [". ".join(words), self._said]))

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 NONE_YET = (
-    "No run has been kept yet. Escape goes back: r measures one there, and it is kept by itself. i takes \
-in a recording, also one from another machine."
+    "No run has been kept yet. Escape goes back: r measures one there, and it is kept "
+    "automatically. i imports a recording, also one from another machine."
 )
 
 
@@ -61,7 +61,7 @@ T = TypeVar("T")
 SHOW_S = 0.25
 """How often it is said how far an act is."""
 MOST_TAGS, LONGEST_TAG = 30, 64
-TAGS = "Separated by commas. A tag that is not in the line any more is taken off."
+TAGS = "Separated by commas. A tag that you delete from the line is removed."
 IMPORTS = "There is no recording (.jsonl) in the current folder. Type the path of one below."
 
 
@@ -86,20 +86,20 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         Binding("t", "tag", "tag", tooltip="change the tags", id="history.tag"),
         Binding("n", "note", "note", tooltip="write a note", id="history.note"),
         Binding("d,delete", "delete", "delete", id="history.delete"),
-        Binding("u", "undo", "undo", tooltip="bring back what was deleted last", id="history.undo"),
+        Binding("u", "undo", "undo", tooltip="undo the last deletion", id="history.undo"),
         Binding(
             "b",
             "pin('baseline')",
             "baseline",
-            tooltip="pin as baseline, or not any more",
+            tooltip="pin as baseline, or unpin",
             id="history.baseline",
         ),
-        Binding("g", "pin('ghost')", "ghost", tooltip="pin as ghost, or not any more", id="history.ghost"),
+        Binding("g", "pin('ghost')", "ghost", tooltip="pin as ghost, or unpin", id="history.ghost"),
         Binding("e", "export", "export", id="history.export"),
-        Binding("i", "import", "import", tooltip="take in a recording", id="history.import"),
+        Binding("i", "import", "import", tooltip="import a recording", id="history.import"),
         Binding("p", "prune", "prune", tooltip="delete old runs; asks first", id="history.prune"),
-        Binding("x", "stop", "stop", tooltip="stop what goes on", id="history.stop"),
-        Binding("r", "again", "list again", show=False, id="history.again"),
+        Binding("x", "stop", "stop", tooltip="stop what is running", id="history.stop"),
+        Binding("r", "again", "refresh the list", show=False, id="history.again"),
         Binding("question_mark,f1", "help", "help", id="history.help"),
         Binding("escape", "back", "back", show=False, id="history.back"),
         Binding("q,h", "close", "close", id="history.close"),
@@ -163,7 +163,11 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         self.say(trouble(error), "bad")
         recorder = self.lab.recorder
         if is_damage(error) and recorder is not None and recorder.recreate():
-            self.say(f"{trouble(error)} It is set aside, nothing is deleted, and a new one is begun.", "bad")
+            self.say(
+                f"{trouble(error)} It was kept under another name, nothing was deleted, and a "
+                f"new history was started.",
+                "bad",
+            )
             self.table.marked.clear()
             self.reload()
 
@@ -330,7 +334,9 @@ the same workload; a **baseline** too, and others are held against it. Neither i
     def _act(self, what: Callable[[], Awaitable[None]], going: CancellableProgress | None = None) -> None:
         """Do it beside the self. going: of a long one, of which there is one at a time."""
         if going is not None and self.going is not None:
-            self.going.note = ". One at a time."  # stays, or the next report would take its place at once
+            self.going.note = (
+                ". Only one thing runs at a time."  # stays, or the next report would take its place at once
+            )
             self.say(self.going.words(), "warn")
             return
         self.run_worker(self._done(what, going), exit_on_error=False)
@@ -362,7 +368,7 @@ the same workload; a **baseline** too, and others are held against it. Neither i
     def action_stop(self) -> None:
         """Stop what goes on."""
         if self.going is None:
-            self.say("Nothing goes on here.")
+            self.say("Nothing is running here.")
         else:
             self.going.stop()
             self.say(self.going.words())
@@ -371,7 +377,7 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         """The runs that an act is for; says so where there are none."""
         found = self.table.chosen
         if not found:
-            self.say("There is no run here.")
+            self.say("No run here.")
         return found
 
     # Looking
@@ -379,7 +385,7 @@ the same workload; a **baseline** too, and others are held against it. Neither i
     def action_again(self) -> None:
         """List again: another program may have added runs."""
         self.reload()
-        self.say("Listed again.")
+        self.say("List refreshed.")
 
     def action_mark(self) -> None:
         """Mark the run under the cursor."""
@@ -404,11 +410,11 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         """Show the run under the cursor in the lab, as if it were live."""
         row = self.table.row
         if row is None or not row.run:
-            self.say("There is no run here.")
+            self.say("No run here.")
         elif not row.line.rounds:
-            self.say(f"{titled([row])} has no round, so there is nothing to replay.", "warn")
+            self.say(f"{titled([row])} has no rounds, so there is nothing to replay.", "warn")
         elif self.lab.state.running:
-            self.say("A run goes on, which a replay would end: stop it in the lab (x) first.", "warn")
+            self.say("A run is in progress, and a replay would end it: stop it in the lab (x) first.", "warn")
         else:
             self.dismiss(row.run)
 
@@ -430,7 +436,7 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         if found is None:
             self.say(
                 "Mark two runs or more with space, then c. One run alone is compared with the baseline of "
-                "its workload, and none is pinned (b).",
+                "its workload, but none is pinned (b).",
                 "warn",
             )
             return
@@ -464,12 +470,12 @@ the same workload; a **baseline** too, and others are held against it. Neither i
 
         row = self.table.row
         if row is None or not row.run:
-            self.say("There is no run here.")
+            self.say("No run here.")
             return
 
         def given(text: str | None) -> None:
             if text is not None:
-                said = f"The note on {titled([row])} is " + ("kept." if text.strip() else "taken away.")
+                said = f"The note on {titled([row])} is " + ("kept." if text.strip() else "removed.")
                 self._act(lambda: self._change(lambda s: s.note(row.run, text.strip()), lambda _: said))
 
         self.app.push_screen(NoteScreen(f"Note on {titled([row])}", row.line.note), given)
@@ -482,9 +488,9 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         new = "" if all(e.line.pinned == kind for e in entries) else kind
         what = titled(entries)
         said = {
-            "": f"{what}: not pinned any more.",
+            "": f"{what}: unpinned.",
             "ghost": f"{what}: pinned as ghost, drawn under live runs of the same workload, never pruned.",
-            "baseline": f"{what}: pinned as baseline; others are held against it (c), never pruned.",
+            "baseline": f"{what}: pinned as baseline; other runs are compared with it (c), never pruned.",
         }[new]
 
         def call(store: Store) -> None:
@@ -505,12 +511,12 @@ the same workload; a **baseline** too, and others are held against it. Neither i
             return
         session = self.lab.state
         if session.shown.running and any(e.run == session.shown.run for e in entries):
-            self.say("One of these goes on: stop it in the lab (x) before you delete it.", "warn")
+            self.say("One of these is still running: stop it in the lab (x) before you delete it.", "warn")
             return
 
         async def act() -> None:
             call = partial(Store.soft_delete, runs=[e.run for e in entries], asked=True)
-            await self._change(call, lambda _: f"Deleted: {titled(entries)}. u brings back.")
+            await self._change(call, lambda _: f"Deleted: {titled(entries)}. u undoes it.")
             self.table.marked.clear()
             await self._load_ghosts()
 
@@ -520,7 +526,7 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         """Bring back what was deleted last."""
 
         def words(runs: list[str]) -> str:
-            return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing is left to bring back."
+            return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing more to bring back."
 
         async def act() -> None:
             await self._change(Store.bring_back, words)
@@ -552,9 +558,9 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         try:
             gone = await self.history.do(lambda store: store.purge(going=on))
         except Stopped:
-            self.say(f"{said} Taking away what had been deleted before was stopped.", "warn")
+            self.say(f"{said} Purging older deleted runs was stopped.", "warn")
             return
-        more = f" {plural(gone, 'run')} that had been deleted before is gone for good." if gone else ""
+        more = f" {plural(gone, 'run')} deleted earlier: gone for good." if gone else ""
         self.say(said + more, "good")
 
     # Files
@@ -609,7 +615,7 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         self.say(f"Written: {files}", "good")
 
     def action_import(self) -> None:
-        """Take in a recording."""
+        """Import a recording."""
         from tuilab.tui.screens.menu import Item, MenuScreen
 
         items = [
@@ -619,18 +625,18 @@ the same workload; a **baseline** too, and others are held against it. Neither i
         def given(words: str | None) -> None:
             if words:
                 file = Path(words).expanduser()
-                going = CancellableProgress(f"Taking in {sanitize_line(file.name, 60)}")
+                going = CancellableProgress(f"Importing {sanitize_line(file.name, 60)}")
                 self._act(partial(self._import, file, going), going)
 
         typed = "or the path of a recording, then enter" if items else "the path of a recording, then enter"
-        self.app.push_screen(MenuScreen("Take in a recording", items, typed=typed, empty=IMPORTS), given)
+        self.app.push_screen(MenuScreen("Import a recording", items, typed=typed, empty=IMPORTS), given)
 
     async def _import(self, file: Path, going: CancellableProgress) -> None:
         call = partial(take_in, file=file, going=going)
         found, new = await self.history.do(call)
         name = sanitize_line(file.name, 60)
         if found is None:
-            self.say(f"{name}: stopped; {plural(new, 'run')} of it taken in.", "warn")
+            self.say(f"{name}: stopped; {plural(new, 'run')} of it imported.", "warn")
         else:
             self.say(f"{name}: {plural(found, 'run')}, {new} of them new here.", "good")
         self.reload()

@@ -22,7 +22,7 @@ class About(LineWidget):
     """The run under the cursor in full."""
 
     def __init__(self) -> None:
-        super().__init__(empty="Nothing is chosen.")
+        super().__init__(empty="Nothing chosen.")
         self._entry: Entry | None = None
 
     def show(self, entry: Entry | None) -> None:
@@ -88,9 +88,9 @@ def sentence(entry: Entry) -> str:
     """The answer of a run that has kept none, from its line."""
     found = entry.brief
     if entry.line.status is None and not entry.line.rounds:
-        return "It has no round yet, or was broken off before its first."
+        return "It has no rounds yet, or was cut short before the first."
     if found is None:
-        return "It has kept no answer; enter replays it." if entry.line.rounds else "It has no round."
+        return "No answer was saved; enter replays it." if entry.line.rounds else "It has no rounds."
     if found.median_s is None:
         return "No arm could be measured."
     if found.ratio is None or found.low is None or found.high is None:

@@ -96,7 +96,7 @@ by the next column and **O** turns the order round, as does a click on a column'
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "mark", "mark", show=False, id="history.mark"),
-        Binding("a", "unmark", "take all marks away", show=False, id="history.unmark"),
+        Binding("a", "unmark", "clear all marks", show=False, id="history.unmark"),
     ]
 
     def __init__(
@@ -107,7 +107,7 @@ by the next column and **O** turns the order round, as does a click on a column'
     ) -> None:
         self.marked: dict[str, Entry] = {}
         self._usual, self._ordered, self._painted_rows = usual, ordered, painted
-        super().__init__(self._columns(), noun="runs", empty="Looking into the history…")
+        super().__init__(self._columns(), noun="runs", empty="Searching the history…")
 
     def _columns(self) -> list[Column[Entry]]:
         muted: Callable[[Entry], TextStyle | None] = lambda _: MUTED  # noqa: E731

@@ -47,7 +47,7 @@ TYPED = "a document, a preset file, or code such as model.py:forward; → comple
 OPENS = """A document's text with what is wrong with its benchmarks, a preset, or your own function or Keras \
 model. Type its path below, then enter."""
 ADDS = """Its worker is started by the system's ssh with your configuration, keys and agent; tuilab sees no \
-password. `ssh HOST true` must work without a question, and tuilab must be installed there."""
+password. `ssh HOST true` must work without a prompt, and tuilab must be installed there."""
 
 
 class LabScreen(Screen[None]):
@@ -146,7 +146,7 @@ size at which the faster device changes. **x** stops whatever goes on.
         for problem in [*recorder.notices, *self.app.read_keymap()]:
             self.warn(problem)
         if options.preset and ".py:" not in options.preset and not state.knows(options.preset):
-            self.warn(f"There is no preset {options.preset!r}; p lists those that there are.")
+            self.warn(f"There is no preset {options.preset!r}; p lists the presets.")
         self._draw(LabChanged(~Change.NOTHING))
         titles.keep(options.presets, options.presets or catalogue.folders(), rows)
         self.run_worker(self.show_pinned(), exit_on_error=False)
@@ -306,7 +306,9 @@ size at which the faster device changes. **x** stops whatever goes on.
         """Live sliders on or off."""
         control = self.lab.controller
         control.rerun = not control.rerun
-        self.say("Live sliders: a rest measures." if control.rerun else "Live sliders off: r measures.")
+        self.say(
+            "Live sliders on: each change is measured." if control.rerun else "Live sliders off: r measures."
+        )
 
     def action_undo(self) -> None:
         """Take the last change back."""
@@ -412,7 +414,7 @@ size at which the faster device changes. **x** stops whatever goes on.
         self.app.search_themes()
 
     async def action_leave(self) -> None:
-        """End the worker and leave."""
+        """Stop the worker and quit."""
         await self.app.leave()
 
     # Pages
@@ -479,7 +481,7 @@ size at which the faster device changes. **x** stops whatever goes on.
         state = self.lab.state
         source = state.settings.preset.source if state.settings else None
         if source is None:
-            self.say("This preset is from no document. o opens one; F there measures its claims.")
+            self.say("This preset comes from no document. o opens one; F there measures its claims.")
             return
         try:
             self._check(*fact_check.bundled(source.document, state.presets))
@@ -521,7 +523,7 @@ size at which the faster device changes. **x** stops whatever goes on.
         except InputError as error:
             self.say(str(error), "error")
         else:
-            self.say(f"Connecting to {name}; the device slider has it as a stop.")
+            self.say(f"Connecting to {name}; choose it with the device slider.")
 
     def action_copy(self) -> None:
         """The command line that does the same, to the clipboard and to a file."""
@@ -607,11 +609,11 @@ size at which the faster device changes. **x** stops whatever goes on.
             remember_opened(words)
         except InputError as error:
             self._mistyped = words
-            self.say(f"{error}. o opens what you typed again.", "error")
+            self.say(f"{error}. o brings back what you typed.", "error")
         except Unanswered as error:
             self._mistyped = words
             lab.controller.say(error.detail or str(error), "error")
-            more = " The log (9) has all of it." if error.detail else ""
+            more = " The log (9) has the details." if error.detail else ""
             self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
 
     async def _open_code(self, words: str) -> None:
@@ -713,7 +715,7 @@ size at which the faster device changes. **x** stops whatever goes on.
             return
         steps = tour(lab.state.presets)
         if not steps:
-            self.say("There are no presets to show.", "warning")
+            self.say("No presets to show.", "warning")
             return
 
         async def done() -> None:

@@ -71,7 +71,7 @@ def machines_table() -> Table[Line]:
         detail=_detail,
         text=lambda line: line.text,
         noun="lines",
-        empty="Looking through the history…",
+        empty="Reading the history…",
     )
 
 
@@ -129,7 +129,7 @@ column.
 
     async def _load(self) -> None:
         found, problem = await run_in_daemon_thread(load, self._store)
-        self.table.empty = problem or "No run in the history has a figure yet."
+        self.table.empty = problem or "No run in the history has a result yet."
         self.table.set_rows(found)
 
     def action_filter(self) -> None:

@@ -15,10 +15,10 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.screens.modal import Page
 
 FIELDS = {
-    "days": "older than so many days",
-    "megabytes": "then the oldest, until so many megabytes are left",
+    "days": "older than this many days",
+    "megabytes": "then the oldest, until this many megabytes are left",
 }
-STAYS = "Pinned runs and those that still go on stay."
+STAYS = "Pinned and running runs are kept."
 
 
 class PruneScreen(Page[PruneCandidates]):
@@ -40,13 +40,13 @@ class PruneScreen(Page[PruneCandidates]):
     def compose(self) -> ComposeResult:
         with Container(classes="frame") as box:
             box.border_title = "Delete old runs"
-            box.border_subtitle = "enter deletes them, esc leaves them"
+            box.border_subtitle = "enter deletes, esc cancels"
             for name, words in FIELDS.items():
                 yield Static(words, markup=False, classes="name")
                 line = Input(compact=True, id=name, max_length=12)
                 line.cursor_blink = False
                 yield line
-            yield Static(f"Nothing is chosen yet. {STAYS}", markup=False, id="found")
+            yield Static(f"Nothing chosen yet. {STAYS}", markup=False, id="found")
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -72,7 +72,7 @@ class PruneScreen(Page[PruneCandidates]):
             self._tell(str(error))
             return
         if days is None and megabytes is None:
-            self._tell(f"Nothing is chosen yet. {STAYS}")
+            self._tell(f"Nothing chosen yet. {STAYS}")
             return
         left = None if megabytes is None else int(megabytes * 1e6)
         try:
@@ -102,16 +102,16 @@ def amount(text: str) -> float | None:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1e6:
-        raise ValueError(f"{sanitize_line(text, 20)} is no number from 0 to 1,000,000")
+        raise ValueError(f"{sanitize_line(text, 20)} is not a number from 0 to 1,000,000")
     return value
 
 
 def about(found: PruneCandidates) -> str:
     """How many runs, how much space, and for how long they can be brought back."""
     if not found.runs:
-        return f"No run is that old or too much. {STAYS}"
+        return f"No run is that old, and the size is within the limit. {STAYS}"
     many = plural(len(found.runs), "run")
     return (
         f"{many} with {size(found.size)} of events would be deleted. {STAYS} u brings them back; after "
-        f"{UNDO_DAYS:.0f} days a prune takes them away for good, and their space is used for new runs."
+        f"{UNDO_DAYS:.0f} days a prune removes them for good and frees their space for new runs."
     )

@@ -47,4 +47,4 @@ class Small(LineWidget):
         size = self.app.size
         times = "x" if self.glyphs.ascii else "×"
         text = f"tuilab needs {need} characters; this terminal has {size.width} {times} {size.height}."
-        return self.empty_lines(width, height, f"{text} What runs goes on. q leaves.")
+        return self.empty_lines(width, height, f"{text} Runs continue. q quits.")

@@ -74,7 +74,7 @@ TensorFlow would run it, from the registry of kernels; it is a forecast, never a
         elif lab.state.asked:
             self._show(
                 "#doctor",
-                [Content("The doctor waits until the run is over, so as not to disturb it: r then.")],
+                [Content("The doctor waits for the run to end, so as not to disturb it; press r then.")],
             )
         else:
             self.run_worker(self._examine(), group="doctor", exclusive=True, exit_on_error=False)
@@ -86,7 +86,7 @@ TensorFlow would run it, from the registry of kernels; it is a forecast, never a
                 "#doctor",
                 [
                     Content(
-                        f"The doctor is looking: {self._seconds} s of at most {self._at_most}. esc leaves it."
+                        f"The doctor is looking: {self._seconds} s of at most {self._at_most}. esc closes."
                     )
                 ],
             )
@@ -112,12 +112,12 @@ TensorFlow would run it, from the registry of kernels; it is a forecast, never a
         settings = lab.state.settings
         if settings is None:
             return
-        waits = "once the run is over" if lab.state.asked else "while the worker looks"
+        waits = "when the run is over" if lab.state.asked else "while the worker looks"
         self._show(
             "#forecast",
             [
                 Content(""),
-                Content.styled(f"The forecast for {settings.preset.name} comes {waits}.", "$primary"),
+                Content.styled(f"The forecast for {settings.preset.name} will appear {waits}.", "$primary"),
             ],
         )
         arms = {
@@ -131,7 +131,7 @@ TensorFlow would run it, from the registry of kernels; it is a forecast, never a
         try:
             answer = await lab.ask("explain-scenario", question, ScenarioExplanation)
         except (Unanswered, InputError) as error:
-            self._show("#forecast", [Content(""), Content(f"There is no forecast: {error}")])
+            self._show("#forecast", [Content(""), Content(f"No forecast: {error}")])
             return
         self._show("#forecast", about_ops(answer, settings.preset.title))
 

@@ -42,9 +42,9 @@ def why_empty(session: LabState) -> str:
     if state.run and state.status == "failed":
         return f"The run failed: {state.message}"
     if state.run and state.status == "cancelled":
-        return "The run was stopped before it had a sample. r measures again."
+        return "The run was stopped before its first sample. r measures again."
     if state.run and state.status == "ok" and not state.rounds:
         return "No arm of this run could be measured; the answer says why, the log (9) has the details."
     if session.settings is None:
-        return "Nothing is open. p goes to the presets."
+        return "Nothing is open. p shows the presets."
     return "Nothing is measured yet. r measures; s looks for the crossover."

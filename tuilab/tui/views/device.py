@@ -44,7 +44,7 @@ class DeviceView(View):
         if session.replay:
             self.query_one(
                 DevicePanel
-            ).empty = "A replay shows no devices: they are as they are now, not then."
+            ).empty = "A replay shows no devices: the figures would be today's, not the recording's."
             return
         self._sample_soon()
 

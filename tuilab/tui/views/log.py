@@ -25,7 +25,7 @@ the screen. **/** filters; at the last line it follows what comes.
         self._drawn: object = None
 
     def make(self) -> Table[Any]:
-        return cast("Table[Any]", log_table(empty="Nothing was said yet."))
+        return cast("Table[Any]", log_table(empty="No messages yet."))
 
     def wants(self, change: Change) -> bool:
         return bool(change & Change.LOG)

@@ -34,7 +34,7 @@ class PhasesView(View):
         known = any(row.parts for row in rows)
         phases.empty = why_empty(session)
         if rows and session.shown.running:
-            phases.empty = "The phases are measured after the rounds, so that they disturb no figure."
+            phases.empty = "The phases are measured after the rounds, so as not to disturb them."
         elif rows:
             phases.empty = "No phases were measured in this run; r measures with them."
         phases.show_phases(rows if known else [])

@@ -60,7 +60,7 @@ column.
         state = session.shown
         self.table.empty = why_empty(session)
         if state.run and state.running:
-            self.table.empty = "The placement is looked at after the warm-up."
+            self.table.empty = "The placement is recorded after the warm-up."
         elif state.status == "ok":
             self.table.empty = "No op of this run was observed."
         key = (state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values()))

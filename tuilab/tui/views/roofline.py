@@ -43,7 +43,9 @@ share of the roof, and what binds it.
             sentences.say(())
             return
         drawn = session.drawn
-        plot.empty = "What a call of this run has to do is not known, so it cannot be held against a roof."
+        plot.empty = (
+            "How much work a call of this run does is not known, so it cannot be compared with a roof."
+        )
         chart = roofline_chart(state, marks(state), shown=drawn.__contains__)
         plot.chart = chart if any(len(each.x) for each in chart.series) else Chart()
         said = [arm.roof.sentence for arm in result.arms if arm.roof is not None and arm.id in drawn]

@@ -72,7 +72,7 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound and
         if result is None or not result.points:
             plot.empty = why_empty(session)
             if not session.running:
-                plot.empty = "No sweep yet: s measures over a range of sizes and looks for the crossover."
+                plot.empty = "No sweep yet. s measures over a range of sizes and looks for the crossover."
             plot.chart = Chart()
             sentences.say(())
             self._frame("")

@@ -148,12 +148,12 @@ def _replayed(session: LabState) -> str:
     machine = session.shown.machine
     where = f" ({machine.host})" if machine else ""
     told = (
-        "This arm was not profiled when the run was recorded, and to do so now needs the worker and the "
-        f"machine of the recording{where}."
+        "This arm was not profiled when the run was recorded; to profile it now needs the machine "
+        f"of the recording{where}."
     )
     # Where its preset is not here, the settings beside it are not its own.
     own = session.settings is not None and not session.stale
-    return f"{told} r measures its settings here; then this view profiles that run." if own else told
+    return f"{told} r measures its settings here; this view can then profile that run." if own else told
 
 
 def profilable(state: RunState) -> list[str]:

@@ -49,7 +49,7 @@ do: first what this run's own figures say holds each arm back, the gravest first
         settings = session.settings
         page = self.query_one(Static)
         if settings is None:
-            page.update(Content("Nothing is open. p goes to the presets."))
+            page.update(Content("Nothing is open. p shows the presets."))
             return
         result = session.result()
         same = result is not None and result.preset == settings.preset.name

@@ -12,7 +12,7 @@ from tuilab.tui.widgets.wording import clip, fit
 LABEL = 9
 LEVELS, ASCII_LEVELS = " ▁▂▃▄▅▆▇█", " .:-=+*#%@"
 CPU, GPU = TextStyle("cpu1"), TextStyle("gpu1")
-UNKNOWN = "not told"
+UNKNOWN = "not reported"
 
 
 def percent(share: float | None) -> str:

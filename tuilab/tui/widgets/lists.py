@@ -33,7 +33,7 @@ def _what(row: PlacementRow) -> str:
 def _detail(row: PlacementRow) -> str:
     parts = [row.node]
     if moved(row):
-        parts.append(f"asked for {row.requested}, ran on {row.device}")
+        parts.append(f"requested {row.requested}, ran on {row.device}")
     if row.memory and row.memory != row.device:
         parts.append(f"output in the memory of {row.memory}")
     return ": ".join(part for part in (", ".join(parts), row.reason) if part)

@@ -38,7 +38,7 @@ def _interval(arm: ArmResult) -> str:
 def _detail(arm: ArmResult) -> str:
     said = [arm.reason] if arm.reason else []
     if arm.device and arm.device != arm.requested_device:
-        said.append(f"asked for {arm.requested_device}, ran on {arm.device}")
+        said.append(f"requested {arm.requested_device}, ran on {arm.device}")
     said += [flag.message for flag in arm.flags]
     return "; ".join(said)
 

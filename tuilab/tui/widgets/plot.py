@@ -90,7 +90,7 @@ Each series has a marker, a hue and a label that stands at the height of its las
         Binding("end", "along(1000000000)", "last point", show=False, id="plot.last"),
         Binding("up,k", "across(-1)", "series above", show=False, id="plot.up"),
         Binding("down,j", "across(1)", "series below", show=False, id="plot.down"),
-        Binding("escape", "release", "let the point go", show=False, id="plot.release"),
+        Binding("escape", "release", "release the point", show=False, id="plot.release"),
     ]
 
     class Pointed(Message):

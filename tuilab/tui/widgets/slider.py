@@ -248,7 +248,7 @@ One parameter of the scenario. The value stands before the track, the upper end 
         marks += [] if self._crossover is None else [float(round(self._crossover))]
         mark = next_mark(marks, int(self._value), direction)
         if mark is None:
-            self._refuse("the document names no value of this parameter")
+            self._refuse("the document gives no value for this parameter")
         else:
             self._take(int(mark), final=True)
 
