@@ -134,7 +134,7 @@ def test_a_store_of_the_first_version_keeps_its_runs_and_gets_standings(tmp_path
     assert sqlite3.connect(tmp_path / FILE).execute("PRAGMA user_version").fetchone() == (1,)
     store = Store.open(tmp_path)
     try:
-        assert "brought up to date" in store.messages[0]
+        assert "upgraded" in store.messages[0]
         assert standing(store) == [("h", "r1")]
     finally:
         store.close()
