@@ -26,8 +26,8 @@ class DemoBar(LineWidget, can_focus=True):
     HELP = """\
 ## The demo
 
-One preset after another: guess which way is fastest (a digit), then see it measured. **n** goes on, **b**
-back, **space** pauses, **escape** leaves and keeps what is on the screen.
+One preset after another: guess which way is fastest (a digit), then see it measured. **n** goes to the next,
+**b** back, **space** pauses, **escape** leaves the demo and keeps what is on the screen.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(n), f"guess({n})", "guess", show=False) for n in range(1, 10)),

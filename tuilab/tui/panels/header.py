@@ -32,8 +32,8 @@ class Header(LineWidget):
     HELP = """\
 ## The first line
 
-What is open, on which machine, and what the lab does at this moment. While something goes on it says what,
-for how long, and the key that stops it.
+What is open, on which machine, and what the lab is doing. While something runs, it says what, for how long,
+and the key that stops it.
 """
 
     def __init__(self) -> None:

@@ -68,8 +68,8 @@ class PlacementLog(Static):
     HELP = """\
 ## Placement
 
-How many ops ran on which device, and why there. Each op by itself, with a filter, is in the Placement view
-(**6**, or a click).
+How many ops ran on which device, and why. The Placement view (**6**, or a click) lists every op, with a
+filter.
 """
 
     def __init__(self) -> None:

@@ -45,9 +45,9 @@ class Switches(ItemGrid):
     HELP = """\
 ## Switches
 
-What is measured side by side: each mode (eager, one graph, XLA) and, for a GPU, with its input already on the
+What is measured side by side: each mode (eager, one graph, XLA) and, for a GPU, with the input already on the
 device or copied there in each call; then the workload's own flags.
-**← →** go from one to the next, **space** turns it over; a click does both.
+**← →** go from one to the next, **space** or a click switches it.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

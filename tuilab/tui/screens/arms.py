@@ -26,8 +26,8 @@ class Arms(SelectionList[str]):
     HELP = """\
 ## Which arms are drawn
 
-**space** shows or hides an arm, **a** draws all, **o** draws only the one under the cursor. The last
-row is for ghosts: earlier runs, drawn faintly under this one. What is left out is measured all the same.
+**space** shows or hides an arm, **a** shows all, **o** only the one under the cursor. The last row is for
+ghosts: earlier runs, drawn faintly under this one. Hidden arms are still measured.
 """
     BUTTON_LEFT, BUTTON_INNER, BUTTON_RIGHT = "[", "x", "]"
     BINDINGS: ClassVar[list[BindingType]] = [

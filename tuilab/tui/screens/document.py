@@ -41,10 +41,10 @@ class DocumentScreen(Page[Preset]):
     HELP = """\
 ## A document
 
-Its text as it stands, and beneath it what is wrong with its code as a measurement. **j k** go from finding
-to finding, and the text with them. Under the findings stand the presets that measure what the examples
-meant to: **tab** goes there, **enter** opens one and measures it, **F** measures the claims of all. Nothing
-in a document is ever run.
+The text as it is, and below it what is wrong with its code as a measurement. **j k** go from finding to
+finding, and the text follows. Under the findings are the presets that measure what the examples meant to:
+**tab** goes there, **enter** opens one and measures it, **F** measures the claims of all of them. Nothing in
+a document is ever run.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,n", "finding(1)", "next finding", show=False, id="document.next"),

@@ -37,10 +37,9 @@ class FactCheckScreen(Page[None]):
     HELP = """\
 ## Fact-check
 
-The claims of a document, in its order. Each is measured with the budget *quick*, one after another, and
+The claims of a document, in order. Each is measured with the budget *quick*, one after another, and
 gets its mark: ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible by the bound. **space**
-stops and goes on where it stopped. **e** writes a page that bears machine and date. The runs are in the
-history too.
+stops and resumes. **e** writes a page stamped with machine and date. The runs are kept in the history too.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,r,x", "turn", "stop, resume", show=False, id="fact-check.turn"),

@@ -71,14 +71,14 @@ class HistoryScreen(Modal[str]):
     HELP = """\
 ## The history
 
-Every run is kept here as it grows, the latest first; the list reads only what it shows. **/** finds as you
-type: each word must occur in a run's preset, machine, answer, note, tags or id; `#word` looks in tags alone,
-`machine:word`, `preset:word`, `note:word`, `pinned:ghost` in what they name.
+Every run is saved here while it runs, latest first; the list reads only what it shows. **/** finds as you
+type: each word must occur in a run's preset, machine, answer, note, tags or id; `#word` looks in tags only,
+`machine:word`, `preset:word`, `note:word`, `pinned:ghost` in the field they name.
 
-The **ratio** is how many times as long the next arm takes as the fastest; `≈` where they do not differ beyond
-the noise. **space** marks runs; what a key does, it does to all that are marked, else to the one under the
-cursor. **c** compares the marked ones, or one with the baseline. A **ghost** is drawn under the live plot of
-the same workload; a **baseline** too, and others are held against it. Neither is ever pruned.
+The **ratio** is how many times as long the next arm takes as the fastest; `≈` where they are equal within the
+noise. **space** marks runs; a key acts on all marked runs, or on the one under the cursor. **c** compares the
+marked ones, or one with the baseline. A **ghost** is drawn under the live plot of the same workload; so is a
+**baseline**, and other runs are compared with it. Neither is ever pruned.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "find", id="history.find"),

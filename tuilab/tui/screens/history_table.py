@@ -91,8 +91,8 @@ class RunsTable(Table[Entry]):
     HELP = """\
 ## The runs
 
-**↑ ↓**, page up and down, home and end move; **space** marks a run, **a** takes all marks away. **o** orders
-by the next column and **O** turns the order round, as does a click on a column's head.
+**↑ ↓**, page up and down, home and end move; **space** marks a run, **a** clears all marks. **o** sorts
+by the next column and **O** reverses the order, as does a click on a column's head.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "mark", "mark", show=False, id="history.mark"),

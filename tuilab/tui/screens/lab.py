@@ -61,11 +61,11 @@ class LabScreen(Screen[None]):
     HELP = """\
 ## The lab
 
-**Presets** at the left are examples of documents. The **answer** stands at the top, always. Under it the
+The **presets** on the left are examples from documents. The **answer** is always at the top. Below it is the
 picture: ten views of the same run. Then the **controls**, and where the ops ran.
 
 Choose a preset with enter; it is measured at once. Move a slider; it is measured again. **s** looks for the
-size at which the faster device changes. **x** stops whatever goes on.
+size at which another device becomes the faster one. **x** stops whatever is running.
 """
 
     if TYPE_CHECKING:

@@ -97,10 +97,9 @@ class MachinesScreen(Page[None]):
     HELP = """\
 ## Machines compared
 
-Every machine whose runs are in the history, preset by preset: the fastest arm on its CPU and on its GPU,
-where one overtakes the other, and a mark for each claim (✓ ✗ ≈ ?). **≠** marks a preset on which machines
-disagree; the last line says on what. Unlike software stands out. **/** filters, **o** orders by the next
-column.
+Every machine with runs in the history, preset by preset: the fastest arm on its CPU and on its GPU, where one
+overtakes the other, and a mark for each claim (✓ ✗ ≈ ?). **≠** marks a preset on which machines disagree; the
+last line says about what. Different software stands out. **/** filters, **o** sorts by the next column.
 """
     DEFAULT_CSS = """
     MachinesScreen > .frame { width: 96%; height: 94%; }

@@ -28,11 +28,10 @@ class RunsCompared(Page[None]):
     HELP = """\
 ## Runs compared
 
-Each arm's median time per call in each run, with its 95 % interval, and how it stands against the first
-run, or the one that is pinned as baseline; of sweeps, at each place that was measured. Runs are not
-interleaved, so a difference counts only where the two intervals are apart: else it says *no
-difference*. Machines, software, work and parameters in which the runs are unlike are named above the
-table: they may be what makes the difference.
+Each arm's median time per call in each run, with its 95 % interval, and its ratio to the first run, or to
+the one pinned as baseline; for sweeps, at each size that was measured. Runs are not interleaved, so a
+difference counts only if the two intervals do not overlap; otherwise it says *no difference*. Machines,
+software, work and parameters that differ are listed above the table: they may be the cause.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,c", "close", "close", show=False, id="compared.close"),

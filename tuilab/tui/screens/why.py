@@ -34,9 +34,9 @@ class WhyScreen(Page[None]):
     HELP = """\
 ## Why this device
 
-The **doctor** looks at driver, libraries, environment and TensorFlow's own list, names the cause in a line
-and the command that fixes it. The **forecast** says for each op of the open preset whether a GPU of this
-TensorFlow would run it, from the registry of kernels; it is a forecast, never a time. **r** looks again.
+The **doctor** checks driver, libraries, environment and TensorFlow's own list, and names the cause in one
+line with the command that fixes it. The **forecast** says for each op of the open preset whether a GPU of
+this TensorFlow would run it, from the kernel registry; it says nothing about time. **r** checks again.
 """
     DEFAULT_CSS = "WhyScreen Static { height: auto; }"
     BINDINGS: ClassVar[list[BindingType]] = [

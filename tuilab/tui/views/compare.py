@@ -26,11 +26,11 @@ class Compare(View):
     HELP = """\
 ## Compare
 
-A bar for each arm, the fastest first: the median time per call with its 95 % interval, and how many times the
-fastest arm's time it takes, paired round by round. `%` switches between a linear and a logarithmic scale.
+A bar for each arm, fastest first: the median time per call with its 95 % interval, and its ratio to the
+fastest arm, paired round by round. `%` switches between a linear and a logarithmic scale.
 
-**v** lets the arms race: each runs the same number of calls at its measured pace. Recordings of other
-machines that are pinned as ghosts in the history run along, always named as recordings with machine and date.
+**v** lets the arms race: each runs the same number of calls at its measured pace. Recordings from other
+machines that are pinned as ghosts in the history race too, labelled as recorded, with machine and date.
 """
 
     DEFAULT_CSS = "Compare Numbers { height: 0; }"

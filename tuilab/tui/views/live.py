@@ -20,14 +20,13 @@ class Live(View):
     HELP = """\
 ## Live
 
-A line goes through the mean times per call of the timed blocks, one a round, in which every arm has its turn
-in random order; of a long run through the medians of what falls together, with the extremes as faint dots.
-The dotted level and its band are the median and its 95 % interval. Faint lines are earlier runs with other
-settings (**a** chooses what is drawn). Before the first round the blocks of the warm-up are drawn; they are
-not counted and go when the rounds come.
+The line joins the mean times per call of the timed blocks, one block a round; in each round the arms take
+turns in random order. In a long run it joins medians of neighbouring blocks, with the extremes as faint dots.
+The dotted line and its band are the median and its 95 % interval. Faint lines are earlier runs with other
+settings (**a** chooses what is drawn). Until the first round the warm-up is drawn; it is not counted.
 
-Beside each name the distribution of its samples, the median's place in it bright. Where there is room, under
-the plot: median, interval, number of samples, and the first call (tracing and compiling included).
+Beside each name is the distribution of its samples, with the median bright. Where there is room, the table
+below gives median, interval, number of samples, and the first call (tracing and compiling included).
 """
 
     DEFAULT_CSS = "Live Numbers { height: 0; }"

@@ -15,8 +15,8 @@ class LogView(Filtered):
     HELP = """\
 ## Log
 
-Every line that TensorFlow or your code printed, and what the lab itself has to say: nothing is printed over
-the screen. **/** filters; at the last line it follows what comes.
+Every line printed by TensorFlow, by your code, or by the lab itself; nothing is printed over the screen.
+**/** filters; on the last line the view follows new output.
 """
     what = "log"
 

@@ -26,11 +26,10 @@ class PlacementView(Filtered):
     HELP = """\
 ## Placement
 
-Above, how many ops ran where, and why there; **enter** shows the rows of a group, *every op* all of them.
-Under it each op as observed: the device that computed it, the memory that holds its output where that is
-another one, and the reason where it is not the device that was asked for. A copy between devices is a row of
-its own, with its bytes; what the optimiser folded away is counted. **/** filters, **o** sorts by the next
-column.
+At the top, how many ops ran where, and why; **enter** shows the rows of a group, *every op* all of them.
+Below, each op as observed: the device that computed it, the memory that holds its output if that is
+elsewhere, and the reason if it is not the requested device. A copy between devices is a row of its own, with
+its bytes; ops that the optimiser folded away are counted. **/** filters, **o** sorts by the next column.
 """
     what = "ops"
     DEFAULT_CSS = """

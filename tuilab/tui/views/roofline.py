@@ -19,11 +19,11 @@ class RooflineView(View):
     HELP = """\
 ## Roofline
 
-Both axes are logarithmic: operations for each byte that a call must move, and operations a second. The lines
-are this machine's own roofs, measured once (`tuilab machine`): the slope is what its memory or its cache can
-feed, the level what its arithmetic can do in that dtype. A point far below every line is bound by something
-else: starting the call, copies, or its input. In a sweep the sizes of an arm are joined. Each arm says its
-share of the roof, and what binds it.
+Both axes are logarithmic: operations per byte that a call must move, and operations per second. The lines are
+this machine's own roofs, measured once (`tuilab machine`): the slope is what its memory or cache can feed,
+the level what its arithmetic can do in that dtype. A point far below every line is bound by something else:
+starting the call, copies, or its input. In a sweep the sizes of an arm are joined. Each arm shows its share
+of the roof and what binds it.
 """
 
     def compose(self) -> ComposeResult:

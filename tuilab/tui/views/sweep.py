@@ -38,11 +38,11 @@ class SweepView(View):
 ## Sweep
 
 Both axes are logarithmic. A point is the median at that size, with its 95 % interval; `┊` is where two arms
-cross, found by bisection, with its interval as a shade. The crossover is marked on the slider too.
-**← →** (or a click) go along a curve, and the slider goes with you: under it the sentence of that size and
-where its ops run; the frame has the CPU's colour or the GPU's, whichever is faster there. **enter** measures
-there.
-A dashed line is a GPU that is not here, at best, by its data sheet: a bound and no measurement.
+cross, found by bisection, with its interval shaded. The slider shows the crossover too.
+**← →** (or a click) move along a curve, and the slider moves with you; below are the answer at that size and
+where its ops run. The frame has the colour of the CPU or of the GPU, whichever is faster there. **enter**
+measures there.
+A dashed line is a GPU that is not here, at best, by its data sheet: a bound, not a measurement.
 **s** sweeps over the workload's size, or over the axes that the preset names.
 """
 

@@ -42,9 +42,9 @@ class TimelineView(View):
     HELP = """\
 ## Timeline
 
-A few calls of one arm under TensorFlow's profiler, in a pass of their own: the profiler slows calls down, so
-no figure of the other views comes from here. **v** profiles the next arm, **V** the same again. Under it the
-ops by the time they take in one call. It stays with the run: a replay has the arms that were profiled then.
+A few calls of one arm under TensorFlow's profiler, in a separate pass: the profiler slows calls down, so no
+figure of the other views comes from here. **v** profiles the next arm, **V** the same one again. Below, the
+ops by their time in one call. The profile is kept with the run: a replay shows the arms profiled then.
 """
     DEFAULT_CSS = "TimelineView Table { height: 0; }"
     BINDINGS: ClassVar[list[BindingType]] = [

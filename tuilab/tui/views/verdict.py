@@ -31,10 +31,10 @@ class VerdictView(View):
     HELP = """\
 ## Verdict
 
-Each claim of the document in our words, with the verdict of this machine and its evidence: ✓ confirmed,
-✗ refuted, ≈ undecided (the intervals do not tell), ? untestable here, ⊘ impossible on any known GPU.
-Then what the run showed beside times, what the document's own code got wrong as a measurement, and what to
-do: first what this run's own figures say holds each arm back, the gravest first.
+Each claim of the document in our words, with this machine's verdict and its evidence: ✓ confirmed,
+✗ refuted, ≈ undecided (the intervals do not decide it), ? untestable here, ⊘ impossible on any known GPU.
+Then what else the run showed, what is wrong with the document's own code as a measurement, and what to do,
+starting with what holds each arm back most in this run.
 """
 
     def compose(self) -> ComposeResult:

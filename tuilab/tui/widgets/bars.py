@@ -41,9 +41,9 @@ class Bars(Picking):
     HELP = """\
 ## Compare
 
-One bar an arm, from nought to its median time per call; `├─┤` at its end is the 95 % interval where it is
-wider than a character. At the right, how many times the fastest arm's time it takes, with the interval of
-that ratio, taken round by round. **↑ ↓** choose an arm, **enter** opens it, **%** switches to a log scale.
+One bar per arm, from zero to its median time per call; `├─┤` at its end is the 95 % interval if it is wider
+than a character. At the right, the ratio to the fastest arm with its interval, taken round by round.
+**↑ ↓** choose an arm, **enter** opens it, **%** switches to a log scale.
 """
 
     def __init__(

@@ -124,13 +124,13 @@ class DevicePanel(LineWidget, can_focus=True):
     HELP = """\
 ## Device
 
-What the machine does at this moment. One bar for each logical CPU; memory; the worker's own load. For each
+What the machine is doing right now. One bar for each logical CPU; memory; the worker's own load. For each
 GPU: **use** is the share of time in which some kernel ran, not how much of the GPU it filled; memory; clocks;
-power; the PCIe link, which trains down while idle; and why the clocks are held back, if they are. What this
+power; the PCIe link, which slows down while idle; and why the clocks are held back, if they are. What this
 machine cannot report is listed below with the reason.
 
-Under the figures, as large as there is room, the last two minutes of each: load, memory, the worker, GPU use,
-its memory, its clock and its copies over PCIe, the newest at the right.
+Below, as large as there is room, the last two minutes: load, memory, the worker, GPU use, its memory, its
+clock and its copies over PCIe, the newest at the right.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

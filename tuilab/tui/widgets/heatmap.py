@@ -58,9 +58,8 @@ class HeatMap(LineWidget, can_focus=True):
 ## Heat map
 
 A sweep over two parameters. Each cell has the hue and the marker of the arm that is faster there, and says
-how many times faster it is; the stronger the hue, the more. `≈` on a neutral ground: equal within the noise.
-The line at the bottom says it of the cell under
-the cursor, which the **arrows** or a click move.
+how many times faster; the stronger the hue, the larger the ratio. `≈` on a neutral ground: equal within the
+noise. The bottom line describes the cell under the cursor, which the **arrows** or a click move.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

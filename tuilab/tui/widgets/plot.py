@@ -72,15 +72,15 @@ class Plot(LineWidget, can_focus=True):
     HELP = """\
 ## A plot
 
-Each series has a marker, a hue and a label that stands at the height of its last point or its median.
+Each series has a marker, a hue and a label at the height of its last point or its median.
 
 - In **Live**, a point is the mean time per call of one timed block; the dotted line is the median, the shade
   behind it its 95 % interval. Faint series are earlier runs.
 - In **Sweep**, both axes are logarithmic; a bar through a point is its 95 % interval; `┊` is the crossover
   and the shade beside it its interval.
-- Axes grow in steps and do not scroll, so that a curve stays where it was.
-- **← →** go along a series from point to point, **↑ ↓** to the next series; the mouse does both. The line at
-  the top reads the point out; a click keeps it and says the caveats too, **escape** lets it go.
+- Axes grow in steps and do not scroll, so a curve stays where it was.
+- **← →** move along a series from point to point, **↑ ↓** to the next series; so does the mouse. The line at
+  the top describes the point; a click holds it and adds its caveats, **escape** releases it.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -29,8 +29,8 @@ class Table(LineWidget, Generic[Row], can_focus=True):
     HELP = """\
 ## A table
 
-**↑ ↓**, page up and down, home and end move the cursor; **enter** opens a row; **o** orders by the next
-column, **O** turns the order round, and a click on a column's head does the same. The last line says more
+**↑ ↓**, page up and down, home and end move the cursor; **enter** opens a row; **o** sorts by the next
+column, **O** reverses the order, and a click on a column's head does the same. The last line says more
 about the row under the cursor, and how many rows there are.
 """
 

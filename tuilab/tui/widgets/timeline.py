@@ -27,10 +27,10 @@ class Timeline(LineWidget, can_focus=True):
     HELP = """\
 ## Timeline
 
-What ran when, a lane a device or thread; what lies inside an event stands a row below it. `▒` stands for
+What ran when, one lane per device or thread; nested events are drawn one row below. `▒` stands for
 several events too short to tell apart: zoom in. **← →** pan, **+ -** or the wheel zoom, **z** shows all,
-**enter** zooms to the event under the cursor, **n N** go to the next and the previous one, **↑ ↓** to another
-lane. The last line gives the event's name, length and moment.
+**enter** zooms to the event under the cursor, **n N** go to the next and previous one, **↑ ↓** to another
+lane. The last line gives the event's name, length and start.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
