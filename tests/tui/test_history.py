@@ -85,7 +85,7 @@ async def test_the_palette_over_the_page_has_the_pages_own_keys(tmp_path):
         await pilot.press(*"baseline")
         await until(pilot, lambda: "pin as baseline, or unpin  (b)" in text(app))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, HistoryScreen) and "not pinned" in said(app))
+        await until(pilot, lambda: isinstance(app.screen, HistoryScreen) and "unpinned" in said(app))
         await rest(pilot, app)
 
 
@@ -206,9 +206,9 @@ async def test_a_prune_says_before_what_it_would_delete(tmp_path):
         await press(pilot, app, ["h", "p"])
         assert isinstance(app.screen, PruneScreen) and "Nothing chosen yet" in text(app)
         await press(pilot, app, ["enter", "x"])
-        assert "x is no number" in text(app) and isinstance(app.screen, PruneScreen)
+        assert "x is not a number" in text(app) and isinstance(app.screen, PruneScreen)
         await press(pilot, app, ["backspace", "1", "0"])
-        assert "5 runs with " in text(app) and "Pinned runs" in text(app)
+        assert "5 runs with " in text(app) and "Pinned and running runs" in text(app)
         await press(pilot, app, ["enter"])
         assert "5 runs deleted" in said(app)
         assert set(listed(app)) == {FIRST, GHOST}, "what is pinned stays"
@@ -353,7 +353,7 @@ async def test_long_acts_are_told_of_and_stopped(tmp_path, monkeypatch):
         await pilot.press("i", "enter")
         await until(pilot, lambda: "of 10,000… x stops" in said(app))
         await pilot.press("i", "enter")
-        await until(pilot, lambda: "One at a time" in said(app))
+        await until(pilot, lambda: "Only one thing runs at a time" in said(app))
         await pilot.press("x")
         await until(pilot, lambda: "stopped" in said(app))
         await rest(pilot, app)

@@ -101,7 +101,7 @@ def expected(session: LabState) -> str:
 def _next(session: LabState) -> str:
     now = status(session)
     if session.newcomer and not session.running:
-        return "First time here? enter measures this; D plays a guided demo; ? explains the screen; q quits."
+        return "First time here? enter measures; D plays a guided demo; ? explains the screen; q quits."
     if now.tone == "busy":
         return f"{now.text}" + (f"; {now.stop} stops" if now.stop else "")
     return "r measures it, s looks for the crossover."

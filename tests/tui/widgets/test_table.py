@@ -159,7 +159,7 @@ async def test_an_op_that_ran_elsewhere_than_asked_says_so_without_colour():
         await pilot.pause()
         text = rows(table)
         assert "CPU:0, not GPU:0" in text[2]
-        assert "asked for GPU:0, ran on CPU:0: this build has no GPU kernel" in text[-1]
+        assert "requested GPU:0, ran on CPU:0: this build has no GPU kernel" in text[-1]
         assert "CPU:0 → GPU:0" in text[3] and "folded" in text[4]
 
 
