@@ -37,7 +37,9 @@ def round_of(made: LabState, index: int) -> None:
     )
 
 
-@pytest.mark.parametrize("stage", ["building", "first call", "looking where it runs", "warming up", "phases"])
+@pytest.mark.parametrize(
+    "stage", ["building", "first call", "recording where it runs", "warming up", "phases"]
+)
 def test_a_stage_says_how_long_it_is_from_two_seconds_on(stage: str) -> None:
     made = begun()
     label = made.shown.arms[arm(made)].label

@@ -86,7 +86,7 @@ def does_not_import(f: Findings) -> Diagnosis | None:
             "tensorflow-broken", f"TensorFlow does not import: {imported.error}", fixes.reinstall(f)
         )
     if imported is None and "SIGILL" in crashed:
-        cause = "this processor lacks instructions (AVX) that TensorFlow's wheels use"
+        cause = "this processor lacks instructions (AVX) that TensorFlow's wheels need"
         return Diagnosis("processor-too-old", cause, fixes.other_machine("a machine with a newer processor"))
     if imported is None and crashed:
         return Diagnosis("tensorflow-broken", f"TensorFlow's import {crashed}", fixes.reinstall(f))
@@ -131,7 +131,7 @@ def job_without_gpu(f: Findings) -> Diagnosis | None:
     if f.init not in (cuda_errors.NO_DEVICE, 0):
         return None
     job = f.environment.variables["SLURM_JOB_ID"]
-    cause = f"Slurm job {job} was given no GPU (SLURM_JOB_GPUS is not set)"
+    cause = f"Slurm job {job} got no GPU (SLURM_JOB_GPUS is not set)"
     return Diagnosis("job-without-gpu", cause, "salloc --gpus=1")
 
 
@@ -529,7 +529,7 @@ def nvml_missing(f: Findings) -> Diagnosis | None:
     if not absent or not f.driver_works:
         return None
     fix = fixes.container_driver_libraries(f) if f.container.kind else fixes.user_space(f)
-    cause = f"{absent[0].wanted.soname} cannot be opened: TensorFlow then lists no GPU, without a word"
+    cause = f"{absent[0].wanted.soname} cannot be opened: TensorFlow then silently lists no GPU"
     return Diagnosis("nvml-missing", cause, fix)
 
 
@@ -654,7 +654,7 @@ def unexplained(f: Findings) -> Diagnosis | None:
             f"the driver counts {f.libcuda.count} GPU and the CUDA libraries load, yet TensorFlow lists none"
         )
     else:
-        what = "TensorFlow lists no GPU, and no probe tells why"
+        what = "TensorFlow lists no GPU, and no probe says why"
     if f.silent:
         what += f" (no answer from: {', '.join(f.silent)})"
     command = "import tensorflow as tf; print(tf.config.list_physical_devices())"
@@ -783,7 +783,7 @@ def kernels_invalid(f: Findings) -> Diagnosis | None:
     return Diagnosis(
         "gpu-needs-newer-build",
         f"{gpu.description or gpu.name} (compute capability {gpu.compute_capability or 'unknown'}) is too new"
-        f" for TensorFlow {f.packages.version or fixes.SERIES}: its own kernels do not compile for it{what}",
+        f" for TensorFlow {f.packages.version or fixes.SERIES}: its kernels do not compile for it{what}",
         fixes.nvidia_image(f),
     )
 
@@ -803,7 +803,7 @@ def gpu_newer_than_build(f: Findings) -> Diagnosis | None:
     cause = f"{lead} compiles each kernel at its first use, which can take 30 minutes in all: this build has"
     cause += f" machine code for {code} and PTX for {ptx}, the GPU has compute capability {found[0]}"
     if f.tensorflow.hung in WORK:
-        cause += f"; {f.tensorflow.hung} was still at it"
+        cause += f"; {f.tensorflow.hung} was still running"
     elif f.tensorflow.failed:
         cause += f"; {f.tensorflow.failed.what} fails: {f.tensorflow.failed.error}"
     fix = "export CUDA_CACHE_MAXSIZE=4294967296  # keeps all that was compiled: only the first run waits"
@@ -870,4 +870,4 @@ def well(f: Findings) -> Diagnosis | None:
     more = f" and {len(f.gpus) - 1} more" if len(f.gpus) > 1 else ""
     done = [tried.what for tried in f.tensorflow.tried if not tried.error]
     worked = f", and {', '.join(done)} ran on it" if done else ""
-    return Diagnosis("well", f"all well: TensorFlow sees {names}{more}{worked}")
+    return Diagnosis("well", f"all good: TensorFlow sees {names}{more}{worked}")

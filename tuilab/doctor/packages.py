@@ -80,7 +80,7 @@ def _and_cuda(requires: list[str]) -> dict[str, str]:
 def probe(found: Packages) -> Probe:
     """The finding in a sentence."""
     if not found.tensorflow:
-        return Probe("packages", "fail", "no TensorFlow is installed in this Python")
+        return Probe("packages", "fail", "TensorFlow is not installed in this Python")
     have = ", ".join(f"{name} {version}" for name, version in found.tensorflow.items())
     if found.cpu_only:
         return Probe("packages", "fail", f"{have}: {found.cpu_only} is built without CUDA")

@@ -145,7 +145,7 @@ def _unresolved(example: Example, parsed: Parsed, gaps: list[Gap]) -> tuple[Unre
     found += [(gap.line, gap.reason) for gap in gaps]
     if example.api is None and any(e.name.startswith("tensorflow") for e in example.own("import")):
         version = installed_version() or "this TensorFlow"
-        why = f"names and arguments are not checked: no table of the API of {version} is known yet"
+        why = f"names and arguments are not checked: there is no API table for {version} yet"
         found.append((example.block.line, why))
     unique = dict.fromkeys(sorted((line, sanitize_line(reason, 300)) for line, reason in found))
     return tuple(Unresolved(line, reason) for line, reason in unique)[:MOST_UNRESOLVED]

@@ -289,7 +289,7 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Fin
     started = _started(run, row, [line for _, line in lines])
     lost += [Finding(run, words) for words in wrong]
     if started is None:
-        lost.append(Finding(run, f"what it measured cannot be told; {len(lines)} events are lost"))
+        lost.append(Finding(run, f"what it measured is unknown; {len(lines)} events are lost"))
         return None
     encoded = [line for _, line in lines]
     if not any(b'"type":"run-started"' in line[:40] for line in encoded):

@@ -12,7 +12,7 @@ from tuilab.model.errors import InputError
 
 BATCH = 2_000
 """Events that are written at once."""
-BROKEN_OFF = "broken off: its lab and its worker ended before it did"
+BROKEN_OFF = "interrupted: its lab and its worker ended before it did"
 
 
 def import_file(

@@ -35,13 +35,13 @@ def private_folder(path: Path) -> Path:
     temporary files that somebody else made.
     """
     if not path.is_absolute():
-        raise OSError(0, "which home is yours is not known")
+        raise OSError(0, "your home folder is not known")
     there = path.is_dir()
     path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     if path == fallback_folder():
         found = path.lstat()
         if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
-            raise OSError(0, "it belongs to somebody else")
+            raise OSError(0, "it belongs to another user")
     # A folder that somebody named may serve others too; what is put into it is private in any case.
     named = there and bool(os.environ.get(ENVIRONMENT)) and path == data_folder()
     if not named and path.stat().st_uid == os.getuid():

@@ -196,8 +196,8 @@ class Recorder:
             recording.write_lines(Path(name), self._all_lines(runs))
         except OSError as error:
             return f"{self.problem or 'the runs were in memory only'}; they are lost: {error.strerror}"
-        why = self.problem or "there was no place for the history"
-        return f"{why}; what is missing there is kept in {name}: tuilab history import takes it in"
+        why = self.problem or "there was nowhere to write the history"
+        return f"{why}; what is missing is kept in {name}: tuilab history import adds it"
 
     def _all_lines(self, runs: dict[str, _Run]) -> Iterator[bytes]:
         for name, run in runs.items():

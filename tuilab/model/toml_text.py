@@ -29,9 +29,9 @@ def toml_text(data: bytes, name: str) -> str:
     for bracket in re.findall(r"[\[\]{}]", bare):
         depth += 1 if bracket in "[{" else -1
         if depth > DEEPEST:
-            raise InputError(name, f"tables more than {DEEPEST} deep", "fewer in one another")
+            raise InputError(name, f"tables more than {DEEPEST} deep", "fewer levels of nesting")
     if _DOTTED.search(bare):
-        raise InputError(name, f"tables more than {DEEPEST} deep", "fewer in one another")
+        raise InputError(name, f"tables more than {DEEPEST} deep", "fewer levels of nesting")
     if _NUMBER.search(bare):
         raise InputError(name, f"a number of more than {LONGEST_NUMBER} digits", "a shorter one")
     return text

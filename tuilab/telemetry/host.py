@@ -30,7 +30,7 @@ class Host:
         self._times: list[Any] = []
         self._periods = self._quota.periods()
         self._events = self._thermal()
-        self.notes = [] if self._clocks else ["no CPU clock: this machine does not tell it (no cpufreq)"]
+        self.notes = [] if self._clocks else ["no CPU clock: this machine does not report it (no cpufreq)"]
 
     def sample(self) -> CpuSample:
         """The host now."""

@@ -53,7 +53,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     LogInteger(
         name="images",
         label="images",
-        help="Images in the data set; it is repeated without end.",
+        help="Images in the data set; it repeats endlessly.",
         default=1_024,
         low=32,
         high=65_536,
@@ -71,7 +71,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Integer(
         name="host_cost",
         label="host cost",
-        help="Work of one processor for each image, beside the augmentation: real work, measured here.",
+        help="Work of one processor per image, on top of the augmentation: real work, measured here.",
         unit="µs",
         default=1_000,
         low=0,
@@ -94,7 +94,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Integer(
         name="workers",
         label="parallel calls",
-        help="Images prepared at the same time in all variants but serial; 0 lets tf.data choose (AUTOTUNE).",
+        help="Images prepared at the same time (all variants but serial); 0 lets tf.data choose (AUTOTUNE).",
         default=0,
         low=0,
         high=64,
@@ -109,12 +109,14 @@ VARIANTS = (
     ),
     Variant(
         "as-written",
-        "Map and batch with no further word: one image after another, but ahead of the step, since "
+        "Plain map and batch: one image after another, but ahead of the step, since "
         "TensorFlow itself adds a prefetch.",
     ),
-    Variant("parallel", "Several images at a time, no batches ahead of the step."),
+    Variant("parallel", "Several images at a time, without prefetching."),
     Variant("prefetched", "Several images at a time, batches ahead of the step."),
-    Variant("cached", "Prepared once and kept in memory; augmented anew, in parallel, ahead of the step."),
+    Variant(
+        "cached", "Prepared once and kept in memory; augmented each time, in parallel, ahead of the step."
+    ),
     Variant(FROM_MEMORY, "As prefetched, from memory even where the source is a TFRecord file."),
     Variant(
         "python-loop",

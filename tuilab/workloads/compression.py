@@ -42,7 +42,14 @@ DECLARATION = Declaration(
             default="uniform",
             options=("uniform", "smooth", "sparse"),
         ),
-        Integer(name="level", label="zlib level", help="1 is fast, 9 is small.", default=6, low=1, high=9),
+        Integer(
+            name="level",
+            label="zlib level",
+            help="1 is fastest, 9 compresses most.",
+            default=6,
+            low=1,
+            high=9,
+        ),
         Choice(
             name="bits",
             label="bits",
@@ -70,7 +77,7 @@ DECLARATION = Declaration(
             modes=("eager", "graph"),
         ),
         Variant("quantise", "Lossy: block quantisation and bit packing by ops on the device."),
-        Variant("dequantise", "Lossy: the way back from there, on the device."),
+        Variant("dequantise", "Lossy: unpacking it again, on the device."),
     ),
     axis="elements",
 )

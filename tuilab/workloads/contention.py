@@ -50,7 +50,7 @@ DECLARATION = Declaration(
     ),
     inputs=("resident",),
     variants=(
-        Variant("alone", "Nobody else loads the device; the rivals wait."),
+        Variant("alone", "No other load on the device; the rivals wait."),
         Variant("shared", "The rivals load the device at the same time."),
     ),
     axis="side",

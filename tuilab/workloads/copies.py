@@ -21,7 +21,7 @@ DECLARATION = Declaration(
         LogInteger(
             name="bytes",
             label="bytes",
-            help="Bytes that one transfer carries in all.",
+            help="Total bytes of one transfer.",
             unit="B",
             default=16 * 2**20,
             low=4 * 2**10,
@@ -30,7 +30,7 @@ DECLARATION = Declaration(
         LogInteger(
             name="pieces",
             label="pieces",
-            help="Into how many tensors the bytes are cut; each of them is a copy of its own.",
+            help="Number of tensors the bytes are split into; each is a separate copy.",
             default=256,
             low=1,
             high=4_096,
@@ -38,7 +38,7 @@ DECLARATION = Declaration(
         Choice(
             name="direction",
             label="direction",
-            help="Which way the bytes go.",
+            help="Direction of the copy.",
             default=TO_DEVICE,
             options=(TO_DEVICE, TO_HOST, BOTH),
         ),
@@ -48,7 +48,7 @@ DECLARATION = Declaration(
     inputs=("resident",),
     variants=(
         Variant("block", "All bytes in one tensor."),
-        Variant("pieces", "The bytes cut into pieces, one copy each."),
+        Variant("pieces", "The bytes split into pieces, one copy each."),
     ),
     axis="bytes",
 )

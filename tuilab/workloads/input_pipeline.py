@@ -15,7 +15,7 @@ from tuilab.workloads.base import Build, Case, Workload
 DECLARATION = Declaration(
     name="input_pipeline",
     title="Input pipeline",
-    summary="Images prepared on the host and handed to the device, a batch a call.",
+    summary="Images prepared on the host and passed to the device, one batch per call.",
     unit="batch",
     parameters=_feed.PARAMETERS,
     modes=("eager", "graph"),

@@ -42,15 +42,17 @@ DECLARATION = Declaration(
         Choice(
             name="dtype",
             label="dtype",
-            help="float32 is taken at full precision; tf32 is float32 as recent NVIDIA GPUs multiply it "
-            "unless told not to. int32 has no GPU kernel.",
+            help=(
+                "float32 is taken at full precision; tf32 is float32 as recent NVIDIA GPUs "
+                "multiply it by default. int32 has no GPU kernel."
+            ),
             default="float32",
             options=tuple(ITEM_BYTES),
         ),
     ),
     variants=(
         Variant("plain", "The dimensions as given."),
-        Variant("padded", "Every dimension rounded up to a multiple of 8, as tensor cores like it."),
+        Variant("padded", "Every dimension rounded up to a multiple of 8, as tensor cores prefer."),
     ),
     axis="m",
     dtype="dtype",

@@ -28,7 +28,7 @@ DECLARATION = Declaration(
         LogInteger(
             name="bytes",
             label="bytes",
-            help="Bytes that one call allocates and fills, in all.",
+            help="Total bytes that one call allocates and fills.",
             unit="B",
             default=256 * 2**20,
             low=2**20,
@@ -55,8 +55,10 @@ DECLARATION = Declaration(
         Boolean(
             name="provoke",
             label="provoke an error",
-            help="Before timing, ask for more than there can be and see what is raised. The allocator takes "
-            "ten seconds to give up.",
+            help=(
+                "Before timing, ask for more memory than exists and see what is raised. The "
+                "allocator takes ten seconds to give up."
+            ),
             default=True,
         ),
     ),
@@ -65,7 +67,7 @@ DECLARATION = Declaration(
     inputs=("resident",),
     variants=(
         Variant("free", "As much as the device has."),
-        Variant("limited", "In a process of its own whose GPU memory is limited.", devices=("GPU",)),
+        Variant("limited", "In a separate process with limited GPU memory.", devices=("GPU",)),
     ),
     axis="bytes",
 )

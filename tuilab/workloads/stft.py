@@ -18,7 +18,7 @@ ITEM_BYTES = {"float32": 4, "float64": 8}
 DECLARATION = Declaration(
     name="stft",
     title="Short-time Fourier transform",
-    summary="Frames of a signal, windowed and Fourier-transformed; filtered first if so switched.",
+    summary="Frames of a signal, windowed and Fourier-transformed; optionally filtered first.",
     unit="STFT",
     parameters=(
         LogInteger(
@@ -83,8 +83,10 @@ DECLARATION = Declaration(
         Boolean(
             name="pinned",
             label="pin to the device",
-            help="Ask for the arm's device. Off: TensorFlow chooses one, and the arm that it did not choose "
-            "has no figure.",
+            help=(
+                "Ask for the arm's device. Off: TensorFlow chooses, and the arm it did not choose "
+                "has no figure."
+            ),
             default=True,
         ),
         Choice(

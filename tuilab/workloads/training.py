@@ -41,14 +41,14 @@ DECLARATION = Declaration(
         Choice(
             name="dtype",
             label="precision",
-            help="Keras policy; tf32 is float32 as recent NVIDIA GPUs multiply it unless told not to.",
+            help="Keras policy; tf32 is float32 as recent NVIDIA GPUs multiply it by default.",
             default="float32",
             options=tuple(POLICIES),
         ),
     ),
     inputs=("resident",),
     variants=(
-        Variant(RESIDENT, "One batch, on the device already: the step alone."),
+        Variant(RESIDENT, "One batch, already on the device: the step alone."),
         *_feed.VARIANTS,
     ),
     axis="host_cost",

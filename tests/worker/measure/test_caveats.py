@@ -107,7 +107,7 @@ def test_what_held_a_gpu_back_is_told_by_its_share_of_the_time(monkeypatch: pyte
         "throttled",
         "GPU:0 was at its power limit for 20 % of the time",
     )
-    assert shared.message == "GPU:0 is shared: python (2.00 GB) computed there meanwhile"
+    assert shared.message == "GPU:0 is shared: python (2.00 GB) computed there during the run"
 
 
 def test_without_a_gpu_there_is_nothing_to_look_at() -> None:

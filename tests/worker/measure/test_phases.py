@@ -105,4 +105,4 @@ def test_a_call_too_long_to_be_profiled_is_made_once_and_said_to_be() -> None:
     cell = TimedArm(Arm("CPU:0", "eager"), 0, Case(call=slow, compute=slow), device="CPU:0", call_s=3.0)
     found = measure_phases(simulation.bench, cell)
     assert found is not None and len(made) == 1
-    assert found.phases_s == {"compute": pytest.approx(3.0)} and "too long to be profiled" in found.note
+    assert found.phases_s == {"compute": pytest.approx(3.0)} and "takes too long to profile" in found.note

@@ -134,14 +134,14 @@ GONE = "does-not-compute"
 GUILTY = {
     "folded": ("graph", GONE, "while the graph was made"),
     "dead": ("graph", GONE, "nothing uses the result"),
-    "retraced": ("eager", "retraced", "traced anew in each call: inner"),
-    "cached": ("eager", GONE, "hands back what was computed before"),
+    "retraced": ("eager", "retraced", "retraced in each call: inner"),
+    "cached": ("eager", GONE, "returns what was computed before"),
     "lazily_built": ("eager", "built-late", "2 variables in its first call"),
     "numpy_inside": ("eager", GONE, "NumPy or Python does"),
     "growing": ("eager", "grows", "grows from call to call"),
     "printing": ("graph", "prints-once", "printed once, while it is traced"),
     "seeded": ("eager", "seed-fixed", "sets a random seed in each call"),
-    "empty_scope": ("eager", GONE, "hands back what was computed before"),
+    "empty_scope": ("eager", GONE, "returns what was computed before"),
 }
 HONEST = (
     "product", "spectrum", "dense", "random_numbers", "gradient", "update", "loop", "masked", "decorated",

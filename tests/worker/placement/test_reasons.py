@@ -113,7 +113,7 @@ def test_causes_in_the_order_of_tensorflows_decision(
 def test_reason_without_a_gpu_says_what_one_would_not_run() -> None:
     placed = Placed("Add", {"T": "string"}, "CPU:0", "CPU:0")
     told = sentence(causes(placed, ADD, NONE), forecast(ADD, placed.types))
-    assert told.startswith("no GPU is visible, nor would one run this: no GPU kernel for string")
+    assert told.startswith("no GPU is visible; a GPU would not run this either: no GPU kernel for string")
     assert "float32 and float64" in told
 
 

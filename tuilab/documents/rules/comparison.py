@@ -61,7 +61,7 @@ def unlike_work(example: Example) -> Iterator[Hit]:
             if None not in counts and counts[0] != counts[1]:
                 yield Hit(
                     other.line,
-                    f"totals of {counts[0]:,} and of {counts[1]:,} iterations stand side by side",
+                    f"totals of {counts[0]:,} and of {counts[1]:,} iterations are compared",
                     "Divide each time by its iterations.",
                 )
 

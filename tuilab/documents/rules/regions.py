@@ -297,7 +297,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
         casual = coarse and all(_is_casual(example, r, events) for r, events in timed)
         yield Hit(
             line,
-            f"{clock}() is no clock for this: {CLOCKS[clock]}",
+            f"{clock}() is the wrong clock for this: {CLOCKS[clock]}",
             at=clock,
             region=region,
             severity="note" if casual else None,

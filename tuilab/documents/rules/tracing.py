@@ -85,7 +85,9 @@ def remade_graph(example: Example) -> Iterator[Hit]:
         if event.kind != "config" or event.name != "tf.function":
             continue
         if any(_repeats(loop, event.line) for loop in event.place.loops):
-            yield Hit(event.line, "tf.function is applied in each iteration, so each iteration traces anew")
+            yield Hit(
+                event.line, "tf.function is applied in each iteration, so each iteration traces it again"
+            )
 
 
 def _repeats(loop: Loop, line: int) -> bool:

@@ -154,7 +154,7 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
             yield Hit(
                 region.line,
                 f"the one call of {_name(work)} that is timed is its first: {_cost(work)}",
-                "Give the time of its first epoch apart." if long else "",
+                "Report the time of its first epoch separately." if long else "",
                 region=region,
                 severity="note" if long else None,
             )
@@ -172,7 +172,7 @@ def _cost(work: Event) -> str:
     return "kernels are loaded and memory is taken then"
 
 
-@rule("TL106", "Warm-up that warms nothing", "error")
+@rule("TL106", "Warm-up that does nothing", "error")
 def warms_nothing(example: Example) -> Iterator[Hit]:
     """A loop in front of a timing that only binds names.
 
@@ -204,7 +204,7 @@ def warms_nothing(example: Example) -> Iterator[Hit]:
         binds = any(event.kind == "bind" for event in events)
         if binds and not any(event.kind in WORK for event in events) and not example.timed(events[0]):
             yield Hit(
-                loop.line, "this warm-up warms nothing: its loop only binds a name to a value already there"
+                loop.line, "this warm-up does nothing: its loop only binds a name to a value already there"
             )
 
 

@@ -37,9 +37,9 @@ class Controls(VerticalScroll, can_focus=False):
     HELP = """\
 ## Controls
 
-A slider for each parameter of the workload; dtype, device and variant are sliders too. **↑ ↓** go from one to
-the next, **← →** move it, **enter** types a value. With live sliders (l) it measures again when one comes to
-rest; **u** takes a change back, **0** puts everything as the document has it.
+A slider for each parameter of the workload, and for dtype, device and variant. **↑ ↓** go from one to the
+next, **← →** move it, **enter** types a value. With live sliders (l) the lab measures again when a slider
+stops moving; **u** undoes a change, **0** sets everything to the document's values.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -35,11 +35,11 @@ class Presets(OptionList):
     HELP = """\
 ## Presets
 
-Each is an example of a document, or a claim of its text, as a measurement. **↑ ↓** move, **enter** opens the
-preset and measures it; **/** filters the list by words. `*` marks the one that is open and was changed; **0**
-puts it back as its document has it. Before each stands its claim's verdict on this machine:
+Each preset measures an example, or a claim, from a document. **↑ ↓** move, **enter** opens the preset and
+measures it; **/** filters the list. `*` marks the open preset if it was changed; **0** restores the
+document's values. The mark in front is the verdict on its claim on this machine:
 ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU. `!` is a preset file
-that could not be read, and why.
+that could not be read, with the reason.
 
 Your own presets are `*.toml` files in the folder that `tuilab presets --help` names.
 """

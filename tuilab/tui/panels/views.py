@@ -37,8 +37,8 @@ class Views(Vertical):
     HELP = """\
 ## Views
 
-The same run, seen in ten ways. **[ ]** go left and right, **1** to **9** open one at once, a click on a tab
-does too.
+Ten views of the same run. **[ ]** go left and right, **1** to **9** open one directly, as does a click on a
+tab.
 """
 
     class Opened(Message):

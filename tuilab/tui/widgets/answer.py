@@ -56,9 +56,9 @@ class AnswerPanel(LineWidget):
 ## The answer
 
 What the run says, in a sentence: the median time per call with its 95 % interval in brackets, ratios, and
-where the one overtakes the other. **A**, a click or the wheel opens all of it. The mark at the right is the
-verdict on the document's claim: ✓ confirmed, ✗ refuted, ≈ undecided (the intervals do not tell), ? untestable
-here, ⊘ impossible on any known GPU.
+where one arm overtakes another. **A**, a click or the wheel opens all of it. The mark at the right is the
+verdict on the document's claim: ✓ confirmed, ✗ refuted, ≈ undecided (the intervals do not decide it), ?
+untestable here, ⊘ impossible on any known GPU.
 """
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:

@@ -61,10 +61,10 @@ class Phases(Picking):
 
 Where a call's time goes. Each phase was measured: **dispatch** is the time the host takes to hand the work
 over, **copy in** and **copy out** the transfers, **compute** the device's own work, **input wait** the wait
-for data. What they leave of the end-to-end time beside them is the **remainder**: what the runtime and Python
+for data. Whatever is left of the end-to-end time is the **remainder**: what the runtime and Python
 do between kernels. Live times calls in blocks, Phases one by one, and the timeline while it records, so each
-reads a little slower than the one before. **%** switches between times
-to one scale and shares of each call; the last lines give the figures of the arm under the cursor.
+reads a little slower than the one before. **%** switches between times on one scale and shares of each call;
+the last lines give the figures of the arm under the cursor.
 """
 
     def __init__(

@@ -30,13 +30,13 @@ class Slider(LineWidget, can_focus=True):
     HELP = """\
 ## A slider
 
-One parameter of the scenario. The value stands before the track, the upper end behind it.
+One parameter of the scenario, with its value on the left and its upper end on the right.
 
 - **Drag** the thumb or click on the track; **← →** go to the next stop, **shift** with an arrow in
-  fine steps, **page up/down** in large ones, **home/end** to what the other parameters allow.
-- **Enter** to type a value: `65536`, `64k`, `1M`. Enter sets it, Esc leaves it as it was.
-- `•` on the track is a value of the document: **m** and **M** jump from one to the next.
-- `┊` is the measured crossover, `═` its 95 % interval. `╌` cannot be reached now; a move there says why.
+  fine steps, **page up/down** in large ones, **home/end** as far as the other parameters allow.
+- **Enter** to type a value: `65536`, `64k`, `1M`. Enter sets it, Esc cancels.
+- `•` on the track is a value from the document: **m** and **M** jump from one to the next.
+- `┊` is the measured crossover, `═` its 95 % interval. `╌` is out of reach now; moving there says why.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -36,7 +36,9 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
     """
     found = [_contention(list(pressures))]
     if rounds and disturbed / rounds > CANARY_SHARE:
-        words = f"the machine's own pace moved by more than 5 % in {disturbed} of {plural(rounds, 'round')}"
+        words = (
+            f"the machine's own speed changed by more than 5 % in {disturbed} of {plural(rounds, 'round')}"
+        )
         found.append(Found("canary", words))
     return [Caveat(run=run, code=d.code, message=d.message) for d in found if d]
 
@@ -60,8 +62,8 @@ def of_gpus(bench: Bench) -> list[Caveat]:
         dtypes = {arm.dtype for arm in bench.request.arms if arm.device == gpu.name}
         if {"float32", "tf32"} <= dtypes and bench.request.scenario.workload in CONVOLVES:
             words = (
-                f"float32 and tf32 were measured in one process on {gpu.name}: cuDNN may take one's plan of "
-                "a convolution for the other's; measure each by itself (--dtype) to be sure"
+                f"float32 and tf32 were measured in one process on {gpu.name}: cuDNN may use one's "
+                f"convolution plan for the other; measure each separately (--dtype) to be sure"
             )
             out.append(Caveat(run=bench.run, code="tf32-shared-plan", message=words))
     return out

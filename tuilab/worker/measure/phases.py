@@ -172,7 +172,7 @@ def _split(bench: Bench, cell: TimedArm, parts: _Parts) -> tuple[dict[str, float
             note += f"; {plural(cell.host_ops, 'op')} ran on the host, within dispatch"
         return {"dispatch": enqueued, "compute": max(0.0, done - enqueued)}, note
     if done > PROFILED_CALL_S:
-        return {"compute": done}, "one call is too long to be profiled: dispatch is within compute"
+        return {"compute": done}, "one call takes too long to profile: dispatch is within compute"
     assert cell.case.compute is not None
     calls = max(1, min(PROFILED_CALLS, int(PROFILED_S / done) if done else PROFILED_CALLS))
     inside = kernel_seconds(bench.context.tf, cell.case.compute, calls)

@@ -80,7 +80,7 @@ def mismatch(arm: Arm, observed: str, why: str = "") -> str:
     if observed == arm.device:
         return ""
     if not observed:
-        return f"asked for {arm.device}, but no op was seen to run there, so there is no figure"
+        return f"asked for {arm.device}, but no op ran there, so there is no figure"
     return f"asked for {arm.device}, but the work ran on {observed}" + (f": {why}" if why else "")
 
 
@@ -237,7 +237,7 @@ def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[N
 
 def _watch(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str | None, str, tuple[Node, ...]]:
     """The device seen to compute ("" for none) with the reason; null where watching itself went wrong."""
-    bench.progress("looking where it runs", arm=cell.arm.id)
+    bench.progress("recording where it runs", arm=cell.arm.id)
     try:
         found = observe(
             bench.context, cell.case, cell.arm, hlo=first_s <= HLO_FIRST_CALL_S and not bench.rounds

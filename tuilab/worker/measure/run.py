@@ -45,7 +45,7 @@ def measure(context: Context, request: Request) -> None:
     try:
         measure_points(bench, points, _present(bench), limit_s(request))
         if request.roofs is not None and request.worker == 0 and not _complete(known, opened(context.tf)):
-            bench.progress("measuring what this machine can do at most, once")
+            bench.progress("measuring what this machine can do at most (once)")
             bench.reporter.say(RoofsKnown(run=request.id, roofs=measure_roofs(context, ROOFS_S)))
     except Cancelled:
         status = "cancelled"

@@ -46,7 +46,7 @@ def of_graph(case: Case, nodes: Sequence[Node], mode: str) -> list[Finding]:
         return []
     asked = _Asked(function.get_concrete_function(*case.arguments).graph)
     if not case.copies and not asked.total:
-        return [(VANISHED, "its graph computes nothing: it hands back what was there before it was traced")]
+        return [(VANISHED, "its graph computes nothing: it returns what existed before it was traced")]
     ran: Counter[str] = Counter()
     for node in nodes:
         if node.kind == "op":
@@ -297,13 +297,11 @@ class OwnCode:
         taken = min(seen.taken for seen in self.later)
         if mode == "eager" and ops == 0:
             if outside or taken:
-                text = (
-                    "TensorFlow computes nothing in a call: NumPy or Python does, on the CPU whatever the arm"
-                )
+                text = "TensorFlow computes nothing in a call: NumPy or Python does, always on the CPU"
             elif one and all(a is b for a, b in zip(one, other, strict=False)):
-                text = "no op of TensorFlow ran in a call: it hands back what was computed before"
+                text = "no TensorFlow op ran in a call: it returns what was computed before"
             else:
-                text = "no op of TensorFlow ran in a call"
+                text = "no TensorFlow op ran in a call"
             yield VANISHED, text
         elif mode == "eager" and taken:
             yield (
@@ -321,7 +319,7 @@ class OwnCode:
         if again:
             yield (
                 "retraced",
-                f"your function is traced anew in each call: {again[0]} gets a new Python value each time, "
+                f"your function is retraced in each call: {again[0]} gets a new Python value each time, "
                 "or is made a tf.function inside the call; pass tensors, and decorate it once",
             )
 
@@ -337,11 +335,11 @@ class OwnCode:
         if each:
             yield (
                 "builds-anew",
-                f"it builds {plural(each, 'variable')} anew in each call; build them once, outside",
+                f"it builds {plural(each, 'variable')} in each call; build them once, outside",
             )
         elif self.first.built:
             number = plural(self.first.built, "variable")
-            yield "built-late", f"it builds {number} in its first call, which is timed apart"
+            yield "built-late", f"it builds {number} in its first call, which is timed separately"
 
     def _drawn(self, mode: str) -> Iterator[Finding]:
         if any(seen.seeded for seen in self.later):
@@ -353,7 +351,7 @@ class OwnCode:
             mode != "eager" and (self.first.drew or self.first.seeded) and not any(s.drew for s in self.later)
         ):
             what = "draws random numbers with NumPy or Python" if self.first.drew else "sets a random seed"
-            yield "drawn-once", f"it {what} while it is traced: every call uses that one draw"
+            yield "drawn-once", f"it {what} while it is traced: every call uses the same numbers"
 
     def _printed(self, nodes: Sequence[Node], mode: str) -> Iterator[Finding]:
         if any(node.op == "PrintV2" for node in nodes) or all(seen.printed for seen in self.later):

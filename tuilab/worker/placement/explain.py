@@ -147,7 +147,7 @@ def sentence(rows: Sequence[ForecastRow]) -> str:
     """`A GPU of this build would run 11 of 12 ops; 1 would stay on the CPU: MatMul int32 (…).`"""
     total = sum(row.count for row in rows)
     if not total:
-        return "No op of TensorFlow ran, so there is nothing to forecast."
+        return "No TensorFlow op ran, so there is nothing to forecast."
     yes = sum(row.count for row in rows if row.gpu)
     if yes == total:
         return f"A GPU of this build would run {'the one op' if total == 1 else f'all {total:,} ops'}."
@@ -156,4 +156,4 @@ def sentence(rows: Sequence[ForecastRow]) -> str:
     kinds = ", ".join(named) + (f", and {len(stuck) - 3} kinds more" if len(stuck) > 3 else "")
     if not yes:
         return f"A GPU of this build would run none of it: {kinds}."
-    return f"A GPU of this build would run {yes:,} of {total:,} ops; the rest stays on the CPU: {kinds}."
+    return f"A GPU of this build would run {yes:,} of {total:,} ops; the rest stay on the CPU: {kinds}."

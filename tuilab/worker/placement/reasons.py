@@ -118,7 +118,7 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
     dtypes = [d for d in registered if forecast(kernels, {kernels.main: d}).gpu]
     if not gpu_kernels:
         return Reason(
-            "no-kernel", "this TensorFlow is built without GPU kernels", "even MatMul has none registered"
+            "no-kernel", "this TensorFlow is built without GPU kernels", "not even MatMul has one registered"
         )
     if dtypes and dtype:
         return Reason(
@@ -138,7 +138,7 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
         return Reason(
             "no-kernel",
             "no kernel is registered for it",
-            f"the registry lists {kernels.op} for no device, labelled kernels left out",
+            f"the registry lists {kernels.op} for no device, not counting labelled kernels",
         )
     if is_pipeline(kernels.op):
         return Reason(
@@ -230,7 +230,7 @@ def _unknown(placed: Placed) -> Reason:
     return Reason(
         "unknown",
         f"TensorFlow chose {placed.observed}",
-        "a GPU kernel exists and nothing that was asked for explains the choice",
+        "a GPU kernel exists, and nothing requested explains the choice",
     )
 
 
@@ -242,8 +242,8 @@ def sentence(reasons: Sequence[Reason], would: Forecast) -> str:
     if would.gpu:
         return f"{first.text}; {reasons[1].text}"
     if would.reason.code == "host-memory":
-        return f"{first.text}, nor would one compute this: {would.reason.text}"
-    return f"{first.text}, nor would one run this: {would.reason.text}"
+        return f"{first.text}; a GPU would not compute this either: {would.reason.text}"
+    return f"{first.text}; a GPU would not run this either: {would.reason.text}"
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:

@@ -98,7 +98,7 @@ def notes(machine: Machine, device: str, recording: Recording, lost: int) -> Seq
 
 def _no_device_events() -> str:
     """Why the profile of a GPU arm shows nothing on the GPU. Not seen on a GPU."""
-    told = "the profiler could not look into the GPU, so its kernels and copies are missing here"
+    told = "the profiler could not see into the GPU, so its kernels and copies are missing here"
     try:
         restricted = "RmProfilingAdminOnly: 1" in _DRIVER_PARAMETERS.read_text()
     except OSError:

@@ -108,9 +108,9 @@ def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
     expected = noise.told(SLOWER)
     wanted = FOUND if expected is None else min(FOUND, expected)
     fewest = min(FOUND * runs, runs - allowed(1 - wanted, runs))
-    message = f"5 % more work was found in {hits} of {runs} runs, as {percent(middle - 1)} in the median"
+    message = f"5 % more work was detected in {hits} of {runs} runs, as {percent(middle - 1)} in the median"
     if expected is not None and expected < FOUND:
-        message += f"; this machine's noise lets {percent(expected)} of them find it"
+        message += f"; this machine's noise lets {percent(expected)} of them detect it"
     return Check(
         name="slowdown",
         figure=hits / runs,

@@ -45,7 +45,7 @@ def summary(done: list[Check], seconds: float) -> SelftestSummary:
     if failed:
         message = f"{plural(len(failed), 'check')} of {len(done)} failed: {', '.join(failed)}"
     if not idle:
-        message = f"the machine was not idle, so this test says little of the instrument; {message}"
+        message = f"the machine was not idle, so this test says little about the instrument; {message}"
     return SelftestSummary(
         passed=not failed, idle=idle, checks=len(done), failed=len(failed), seconds=seconds, message=message
     )
@@ -97,5 +97,7 @@ def _coverage(name: str, what: str, found: Coverage) -> Check:
         figure=found.share,
         limit="93–97 %",
         passed=found.within_limits,
-        message=f"simulated: {percent(found.share)} of {found.trials} intervals of {what} held the truth",
+        message=(
+            f"simulated: {percent(found.share)} of {found.trials} intervals of {what} contained the truth"
+        ),
     )
