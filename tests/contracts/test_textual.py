@@ -19,6 +19,13 @@ PRIVATE = {name for kind in KINDS for name in dir(kind) if name.startswith("_") 
 def used(file: Path) -> list[str]:
     """Private modules imported, methods of Textual's replaced, and its attributes reached into, by line."""
     tree, found = ast.parse(file.read_text()), []
+    # textual-serve is another program, whose private names may sound the same.
+    others = {
+        name.asname or name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("textual_serve")
+        for name in node.names
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("textual._"):
             found.append(f"{node.lineno}: {node.module}")
@@ -26,7 +33,7 @@ def used(file: Path) -> list[str]:
             owner = ast.unparse(node.value)
             if owner != "self" and not owner.startswith("self._"):
                 found.append(f"{node.lineno}: {owner}.{node.attr}")
-        if isinstance(node, ast.ClassDef):
+        if isinstance(node, ast.ClassDef) and not others & {ast.unparse(base) for base in node.bases}:
             found += [
                 f"{part.lineno}: {node.name}.{part.name}"
                 for part in node.body
