@@ -160,7 +160,7 @@ def test_ctrl_c_keeps_what_was_measured(data):
         (("run", "stft-small", "--set", "dtype=float16"), ("dtype", "float16", "float32, float64")),
         (("run", "stft-small", "--set", "samples=5"), ("samples", "5", "256 to 16,777,216")),
         (("run", "stft-small", "--set", "smaples=512"), ("--set", "smaples", "samples")),
-        (("run", "stft-tiny"), ("preset", "stft-tiny", "stft-small")),
+        (("run", "stft-smal"), ("preset", "stft-smal", "stft-small")),
         (("run", "stft-small", "--mode", "fast"), ("fast", "eager")),
         (("run", "stft-small", "--device", "TPU"), ("TPU", "CPU, GPU")),
         (("run", "/no/such.toml"), ("/no/such.toml", "could not be read")),

@@ -43,17 +43,19 @@ def test_the_table_groups_by_preset_counts_and_fits(width):
     text = table([line("a", "refuted"), line("a", "confirmed"), line("b", "refuted", 0)], width)
     assert max(map(len, text.splitlines())) <= max(width, 60)
     assert text.count("000 1") == 1 and text.count("000 prose") == 1
-    assert text.endswith("3 claims: 1 confirmed, 2 refuted, 0 undecided, 0 untestable.")
+    counts = "3 claims: 1 confirmed, 2 refuted, 0 impossible, 0 undecided, 0 untestable."
+    assert " ".join(text.split()).endswith(counts)
     assert text.index("refuted") < text.index("A claim of") < text.index("Evidence with 3 figures.")
 
 
 @pytest.mark.real_worker
 def test_verdicts_are_printed_for_the_presets_named(tuilab):
+    """Where a GPU would choose is untestable without one; what the library itself says is testable everywhere."""
     done = tuilab("verdicts", "stft-placement", "device-memory", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert [(r["document"], r["example"], r["preset"], r["verdict"]) for r in rows] == [
-        ("000", 0, "stft-placement", "refuted"),
+        ("000", 0, "stft-placement", "untestable"),
         ("000", 0, "stft-placement", "refuted"),
         ("003", 3, "device-memory", "refuted"),
         ("003", 3, "device-memory", "refuted"),

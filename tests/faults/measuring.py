@@ -162,8 +162,8 @@ def _hang_hard(context: Context, run: str) -> None:
 def _noise(context: Context, run: str) -> None:
     """Broken lines, long lines and binary on both streams."""
     os.write(2, b"\x1b]52;c;aGk=\x07\xff\xfe" + b"x" * 2**20 + b"\n")
-    with context._channel._lock:
-        os.write(context._channel._write_fd, b'{"type": "round", "run": 3}\nnot json \x00\xff\n')
+    with context.channel._lock:
+        os.write(context.channel._write_fd, b'{"type": "round", "run": 3}\nnot json \x00\xff\n')
 
 
 FAULTS = {

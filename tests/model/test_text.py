@@ -26,6 +26,7 @@ def test_no_control_character_survives(text):
         "\x9d0;title\x9cred",
         "\x1bPq#0\x1b\\red",
         "r\u202eed\u200b",
+        "r\u200ded",
         "red\x1b",
     ],
 )

@@ -75,8 +75,8 @@ def leave(terminal: Terminal, key: str = "q") -> None:
     groups = {os.getpgid(p.pid) for p in family(terminal.process.pid)}
     assert groups, "there is no worker"
     terminal.press(key)
-    assert terminal.ended(15) == 0
-    terminal.until(lambda: not left_of(groups), 5, f"no process left of the groups {groups}")
+    assert terminal.ended(60) == 0
+    terminal.until(lambda: not left_of(groups), 30, f"no process left of the groups {groups}")
 
 
 def find(terminal: Terminal, words: str, *, below: str = "") -> tuple[int, int]:

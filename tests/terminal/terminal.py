@@ -54,7 +54,8 @@ class Terminal:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            env=dict(env),
+            # GNU readline, once loaded, sets these to the size of the terminal that the tests were started in.
+            env={name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")},
             cwd=cwd,
             start_new_session=True,
             preexec_fn=_take if controlling else None,

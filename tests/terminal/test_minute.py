@@ -36,16 +36,16 @@ def slider(terminal: Terminal, name: str) -> str:
 
 def measured(terminal: Terminal, samples: str) -> None:
     """Wait until a run with so many samples is over, its samples on the plot."""
-    terminal.until(lambda: slider(terminal, "samples") == samples, 10, f"samples at {samples}")
-    terminal.until(lambda: not matches(terminal, DONE), 10, f"a run with {samples} samples under way")
+    terminal.until(lambda: slider(terminal, "samples") == samples, 30, f"samples at {samples}")
+    terminal.until(lambda: not matches(terminal, DONE), 30, f"a run with {samples} samples under way")
     terminal.until(lambda: matches(terminal, DONE), 60, f"the end of the run with {samples} samples")
-    terminal.until(lambda: matches(terminal, SAMPLED), 10, "the median beside the plot")
+    terminal.until(lambda: matches(terminal, SAMPLED), 30, "the median beside the plot")
 
 
 def closed(terminal: Terminal, words: str) -> None:
     """Press escape alone, and wait until what it closes is gone."""
     terminal.press(ESCAPE)
-    terminal.until(lambda: not terminal.shows(words), 10, f"{words} gone")
+    terminal.until(lambda: not terminal.shows(words), 30, f"{words} gone")
 
 
 def well_left(terminal: Terminal, key: str = "q") -> None:
@@ -72,7 +72,7 @@ def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
 
         terminal.press("c")
         terminal.see("fastest")
-        terminal.press("]]")
+        terminal.press("]]]")
         terminal.see("dispatch", "compute", "= ")
         terminal.press("]]")
         terminal.see("CPU:0", "ops")
@@ -99,7 +99,7 @@ def nudged(terminal: Terminal) -> None:
     """One step to the right. A key that comes while the focus still moves goes where it was, so look, and try again."""
     for _ in range(3):
         terminal.press(RIGHT)
-        deadline = time.monotonic() + 4
+        deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
             if slider(terminal, "samples") == "512":
                 return
@@ -126,15 +126,15 @@ def dragged(terminal: Terminal) -> None:
         x, y = find(terminal, "┣", below=" Controls ")
         drag(terminal, x + 1, y, x + 9)
         with contextlib.suppress(TimeoutError):
-            terminal.until(moved, 4)
+            terminal.until(moved, 10)
             return
     raise AssertionError(f"the slider does not move:\n{terminal.text}")
 
 
 def measured_back(terminal: Terminal) -> None:
     """The undo shows in the slider, and is measured."""
-    terminal.until(lambda: slider(terminal, "samples") == "512", 10, "samples back at 512")
-    terminal.until(lambda: not matches(terminal, DONE), 10, "the run after the undo")
+    terminal.until(lambda: slider(terminal, "samples") == "512", 30, "samples back at 512")
+    terminal.until(lambda: not matches(terminal, DONE), 30, "the run after the undo")
     terminal.until(lambda: matches(terminal, DONE), 60, "the end of that run")
 
 

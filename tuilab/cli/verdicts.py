@@ -145,4 +145,4 @@ def table(said: Sequence[VerdictLine], width: int) -> str:
         f"{sum(each.verdict == word for each in said)} {word}"
         for word in ("confirmed", "refuted", "impossible", "undecided", "untestable")
     )
-    return "\n".join([*out, "", f"{len(said)} claims: {counted}."])
+    return "\n".join([*out, "", *textwrap.wrap(f"{len(said)} claims: {counted}.", width + INDENT)])

@@ -12,9 +12,13 @@ LARGEST_FILE = 1_000_000
 
 
 def known() -> tuple[Roofs, ...]:
-    """Those of every machine that is known; a file that cannot be read is one that is not there."""
+    """Those of every machine that is known; what cannot be read is as if it were not there."""
+    try:
+        files = sorted(folder().glob("*.json"))
+    except OSError:
+        return ()
     found = []
-    for file in sorted(folder().glob("*.json")):
+    for file in files:
         try:
             if file.stat().st_size <= LARGEST_FILE:
                 found.append(msgspec.json.decode(file.read_bytes(), type=Roofs))

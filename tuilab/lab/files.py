@@ -59,7 +59,9 @@ def remember(**changes: object) -> None:
 
 
 def remember_opened(path: str) -> None:
-    """Put a path at the head of those that were opened."""
+    """Put a path at the head of those that were opened. One that is no UTF-8 is not remembered."""
+    if path != path.encode(errors="ignore").decode():
+        return
     others = [known for known in preferences().recent if known != path]
     remember(recent=(path, *others)[:MOST_RECENT])
 

@@ -24,7 +24,7 @@ _KINDS = {
 
 def shown(path: Path | str) -> str:
     """A path as it may be printed."""
-    return sanitize_line(os.fsdecode(os.fsencode(path)) if isinstance(path, Path) else path, 300)
+    return sanitize_line(str(path), 300)
 
 
 def open_regular(path: Path, most: int | None = None) -> BinaryIO:
