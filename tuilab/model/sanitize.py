@@ -14,7 +14,7 @@ _ESCAPES = re.compile(
     r"|\x9b[0-?]*[ -/]*[@-~]"  # C1 CSI
     r"|[\x90\x98\x9d-\x9f][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # C1 strings
 )
-# The zero-width joiner goes too: how wide joined characters are, terminals and their libraries do not agree on.
+# The zero-width joiner goes too: how wide joined characters are, terminals and libraries do not agree on.
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad"
     "\u061c\u180e\u200b\u200d\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\ufeff\ufff9-\ufffb"
