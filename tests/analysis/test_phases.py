@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.analysis.phases import copy_cost, shares
+from tuilab.analysis.phases import copy_cost, shares, told
 
 SIZES = [4**i for i in range(2, 15)]
 
@@ -74,3 +74,9 @@ def test_shares_add_up_to_one_with_the_residual(phases: dict[str, float], total:
     found = shares(phases, total)
     assert found is not None
     assert found.of(*phases) + found.residual == pytest.approx(1, rel=1e-6)
+
+
+def test_words_give_each_phase_its_interval() -> None:
+    words = told(483e-6, {"dispatch": 110e-6, "copy_in": 60e-6}, {"dispatch": (106e-6, 114e-6)})
+    assert words.startswith("483 µs = dispatch 110 µs ± 4")
+    assert "copy in 60" in words and "remainder" in words

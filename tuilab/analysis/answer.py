@@ -14,6 +14,7 @@ from tuilab.analysis.reading import (
     name_of,
     no_gpu_sentence,
     op_counts,
+    phases_at,
     place_of,
     place_words,
     summary_point,
@@ -201,8 +202,7 @@ def _next(arms: list[ArmState], tied: list[ArmState], point: int) -> str:
 
 def copying(arm: ArmState, point: int) -> float:
     """The share (0 … 1) of a call that its copies in and out take; 0 where its phases were not measured."""
-    cell = arm.cells.get(point)
-    phases = cell.phases if cell is not None else None
+    phases = phases_at(arm, point)
     if phases is None or phases.total_s <= 0:
         return 0.0
     spent = phases.phases_s.get("copy_in", 0.0) + phases.phases_s.get("copy_out", 0.0)

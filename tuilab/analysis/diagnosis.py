@@ -13,6 +13,7 @@ from tuilab.analysis.reading import (
     name_of,
     nodes_at,
     op_counts,
+    phases_at,
     summary_point,
 )
 from tuilab.analysis.sweeps import crossovers
@@ -41,8 +42,8 @@ def diagnose(state: RunState) -> list[Diagnosis]:
     arms = measured(state, point)
     found: list[Diagnosis] = []
     for arm in arms:
-        cell = arm.cells[point]
-        parts = shares(cell.phases.phases_s, cell.phases.total_s) if cell.phases else None
+        phases = phases_at(arm, point)
+        parts = shares(phases.phases_s, phases.total_s) if phases is not None else None
         if parts is not None:
             for rule in PHASE_RULES:
                 found += rule(arms, arm, parts, point)

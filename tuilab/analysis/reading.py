@@ -1,21 +1,28 @@
 """What a run's state says: of an arm at a point, of the places where it was measured, of what is missing."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tuilab.analysis.processes import estimate_of, log_ratio
 from tuilab.analysis.ratios import RatioEstimate, from_location, unpaired
 from tuilab.analysis.statistics import Estimate, estimate, median, once
 from tuilab.analysis.words import listed, on_axis, size
 from tuilab.model.arms import family
-from tuilab.model.events import Node, Point, Status
+from tuilab.model.events import Node, Phases, Point, Status
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
+from tuilab.model.quantity import seconds
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
 NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
 """The caveat of an arm whose work was folded or pruned away, or was done outside."""
+XLA_PROGRAM = "XLA program"
+"""The node that stands for all that XLA compiled into one."""
+BEYOND = 1.25
+"""How far outside of a run's own calls, as a factor, a call of the phases' pass may lie."""
+SINGLE_S = 20e-6
+"""What timing a call by itself may add, in seconds."""
 TOO_LATE = "the run ended before it was measured"
 
 
@@ -172,10 +179,57 @@ def no_gpu_sentence(state: RunState) -> str:
 def op_counts(arm: ArmState, point: int) -> dict[str, int]:
     """How many ops of each type the arm runs (copies and folded ops not counted); empty if not observed."""
     counts: dict[str, int] = {}
-    for node in nodes_at(arm, point):
-        if node.kind == "op":
-            counts[node.op] = counts.get(node.op, 0) + node.count
+    for node in ops_of(nodes_at(arm, point)):
+        counts[node.op] = counts.get(node.op, 0) + node.count
     return counts
+
+
+def ops_of(nodes: Iterable[Node]) -> list[Node]:
+    """The ops that run among an arm's nodes.
+
+    XLA's program is no op of its own: its operations count where it gave them out, else it counts as one.
+    """
+    ops = [node for node in nodes if node.kind == "op"]
+    inside = any(node.op.startswith("hlo ") for node in ops)
+    return [node for node in ops if not (inside and node.op == XLA_PROGRAM)]
+
+
+def phases_at(arm: ArmState, point: int) -> Phases | None:
+    """A call's phases; null where none were measured, or their total contradicts the run's own figure."""
+    cell = arm.cells.get(point)
+    return None if cell is None or contradicted(arm, point) else cell.phases
+
+
+def contradicted(arm: ArmState, point: int) -> str:
+    """Why the phases measured are not shown as true; empty where they are.
+
+    They are timed after the rounds, one call at a time. A machine that was busier or freer then gives a total
+    that the run's own calls, single ones and those of blocks, never showed.
+    """
+    cell = arm.cells.get(point)
+    phases = cell.phases if cell is not None else None
+    if cell is None or phases is None or not cell.samples or phases.total_s <= 0:
+        return ""
+    low, high = phases.ci95_s.get("total", (phases.total_s, phases.total_s))
+    own = sorted(cell.samples), sorted(cell.latencies)
+    least = min(_middle(each)[0] for each in own if each) / BEYOND
+    most = max(_middle(each)[1] for each in own if each) * BEYOND + SINGLE_S
+    # Blocks on a GPU overlap what a single call waits for.
+    bounded = family_of(arm, point) == "CPU" or bool(cell.latencies)
+    if not (high < least or (bounded and low > most)):
+        return ""
+    found = estimate_at(arm, point)
+    beside = f" beside a median of {seconds(found.median)}" if found is not None else ""
+    return (
+        f"not shown: they add up to calls of {seconds(phases.total_s)}{beside}, more than the run's own "
+        "spread explains; the machine was not the same while they were timed"
+    )
+
+
+def _middle(ordered: Sequence[float]) -> tuple[float, float]:
+    """The ends of the middle nine tenths."""
+    cut = len(ordered) // 20
+    return ordered[cut], ordered[-1 - cut]
 
 
 def nodes_at(arm: ArmState, point: int) -> Sequence[Node]:

@@ -19,6 +19,8 @@ from tuilab.analysis.reading import (
     has_gpu,
     measured,
     nodes_at,
+    op_counts,
+    phases_at,
     summary_point,
     value_at,
 )
@@ -208,7 +210,7 @@ def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
 
 def op_count(arm: ArmState, point: int) -> int:
     """TensorFlow ops that a call runs, as observed; 1 where that was not observed."""
-    return max(1, sum(node.count for node in nodes_at(arm, point) if node.kind == "op"))
+    return max(1, sum(op_counts(arm, point).values()))
 
 
 def kernel_count(state: RunState, arm: Arm, point: int) -> int:
@@ -290,8 +292,8 @@ def against_roof(state: RunState, arm: ArmState, point: int) -> ArmRoof | None:
 
 def bound_by(arm: ArmState, point: int, median: float, least: Floor | None) -> BoundBy:
     """What takes most of a call: by its phases where they were measured, else by its least time's parts."""
-    cell = arm.cells.get(point)
-    parts = shares(cell.phases.phases_s, cell.phases.total_s) if cell and cell.phases else None
+    phases = phases_at(arm, point)
+    parts = shares(phases.phases_s, phases.total_s) if phases is not None else None
     found: dict[BoundBy, float] = {}
     if parts is not None:
         found = {

@@ -13,6 +13,7 @@ from tuilab.analysis.reading import (
     arm_status,
     axes,
     compare,
+    contradicted,
     device_of,
     elsewhere,
     estimate_at,
@@ -21,6 +22,7 @@ from tuilab.analysis.reading import (
     latency_at,
     measured,
     nodes_at,
+    phases_at,
     summary_point,
     value_at,
 )
@@ -149,7 +151,7 @@ def machine_line(machine: Machine) -> MachineLine:
 def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
     status, reason = arm_status(state, arm, point)
     found, cell = estimate_at(arm, point), arm.cells.get(point)
-    phases = cell.phases if cell is not None else None
+    phases = phases_at(arm, point)
     return ArmResult(
         id=arm.arm.id,
         label=arm.label,
@@ -171,6 +173,8 @@ def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
         phases_s=dict(phases.phases_s) if phases else {},
         total_s=phases.total_s if phases else None,
         residual_s=phases.residual_s if phases else None,
+        phases_ci95_s=dict(phases.ci95_s) if phases else {},
+        phases_note=contradicted(arm, point),
         flags=_flags(state, arm, point),
         roof=against_roof(state, arm, point),
     )

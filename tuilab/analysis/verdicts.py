@@ -19,6 +19,7 @@ from tuilab.analysis.reading import (
     has_gpu,
     measured,
     no_gpu_sentence,
+    phases_at,
     summary_point,
     value_at,
 )
@@ -162,7 +163,7 @@ def phase_share(
     them, so a share is known to within the residual's.
     """
     point = summary_point(state)
-    arms = [(arm, arm.cells[point].phases) for arm in timed(state, pattern, point)]
+    arms = [(arm, phases_at(arm, point)) for arm in timed(state, pattern, point)]
     known = [(arm, p) for arm, p in arms if p is not None and p.total_s > 0]
     what = listed([PHASE_WORDS.get(phase, phase) for phase in phases])
     if not known:
@@ -489,7 +490,7 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int) -> Finding | 
         return None
     host = msgspec.structs.replace(when.arms, device="CPU")
     for arm in timed(state, host, point):
-        phases, most = arm.cells[point].phases, copies_at_most(state, arm, point)
+        phases, most = phases_at(arm, point), copies_at_most(state, arm, point)
         if phases is None or most is None:
             continue
         own = sum(s for name, s in phases.phases_s.items() if not name.startswith("copy"))

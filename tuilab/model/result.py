@@ -93,6 +93,10 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     """The total less the sum of the phases."""
     flags: tuple[CaveatLine, ...]
     """Caveats."""
+    phases_ci95_s: dict[str, tuple[float, float]] = {}
+    """The 95 % intervals of those phases that were timed call by call, and of the `total`; seconds."""
+    phases_note: str = ""
+    """Why phases that were measured are not given."""
     roof: ArmRoof | None = None
     """Against its device's roof; null where its work or the figure is not known."""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from tuilab.analysis.phases import told
 from tuilab.model.arms import LOCAL, family
 from tuilab.model.quantity import interval, median_of, rate, seconds, share_words
 from tuilab.model.result import ArmResult, MachineLine, RunResult
@@ -83,6 +84,17 @@ def roof_rows(result: RunResult) -> list[list[str]]:
         share = share_words(roof.share) if roof.share is not None else "–"
         rows.append([arm.label, done, moved, share, roof.roof or "–", roof.bound_by])
     return rows if any(row[4] != "–" for row in rows) else []
+
+
+def phase_lines(result: RunResult) -> list[str]:
+    """Where each arm's call goes, or why its phases are not given; none where none were measured."""
+    found = []
+    for arm in result.arms:
+        if arm.phases_note:
+            found.append(f"Phases of {arm.label} {arm.phases_note}.")
+        elif arm.phases_s and arm.total_s:
+            found.append(f"Phases of {arm.label}: {told(arm.total_s, arm.phases_s, arm.phases_ci95_s)}")
+    return found
 
 
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:

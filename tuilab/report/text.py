@@ -14,6 +14,7 @@ from tuilab.report.rows import (
     doubts,
     interval_line,
     machine_lines,
+    phase_lines,
     roof_rows,
     sweep_rows,
 )
@@ -73,6 +74,8 @@ def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
         yield "blank", ""
         shown = range(len(ROOF_HEAD)) if details else BRIEF_ROOF
         yield from _rows([ROOF_HEAD[i] for i in shown], [[row[i] for i in shown] for row in rows])
+    if details:
+        yield from (("prose", line) for line in _after_a_gap(phase_lines(result)))
     advised = advice(result)
     for line in _after_a_gap([f"→ {line}" for line in (advised if details else advised[:MOST_ADVICE])]):
         yield "advice", line

@@ -10,6 +10,7 @@ from typing import overload
 from textual.content import Content
 from textual.widgets import Static
 
+from tuilab.analysis.reading import XLA_PROGRAM, ops_of
 from tuilab.lab.state import LabState
 from tuilab.model.result import PlacementRow, placement_row
 from tuilab.model.run import RunState
@@ -34,7 +35,8 @@ class Group:
 
     def __str__(self) -> str:
         """`4,002 ops on CPU:0: no GPU is visible`."""
-        one, more, joint = KINDS[self.kind]
+        program = self.ops == (XLA_PROGRAM,)
+        one, more, joint = (XLA_PROGRAM, f"{XLA_PROGRAM}s", "on") if program else KINDS[self.kind]
         said = f"{self.count:,} {one if self.count == 1 else more} {joint} {self.device}"
         return said + (f": {self.reason}" if self.reason else "")
 
@@ -130,7 +132,9 @@ class PlacementRows(Sequence[PlacementRow]):
         out: Counter[str] = Counter()
         for _, nodes, count in self._parts:
             for node in nodes[:count]:
-                out[node.kind] += node.count
+                if node.kind != "op":
+                    out[node.kind] += node.count
+            out["op"] += sum(node.count for node in ops_of(nodes[:count]))
         return out
 
 

@@ -35,6 +35,10 @@ class PhasesView(View):
         phases.empty = why_empty(session)
         if rows and session.shown.running:
             phases.empty = "The phases are measured after the rounds, so as not to disturb them."
+        elif (
+            refused := next((arm.phases_note for arm in result.arms if arm.phases_note), "") if result else ""
+        ):
+            phases.empty = f"Phases were measured, but are {refused}."
         elif rows:
             phases.empty = "No phases were measured in this run; r measures with them."
         phases.show_phases(rows if known else [])

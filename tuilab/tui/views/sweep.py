@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from tuilab.analysis.reading import ops_of
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState
@@ -169,10 +170,11 @@ def lanes(nodes: Iterable[Node]) -> tuple[str, ...]:
     ops: Counter[str] = Counter()
     copies: Counter[tuple[str, str]] = Counter()
     moved: Counter[tuple[str, str]] = Counter()
-    for node in nodes:
-        if node.kind == "op":
-            ops[node.device] += node.count
-        elif node.kind == "copy":
+    every = list(nodes)
+    for node in ops_of(every):
+        ops[node.device] += node.count
+    for node in every:
+        if node.kind == "copy":
             copies[node.device, node.to] += node.count
             moved[node.device, node.to] += node.bytes
     said = [

@@ -239,8 +239,9 @@ def phases_of(result: RunResult, marks: Mapping[str, Mark]) -> list[PhaseRow]:
             arm.label,
             marks.get(arm.id, Mark("muted", "•")),
             arm.total_s,
-            arm.phases_s,
-            arm.reason or ("" if arm.status == "ok" else arm.status),
+            {name.replace("_", " "): part for name, part in arm.phases_s.items()},
+            arm.reason or arm.phases_note or ("" if arm.status == "ok" else arm.status),
+            {name.replace("_", " "): ends for name, ends in arm.phases_ci95_s.items()},
         )
         for arm in result.arms
     ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from rich.cells import cell_len
 
+from tuilab.analysis.phases import REST, told
 from tuilab.model.quantity import seconds
 from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Glyphs, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.picked import Picking
@@ -21,9 +22,6 @@ _LOOKS = {
 }
 _OTHERS = (("h6", "▞"), ("h0", "▒"), ("h1", "▓"))
 _ASCII_FILLS = {"█": "#", "▓": "%", "▒": "=", "░": ":", "▚": "/", "▞": "\\", "·": "."}
-REST = "remainder"
-LEAST_OVERLAP = 0.001
-"""Of a call: what its phases overlap by less is a rounding error of their sum."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,7 @@ class PhaseRow:
     total: float | None
     parts: Mapping[str, float] = field(default_factory=dict)
     note: str = ""
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def rest(self) -> float:
@@ -196,17 +195,8 @@ def stacked(row: PhaseRow, names: Sequence[str], whole: float, cells: int, glyph
 
 
 def in_words(row: PhaseRow) -> str:
-    """`CPU graph: 483 µs = dispatch 110 µs (23 %) + compute 360 µs (75 %) + remainder 13 µs`."""
+    """`CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23 %) + compute 360 µs (75 %) + remainder 13 µs`."""
     if row.total is None or not row.parts:
         return f"{row.label}: {row.note or 'no phases measured'}"
-    parts = [
-        f"{name} {seconds(part)} ({100 * part / row.length:.0f} %)"
-        for name, part in row.parts.items()
-        if part
-    ]
-    if row.rest > 0:
-        parts.append(f"{REST} {seconds(row.rest)} ({100 * row.rest / row.length:.0f} %)")
-    # Sums of phases that fill the call leave a rounding error, which is no overlap.
-    overlap = f" − {seconds(-row.rest)} that overlap" if -row.rest > LEAST_OVERLAP * row.length else ""
     note = f"; {row.note}" if row.note else ""
-    return f"{row.label}: {seconds(row.total)} = " + " + ".join(parts) + overlap + note
+    return f"{row.label}: {told(row.total, row.parts, row.intervals)}{note}"

@@ -25,10 +25,10 @@ from tuilab.workloads.base import Case
 PICO = 1e-12
 
 
-def kernel_seconds(tf: Any, call: Callable[[], object], calls: int) -> float | None:
-    """Seconds of a call in which at least one kernel ran on the host; null where the profile shows none.
+def kernel_seconds(tf: Any, call: Callable[[], object], calls: int) -> list[float]:
+    """Seconds in which at least one kernel ran on the host, of each of so many calls; [] where none was seen.
 
-    The median of so many calls. A pass of its own, never inside a timed block: recording slows what lies
+    A pass of its own, never inside a timed block: recording slows what lies
     between kernels, not the kernels. Host events alone, so nothing of the GPU's tracer is started.
     """
     profiler = tf.profiler.experimental
@@ -43,7 +43,7 @@ def kernel_seconds(tf: Any, call: Callable[[], object], calls: int) -> float | N
             profiler.stop()
         files = sorted(Path(folder).rglob("*.xplane.pb"))
         found = computing(read(files[0].read_bytes()).lines) if files else []
-    return statistics.median(found) * PICO if any(found) else None
+    return [each * PICO for each in found] if any(found) else []
 
 
 def computing(lines: Sequence[Line]) -> list[int]:
@@ -107,15 +107,13 @@ def measure_phases(bench: Bench, cell: TimedArm) -> Phases | None:
         return None
     with case.scope():
         parts = _time(bench, cell, time_s)
-        figures, note = _split(bench, cell, parts)
+        figures, note, timed = _split(bench, cell, parts)
     if parts.copy_in:
         figures = {"copy_in": statistics.median(parts.copy_in), **figures}
     if parts.copy_out:
         figures["copy_out"] = statistics.median(parts.copy_out)
     whole = statistics.median(parts.total or parts.compute)
-    timed = {"copy_in": parts.copy_in, "copy_out": parts.copy_out, "total": parts.total or parts.compute}
-    if family(cell.device) != "CPU":
-        timed["dispatch"] = parts.enqueued
+    timed |= {"copy_in": parts.copy_in, "copy_out": parts.copy_out, "total": parts.total or parts.compute}
     known = {name: found for name, samples in timed.items() if (found := estimate(samples)) is not None}
     intervals = {name: found.interval for name, found in known.items() if found.interval is not None}
     return _event(bench, cell, figures, whole, note, intervals)
@@ -162,47 +160,51 @@ def _time_once(stopwatch: Stopwatch, case: Case, parts: _Parts) -> None:
         parts.copy_out.append(stopwatch.time(lambda: copy_out(kept[0])))
 
 
-def _split(bench: Bench, cell: TimedArm, parts: _Parts) -> tuple[dict[str, float], str]:
-    """Dispatch and compute out of the computation's own time, and how they were told apart."""
+def _split(
+    bench: Bench, cell: TimedArm, parts: _Parts
+) -> tuple[dict[str, float], str, dict[str, list[float]]]:
+    """Dispatch and compute out of the computation's own time, how they were told apart, and the timings."""
     done = statistics.median(parts.compute)
     if family(cell.device) != "CPU":
         enqueued = statistics.median(parts.enqueued)
         note = "dispatch: until the call returned; compute: what the device needed beyond that"
         if cell.host_ops:
             note += f"; {plural(cell.host_ops, 'op')} ran on the host, within dispatch"
-        return {"dispatch": enqueued, "compute": max(0.0, done - enqueued)}, note
+        waited = [max(0.0, d - e) for d, e in zip(parts.compute, parts.enqueued, strict=True)]
+        timed = {"dispatch": parts.enqueued, "compute": waited}
+        return {"dispatch": enqueued, "compute": max(0.0, done - enqueued)}, note, timed
     if done > PROFILED_CALL_S:
-        return {"compute": done}, "one call takes too long to profile: dispatch is within compute"
+        return {"compute": done}, "one call takes too long to profile: dispatch is within compute", {}
     assert cell.case.compute is not None
     calls = max(1, min(PROFILED_CALLS, int(PROFILED_S / done) if done else PROFILED_CALLS))
-    inside = kernel_seconds(bench.context.tf, cell.case.compute, calls)
-    if inside is None:
-        return {"compute": done}, "the profiler saw no kernel: dispatch is within compute"
-    empty, how = _empty_call(bench, cell)
+    kernels = kernel_seconds(bench.context.tf, cell.case.compute, calls)
+    if not kernels:
+        return {"compute": done}, "the profiler saw no kernel: dispatch is within compute", {}
+    inside = statistics.median(kernels)
+    empty_calls, how = _empty_call(bench, cell)
+    empty = statistics.median(empty_calls)
     # What the runtime and Python do between kernels beyond that is the remainder, and is called so.
     dispatch = min(empty, max(0.0, done - inside))
-    return {
-        "dispatch": dispatch,
-        "compute": inside,
-    }, f"compute: while a kernel ran, as TensorFlow's profiler saw it; dispatch: {how}"
+    note = f"compute: while a kernel ran, as TensorFlow's profiler saw it; dispatch: {how}"
+    timed = {"compute": kernels} if dispatch < empty else {"compute": kernels, "dispatch": empty_calls}
+    return {"dispatch": dispatch, "compute": inside}, note, timed
 
 
-def _empty_call(bench: Bench, cell: TimedArm) -> tuple[float, str]:
-    """Seconds of an equal call without work, and how that was measured."""
+def _empty_call(bench: Bench, cell: TimedArm) -> tuple[list[float], str]:
+    """Seconds of equal calls without work, and how that was measured."""
     tf, stopwatch, case = bench.context.tf, bench.stopwatch, cell.case
     if cell.arm.mode == "eager":
         x = tf.zeros(())
-        each = statistics.median(
-            stopwatch.time(lambda: tf.raw_ops.Identity(input=x), 50) / 50 for _ in range(9)
-        )
-        return max(1, cell.ops) * each, f"{plural(cell.ops, 'op')}, {seconds(each)} for one that does nothing"
+        each = [stopwatch.time(lambda: tf.raw_ops.Identity(input=x), 50) / 50 for _ in range(9)]
+        how = f"{plural(cell.ops, 'op')}, {seconds(statistics.median(each))} for one that does nothing"
+        return [max(1, cell.ops) * one for one in each], how
     kept = tf.zeros(())
     function = tf.function(
         lambda *given: given[0] if given else kept, jit_compile=True if cell.arm.mode == "xla" else None
     )
     given = case.arguments if all(tf.is_tensor(each) for each in case.arguments) else ()
     function(*given)
-    calls = statistics.median(stopwatch.time(lambda: function(*given), 20) / 20 for _ in range(9))
+    calls = [stopwatch.time(lambda: function(*given), 20) / 20 for _ in range(9)]
     return calls, "a call of an equal function that hands its input back"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tuilab.analysis.operations import plain
+from tuilab.analysis.reading import XLA_PROGRAM
 from tuilab.model.arms import family
 from tuilab.model.events import Node
 from tuilab.worker.placement import graphs, xla
@@ -263,7 +264,7 @@ def _sent(copy: graphs.GraphCopy, count: int) -> Node:
 def _cluster(name: str, device: str, requested: str, count: int) -> Node:
     return Node(
         name=name,
-        op="XLA program",
+        op=XLA_PROGRAM,
         device=device,
         requested=requested,
         reason="XLA compiled the function as one program for this device",
