@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.analysis.phases import copy_cost, shares, told
+from tuilab.analysis.phases import copy_cost, shares
+from tuilab.report.rows import told
 
 SIZES = [4**i for i in range(2, 15)]
 

@@ -13,12 +13,14 @@ from tests.analysis.made_runs import (
     GPU_GRAPH,
     GRAPH,
     begun,
+    finish,
     measure,
     phases,
     placed,
     unavailable,
 )
 from tuilab.analysis.answer import answer
+from tuilab.analysis.reading import measured
 from tuilab.analysis.roofline import (
     against_roof,
     bandwidth,
@@ -317,3 +319,31 @@ def test_what_to_expect_before_anything_is_measured() -> None:
     large = expectation(Work(flop=1e12, inputs=1e3, outputs=1e3), roofs(state))
     assert "arithmetic will bind it" in large
     assert "operations a byte" in expectation(Work(flop=1e12, inputs=1e3, outputs=1e3), None)
+
+
+def test_an_arm_beyond_its_machines_peak_does_not_compute_it() -> None:
+    """1 GFLOP in 1 ms would be 1 TFLOP/s, of which this machine does a tenth in float32, a fifth at most."""
+    state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
+    state = finish(told(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH))
+    assert [arm.arm for arm in measured(state, 0)] == [EAGER]
+    assert "does not compute it" in answer(state)
+    gone, kept = (next(a for a in summarise(state).arms if a.id == arm.id) for arm in (GRAPH, EAGER))
+    assert [flag.code for flag in gone.flags] == ["does-not-compute"] and "200 GFLOP/s" in gone.flags[
+        0
+    ].message
+    assert not any(flag.code == "does-not-compute" for flag in kept.flags)
+
+
+@pytest.mark.parametrize("seconds", [4e-3, 10e-3])
+def test_an_arm_near_the_peak_is_not_accused(seconds: float) -> None:
+    """A peak is measured on a busy machine too, and of another product than the arm's."""
+    state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: seconds})
+    told(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH)
+    assert len(measured(finish(state), 0)) == 2
+
+
+def test_fewer_operations_than_usual_are_no_deceit() -> None:
+    """Where a faster way of computing it is known, only the operations that no way avoids count."""
+    state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
+    told(state, Work(flop=1e9, least_flop=1e7, inputs=1e6, outputs=1e6), EAGER, GRAPH)
+    assert len(measured(finish(state), 0)) == 2

@@ -274,7 +274,7 @@ def _failures(state: RunState, point: int) -> str:
 
 def _vanished(state: RunState, point: int) -> str:
     """The arms that do not compute what they were asked to, and so are in no comparison."""
-    gone = [(arm.label, why) for arm in state.arms.values() if (why := vanished(arm, point))]
+    gone = [(arm.label, why) for arm in state.arms.values() if (why := vanished(state, arm, point))]
     if not gone:
         return ""
     named = listed([label for label, _ in gone[:MOST_NAMED]] + ["more"] * (len(gone) > MOST_NAMED))

@@ -1,28 +1,30 @@
 """What a run's state says: of an arm at a point, of the places where it was measured, of what is missing."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tuilab.analysis.processes import estimate_of, log_ratio
 from tuilab.analysis.ratios import RatioEstimate, from_location, unpaired
 from tuilab.analysis.statistics import Estimate, estimate, median, once
 from tuilab.analysis.words import listed, on_axis, size
 from tuilab.model.arms import family
-from tuilab.model.events import Node, Phases, Point, Status
+from tuilab.model.events import Node, Phases, Point, Status, ops_of
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
-from tuilab.model.quantity import seconds
+from tuilab.model.quantity import rate, seconds
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
 NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
 """The caveat of an arm whose work was folded or pruned away, or was done outside."""
-XLA_PROGRAM = "XLA program"
-"""The node that stands for all that XLA compiled into one."""
 BEYOND = 1.25
 """How far outside of a run's own calls, as a factor, a call of the phases' pass may lie."""
 SINGLE_S = 20e-6
 """What timing a call by itself may add, in seconds."""
+BEYOND_PEAK = 1.5
+"""How far above the highest measured peak an arm may seem to compute."""
+LEAST_FREE = 0.1
+"""Of the processors: a peak measured beside busier neighbours is raised no further."""
 TOO_LATE = "the run ended before it was measured"
 
 
@@ -147,15 +149,43 @@ def measured(state: RunState, point: int) -> list[ArmState]:
     timed: list[tuple[float, int, ArmState]] = []
     for arm in state.arms.values():
         found = estimate_at(arm, point)
-        ok = arm_status(state, arm, point)[0] == "ok" and not vanished(arm, point)
+        ok = arm_status(state, arm, point)[0] == "ok" and not vanished(state, arm, point)
         if found is not None and found.median > 0 and ok:
             timed.append((found.median, len(timed), arm))
     return [arm for _, _, arm in sorted(timed, key=lambda row: row[:2])]
 
 
-def vanished(arm: ArmState, point: int) -> str:
-    """In what an arm does not compute what it was asked to (`measure.validity`); empty where it does."""
-    return next((f.message for f in arm.flags if f.code == VANISHED and f.point in (None, point)), "")
+def vanished(state: RunState, arm: ArmState, point: int) -> str:
+    """In what an arm does not compute what it was asked to; empty where it does.
+
+    As its calls and its graph showed (`measure.validity`), or as its rate shows.
+    """
+    seen = next((f.message for f in arm.flags if f.code == VANISHED and f.point in (None, point)), "")
+    return seen or beyond_peak(state, arm, point)
+
+
+def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
+    """That an arm is faster than its machine can compute, so that it cannot have done the work; else empty.
+
+    Held against the highest peak of any dtype, with room for one that was measured while others had a share
+    of the processors. Of operations alone: bytes may come from a cache.
+    """
+    work, found = arm.work.get(point), estimate_at(arm, point)
+    machine = state.machines.get(arm.arm.host, state.machine)
+    roofs = state.roofs.get(machine.key) if machine is not None else None
+    if work is None or not work.needed_flop or work.host_only or found is None or roofs is None:
+        return ""
+    device = roofs.devices.get(arm.arm.device if family_of(arm, point) == "GPU" else "CPU:0")
+    top = max(device.peaks.values(), default=0.0) if device is not None else 0.0
+    slowest = max(found.interval) if found.interval is not None else found.median
+    if (
+        not top
+        or slowest <= 0
+        or work.needed_flop / slowest <= BEYOND_PEAK * top / max(LEAST_FREE, 1 - roofs.others)
+    ):
+        return ""
+    done = rate(work.needed_flop / slowest, "FLOP/s")
+    return f"it would compute at {done}, but the most that was ever measured here is {rate(top, 'FLOP/s')}"
 
 
 def machines(state: RunState) -> list[Machine]:
@@ -182,16 +212,6 @@ def op_counts(arm: ArmState, point: int) -> dict[str, int]:
     for node in ops_of(nodes_at(arm, point)):
         counts[node.op] = counts.get(node.op, 0) + node.count
     return counts
-
-
-def ops_of(nodes: Iterable[Node]) -> list[Node]:
-    """The ops that run among an arm's nodes.
-
-    XLA's program is no op of its own: its operations count where it gave them out, else it counts as one.
-    """
-    ops = [node for node in nodes if node.kind == "op"]
-    inside = any(node.op.startswith("hlo ") for node in ops)
-    return [node for node in ops if not (inside and node.op == XLA_PROGRAM)]
 
 
 def phases_at(arm: ArmState, point: int) -> Phases | None:

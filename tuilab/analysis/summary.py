@@ -10,8 +10,10 @@ from tuilab.analysis.diagnosis import diagnose
 from tuilab.analysis.processes import doubt
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
+    VANISHED,
     arm_status,
     axes,
+    beyond_peak,
     compare,
     contradicted,
     device_of,
@@ -188,6 +190,8 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
     if elsewhere(arm, point):
         message = f"asked for {arm.arm.device}, computed on {device_of(arm, point)}"
         lines.insert(0, CaveatLine("other-device", message))
+    if beyond := beyond_peak(state, arm, point):
+        lines.insert(0, CaveatLine(VANISHED, beyond))
     return tuple(dict.fromkeys(lines))
 
 

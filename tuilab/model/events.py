@@ -4,6 +4,7 @@ Each is one JSON line, `{"type": …, …}`. A recorded stream of them, replayed
 seconds, sizes in bytes.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import msgspec
@@ -314,6 +315,20 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     kernel registry, null where it does not apply."""
     evidence: str = ""
     """What shows the reason."""
+
+
+XLA_PROGRAM = "XLA program"
+"""The node that stands for all that XLA compiled into one."""
+
+
+def ops_of(nodes: Iterable[Node]) -> list[Node]:
+    """The ops that run among an arm's nodes.
+
+    XLA's program is no op of its own: its operations count where it gave them out, else it counts as one.
+    """
+    ops = [node for node in nodes if node.kind == "op"]
+    inside = any(node.op.startswith("hlo ") for node in ops)
+    return [node for node in ops if not (inside and node.op == XLA_PROGRAM)]
 
 
 class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):

@@ -10,8 +10,8 @@ from typing import overload
 from textual.content import Content
 from textual.widgets import Static
 
-from tuilab.analysis.reading import XLA_PROGRAM, ops_of
 from tuilab.lab.state import LabState
+from tuilab.model.events import XLA_PROGRAM, ops_of
 from tuilab.model.result import PlacementRow, placement_row
 from tuilab.model.run import RunState
 

@@ -10,13 +10,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from tuilab.analysis.reading import ops_of
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState
 from tuilab.model.arms import family
 from tuilab.model.errors import InputError
-from tuilab.model.events import Node
+from tuilab.model.events import Node, ops_of
 from tuilab.model.parameters import LogInteger
 from tuilab.model.quantity import seconds, significant, size
 from tuilab.model.result import Crossover, RunResult

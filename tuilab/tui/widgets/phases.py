@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from rich.cells import cell_len
 
-from tuilab.analysis.phases import REST, told
 from tuilab.model.quantity import seconds
+from tuilab.report.rows import REST, told
 from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Glyphs, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import clip, fit

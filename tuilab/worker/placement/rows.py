@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tuilab.analysis.operations import plain
-from tuilab.analysis.reading import XLA_PROGRAM
 from tuilab.model.arms import family
-from tuilab.model.events import Node
+from tuilab.model.events import XLA_PROGRAM, Node
 from tuilab.worker.placement import graphs, xla
 from tuilab.worker.placement.kernels import ALWAYS_ON_HOST, HOST, OpKernels
 from tuilab.worker.placement.pipelines import placed as placed_in_pipeline
