@@ -66,7 +66,9 @@ def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
         terminal.see("▸samples")
         nudged(terminal)
         measured(terminal, "512")
-        terminal.press(ENTER + "64k" + ENTER)
+        terminal.press(ENTER)
+        terminal.see("Enter sets")
+        terminal.press("64k" + ENTER)
         measured(terminal, "65,536")
         assert terminal.shows("faint: earlier runs")
 
@@ -143,7 +145,7 @@ def test_by_mouse(tmp_path: Path, size: tuple[int, int]) -> None:
     with opened(tmp_path, size) as terminal:
         terminal.see("ready", seconds=READY_S)
         if size[0] < 100:
-            click(terminal, *find(terminal, "presets", below="x stop"))
+            click(terminal, *find(terminal, "p preset", below="x stop"))
             terminal.see("001 Poor performance")
         click(terminal, *find(terminal, "1 Small STFT", below="000 STFT"))
         measured(terminal, "256")
