@@ -57,7 +57,7 @@ async def test_it_opens_lists_the_latest_first_and_closes(tmp_path):
         await press(pilot, app, ["h"])
         assert isinstance(app.screen, HistoryScreen)
         lines = text(app)
-        assert "7 runs" in lines and "CPU graph 628 µs" in lines and "1.07 ×" in lines
+        assert "7 runs" in lines and "CPU graph 630 µs" in lines and "1.07 ×" in lines
         assert listed(app)[0] == "07" * 16 and listed(app)[-1] == FIRST
         assert "#driver-570" in lines and "baseline" in lines and "laptop" in lines
         await press(pilot, app, ["escape"])
@@ -566,7 +566,7 @@ async def test_a_prune_or_an_export_that_is_stopped_says_what_it_did(tmp_path, m
         screen, going = app.screen, kept_history.CancellableProgress("Pruning")
         store_of(app).connection.execute("UPDATE runs SET deleted_at = 1 WHERE run = ?", ("07" * 16,))
         going.stop()
-        await screen._prune(PruneCandidates((SLOWER,), 10), going)
+        await screen._prune_now(PruneCandidates((SLOWER,), 10), going)
         assert "1 run deleted" in said(app) and "was stopped" in said(app)
         entry = browse.entry(store_of(app), FIRST)
         await screen._export("recording", [entry, entry], going)

@@ -346,7 +346,7 @@ async def test_the_numbers_have_every_arm_with_its_interval_and_doubts():
     async with Bench(widget).run_test(size=(120, 12)) as pilot:
         text = shown(widget)
         assert "× CPU graph" in text[2] and "483 µs" in text[2] and "[476 493]" in text[2]
-        assert "unavailable" in text[4] and "⚑ 1" in text[4]
+        assert "no GPU is visible" in text[4] and "⚑ 1" in text[4]
         widget.focus()
         await pilot.press("down", "down", "down")
         await pilot.pause()
