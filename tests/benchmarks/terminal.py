@@ -192,7 +192,8 @@ def program(
     state: the folder of what it remembers between starts, a fresh one unless told otherwise.
     """
     with tempfile.TemporaryDirectory() as folder:
-        env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLORTERM", "TUILAB_ASCII")}
+        left_out = ("NO_COLOR", "COLORTERM", "TUILAB_ASCII", "COLUMNS", "LINES")
+        env = {k: v for k, v in os.environ.items() if k not in left_out}
         env |= {
             "TERM": "xterm-256color",
             "TUILAB_DATA": folder,

@@ -90,7 +90,7 @@ def test_too_small_and_back(tmp_path):
         terminal.resize(160, 50)
         terminal.see(" Presets ", " Controls ", " Placement", "done,", "CPU graph")
         lines = terminal.text.split("\n")
-        assert all(len(line) <= 160 for line in lines) and lines[-1].strip().startswith("r run")
+        assert all(len(line) <= 160 for line in lines) and "r run" in lines[-1]
         terminal.resize(59, 15)
         terminal.see("this terminal has 59 ×", "15. Runs continue")
         terminal.press("q")
