@@ -75,7 +75,7 @@ async def test_a_preset_file(tmp_path: Path):
         await until(pilot, lambda: app.runner.measured)
         await rest(pilot, app)
         assert app.runner.measured[-1].scenario.parameters["samples"] == 1024
-        assert "Yours" in text(app) and "Mine" in text(app)
+        assert "Others and yours" in text(app) and "Mine" in text(app)
 
 
 async def test_what_is_wrong_is_said_and_the_lab_goes_on(tmp_path: Path):
@@ -101,7 +101,7 @@ async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path):
         assert request.scenario.file == f"{tmp_path}/model.py:forward"
         assert request.scenario.parameters == {"width": 64}
         shown = text(app)
-        assert "width" in shown and "forward [/x]" in shown and "Yours" in shown
+        assert "width" in shown and "forward [/x]" in shown and "Others and yours" in shown
         await press(pilot, app, ["i", "right", "y"])
         assert app.clipboard == f"tuilab run {tmp_path}/model.py:forward --set width=128"
 
