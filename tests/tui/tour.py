@@ -1,5 +1,6 @@
 """The screens of which pictures are taken, and the keys that lead from one to the next."""
 
+import itertools
 from collections.abc import Callable
 
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, ProcessSample
@@ -43,7 +44,11 @@ DEVICE = DeviceSample(
 
 
 def still_device(put: Callable[[object, str, object], None]) -> None:
-    """Let the device view show the same sample on every machine."""
-    from tuilab.tui.views.device import DeviceView
+    """Let the device view show one sample, the same on every machine, and a race its end."""
+    from tuilab.tui.views import device
+    from tuilab.tui.widgets import race
 
-    put(DeviceView, "_read", lambda self, pid: DEVICE)
+    put(device.DeviceView, "_read", lambda self, pid: DEVICE)
+    put(device, "EVERY_S", 3_600.0)
+    later = itertools.count(step=1_000)
+    put(race, "monotonic", lambda: float(next(later)))

@@ -49,7 +49,8 @@ def titles(presets: Sequence[Preset], problems: Sequence[object]) -> tuple[Title
         number = source.document if source else ""
         if number != document:
             document = number
-            out.append(Title(f"{number} {source.title}".strip() if source else "Others and yours", kind="heading"))
+            title = f"{number} {source.title}".strip() if source else "Others and yours"
+            out.append(Title(title, kind="heading"))
         lead = f"{source.example} " if source and source.example else ""
         about = (preset.claims[0].text if preset.claims else preset.summary).strip()
         out.append(Title(f"{lead}{preset.title}", preset.name, about))
