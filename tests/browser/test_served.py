@@ -137,7 +137,7 @@ def test_nothing_is_left_when_the_server_is_killed(served, number):
     below = asyncio.run(open_page())
     assert len(below) >= 2
     _, left = psutil.wait_procs(below, timeout=30)
-    assert [p for p in left if p.status() != psutil.STATUS_ZOMBIE] == []
+    assert [(p.pid, p.ppid(), p.cmdline()) for p in left if p.status() != psutil.STATUS_ZOMBIE] == []
 
 
 def last_run(data: Path) -> dict:

@@ -36,8 +36,13 @@ class LabServer(Server):  # type: ignore[misc]
     def __init__(self, host: str, port: int) -> None:
         command = [sys.executable, "-m", "tuilab", "--hangup", "end"]
         shown = f"[{host}]" if ":" in host else host
+        # The shell becomes the lab, whose parent is then the server: not every shell does that by itself.
         super().__init__(
-            shlex.join(command), host=host, port=port, title="tuilab", public_url=f"http://{shown}:{port}"
+            f"exec {shlex.join(command)}",
+            host=host,
+            port=port,
+            title="tuilab",
+            public_url=f"http://{shown}:{port}",
         )
         self.token = secrets.token_urlsafe(24)
         self._cookie = f"tuilab-{port}"
