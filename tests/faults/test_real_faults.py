@@ -35,7 +35,7 @@ def ends(made: Trial, terminal: Terminal) -> None:
 def test_what_fails_in_tensorflow_is_said_and_the_lab_goes_on(tmp_path):
     with trial(tmp_path / "t") as made:
         terminal = made.program([sys.executable, "-m", "tuilab", "--preset", f"{OWN}:no_memory"])
-        terminal.see("MemoryError: Unable to allocate 8.00 EiB", seconds=MEASURED_S)
+        terminal.see("MemoryError: Unable to allocate", seconds=MEASURED_S)
         opens(terminal, "no_device_memory")
         terminal.see("ResourceExhaustedError", seconds=MEASURED_S)
         opens(terminal, "segfault")
