@@ -196,6 +196,6 @@ def test_code_that_has_changed_since_is_not_the_code_of_the_run(tmp_path):
     saved = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     check_code(own_run(file, saved.isoformat(timespec="seconds")))
     before = (saved - timedelta(seconds=5)).isoformat(timespec="seconds")
-    with pytest.raises(InputError, match=r"own\.py.*unchanged"):
+    with pytest.raises(InputError, match=r"own\.py.*as it was when the run began"):
         check_code(own_run(file, before))
     check_code(fold(begun(HERE, swept=False), *rounds(3, 0, HERE)))
