@@ -117,7 +117,7 @@ def test_a_run_is_in_the_history_and_can_be_taken_along(small, tuilab):
     assert "src=" not in page and "http://www.w3.org/2000/svg" in page
     assert tuilab("export", run[:8], "--format", "csv").stdout.count("\n") > 60
     assert json.loads(tuilab("export", run[:8], "--format", "json").stdout)["run"] == run
-    assert line["answer"][:10] in tuilab("export", "last").stdout.replace("\\", "")
+    assert line["answer"][:10] in tuilab("export", run[:8]).stdout.replace("\\", "")
 
 
 @pytest.mark.real_worker
