@@ -98,7 +98,7 @@ def test_compiling_for_a_newer_gpu_explains_work_that_does_not_end():
         log=TensorFlowLog(lines.newer("12.0a")),
     )
     first = diagnose(Findings(packages=TENSORFLOW, tensorflow=tensorflow))[0]
-    assert first.code == "gpu-newer-than-build" and "MatMul was still at it" in first.cause
+    assert first.code == "gpu-newer-than-build" and "MatMul was still running" in first.cause
 
 
 words = st.sampled_from(["", "570.86.15", "cuInit", "was ended by SIGSEGV in cuInit", "x\n\x1b[31m", "–"])

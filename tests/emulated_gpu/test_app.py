@@ -17,7 +17,7 @@ VIEWS = {
     "7": ("logical CPUs", "no GPU figures"),
     "8": ("Claim 1",),
     "9": ("UnimplementedError",),
-    "1": ("time per call",),
+    "1": ("round",),
 }
 """What each view shows of a run, by its key."""
 

@@ -30,14 +30,16 @@ def opened(worker: Worker) -> list[str]:
     return [device.name for device in worker.machine.gpus if device.memory]
 
 
-def test_a_worker_opens_the_first_gpu_and_lists_all(two: Worker) -> None:
-    assert [d.name for d in two.machine.gpus] == ["GPU:0", "GPU:1"]
-    assert {d.description for d in two.machine.gpus} == {"EMULATED"}
-    assert opened(two) == ["GPU:0"]
+def test_a_worker_lists_all_gpus_and_opens_the_first_or_the_one_that_a_run_asks_for(
+    emulated_gpu: Callable[..., dict[str, str]],
+) -> None:
+    worker = Worker(cpus=1, environment=emulated_gpu(2, fail=""))
+    assert [d.name for d in worker.machine.gpus] == ["GPU:0", "GPU:1"]
+    assert {d.description for d in worker.machine.gpus} == {"EMULATED"}
+    assert opened(worker) == ["GPU:0"]
 
-
-def test_a_run_on_another_gpu_opens_that_one_and_calls_it_what_the_machine_does(two: Worker) -> None:
-    _, state = measure(two, "matmul", matmul("GPU:1"), parameters=SMALL, placement=True)
+    _, state = measure(worker, "matmul", matmul("GPU:1"), parameters=SMALL, placement=True)
+    worker.close()
     arm = state.arms["gpu1.graph.resident.float32"]
     assert arm.status == "ok" and arm.device == "GPU:1" and arm.cells[0].samples
     assert {node.device for nodes in arm.placement.values() for node in nodes} - {""} == {"GPU:1"}

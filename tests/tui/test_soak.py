@@ -72,7 +72,7 @@ async def test_a_start_reads_as_much_of_a_long_history_as_of_a_short_one(tmp_pat
         steps += 1
         return 0
 
-    connect = store_module._connect
+    connect = store_module.connect
 
     def counting(file):
         connection = connect(file)
@@ -85,7 +85,7 @@ async def test_a_start_reads_as_much_of_a_long_history_as_of_a_short_one(tmp_pat
         fill(folder, runs)
         steps = 0
         with monkeypatch.context() as patch:
-            patch.setattr(store_module, "_connect", counting)
+            patch.setattr(store_module, "connect", counting)
             app = lab(tmp_path, store=lambda folder=folder: Store.open(folder))
             async with opened(app):
                 needed[runs] = steps

@@ -11,7 +11,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.widgets import Footer, Input
+from textual.widgets import Input
 
 from tuilab.analysis.words import plural
 from tuilab.lab.changes import Change
@@ -41,6 +41,7 @@ from tuilab.model.parameters import Value
 from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.messages import LabChanged, hear
+from tuilab.tui.panels.key_bar import KeyBar
 from tuilab.tui.screens.history_parts import About, Said, Tone
 from tuilab.tui.screens.history_table import LATEST, Rows, RunsTable
 from tuilab.tui.screens.modal import Modal
@@ -135,7 +136,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
             box.border_title = "Run"
             yield About()
         yield Said()
-        yield Footer(compact=True)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         self.set_class(getattr(self.app, "ascii_only", False), "-ascii")

@@ -12,7 +12,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer
 
 from tuilab.lab import titles
 from tuilab.lab.changes import Change
@@ -21,6 +20,7 @@ from tuilab.model.sanitize import sanitize_block
 from tuilab.tui.actions import ACTIONS, by_line, keys_of
 from tuilab.tui.messages import LabChanged
 from tuilab.tui.panels.header import Header
+from tuilab.tui.panels.key_bar import KeyBar
 from tuilab.tui.panels.presets import Presets, PresetsPanel
 from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.small import SIZES, Small, size_classes
@@ -107,7 +107,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
                 yield Views()
                 yield frame("controls", "Controls")
                 yield frame("below", "Placement")
-        yield Footer(compact=True)
+        yield KeyBar()
         yield Small()
 
     def on_mount(self) -> None:
