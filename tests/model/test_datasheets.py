@@ -50,3 +50,69 @@ def test_a_name_however_it_is_written() -> None:
 
 def test_what_is_not_known_is_left_out() -> None:
     assert set(LEAST_LAUNCH) == {"Ampere", "Blackwell"} and SHEETS["h100"].launch is None
+
+
+TORCH = "github.com/zzc0721/torch-performance-test-data"
+"""Products of square matrices by PyTorch 2.7 to 2.9, contributed by owners; the best of five sizes."""
+PUBLISHED = [
+    ("h100", f"{TORCH}/issues/79", {"float32": 51.88, "tf32": 402.15, "float16": 760.04, "bfloat16": 797.51}),
+    (
+        "a100",
+        f"{TORCH}/issues/108",
+        {"float32": 17.56, "tf32": 108.32, "float16": 241.49, "bfloat16": 234.14},
+    ),
+    ("l4", f"{TORCH}/issues/120", {"float32": 15.38, "tf32": 31.88, "float16": 68.83, "bfloat16": 70.89}),
+    ("l40s", f"{TORCH}/issues/43", {"float32": 46.88, "float16": 264.02, "bfloat16": 269.15}),
+    (
+        "rtx4090",
+        f"{TORCH}/issues/78",
+        {"float32": 53.84, "tf32": 85.65, "float16": 168.38, "bfloat16": 164.81},
+    ),
+    ("rtx4090", "github.com/mli/transformers-benchmarks/issues/4", {"tf32": 86.676, "float16": 167.112}),
+    (
+        "rtx5090",
+        f"{TORCH}/issues/96",
+        {"float32": 70.47, "tf32": 122.19, "float16": 234.63, "bfloat16": 240.05},
+    ),
+    ("rtx5090", "github.com/vllm-project/vllm/pull/38338", {"bfloat16": 235.0}),
+    ("a10", "github.com/NVIDIA/cutlass/issues/941 (cuBLAS)", {"float32": 12.47}),
+]
+"""GPU, source, and TFLOP/s that were measured by dtype."""
+
+
+@pytest.mark.parametrize(("name", "source", "measured"), PUBLISHED)
+def test_no_published_product_is_faster_than_its_data_sheet_allows(
+    name: str, source: str, measured: dict[str, float]
+) -> None:
+    for dtype, tera in measured.items():
+        assert tera * 1e12 <= SHEETS[name].peak(dtype).value, f"{source}: {dtype}"
+        assert tera * 1e12 >= 0.25 * SHEETS[name].peak(dtype).value, "nor is the bound an empty one"
+
+
+@pytest.mark.parametrize(
+    ("name", "moved", "seconds"),
+    [
+        # NVBench's tables in github.com/NVIDIA/cccl/pull/7391: element-wise minimum of 2^28 float32 and float16.
+        ("b200", 3 * 4 * 2**28, 444.983e-6),
+        ("b200", 3 * 2 * 2**28, 249.759e-6),
+        ("rtx5090", 3 * 2 * 2**28, 1.022e-3),
+    ],
+)
+def test_no_published_stream_is_faster_than_memory(name: str, moved: int, seconds: float) -> None:
+    least = moved / SHEETS[name].bandwidth.value
+    assert 0.75 * seconds < least <= seconds
+
+
+@pytest.mark.parametrize(
+    ("family", "seconds"),
+    [
+        # Kernels launched one after another, by NVBench: the same table, and a histogram of four elements
+        # (github.com/R100001/Programming-Massively-Parallel-Processors, RTX 3060, 3070 Ti and 3060 Laptop).
+        ("Blackwell", 2.015e-6),
+        ("Blackwell", 2.275e-6),
+        ("Ampere", 5.161e-6),
+        ("Ampere", 1.844e-6),
+    ],
+)
+def test_no_published_launch_is_cheaper_than_the_least(family: str, seconds: float) -> None:
+    assert LEAST_LAUNCH[family].value <= seconds

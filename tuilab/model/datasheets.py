@@ -1,8 +1,10 @@
 """GPUs by their public data sheets. Every figure has a source; one without is left out, and said not known.
 
-Peaks are dense (no structured sparsity) at the rated boost clock, the larger of with and without tensor cores
-for what may use them. A link's rate is one direction of PCI Express as its specification has it, before any
-protocol's cost. All in SI base units: FLOP/s, bytes/s, bytes, seconds.
+Peaks are dense (no structured sparsity), the larger of with and without tensor cores for what may use them,
+at the rated boost clock. GeForce cards run faster than that: theirs are at the highest clock that the driver
+allows (`tests/model/test_datasheets.py` compares measurements that were published). A link's rate is one
+direction of PCI Express as its specification has it, before any protocol's cost. All in SI base units:
+FLOP/s, bytes/s, bytes, seconds.
 """
 
 from itertools import pairwise
@@ -100,6 +102,24 @@ def _tf(source: str, **peaks: float) -> dict[str, Figure]:
     return {dtype: Figure(value * T, source) for dtype, value in peaks.items()}
 
 
+def _boosted(rated: int, highest: int, seen: str, figures: dict[str, Figure]) -> dict[str, Figure]:
+    """Peaks of a GeForce card at its highest clock (MHz), from those at the rated boost clock."""
+    source = f"; there at {rated:,} MHz, here at {highest:,} MHz ({seen})"
+    return {
+        dtype: Figure(figure.value * highest / rated, figure.source + source)
+        for dtype, figure in figures.items()
+    }
+
+
+CLOCK_3090 = 1_695, 2_100, "nvidia-smi's highest; 1,980 MHz seen in noonghunna/club-3090, issue 107"
+CLOCK_4090 = (
+    2_520,
+    3_165,
+    "nvidia-smi's highest, horizon-research/SnapPix; 2,655 MHz seen in NVBench, pull request 207",
+)
+CLOCK_5090 = 2_407, 3_090, "nvidia-smi's highest, and 2,932 MHz seen: kekzl/imp, issue 1671"
+
+
 SHEETS: dict[str, DataSheet] = {
     "t4": DataSheet(
         name="T4",
@@ -183,8 +203,8 @@ SHEETS: dict[str, DataSheet] = {
     "rtx3090": DataSheet(
         name="RTX 3090",
         family="Ampere",
-        vector=_tf(GA102, float64=0.556, float32=35.6, float16=35.6, bfloat16=35.6),
-        tensor=_tf(GA102, tf32=35.6, float16=142, bfloat16=71),
+        vector=_boosted(*CLOCK_3090, _tf(GA102, float64=0.556, float32=35.6, float16=35.6, bfloat16=35.6)),
+        tensor=_boosted(*CLOCK_3090, _tf(GA102, tf32=35.6, float16=142, bfloat16=71)),
         bandwidth=Figure(936 * G, GA102),
         memory=Figure(24 * G, GA102),
         link=Figure(PCIE4, PCI_SIG),
@@ -193,8 +213,8 @@ SHEETS: dict[str, DataSheet] = {
     "rtx4090": DataSheet(
         name="RTX 4090",
         family="Ada",
-        vector=_tf(ADA, float64=1.29, float32=82.6, float16=82.6, bfloat16=82.6),
-        tensor=_tf(ADA, tf32=82.6, float16=330.3, bfloat16=165.2),
+        vector=_boosted(*CLOCK_4090, _tf(ADA, float64=1.29, float32=82.6, float16=82.6, bfloat16=82.6)),
+        tensor=_boosted(*CLOCK_4090, _tf(ADA, tf32=82.6, float16=330.3, bfloat16=165.2)),
         bandwidth=Figure(1_008 * G, ADA),
         memory=Figure(24 * G, ADA),
         link=Figure(PCIE4, PCI_SIG),
@@ -203,8 +223,10 @@ SHEETS: dict[str, DataSheet] = {
     "rtx5090": DataSheet(
         name="RTX 5090",
         family="Blackwell",
-        vector=_tf(BLACKWELL, float64=1.64, float32=104.8, float16=104.8, bfloat16=104.8),
-        tensor=_tf(BLACKWELL, tf32=104.8, float16=419, bfloat16=209.5),
+        vector=_boosted(
+            *CLOCK_5090, _tf(BLACKWELL, float64=1.64, float32=104.8, float16=104.8, bfloat16=104.8)
+        ),
+        tensor=_boosted(*CLOCK_5090, _tf(BLACKWELL, tf32=104.8, float16=419, bfloat16=209.5)),
         bandwidth=Figure(1_792 * G, BLACKWELL),
         memory=Figure(32 * G, BLACKWELL),
         link=Figure(PCIE5, PCI_SIG),
