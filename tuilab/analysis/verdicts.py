@@ -407,23 +407,23 @@ Registry = Mapping[str, frozenset[str]]
 BY_BOUND = "By a bound, not a measurement:"
 
 
-def by_bound(when: Condition, state: RunState) -> Finding | None:
+def by_bound(claim: Claim, state: RunState) -> Finding | None:
     """What the least times on any known GPU say of a claim that no GPU is here to test; null if nothing.
 
     impossible: no GPU could meet the condition. confirmed: none could break it.
     """
     point = summary_point(state)
-    match when:
-        case Faster():
-            return _faster_by_bound(when, state, point)
-        case Crosses():
-            return _crosses_by_bound(when, state)
-        case PhaseShare():
-            return _share_by_bound(when, state, point)
+    match claim.when:
+        case Faster() as when:
+            return _faster_by_bound(when, state, point, claim)
+        case Crosses() as when:
+            return _crosses_by_bound(when, state, claim)
+        case PhaseShare() as when:
+            return _share_by_bound(when, state, point, claim)
     return None
 
 
-def _faster_by_bound(when: Faster, state: RunState, point: int) -> Finding | None:
+def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) -> Finding | None:
     gpu_first = family(when.a.device) == "GPU"
     if gpu_first and family(when.b.device) == "GPU":
         return _faster_than_the_host(when, state, point)
@@ -438,7 +438,8 @@ def _faster_by_bound(when: Faster, state: RunState, point: int) -> Finding | Non
     figures = f"no known GPU takes less than {parts_words(least)}; {here[0].label} took"
     figures += f" {median_of(found.median, found.half_width)}"
     if gpu_first and found.interval[1] <= when.by * least.seconds:
-        most = f", {times(found.median / least.seconds)} that; {times(when.by)} was claimed"
+        taken = threshold(claim, f"at least {times(when.by)}")
+        most = f", {times(found.median / least.seconds)} that; {taken}"
         return "impossible", f"{BY_BOUND} {figures}{most if when.by != 1 else ''}."
     if not gpu_first and when.by * found.interval[1] <= least.seconds:
         return "confirmed", f"{BY_BOUND} {figures}."
@@ -463,7 +464,7 @@ def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Finding 
     return "confirmed", f"{BY_BOUND} {text}."
 
 
-def _crosses_by_bound(when: Crosses, state: RunState) -> Finding | None:
+def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Finding | None:
     """Where the claimed range was measured from end to end and no GPU could be the faster anywhere in it."""
     if family(when.a.device) != "GPU" or family(when.b.device) == "GPU" or axes(state)[:1] != (when.axis,):
         return None
@@ -481,10 +482,11 @@ def _crosses_by_bound(when: Crosses, state: RunState) -> Finding | None:
     if not inside or min(inside) > when.low or max(inside) < when.high:
         return None
     span = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")
-    return "impossible", f"{BY_BOUND} at {span} no known GPU could be as fast as the CPU was."
+    text = f"at {span} no known GPU could be as fast as the CPU was; {threshold(claim, 'that range')}"
+    return "impossible", f"{BY_BOUND} {text}."
 
 
-def _share_by_bound(when: PhaseShare, state: RunState, point: int) -> Finding | None:
+def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim) -> Finding | None:
     """Of the host's own library: its time was measured here, and copies have a slowest link."""
     if family(when.arms.device) != "GPU" or not set(when.phases) <= {"copy_in", "copy_out"}:
         return None
@@ -498,7 +500,7 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int) -> Finding | 
         if own > 0 and share < when.share:
             text = f"the host computes for {seconds(own)} whatever the device; copies over the slowest link"
             text += f" ever made take {seconds(most)}, {percent(share)} of a call"
-            return "impossible", f"{BY_BOUND} {text}; at least {percent(when.share)} was claimed."
+            return "impossible", f"{BY_BOUND} {text}; {threshold(claim, f'at least {percent(when.share)}')}."
     return None
 
 
@@ -512,10 +514,10 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
     if claim.gpu and not has_gpu(state):
         return Verdict(claim.text, "untestable", no_gpu_sentence(state))
     word, evidence = _judge(claim, _on_one_gpu(claim.when, state), registry or {})
-    if word == "untestable" and not has_gpu(state) and (firm := by_bound(claim.when, state)):
+    if word == "untestable" and not has_gpu(state) and (firm := by_bound(claim, state)):
         word, evidence = firm
-    if word == "refuted" and claim.hedged:
-        word = "undecided"
+    if claim.hedged and word in ("refuted", "impossible"):
+        word = "undecided" if word == "refuted" else word
         evidence += f" The document says “{claim.hedged}”: one counterexample does not refute it."
     return Verdict(claim.text, word, evidence)
 
