@@ -89,6 +89,19 @@ def test_a_page_carries_everything_with_it_and_runs_nothing():
     assert set(re.findall(r"https?://[^\s\"'<]+", page)) <= {"http://www.w3.org/2000/svg"}
 
 
+@pytest.mark.parametrize("name", ["markdown", "html"])
+def test_a_document_tells_where_a_call_goes_with_intervals(name):
+    state = run()
+    parts = {"dispatch": 2e-4, "compute": 3e-4}
+    ends = {"dispatch": (1.9e-4, 2.1e-4), "total": (4.8e-4, 5.2e-4)}
+    phases = e.Phases(
+        run="abc", arm=GRAPH.id, point=0, phases_s=parts, total_s=5.1e-4, residual_s=1e-5, ci95_s=ends
+    )
+    state.apply(phases)
+    made = FORMATS[name][1](summarise(state), state)
+    assert "time goes" in made and "dispatch 200 µs ± 10 µs (39 %)" in made and "remainder 10 µs" in made
+
+
 def test_hostile_text_stays_text():
     state = run(HOSTILE)
     result = summarise(state)

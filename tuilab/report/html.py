@@ -12,8 +12,10 @@ from tuilab.report.rows import (
     advice,
     arm_rows,
     claim_rows,
+    crossing_lines,
     doubts,
     interval_line,
+    phase_lines,
     provenance,
     roof_rows,
     sweep_rows,
@@ -33,9 +35,15 @@ def page(result: RunResult, state: RunState) -> str:
     if result.points:
         head, rows = sweep_rows(result)
         body += ["<h2>Sweep</h2>", _table(head, rows)]
-        body += [f"<p>{escape(c.sentence)}</p>" for c in result.crossovers]
+        body += [f"<p>{escape(line)}</p>" for line in crossing_lines(result)]
     if rows := roof_rows(result):
         body += ["<h2>Against the roof</h2>", _table(ROOF_HEAD, rows, numeric=True)]
+    if lines := phase_lines(result):
+        body += [
+            "<h2>Where a call's time goes</h2><ul>",
+            *(f"<li>{escape(line)}</li>" for line in lines),
+            "</ul>",
+        ]
     if result.diagnosis:
         body += ["<h2>What to do</h2><ul>", *(f"<li>{escape(line)}</li>" for line in advice(result)), "</ul>"]
     if result.claims:

@@ -10,8 +10,10 @@ from tuilab.report.rows import (
     advice,
     arm_rows,
     claim_rows,
+    crossing_lines,
     doubts,
     interval_line,
+    phase_lines,
     provenance,
     roof_rows,
     sweep_rows,
@@ -35,9 +37,11 @@ def document(result: RunResult) -> str:
         parts += [line, ""]
     if result.points:
         parts += ["## Sweep", "", *_table(*sweep_rows(result))]
-        parts += [f"- {escape(c.sentence)}" for c in result.crossovers] + [""]
+        parts += [f"- {escape(line)}" for line in crossing_lines(result)] + [""]
     if rows := roof_rows(result):
         parts += ["## Against the roof", "", *_table(ROOF_HEAD, rows)]
+    if lines := phase_lines(result):
+        parts += ["## Where a call's time goes", "", *(f"- {escape(line)}" for line in lines), ""]
     if result.diagnosis:
         parts += ["## What to do", "", *(f"- {escape(line)}" for line in advice(result)), ""]
     if result.claims:

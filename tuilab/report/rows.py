@@ -68,6 +68,12 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
     return [*result.axis, *labels.values()], rows
 
 
+def crossing_lines(result: RunResult) -> list[str]:
+    """Where a sweep's arms cross, and where a GPU that is not here could at best."""
+    bound = [result.sweep_bound.sentence] if result.sweep_bound and result.roofs else []
+    return [*(crossover.sentence for crossover in result.crossovers), *bound]
+
+
 ROOF_HEAD = ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"]
 
 

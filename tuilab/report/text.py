@@ -11,6 +11,7 @@ from tuilab.report.rows import (
     advice,
     arm_rows,
     claim_rows,
+    crossing_lines,
     doubts,
     interval_line,
     machine_lines,
@@ -67,9 +68,7 @@ def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
         head, rows = sweep_rows(result)
         yield "blank", ""
         yield from _rows(head, rows)
-        yield from (("prose", crossover.sentence) for crossover in result.crossovers)
-    if result.sweep_bound is not None and result.roofs:
-        yield "prose", result.sweep_bound.sentence
+        yield from (("prose", line) for line in crossing_lines(result))
     if rows := roof_rows(result):
         yield "blank", ""
         shown = range(len(ROOF_HEAD)) if details else BRIEF_ROOF
