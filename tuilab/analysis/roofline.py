@@ -77,12 +77,15 @@ class Floor:
         return max(self.arithmetic_s, self.memory_s)
 
 
-def peak(roofs: DeviceRoofs, dtype: str) -> float | None:
-    """FLOP/s at which the device computes `dtype` at most; one without a roof is held against the highest."""
+def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
+    """FLOP/s at which the device computes `dtype` at most, and the dtype of that roof.
+
+    One without a roof of its own is held against the highest.
+    """
     for name in (dtype, COUNTED_AS.get(dtype, dtype)):
         if name in roofs.peaks:
-            return roofs.peaks[name]
-    return max(roofs.peaks.values(), default=None)
+            return roofs.peaks[name], name
+    return max(((value, name) for name, value in roofs.peaks.items()), default=None)
 
 
 def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
@@ -110,7 +113,7 @@ def floor(
     """
     flop, moved = work.needed_flop, work.bytes
     top = peak(roofs, work.dtype)
-    arithmetic = flop / top if flop and top else 0.0
+    arithmetic = flop / top[0] if flop and top else 0.0
     rate = bandwidth(roofs.memory, moved) if moved else None
     memory = moved / rate if moved and rate else 0.0
     launch = (roofs.copied_s if copied else roofs.launch_s).get(mode, 0.0)
@@ -322,7 +325,7 @@ def _roof_words(state: RunState, arm: ArmState, point: int, work: Work, least: F
         return ""
     if least.arithmetic_s >= least.memory_s:
         top = peak(device, work.dtype)
-        return f"{rate(top, 'FLOP/s')} {work.dtype}" if top else ""
+        return f"{rate(top[0], 'FLOP/s')} {top[1]}" if top else ""
     level = bandwidth(device.memory, work.bytes or 0.0)
     return f"{rate(level, 'B/s')} memory" if level else ""
 

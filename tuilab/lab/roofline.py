@@ -83,7 +83,7 @@ def _path(state: RunState, arm: ArmState) -> Points:
 
 def _roofs(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: float) -> list[Roof]:
     """Memory's slope up to the highest peak in use, the fastest cache's, and the peaks."""
-    tops = {top: dtype for dtype in sorted(dtypes) if (top := peak(device, dtype))}
+    tops = dict(found for dtype in sorted(dtypes) if (found := peak(device, dtype)))
     by_height = sorted(tops.items(), reverse=True)[:MOST_PEAKS]
     if not by_height or not device.memory:
         return []
