@@ -16,7 +16,7 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.validity import OwnCode, Watch, of_graph, watched
-from tuilab.worker.placement import observe
+from tuilab.worker.placement import Observation, observe
 from tuilab.worker.tracebacks import cause, told
 from tuilab.workloads._precision import TF32_FROM
 from tuilab.workloads.base import Case, Unavailable, Workload
@@ -154,7 +154,7 @@ def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
 def _prepare(bench: Bench, cell: TimedArm) -> None:
     own = OwnCode(Watch()) if bench.request.scenario.file else None
     first_s, second_s = _first_calls(bench, cell, own)
-    reason, nodes = _observe(bench, cell, first_s)
+    reason, nodes, arithmetic = _observe(bench, cell, first_s)
     wrong = mismatch(cell.arm, cell.device, reason)
     if wrong:
         raise Unavailable(wrong)
@@ -167,10 +167,12 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
     bench.reporter.say(
         FirstCalls(run=bench.run, arm=cell.arm.id, point=cell.point, first_s=first_s, second_s=second_s)
     )
-    _scrutinise(bench, cell, nodes, own)
+    _scrutinise(bench, cell, nodes, arithmetic, own)
 
 
-def _scrutinise(bench: Bench, cell: TimedArm, nodes: Sequence[Node], own: OwnCode | None) -> None:
+def _scrutinise(
+    bench: Bench, cell: TimedArm, nodes: Sequence[Node], arithmetic: float | None, own: OwnCode | None
+) -> None:
     """Say where a call does not compute what it was asked to, or where its calls are not alike."""
     found: list[tuple[str, str]] = []
     try:
@@ -180,7 +182,7 @@ def _scrutinise(bench: Bench, cell: TimedArm, nodes: Sequence[Node], own: OwnCod
             ops = cell.ops if bench.request.placement else None
             found += own.findings(bench.context.tf, ops, nodes, cell.arm.mode)
         if bench.request.placement:
-            found += of_graph(cell.case, nodes, cell.arm.mode)
+            found += of_graph(cell.case, nodes, cell.arm.mode, arithmetic)
     except Exception as error:
         text = f"{cell.arm.id}: not looked into: {type(error).__name__}: {error}"
         bench.context.log(text, bench.run)
@@ -221,22 +223,22 @@ def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
     )
 
 
-def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[Node, ...]]:
-    """Set the observed device, say where the ops ran; why it is not the requested one, and those ops."""
-    seen, reason = None, ""
+def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[Node, ...], float | None]:
+    """Set the observed device, say where the ops ran; why not on the requested one, those ops, XLA's work."""
+    seen, reason, arithmetic = None, "", None
     nodes: tuple[Node, ...] = ()
-    if bench.request.placement:
-        seen, reason, nodes = _watch(bench, cell, first_s)
+    if bench.request.placement and (found := _watch(bench, cell, first_s)) is not None:
+        seen, reason, nodes, arithmetic = found.device or "", found.reason, found.nodes, found.arithmetic
     if seen is None:
         with cell.case.scope():
             outputs = (cell.case.compute or cell.case.call)()
         seen = computed(bench.context.tf, outputs)
     cell.device = decide_device(cell.arm, seen, cell.case)
-    return reason, nodes
+    return reason, nodes, arithmetic
 
 
-def _watch(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str | None, str, tuple[Node, ...]]:
-    """The device seen to compute ("" for none) with the reason; null where watching itself went wrong."""
+def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
+    """What a call was seen to do; null where watching itself went wrong."""
     bench.progress("recording where it runs", arm=cell.arm.id)
     try:
         found = observe(
@@ -245,9 +247,9 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str | None, st
     except Exception as error:
         # The calls before went well, so the figures can be had without the log.
         bench.context.log(f"{cell.arm.id}: no placement: {type(error).__name__}: {error}", bench.run)
-        return None, "", ()
+        return None
     cell.ops = found.ops
     elsewhere = [n for n in found.nodes if n.kind == "op" and family(n.device) == "CPU"]
     cell.host_ops = sum(n.count for n in elsewhere) if family(cell.arm.device) != "CPU" else 0
     bench.reporter.say(Placement(run=bench.run, arm=cell.arm.id, nodes=found.nodes, point=cell.point))
-    return found.device or "", found.reason, found.nodes
+    return found

@@ -29,6 +29,7 @@ class Row:
 
     runs: it is an op that the call dispatches or that stands in its graphs. works: it computes, rather than
     pass data on. pipeline: it belongs to a function given to tf.data. would: the forecast for a GPU.
+    arithmetic: of an XLA program, its rough operations, null where they are not known.
     """
 
     node: Node
@@ -36,6 +37,7 @@ class Row:
     works: bool = False
     pipeline: bool = False
     would: Forecast | None = None
+    arithmetic: float | None = None
 
 
 # Ops that move or rename data; where they run says nothing about where the work is done.
@@ -175,8 +177,9 @@ class Rows:
                 copy = Copy(f"input {index} of {name}", tensor.dtype, tensor.memory, device)
                 size = nbytes(call.arguments[index]) * call.count
                 yield Row(_copy_row(copy.what, copy, size, call.count, f"{name} runs on {device}"))
-        yield Row(_cluster(name, device, call.scope, call.count), True, True)
-        for op in xla.compiled(call) if self._hlo else ():
+        ops, work = xla.compiled(call) if self._hlo else ((), None)
+        yield Row(_cluster(name, device, call.scope, call.count), True, True, arithmetic=work)
+        for op in ops:
             reason = "inside the XLA program" + (f", from {op.came_from}" if op.came_from else "")
             yield Row(
                 Node(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from tuilab.model.arms import family
-from tuilab.model.events import Node
+from tuilab.model.events import XLA_PROGRAM, Node
 from tuilab.model.explain import ForecastRow
 from tuilab.worker.placement.rows import Row
 
@@ -23,7 +23,8 @@ class Observation:
     of TensorFlow ran. ops: ops run in one call, as dispatched or as they stand in the optimised graphs, those
     inside an XLA program and inside tf.data left out. folded: ops that the graph optimiser removed. copies,
     copied: how many copies between devices one call makes, and their bytes. reason: why the requested device
-    did not compute, "" where it did. forecast: what a GPU of this build would run.
+    did not compute, "" where it did. forecast: what a GPU of this build would run. arithmetic: rough
+    operations of its XLA programs, null where there is none or one does not tell.
     """
 
     nodes: tuple[Node, ...]
@@ -34,6 +35,7 @@ class Observation:
     copied: int = 0
     reason: str = ""
     forecast: tuple[ForecastRow, ...] = ()
+    arithmetic: float | None = None
 
 
 def summarise(rows: Sequence[Row], requested: str) -> Observation:
@@ -41,6 +43,8 @@ def summarise(rows: Sequence[Row], requested: str) -> Observation:
     nodes = merged([row.node for row in rows])
     device = _computing(rows, requested)
     copies = [n for n in nodes if n.kind == "copy"]
+    programs = [row.arithmetic for row in rows if row.node.op == XLA_PROGRAM]
+    told = [work for work in programs if work is not None]
     return Observation(
         nodes=nodes,
         device=device,
@@ -50,6 +54,7 @@ def summarise(rows: Sequence[Row], requested: str) -> Observation:
         copied=sum(n.bytes for n in copies),
         reason="" if device in (None, requested) else _why_not(rows, requested),
         forecast=predicted(rows),
+        arithmetic=sum(told) if told and len(told) == len(programs) else None,
     )
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from tuilab.worker.placement.watch import FunctionCall
@@ -12,6 +13,10 @@ _LINE = re.compile(r"^\s+(?:ROOT )?%?(?P<name>[\w.\-]+) = (?P<type>\(.*?\)|\S+) 
 _TARGET = re.compile(r'custom_call_target="([^"]*)"')
 _FROM = re.compile(r'op_type="([^"]*)"(?: op_name="([^"]*)")?')
 _NOT_WORK = frozenset(("parameter", "constant", "tuple", "get-tuple-element", "bitcast"))
+_MOVES = _NOT_WORK | {"fusion", "call", "copy", "reshape", "broadcast", "transpose", "iota", "map", "domain"}
+_HIDES = ("while", "conditional", "custom-call", "async-start")
+_SIDES = re.compile(r"\[([\d,]*)\]")
+_OPERANDS = re.compile(r"%([\w.\-]+)")
 _DTYPES = {
     "f16": "float16",
     "bf16": "bfloat16",
@@ -51,8 +56,49 @@ def operations(hlo: str) -> Iterator[HloOp]:
         )
 
 
-def compiled(call: FunctionCall) -> tuple[HloOp, ...]:
-    """The operations of a function that XLA compiled; () where it gives no program out.
+def arithmetic(hlo: str) -> float | None:
+    """Rough operations of a whole optimised HLO text; null where a loop, a branch or a library hides some.
+
+    Two for each element and contracted place of a product or convolution, fifty for one of a transform, one
+    for any other; what only moves or names values has none.
+    """
+    shapes: dict[str, list[int]] = {}
+    total = 0.0
+    for line in hlo.splitlines():
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        op, made = match["op"], [_sides(each) for each in _SIDES.findall(match["type"])]
+        shapes[match["name"]] = made[0] if made else []
+        if op in _HIDES:
+            return None
+        if op in _MOVES:
+            continue
+        given = [shapes.get(name, []) for name in _OPERANDS.findall(line[match.end() :].partition(")")[0])]
+        size = float(sum(prod(each) for each in made))
+        if op == "dot" and given:
+            size *= 2 * prod(given[0][place] for place in _places(line, "lhs_contracting_dims"))
+        elif op == "convolution" and len(given) > 1:
+            kernel = line.partition("dim_labels=")[2].partition("_")[2].partition("-")[0]
+            size *= 2 * prod(given[1]) / max(1, given[1][kernel.index("o")])
+        elif op == "fft":
+            size *= 50
+        elif op.startswith("reduce") and given:
+            size = float(max(size, prod(given[0])))
+        total += size
+    return total
+
+
+def _sides(text: str) -> list[int]:
+    return [int(side) for side in text.split(",") if side]
+
+
+def _places(line: str, name: str) -> list[int]:
+    return _sides(line.partition(name + "={")[2].partition("}")[0])
+
+
+def compiled(call: FunctionCall) -> tuple[tuple[HloOp, ...], float | None]:
+    """The operations of a function that XLA compiled, and its `arithmetic`; () where it gives no program out.
 
     Compiles the function once more.
     """
@@ -73,5 +119,6 @@ def compiled(call: FunctionCall) -> tuple[HloOp, ...]:
             stage="optimized_hlo",
         )
     except (ValueError, TypeError, RuntimeError, tf.errors.OpError):
-        return ()
-    return tuple(operations(text.decode() if isinstance(text, bytes) else str(text)))
+        return (), None
+    hlo = text.decode() if isinstance(text, bytes) else str(text)
+    return tuple(operations(hlo)), arithmetic(hlo)
