@@ -11,7 +11,7 @@ import math
 import random
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -20,8 +20,9 @@ import msgspec
 
 from tuilab import workloads
 from tuilab.analysis.crossover import crossings, places
+from tuilab.analysis.processes import middle_of_processes, t_interval
 from tuilab.analysis.ratios import ratio, unpaired
-from tuilab.analysis.statistics import estimate
+from tuilab.analysis.statistics import estimate, median
 from tuilab.history import schema
 from tuilab.model import arms, claims, events, machine, preset, requests, result, scenario
 from tuilab.model.parameters import Boolean, Choice, Parameter
@@ -392,7 +393,32 @@ def crossover_picture() -> str:
     )
 
 
-PICTURES = {"rounds": rounds_picture, "intervals": interval_picture, "crossover": crossover_picture}
+def processes_picture() -> str:
+    """How often a t interval of the mean log and our interval hold the median of processes, and how wide they are."""
+    kinds: dict[str, Callable[[random.Random], float]] = {
+        "one level": lambda draw: draw.gauss(0, 0.05),
+        "long tail": lambda draw: draw.expovariate(5),
+        "3 of 10 slow": lambda draw: draw.gauss(0, 0.02) + 0.3 * (draw.random() < 0.3),
+    }
+    lines = ["processes are    t interval of 6   interval of 6     interval of 10"]
+    for name, pace in kinds.items():
+        draw = random.Random(5)
+        truth, cells = median([pace(draw) for _ in range(20_000)]) or 0.0, []
+        for number, interval in ((6, t_interval), (6, middle_of_processes), (10, middle_of_processes)):
+            ends = [interval([pace(draw) for _ in range(number)])[1] for _ in range(2_000)]
+            held = sum(low <= truth <= high for low, high in ends) / len(ends)
+            width = sum(high - low for low, high in ends) / 2 / len(ends)
+            cells.append(f"{held:5.1%}, ± {width:5.1%}")
+        lines.append(f"{name:14}" + "".join(f"{cell:>18}" for cell in cells))
+    return "\n".join(lines)
+
+
+PICTURES = {
+    "rounds": rounds_picture,
+    "intervals": interval_picture,
+    "processes": processes_picture,
+    "crossover": crossover_picture,
+}
 
 
 def measuring_page() -> str:

@@ -2,13 +2,14 @@
 
 import math
 import random
+import statistics
 from array import array
 
 import pytest
 from made_runs import GRAPH, XLA, begun, finish, measure, placed
 
 from tuilab.analysis.crossover import Pair, crossover
-from tuilab.analysis.processes import doubt, estimate_of, log_ratio
+from tuilab.analysis.processes import doubt, estimate_of, log_ratio, middle_of_processes
 from tuilab.analysis.reading import compare, estimate_at
 from tuilab.analysis.statistics import chi_squared_tail, estimate
 from tuilab.analysis.summary import summarise
@@ -44,6 +45,34 @@ def test_the_interval_of_three_holds_the_pace_of_processes(between: float) -> No
         ratio = log_ratio(found, still)
         ratios += abs(ratio.mean) <= ratio.half_width()
     assert min(hits, ratios) >= 0.92 * 250
+
+
+KINDS = {
+    "normal": lambda draw: draw.gauss(0, 0.05),
+    "long tail": lambda draw: draw.expovariate(2.5),
+    "two levels": lambda draw: draw.gauss(0, 0.03) + 0.6 * (draw.random() < 0.3),
+}
+
+
+@pytest.mark.parametrize("processes", [6, 10])
+@pytest.mark.parametrize("kind", KINDS)
+def test_six_hold_the_median_of_processes_of_any_kind(kind: str, processes: int) -> None:
+    draw, pace = random.Random(3), KINDS[kind]
+    truth = statistics.median(pace(draw) for _ in range(50_000))
+    hits = 0
+    for _ in range(1_000):
+        _, (low, high) = middle_of_processes([pace(draw) for _ in range(processes)])
+        hits += low <= truth <= high
+    assert 0.93 <= hits / 1_000 <= 0.975
+
+
+def test_a_long_process_is_one_observation() -> None:
+    short = cell(*[1.0 + 0.01 * i for i in range(5)], noise=0.001, rounds=10)
+    samples = array("d", [2.0] * 500 + list(short.samples))
+    starts = array("i", [500 + 10 * i for i in range(5)])
+    found = estimate_of(ArmSamples(samples, array("i", range(len(samples))), starts))
+    assert found.median == pytest.approx(1.025, rel=0.005)
+    assert found.low == pytest.approx(1.0, abs=0.01) and found.high > 1.2
 
 
 def test_two_that_are_unlike_are_spanned_and_promise_no_third() -> None:

@@ -19,11 +19,14 @@ from tuilab.analysis.statistics import (
     MIN_SAMPLES,
     Estimate,
     Location,
+    at_rank,
     chi_squared_tail,
     estimate,
     locate,
     median,
     once,
+    rank_of_low_end,
+    t_quantile,
 )
 from tuilab.analysis.words import listed, percent
 from tuilab.model.quantity import seconds
@@ -39,24 +42,45 @@ SHORTEST = 5
 def estimate_of(cell: ArmSamples) -> Estimate | None:
     """The median of a cell's samples (seconds per call), its 95 % interval being for processes in general.
 
-    With three processes or more it holds that of all samples (`median.estimate`) and a t interval on the
-    processes' log medians. Two that are unlike it spans, and promises nothing of a third.
+    From three processes on it is the median of their medians: however long one was, it is one observation.
+    From six on the interval is that of order statistics, which holds the median of processes of any
+    distribution (`statistics.rank_of_low_end`): a disturbed machine's is skewed or has two levels, and the
+    mean of its logs is not its median. Of three to five not even the whole range would hold that, so there
+    it is a t interval on their logs. Two that are unlike it spans, and promises nothing of a third.
     """
     whole, medians = estimate(cell.samples), _medians(cell)
     if whole is None or len(medians) < 2:
         return whole
-    parts = _estimates(cell)
-    intervals = [whole.interval]
-    if len(medians) >= ENOUGH:
-        between = _between(medians)
-        half = between.half_width() or 0.0
-        intervals.append((math.exp(between.mean - half), math.exp(between.mean + half)))
-    elif unlike([_middle(part) for part in parts]):
-        intervals += [part.interval for part in parts]
-    known = [span for span in intervals if span is not None]
-    if not known:
-        return whole
-    return replace(whole, low=min(low for low, _ in known), high=max(high for _, high in known))
+    if len(medians) < ENOUGH:
+        parts = _estimates(cell)
+        apart = [part.interval for part in parts] if unlike([_middle(part) for part in parts]) else []
+        known = [span for span in [whole.interval, *apart] if span is not None]
+        if not known:
+            return whole
+        return replace(whole, low=min(low for low, _ in known), high=max(high for _, high in known))
+    centre, span = middle_of_processes([m.mean for m in medians])
+    return replace(whole, median=math.exp(centre), low=math.exp(span[0]), high=math.exp(span[1]))
+
+
+Middle = tuple[float, tuple[float, float]]
+"""Where the processes' logs have their middle, and its 95 % interval."""
+
+
+def middle_of_processes(logs: Sequence[float]) -> Middle:
+    """The median of three processes' logs or more."""
+    rank = rank_of_low_end(len(logs))
+    if rank is None:
+        return t_interval(logs)
+    ascending = sorted(logs)
+    ends = at_rank(ascending, rank), at_rank(ascending, len(logs) + 1 - rank)
+    return statistics.median(logs), ends
+
+
+def t_interval(logs: Sequence[float]) -> Middle:
+    """The same by Student's t, for a median that is the mean too."""
+    mean, n = statistics.fmean(logs), len(logs)
+    half = t_quantile(0.975, n - 1) * statistics.stdev(logs) / math.sqrt(n)
+    return statistics.median(logs), (mean - half, mean + half)
 
 
 def log_ratio(one: ArmSamples, other: ArmSamples) -> Location | None:

@@ -227,7 +227,7 @@ def _estimate(samples: Sequence[float]) -> Estimate | None:
     if not n:
         return None
     ascending = _sorted(kept)
-    middle = _at(ascending, (n + 1) / 2)
+    middle = at_rank(ascending, (n + 1) / 2)
     rho = rank_autocorrelation(kept)
     rank = rank_of_low_end(n)
     if rank is None:
@@ -236,7 +236,7 @@ def _estimate(samples: Sequence[float]) -> Estimate | None:
     rank = (n + 1) / 2 - reach
     if rank < 1:
         return Estimate(middle, None, None, n, rho)
-    return Estimate(middle, _at(ascending, rank), _at(ascending, n + 1 - rank), n, rho)
+    return Estimate(middle, at_rank(ascending, rank), at_rank(ascending, n + 1 - rank), n, rho)
 
 
 _remembered = remembered(_estimate)
@@ -245,7 +245,7 @@ _remembered = remembered(_estimate)
 def median(samples: Sequence[float]) -> float | None:
     """The median of those samples that are finite; null where none is."""
     ascending = _sorted(_finite(samples))
-    return _at(ascending, (len(ascending) + 1) / 2) if len(ascending) else None
+    return at_rank(ascending, (len(ascending) + 1) / 2) if len(ascending) else None
 
 
 def _finite(samples: Sequence[float]) -> Sequence[float]:
@@ -265,7 +265,7 @@ def _sorted(samples: Sequence[float]) -> Sequence[float]:
     return sorted(samples)
 
 
-def _at(ascending: Sequence[float], rank: float) -> float:
+def at_rank(ascending: Sequence[float], rank: float) -> float:
     """The value at a fractional rank, 1 … n."""
     below = min(max(int(rank), 1), len(ascending))
     above = min(below + 1, len(ascending))
