@@ -1,15 +1,18 @@
 """How often an interval holds what it is an interval of, on a machine that is disturbed on purpose.
 
-    python -m tests.benchmarks.coverage [RUNS] [--write]
+    python -m tests.benchmarks.coverage [RUNS] [--write]        # about 40 s a run
 
-Thirty runs, each as the budget standard measures: one process, then four short ones, all fresh, while a hog that
-comes and goes takes processors away. The grand median is that of all processes of all runs. *Before* is the
-interval of a run's first process alone, which was all that `standard` gave; *after* that of its processes.
-`publish` is put together of ten processes of neighbouring runs. The interval of one process is one of that
-process and minute, and is said to be so. Width: the half-width over the median, in the median of the runs.
+Thirty runs, each as the budget standard measures: one process, then five short ones, all fresh, while as many hogs
+as there are processors come and go, each busy for 2 s and quiet for 3 s on average. The grand median is that of
+all processes of all runs. *One process* is the interval of a run's first process alone, of that process and
+minute, and said to be so. `publish` is put together of ten processes that followed each other. *Dealt anew*: the
+same processes dealt out to runs by chance, a hundred times. Where that holds more often, the machine moved
+between the runs, which no run of a minute can tell; how much of the variance lies between runs stands below.
+Width: the half-width over the median, in the median of the runs.
 """
 
 import math
+import os
 import random
 import statistics
 import subprocess
@@ -24,7 +27,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.benchmarks import written
+from tests.benchmarks import still, written
 from tests.conftest import Worker
 from tuilab.analysis.processes import estimate_of, log_ratio
 from tuilab.analysis.ratios import from_location
@@ -44,19 +47,22 @@ FIRST_S = 4.0
 """The first process, whose sixty seconds at most are cut, so that thirty runs take half an hour."""
 
 HOG = """
-import random, time
+import os, random, time
 random.seed({seed})
-while True:
+while os.getppid() == {parent}:
     time.sleep(random.expovariate(1 / 3.0))
     until = time.monotonic() + random.expovariate(1 / 2.0)
     while time.monotonic() < until: pass
 """
+"""It ends by itself where the benchmark was killed."""
+DEALS = 100
 
 
 @contextmanager
-def disturbed(hogs: int = 2) -> Iterator[None]:
-    """Processes that are busy for 2 s and quiet for 3 s on average, each by itself."""
-    made = [subprocess.Popen([sys.executable, "-S", "-c", HOG.format(seed=i)]) for i in range(hogs)]
+def disturbed() -> Iterator[None]:
+    """A hog for each processor, busy for 2 s and quiet for 3 s on average."""
+    codes = [HOG.format(seed=seed, parent=os.getpid()) for seed in range(os.cpu_count() or 1)]
+    made = [subprocess.Popen([sys.executable, "-S", "-c", code]) for code in codes]
     try:
         yield
     finally:
@@ -102,57 +108,94 @@ def joined(parts: Sequence[ArmSamples]) -> ArmSamples:
     return whole
 
 
-def report(runs: Sequence[Sequence[list[ArmSamples]]]) -> str:
+Process = list[ArmSamples]
+"""One process's samples, arm by arm."""
+
+
+def report(runs: Sequence[Sequence[Process]]) -> str:
     """The table: coverage of the grand median and of the grand ratio, and widths."""
     every = [process for run in runs for process in run]
-    grand = [statistics.median(statistics.median(p[arm].samples) for p in every) for arm in range(len(ARMS))]
-    logs = [math.log(statistics.median(p[1].samples) / statistics.median(p[0].samples)) for p in every]
-    ratio = math.exp(statistics.median(logs))
     short = [process for run in runs for process in run[1:]]
+    size, tens = len(runs[0]), BUDGET["publish"].workers
     ways = {
-        "one process (quick; standard before)": [[run[0]] for run in runs],
-        "three processes (publish before)": [list(run[:3]) for run in runs],
-        "five processes (standard now)": [list(run) for run in runs],
-        "ten processes (publish now)": [random.Random(i).sample(short, 10) for i in range(len(runs))],
+        "one process (quick)": ([[run[0]] for run in runs], [run[0] for run in runs]),
+        f"{size} processes (standard)": ([list(run) for run in runs], every),
+        f"{tens} processes (publish)": ([list(group) for group in _cut(short, tens)], short),
     }
-    lines = ["| way | runs | medians held | half-width | ratios held |", "|---|---|---|---|---|"]
-    for name, parts in ways.items():
-        held, widths, ratios = [], [], []
-        for run in parts:
-            cells = [joined([p[arm] for p in run]) for arm in range(len(ARMS))]
-            for cell, truth in zip(cells, grand, strict=True):
-                found = estimate_of(cell)
-                assert found is not None
-                if found.low is not None and found.high is not None:
-                    held.append(found.low <= truth <= found.high)
-                    widths.append((found.high - found.low) / 2 / found.median)
-            middle = log_ratio(cells[1], cells[0])
-            assert middle is not None
-            between = from_location(middle)
-            if between.low is not None and between.high is not None:
-                ratios.append(between.low <= ratio <= between.high)
-        lines.append(
-            f"| {name} | {len(parts)} | {statistics.fmean(held):.0%} | ± {statistics.median(widths):.1%} "
-            f"| {statistics.fmean(ratios):.0%} |"
+    lines = ["| way | runs | medians held | dealt anew | half-width | ratios held |", "|" + "---|" * 6]
+    for name, (groups, pool) in ways.items():
+        held, widths, ratios = _coverage(groups, every)
+        anew = statistics.fmean(
+            _coverage(_dealt(pool, len(groups[0]), deal), every)[0] for deal in range(DEALS)
         )
-    spread = statistics.pstdev([math.log(statistics.median(p[0].samples)) for p in every])
-    return "\n".join(lines) + f"\n\nProcesses' medians scatter by {spread:.1%}.\n"
+        lines.append(
+            f"| {name} | {len(groups)} | {held:.0%} | {anew:.0%} | ± {statistics.median(widths):.1%} "
+            f"| {ratios:.0%} |"
+        )
+    spread = statistics.pstdev([_log(p[0]) for p in every])
+    return (
+        "\n".join(lines) + f"\n\nProcesses' medians scatter by {spread:.1%}; "
+        f"{_between_runs(runs):.0%} of their variance lies between runs.\n"
+    )
+
+
+def _coverage(
+    groups: Sequence[Sequence[Process]], every: Sequence[Process]
+) -> tuple[float, list[float], float]:
+    """The share of intervals that hold the grand median, their widths, and the share for ratios."""
+    grand = [statistics.median(statistics.median(p[arm].samples) for p in every) for arm in range(len(ARMS))]
+    ratio = math.exp(statistics.median(_log(p[1]) - _log(p[0]) for p in every))
+    held, widths, ratios = [], [], []
+    for group in groups:
+        cells = [joined([p[arm] for p in group]) for arm in range(len(ARMS))]
+        for cell, truth in zip(cells, grand, strict=True):
+            found = estimate_of(cell)
+            assert found is not None
+            if found.low is not None and found.high is not None:
+                held.append(found.low <= truth <= found.high)
+                widths.append((found.high - found.low) / 2 / found.median)
+        middle = log_ratio(cells[1], cells[0])
+        assert middle is not None
+        between = from_location(middle)
+        if between.low is not None and between.high is not None:
+            ratios.append(between.low <= ratio <= between.high)
+    return statistics.fmean(held), widths, statistics.fmean(ratios)
+
+
+def _cut(processes: Sequence[Process], size: int) -> list[Sequence[Process]]:
+    return [processes[at : at + size] for at in range(0, len(processes) - size + 1, size)] or [processes]
+
+
+def _dealt(processes: Sequence[Process], size: int, seed: int) -> list[Sequence[Process]]:
+    return _cut(random.Random(seed).sample(processes, len(processes)), size)
+
+
+def _log(cell: ArmSamples) -> float:
+    return math.log(statistics.median(cell.samples))
+
+
+def _between_runs(runs: Sequence[Sequence[Process]]) -> float:
+    """The intraclass correlation of the first arm's log medians: how alike the processes of a run are."""
+    logs = [[_log(p[0]) for p in run] for run in runs]
+    within = statistics.fmean(statistics.variance(run) for run in logs)
+    between = statistics.variance([statistics.fmean(run) for run in logs]) - within / len(logs[0])
+    return max(0.0, between) / (max(0.0, between) + within)
 
 
 def main() -> None:
     count = next((int(word) for word in sys.argv[1:] if word.isdigit()), 30)
     kept = Path(tempfile.gettempdir()) / "tuilab-coverage.json"
     runs: list[list[list[ArmSamples]]] = []
-    begun = time.monotonic()
+    begun, watch = time.monotonic(), still.Watch()
     with disturbed():
         for number in range(count):
-            runs.append([process(index) for index in range(5)])
+            runs.append([process(index) for index in range(BUDGET["standard"].workers)])
             print(f"run {number + 1}, {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
             raw = [[[list(cell.samples) for cell in p] for p in run] for run in runs]
             kept.write_bytes(msgspec.json.encode(raw))
             if number >= 4:
                 print(report(runs), file=sys.stderr, flush=True)
-    written.show(report(runs), "Coverage", __file__, __doc__)
+    written.show(f"{report(runs)}\n{watch.said()}\n", "Coverage", __file__, __doc__)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,15 @@
 
     python -m tests.benchmarks --only fidelity
 
-Each scenario is built by the lab and written by hand, as a person would write it, from TensorFlow alone. Both
-take a block in each round, in random order, so that a change of the machine's pace meets both alike; the figure
-is the median of the rounds' ratios. The lab's block is timed by its stopwatch, the script's by its own loop. A
-scenario is off where the ratio differs from 1 by more than 10 % beyond what the noise explains. The first
-fifteen are the articles' examples, as they meant to be run.
+Each scenario is built by the lab and written by hand, as a person would write it, from TensorFlow alone. A round
+has two short blocks of each, in the order lab, hand, hand, lab or the reverse, drawn by chance, so that a change
+of the machine's pace meets both alike; the figure is the median of the rounds' ratios. Rounds go on until its
+interval is as narrow as 3 %, or for 20 s. The lab's block is timed by its stopwatch, the script's by its own
+loop. Met where the ratio lies within 10 % of 1, missed where its whole interval lies beyond; where the noise
+leaves that open nothing is said. The first sixteen are the articles' examples, as they meant to be run.
 """
 
+import gc
 import random
 import statistics
 import sys
@@ -21,19 +23,19 @@ from typing import Any
 import numpy as np
 
 from tests.benchmarks.budget import Row
-from tuilab.analysis.statistics import estimate
+from tuilab.analysis.statistics import MIN_SAMPLES, estimate
 from tuilab.model.arms import Arm, Mode
 from tuilab.model.parameters import Value, check_values
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.context import Context
 from tuilab.worker.measure.bench import TimedArm
-from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.worker.measure.stopwatch import LEAD_IN_FROM, Stopwatch
 from tuilab.worker.measure.warmup import warm_up
 from tuilab.workloads import find
 
 LIMIT = 0.10
-ROUNDS, MOST_ROUNDS, WHOLE_S = 11, 41, 12.0
-WINDOW_S = 0.05
+LEAST_ROUNDS, WHOLE_S, PRECISE = 15, 20.0, 0.03
+BLOCK_S = 0.01
 HOST = "/CPU:0"
 
 Script = Callable[[Any, dict[str, Any]], Callable[[], object]]
@@ -262,15 +264,16 @@ class Loop:
     Kept from block to block, a prefetch of AUTOTUNE's size would hold ever more batches prepared for free.
     """
 
-    SKIPPED = 12
+    SKIPPED, SKIPPED_S = 12, 0.3
 
     def __init__(self, data: Any, step: Callable[..., object]) -> None:
         self._data, self._step, self._iterator = data, step, None
 
     def start(self) -> None:
-        self._iterator = iter(self._data)
-        for _ in range(self.SKIPPED):
+        self._iterator, begun, drawn = iter(self._data), time.perf_counter(), 0
+        while drawn < self.SKIPPED or time.perf_counter() - begun < self.SKIPPED_S:
             self()
+            drawn += 1
 
     def stop(self) -> None:
         self._iterator = None
@@ -421,12 +424,16 @@ class Found:
     high: float
 
     @property
-    def off(self) -> bool:
-        """Whether the whole interval lies beyond 10 %."""
-        return self.low > 1 + LIMIT or self.high < 1 / (1 + LIMIT)
+    def met(self) -> bool | None:
+        """Whether the two agree within 10 %; null where the noise does not tell."""
+        low, high = 1 / (1 + LIMIT), 1 + LIMIT
+        if self.low > high or self.high < low:
+            return False
+        told = (self.high - self.low) / 2 <= LIMIT
+        return True if told and low <= self.ratio <= high else None
 
 
-def compare(tf: Any, scenario: Scenario, rounds: int = ROUNDS) -> Found:
+def compare(tf: Any, scenario: Scenario) -> Found:
     """Measure one scenario both ways."""
     workload = find(scenario.workload)
     declaration = workload.declaration
@@ -435,36 +442,34 @@ def compare(tf: Any, scenario: Scenario, rounds: int = ROUNDS) -> Found:
     arm = Arm("CPU:0", scenario.mode, scenario.input, dtype, scenario.variant)  # type: ignore[arg-type]
     context = Context(_Silent())  # type: ignore[arg-type]
     context.tf = tf
-    stopwatch = Stopwatch(tf.test.experimental.sync_devices, block_s=WINDOW_S / 2)
+    stopwatch = Stopwatch(tf.test.experimental.sync_devices, block_s=BLOCK_S)
     case = workload.build(ArmBuild(context, "run", arm, values))
     timed = TimedArm(arm, 0, case, calls=case.least_calls)
     script = scenario.script(tf, dict(values))
+    ratios: list[float] = []
+    ours: list[float] = []
+    theirs: list[float] = []
     try:
         with case.scope():
             case.call()
             timed.call_s = stopwatch.time(case.call)
+        if not isinstance(script, Loop):
+            script()
         warm_up(timed, stopwatch, busy_s=0.3, limit_s=2.0, check=lambda: None)
         calls = max(timed.calls, case.least_calls)
-        ratios, ours, theirs = [], [], []
         order, begun = random.Random(1), time.perf_counter()
-        for index in range(MOST_ROUNDS):
-            if order.random() < 0.5:
-                lab, hand = (
-                    stopwatch.visit(case, calls, latency=False)[0] / calls,
-                    _by_hand(tf, script, calls),
-                )
-            else:
-                hand, lab = (
-                    _by_hand(tf, script, calls),
-                    stopwatch.visit(case, calls, latency=False)[0] / calls,
-                )
-            ours.append(lab)
-            theirs.append(hand)
-            ratios.append(lab / hand)
-            if time.perf_counter() - begun > WHOLE_S and index >= 6:
-                break
-            if index + 1 >= rounds and (estimate(ratios).relative_half_width or 1.0) < 0.04:  # type: ignore[union-attr]
-                break
+        while not _enough(ratios, time.perf_counter() - begun):
+            lab, hand = [], []
+            for ours_now in (
+                (True, False, False, True) if order.random() < 0.5 else (False, True, True, False)
+            ):
+                if ours_now:
+                    lab.append(stopwatch.visit(case, calls, latency=False)[0] / calls)
+                else:
+                    hand.append(_by_hand(tf, script, calls))
+            ours += lab
+            theirs += hand
+            ratios.append(sum(lab) / sum(hand))
     finally:
         case.close()
     found = estimate(ratios)
@@ -473,19 +478,27 @@ def compare(tf: Any, scenario: Scenario, rounds: int = ROUNDS) -> Found:
     return Found(scenario, statistics.median(ours), statistics.median(theirs), found.median, low, high)
 
 
+def _enough(ratios: list[float], elapsed_s: float) -> bool:
+    if elapsed_s > WHOLE_S and len(ratios) >= MIN_SAMPLES:
+        return True
+    found = estimate(ratios) if len(ratios) >= LEAST_ROUNDS else None
+    return found is not None and (found.relative_half_width or 1.0) < PRECISE
+
+
 def _by_hand(tf: Any, script: Callable[[], object], calls: int) -> float:
-    """A block as a script times it: some calls unclocked, then so many as the lab takes, or a longer loop."""
+    """A block as a script times it: calls unclocked as in the lab's block, then so many clocked."""
     if isinstance(script, Loop):
         script.start()
         calls = max(calls, Loop.SKIPPED)
-    else:
-        for _ in range(4):
-            script()
+    elif calls >= LEAD_IN_FROM:
+        script()
+    gc.disable()
     begun = time.perf_counter()
     for _ in range(calls):
         kept = script()
     tf.test.experimental.sync_devices()
     ended = time.perf_counter()
+    gc.enable()
     del kept
     if isinstance(script, Loop):
         script.stop()
@@ -511,7 +524,7 @@ def measure() -> list[Row]:
                 f"{which}{scenario.name}",
                 "1 ± 0.1",
                 f"{found.ratio:.3f} [{found.low:.3f} {found.high:.3f}], {found.lab_s * 1e3:.3g} ms a call",
-                not found.off,
+                found.met,
                 "the lab's figure over the script's, rounds shared",
                 found.ratio,
                 1 + LIMIT,

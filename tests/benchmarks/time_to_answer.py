@@ -1,9 +1,11 @@
-"""From the command to a result within 2 %: tuilab against pyperf and torch, one STFT, one run.
+"""From the command to a result: tuilab against pyperf and torch, one STFT.
 
     python -m tests.benchmarks.time_to_answer [--write]
 
-Each measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the CPU.
-pyperf and torch count where they are installed. `--write` puts the table into `time_to_answer.md`.
+Each measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the CPU. Like
+terms are one process against one (`quick` and a warm worker against torch.utils.benchmark, which stops at 2 %) and
+several fresh processes against several (`standard` against pyperf, whose twenty are its default). pyperf and torch
+count where they are installed. `--write` puts the table into `time_to_answer.md`.
 """
 
 import importlib.util
@@ -25,7 +27,7 @@ from tuilab.model.arms import Arm
 from tuilab.model.quantity import interval, seconds
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Scenario
+from tuilab.model.scenario import BUDGET, BudgetName, Scenario
 
 VALUES = {"samples": 10_240, "frame_length": 512, "frame_step": 256, "fft_length": 512, "pinned": False}
 """Not pinned, since the others call the function without a device scope, which costs 0.5 µs."""
@@ -69,10 +71,21 @@ def answer(who: str, wall_s: float, samples: list[float]) -> Answer:
     return Answer(who, wall_s, found.median, low, high, found.n)
 
 
-def cold() -> Answer:
+def cold(budget: BudgetName) -> Answer:
     """The command, in a fresh process, up to its end."""
     settings = [word for name, value in VALUES.items() for word in ("--set", f"{name}={value}")]
-    words = ["run", "stft-medium", *settings, "--device", "CPU", "--mode", "graph", "--json"]
+    words = [
+        "run",
+        "stft-medium",
+        *settings,
+        "--device",
+        "CPU",
+        "--mode",
+        "graph",
+        "--json",
+        "--budget",
+        budget,
+    ]
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "TUILAB_DATA": folder, "TF_CPP_MIN_LOG_LEVEL": "3"}
         begun = time.perf_counter()
@@ -82,7 +95,9 @@ def cold() -> Answer:
         wall = time.perf_counter() - begun
     (arm,) = [a for a in json.loads(done.stdout)["arms"] if a["status"] == "ok"]
     low, high = arm["ci95_s"]
-    return Answer("tuilab, cold process", wall, arm["median_s"], low, high, arm["n"])
+    number = BUDGET[budget].workers
+    terms = "one process" if number == 1 else f"{number} processes"
+    return Answer(f"tuilab run --budget {budget}, {terms}", wall, arm["median_s"], low, high, arm["n"])
 
 
 def warm(worker: Worker) -> Answer:
@@ -96,14 +111,14 @@ def warm(worker: Worker) -> Answer:
     for event in worker.measure(request):
         state.apply(event)
     wall = time.perf_counter() - begun
-    return answer("tuilab, warm worker", wall, state.arms[arm.id].cells[0].samples)
+    return answer("tuilab, warm worker, one process", wall, state.arms[arm.id].cells[0].samples)
 
 
 def pyperf() -> Answer:
-    """`pyperf timeit --fast`: fresh processes, each with its own import of TensorFlow."""
+    """`pyperf timeit`: twenty fresh processes, each with its own import of TensorFlow."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "out.json"
-        words = ["timeit", "--fast", "-q", "-o", str(path), "-s", SETUP, STATEMENT]
+        words = ["timeit", "-q", "-o", str(path), "-s", SETUP, STATEMENT]
         begun = time.perf_counter()
         subprocess.run([sys.executable, "-m", "pyperf", *words], capture_output=True, check=True)
         wall = time.perf_counter() - begun
@@ -112,7 +127,7 @@ def pyperf() -> Answer:
         runs = module.BenchmarkSuite.load(str(path)).get_benchmarks()[0].get_runs()
     # The values of one process resemble each other; the processes are independent.
     means = tuple(fmean(run.values) for run in runs if run.values)
-    return replace(answer("pyperf timeit --fast", wall, list(means)), runs=means)
+    return replace(answer(f"pyperf timeit, {len(means)} processes", wall, list(means)), runs=means)
 
 
 def torch() -> Answer:
@@ -125,13 +140,14 @@ def torch() -> Answer:
     begun = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     wall = time.perf_counter() - begun
-    return answer("torch.utils.benchmark", wall, json.loads(done.stdout.splitlines()[-1]))
+    return answer("torch.utils.benchmark, one process", wall, json.loads(done.stdout.splitlines()[-1]))
 
 
 def everyone(worker: Worker) -> Iterator[Answer]:
     """All that are installed, one after another; tuilab first, last and in between, so that it sees the same drift."""
     others: list[tuple[str, Callable[[], Answer]]] = [("pyperf", pyperf), ("torch", torch)]
-    yield cold()
+    yield cold("quick")
+    yield cold("standard")
     yield from (warm(worker) for _ in range(WARM))
     for name, measure in others:
         if importlib.util.find_spec(name) is None:
@@ -139,7 +155,8 @@ def everyone(worker: Worker) -> Iterator[Answer]:
             continue
         yield measure()
         yield from (warm(worker) for _ in range(WARM))
-    yield cold()
+    yield cold("quick")
+    yield cold("standard")
 
 
 def table(answers: list[Answer], note: str) -> str:
