@@ -99,7 +99,7 @@ def test_a_document_tells_where_a_call_goes_with_intervals(name):
     )
     state.apply(phases)
     made = FORMATS[name][1](summarise(state), state)
-    assert "time goes" in made and "dispatch 200 µs ± 10 µs (39 %)" in made and "remainder 10 µs" in made
+    assert "time goes" in made and "dispatch 200 µs ± 10 µs (39 %)" in made and "remainder 10.0 µs" in made
 
 
 def test_hostile_text_stays_text():

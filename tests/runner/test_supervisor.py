@@ -75,8 +75,8 @@ async def test_a_run_asked_for_before_the_worker_is_ready_is_done_once_it_is(rig
 async def test_a_budget_of_several_processes_measures_in_them_one_after_another(rig):
     await rig.supervisor.measure(measure(budget="standard"))
     await rig.until(lambda: rig.of(Finished))
-    assert [f.message for f in rig.of(Finished)] == ["worker 4"]
-    assert len(rig.of(Ready)) == 5
+    assert [f.message for f in rig.of(Finished)] == ["worker 5"]
+    assert len(rig.of(Ready)) == 6
     assert all(e.expected for e in rig.of(WorkerExited))
 
 
