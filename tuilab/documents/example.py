@@ -26,7 +26,7 @@ class Example:
     """A block and its part of the trace.
 
     events, regions: of what runs as this block; some of it may stand in functions of earlier blocks.
-    standing, clocked: events and regions whose lines are in this block, whoever runs them; so too uses,
+    written, clocked: events and regions whose lines are in this block, whoever runs them; so too uses,
     scopes, tries, loops and misfits. api: names of the installed TensorFlow, None where they are not known.
     magics: (line, name) of IPython's magics in it. ignored: codes that comments suppress here, `*` for all.
     """
@@ -38,7 +38,7 @@ class Example:
     magics: list[tuple[int, str]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
-    standing: list[Event] = field(default_factory=list)
+    written: list[Event] = field(default_factory=list)
     clocked: list[Region] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     scopes: list[DeviceScope] = field(default_factory=list)
@@ -142,7 +142,7 @@ def examples(
     for region in trace.regions:
         if region.block in by_number:
             by_number[region.block].regions.append(region)
-    _sort(out, trace.events, lambda e: e.line, lambda x: x.standing)
+    _sort(out, trace.events, lambda e: e.line, lambda x: x.written)
     _sort(out, trace.regions, lambda r: r.line, lambda x: x.clocked)
     _sort(out, trace.uses, lambda u: u.line, lambda x: x.uses)
     _sort(out, trace.scopes, lambda s: s.line, lambda x: x.scopes)

@@ -1,10 +1,10 @@
 """What holds for the whole of a document's code, looked up once."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from functools import cached_property
 from math import inf
 
+from tuilab.documents.api_names import old_uses
 from tuilab.documents.interpreter.trace import Event, Kind, Trace, Use
 from tuilab.documents.interpreter.values import Bound, Known, Listing, Value, truth
 from tuilab.model.api import ApiTable
@@ -45,7 +45,7 @@ class Facts:
     def version_1(self, api: ApiTable) -> tuple[Use, int, int] | None:
         """The first of the uses by which a document is of TensorFlow 1, how many, of how many names."""
         if not self._version_1:
-            found = _old_uses(api, self._trace.uses) if self.target == "auto" else None
+            found = old_uses(api, self._trace.uses) if self.target == "auto" else None
             self._version_1.append(found)
         return self._version_1[0]
 
@@ -126,38 +126,3 @@ def _subject_value(event: Event) -> Value | None:
     if event.kind == "graph":
         return event.arguments.get("graph")
     return event.arguments.get("self") if event.kind == "train" else None
-
-
-# Modules that left with version 2 as a whole; of other names TensorFlow's map tells the old.
-_OLD = (
-    "tf.contrib",
-    "tf.layers",
-    "tf.app",
-    "tf.flags",
-    "tf.gfile",
-    "tf.logging",
-    "tf.examples",
-)
-_FEW = 3
-_NEW = ("tf.function", "tf.GradientTape", "tf.config.")
-_MOSTLY = 0.3
-
-
-def _old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
-    from tuilab.documents.rules.names import gone_part, renamed
-
-    gone = [(use, part) for use in uses if not use.guarded and (part := gone_part(api, use))]
-    old = [
-        use
-        for use, part in gone
-        if part.startswith(_OLD)
-        or ".compat.v1." in renamed(api, use.name)
-        or ".compat.v1." in renamed(api, part)
-    ]
-    if len(old) < _FEW or len({use.name for use in old}) < 2:
-        return None
-    # Who writes tf.function and tells of the old way as well has not written for version 1.
-    modern = sum(use.name.startswith(_NEW) for use in uses)
-    if modern and len(old) < _MOSTLY * sum(use.name.startswith("tf.") for use in uses):
-        return None
-    return old[0], len(gone), len({part for _, part in gone})

@@ -80,9 +80,7 @@ def _of_instance(interpreter: Interpreter, instance: Instance, name: str, line: 
     found = instance.of.find(name)
     if isinstance(found, Function):
         if found.kind == "property":
-            from tuilab.documents.interpreter.calls import call_value
-
-            return call_value(interpreter, found, [instance], {}, line)
+            return interpreter.call(found, [instance], {}, line)
         return found if found.kind == "static" else Bound(instance, name, found)
     if isinstance(found, Graph):
         return Bound(instance, name, found)

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from tuilab.documents.interpreter import arithmetic
+from tuilab.documents.interpreter import arithmetic, attributes
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.items import iterate
 from tuilab.documents.interpreter.library import Arguments, handles
@@ -13,7 +13,6 @@ from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
-    Devices,
     Elapsed,
     Function,
     Known,
@@ -116,8 +115,6 @@ def _print(interpreter: Interpreter, values: list[Value], args: Arguments) -> Va
 
 def _len(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     value = values[0] if values else NONE
-    if isinstance(value, Devices):
-        return Unknown("the number of devices is the host's", args.line)
     if isinstance(value, Known) and isinstance(value.value, str | bytes):
         return Known(len(value.value))
     count = iterate(interpreter, value, args.line).count
@@ -159,7 +156,7 @@ def _listing(kind: Any) -> Any:
     def make(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
         if not values:
             return Listing(kind, [], born=interpreter.in_graph())
-        if isinstance(values[0], Devices | Many):
+        if isinstance(values[0], Many):
             return values[0]
         found = iterate(interpreter, values[0], args.line)
         if found.dataset is not None:
@@ -219,11 +216,9 @@ def _next(interpreter: Interpreter, values: list[Value], args: Arguments) -> Val
 
 
 def _getattr(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    from tuilab.documents.interpreter.attributes import attribute
-
     name = values[1] if len(values) > 1 else NONE
     if isinstance(name, Known) and isinstance(name.value, str) and name.value.isidentifier():
-        return attribute(interpreter, values[0], name.value, args.line)
+        return attributes.attribute(interpreter, values[0], name.value, args.line)
     return Unknown("an attribute whose name is not known", args.line)
 
 

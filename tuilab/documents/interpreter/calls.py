@@ -4,8 +4,16 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from tuilab.documents.interpreter import builtin_calls, library, methods
-from tuilab.documents.interpreter.interpreter import MOST_CALLS_DEEP, Frame, Interpreter
+from tuilab.documents.interpreter import builtin_calls, methods
+from tuilab.documents.interpreter.interpreter import (
+    MOST_CALLS_DEEP,
+    Frame,
+    Interpreter,
+    Keywords,
+    called,
+    numbered,
+)
+from tuilab.documents.interpreter.library import OPEN
 from tuilab.documents.interpreter.scope import Scope, either
 from tuilab.documents.interpreter.trace import Traced
 from tuilab.documents.interpreter.values import (
@@ -16,20 +24,14 @@ from tuilab.documents.interpreter.values import (
     Function,
     Graph,
     Instance,
-    Layer,
     Listing,
     Mapping,
-    Model,
     OpaqueObject,
     Partial,
     Tensor,
     Unknown,
     Value,
 )
-
-Keywords = dict[str, Value]
-# The key under which arguments that are not known one by one (`*args`, `**options`) are passed on.
-OPEN = "**"
 
 
 def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
@@ -41,7 +43,7 @@ def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
     callee = interpreter.evaluate(node.func, scope)
     args, keywords = arguments(interpreter, node, scope)
     # In a chain over several lines a call stands where its own name does.
-    return call_value(interpreter, callee, args, keywords, node.func.end_lineno or node.lineno)
+    return interpreter.call(callee, args, keywords, node.func.end_lineno or node.lineno)
 
 
 def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[list[Value], Keywords]:
@@ -70,53 +72,41 @@ def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[l
     return args, keywords
 
 
-def call_value(
-    interpreter: Interpreter, callee: Value, args: list[Value], keywords: Keywords, line: int
+@called(Bound)
+def call_bound(
+    interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """What calling the value gives."""
+    """A method: of the document's own class with its object, or of a value."""
+    if isinstance(bound.function, Function | Graph):
+        return interpreter.call(bound.function, [bound.owner, *args], keywords, line)
+    return methods.call(interpreter, bound, args, keywords, line)
+
+
+@called(Partial)
+def call_partial(
+    interpreter: Interpreter, partial: Partial, args: list[Value], keywords: Keywords, line: int
+) -> Value:
+    return interpreter.call(partial.target, [*partial.args, *args], {**partial.keywords, **keywords}, line)
+
+
+@called(OpaqueObject)
+def call_object(
+    interpreter: Interpreter, callee: OpaqueObject, args: list[Value], keywords: Keywords, line: int
+) -> Value:
     match callee:
-        case Function():
-            return call_function(interpreter, callee, args, keywords, line)
-        case Graph():
-            return call_graph(interpreter, callee, args, keywords, line)
-        case Api():
-            return library.call(interpreter, callee.name, args, keywords, line)
-        case Bound(function=Function() as function):
-            return call_function(interpreter, function, [callee.owner, *args], keywords, line)
-        case Bound(function=Graph() as graph):
-            return call_graph(interpreter, graph, [callee.owner, *args], keywords, line)
-        case Bound():
-            return methods.call(interpreter, callee, args, keywords, line)
-        case Class():
-            return instantiate(interpreter, callee, args, keywords, line)
-        case Instance():
-            return _call_instance(interpreter, callee, args, keywords, line)
-        case Partial():
-            return call_value(
-                interpreter, callee.target, [*callee.args, *args], {**callee.keywords, **keywords}, line
-            )
-        case Model() | Layer():
-            return methods.call_layer(interpreter, callee, args, line)
         case OpaqueObject(kind="object", data=str(name)) if name.startswith("tf.keras."):
             result = Tensor(None, None)
-            interpreter.event("op", name, line, {str(i): a for i, a in enumerate(args)}, result)
+            interpreter.event("op", name, line, numbered(args), result)
             return result
         case OpaqueObject(kind="python-function", data=(str(name), Value() as target)):
-            inputs = Listing("list", args)
-            return library.call(interpreter, name, [target, inputs], {}, line)
+            return interpreter.call(Api(name), [target, Listing("list", args)], {}, line)
         case OpaqueObject(kind="decorator" | "python-decorator"):
             return apply_decorator(interpreter, callee, args[0] if args else NONE, line)
         case _:
-            return opaque(interpreter, callee, args, line)
+            return interpreter.opaque(callee, args, line)
 
 
-def opaque(interpreter: Interpreter, callee: Value, args: list[Value], line: int) -> Value:
-    """A call of something that is not known. It may do any work, and may wait for it."""
-    reason = callee.reason if isinstance(callee, Unknown) else "a call that is not followed"
-    interpreter.event("opaque", reason, line, {str(i): a for i, a in enumerate(args)})
-    return Unknown(reason, callee.line if isinstance(callee, Unknown) and callee.line else line)
-
-
+@called(Function)
 def call_function(
     interpreter: Interpreter,
     function: Function,
@@ -192,6 +182,7 @@ def _bind(function: Function, args: list[Value], keywords: Keywords, scope: Scop
         scope.names[spec.kwarg.arg] = Mapping(dict(rest), OPEN in keywords)
 
 
+@called(Graph)
 def call_graph(
     interpreter: Interpreter, graph: Graph, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
@@ -199,7 +190,7 @@ def call_graph(
     inside = interpreter.in_graph() is not None
     traced = interpreter.place.traced or Traced("tf.function", graph.line, graph)
     with interpreter.at(traced=traced):
-        result = call_value(interpreter, graph.target, args, keywords, line)
+        result = interpreter.call(graph.target, args, keywords, line)
     if not inside:
         for part in parts_of(result):
             part.inside, part.made = False, -1
@@ -223,21 +214,12 @@ def parts_of(value: Value) -> list[Tensor]:
 
 def name_of(value: Value) -> str:
     """A function's name, for messages."""
-    match value:
-        case Function():
-            return value.name
-        case Graph():
-            return name_of(value.target)
-        case Bound():
-            return value.name
-        case Api():
-            return value.name
-        case Partial():
-            return name_of(value.target)
-        case _:
-            return "a function"
+    if isinstance(value, Graph | Partial):
+        return name_of(value.target)
+    return value.name if isinstance(value, Function | Bound | Api) else "a function"
 
 
+@called(Class)
 def instantiate(
     interpreter: Interpreter, made: Class, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
@@ -253,20 +235,21 @@ def instantiate(
     return instance
 
 
-def _call_instance(
+@called(Instance)
+def call_instance(
     interpreter: Interpreter, instance: Instance, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
     for name in ("__call__", "call"):
         method = instance.of.find(name)
         if method is not None:
-            return call_value(interpreter, method, [instance, *args], keywords, line)
+            return interpreter.call(method, [instance, *args], keywords, line)
     base = instance.of.library_base()
     if base.startswith("tf."):
         result = Tensor(None, None)
         interpreter.event("op", base, line, {"x": args[0]} if args else {}, result)
         return result
-    return opaque(
-        interpreter, Unknown(f"{instance.of.name} is not callable in the document", line), args, line
+    return interpreter.opaque(
+        Unknown(f"{instance.of.name} is not callable in the document", line), args, line
     )
 
 
@@ -289,7 +272,7 @@ def apply_decorator(interpreter: Interpreter, decorator: Value, target: Value, l
         case Api(name="builtins.classmethod") if isinstance(target, Function):
             target.kind = "class"
         case Function() | Partial() | Bound(function=Function()):
-            made = call_value(interpreter, decorator, [target], {}, line)
+            made = interpreter.call(decorator, [target], {}, line)
             if not isinstance(made, Unknown):
                 return made
         case Unknown():

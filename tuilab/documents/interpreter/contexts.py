@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from tuilab.documents.dialect import TIME, TIMEIT
+from tuilab.documents.interpreter.calls import call_function
 from tuilab.documents.interpreter.interpreter import Flow, Interpreter
+from tuilab.documents.interpreter.timers import repeated
 from tuilab.documents.interpreter.trace import DeviceScope
 from tuilab.documents.interpreter.values import (
     NONE,
@@ -48,7 +50,7 @@ def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_li
 
 def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int, body: Body) -> Flow:
     """`with tf.device(…)`."""
-    scope = DeviceScope(line, families, len(interpreter.trace.events), block=interpreter.place.block)
+    scope = DeviceScope(line, families, len(interpreter.trace.events))
     interpreter.trace.scopes.append(scope)
     with interpreter.at(devices=(*interpreter.place.devices, scope)):
         flow = body(NONE)
@@ -58,8 +60,6 @@ def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int,
 
 def timed(interpreter: Interpreter, word: str, line: int, body: Body) -> Flow:
     """IPython's `%timeit` (which repeats) and `%time` (which does not)."""
-    from tuilab.documents.interpreter.timers import repeated
-
     start = interpreter.clock("timeit.default_timer", line)
     if word == TIMEIT:
         flow = repeated(interpreter, line, None, lambda: body(NONE))
@@ -74,13 +74,13 @@ MAGICS = {TIMEIT: OpaqueObject("magic", TIMEIT), TIME: OpaqueObject("magic", TIM
 
 
 def _instance(interpreter: Interpreter, instance: Instance, body: Body, line: int, last_line: int) -> Flow:
-    from tuilab.documents.interpreter.statements import enter_instance, leave_instance
-
     first = len(interpreter.trace.events)
-    entered = enter_instance(interpreter, instance, line)
+    enter, leave = instance.of.find("__enter__"), instance.of.find("__exit__")
+    entered = interpreter.call(enter, [instance], {}, line) if enter is not None else instance
     interpreter.timed_from(first, line, last_line)
     flow = body(entered)
-    leave_instance(interpreter, instance, line)
+    if leave is not None:
+        interpreter.call(leave, [instance, NONE, NONE, NONE], {}, line)
     return flow
 
 
@@ -88,8 +88,6 @@ def _generated(
     interpreter: Interpreter, manager: OpaqueObject, body: Body, line: int, last_line: int
 ) -> Flow:
     """`@contextmanager`: the function is read up to its `yield`, then the body, then the rest."""
-    from tuilab.documents.interpreter.calls import call_function
-
     function, args, keywords = manager.data
     flows: list[Flow] = []
     first = len(interpreter.trace.events)

@@ -1,6 +1,6 @@
 """`tf.data`: sources and the steps of a pipeline. What is mapped is read as it is traced, once."""
 
-from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.interpreter import Interpreter, Keywords
 from tuilab.documents.interpreter.library import Arguments, bind, handles
 from tuilab.documents.interpreter.names import dtype_of
 from tuilab.documents.interpreter.trace import Traced
@@ -77,11 +77,9 @@ def _element(interpreter: Interpreter, word: str, args: Arguments) -> Value:
 
 
 def _read_generator(interpreter: Interpreter, args: Arguments) -> None:
-    from tuilab.documents.interpreter.calls import call_value
-
     target = args.get("generator", "0")
     if isinstance(target, _CALLABLE):
-        call_value(interpreter, target, [], {}, args.line)
+        interpreter.call(target, [], {}, args.line)
 
 
 def _rows(value: Value) -> Value:
@@ -112,7 +110,7 @@ def method(
     dataset: Dataset,
     name: str,
     args: list[Value],
-    keywords: dict[str, Value],
+    keywords: Keywords,
     line: int,
 ) -> Value:
     """A method of a pipeline: one more step, or the data out of it."""
@@ -158,13 +156,11 @@ def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Argument
 
 def _traced(interpreter: Interpreter, name: str, args: Arguments, elements: list[Value]) -> Value:
     """Read a mapped function as TensorFlow traces it."""
-    from tuilab.documents.interpreter.calls import call_value
-
     target = args.get("map_func", "predicate", "reduce_func", "scan_func", "0")
     if not isinstance(target, _CALLABLE):
         return Unknown("what a mapped function gives", args.line)
     with interpreter.at(traced=Traced(f"Dataset.{name}", args.line), devices=(), loops=()):
-        return call_value(interpreter, target, elements, {}, args.line)
+        return interpreter.call(target, elements, {}, args.line)
 
 
 def _batched(element: Value, size: int | None) -> Value:

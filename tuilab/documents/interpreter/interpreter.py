@@ -8,7 +8,18 @@ from enum import Enum
 from typing import Any
 
 from tuilab.documents.interpreter.scope import Journal, Scope
-from tuilab.documents.interpreter.trace import Event, Kind, Place, Region, Trace, Traced, Use
+from tuilab.documents.interpreter.trace import (
+    Event,
+    Kind,
+    Loop,
+    Misfit,
+    MisfitKind,
+    Place,
+    Region,
+    Trace,
+    Traced,
+    Use,
+)
 from tuilab.documents.interpreter.values import (
     Api,
     Clock,
@@ -58,8 +69,27 @@ class Frame:
 
 Evaluate = Callable[["Interpreter", Any, Scope], Value]
 Execute = Callable[["Interpreter", Any, Scope], Flow]
+Keywords = dict[str, Value]
+Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
+# What reads each kind of node and calls each kind of value: the modules of this package register it.
 EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
 STATEMENTS: dict[type[ast.stmt], Execute] = {}
+CALLS: dict[type[Value], Call] = {}
+
+
+def called(*kinds: type[Value]) -> Callable[[Call], Call]:
+    """Register what calling some kinds of value gives."""
+
+    def register(function: Call) -> Call:
+        CALLS.update(dict.fromkeys(kinds, function))
+        return function
+
+    return register
+
+
+def numbered(args: list[Value]) -> dict[str, Value]:
+    """Arguments under their positions, for a callee whose parameters' names are not known."""
+    return {str(number): value for number, value in enumerate(args)}
 
 
 class Interpreter:
@@ -132,6 +162,19 @@ class Interpreter:
             self.depth -= 1
         return Flow.NEXT
 
+    def call(self, callee: Value, args: list[Value], keywords: Keywords, line: int) -> Value:
+        """What calling the value gives. Raises Exhausted."""
+        handler = CALLS.get(type(callee))
+        if handler is not None:
+            return handler(self, callee, args, keywords, line)
+        return self.opaque(callee, args, line)
+
+    def opaque(self, callee: Value, args: list[Value], line: int) -> Value:
+        """A call of something that is not known. It may do any work, and may wait for it."""
+        reason = callee.reason if isinstance(callee, Unknown) else "a call that is not followed"
+        self.event("opaque", reason, line, numbered(args))
+        return Unknown(reason, callee.line if isinstance(callee, Unknown) and callee.line else line)
+
     def event(
         self,
         kind: Kind,
@@ -167,6 +210,10 @@ class Interpreter:
         name = api.real or api.name
         written = spelled or api.spelled or name
         self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0, written))
+
+    def misfit(self, kind: MisfitKind, line: int, detail: str, remedy: str, **more: Any) -> None:
+        """Record an argument or a key that does not fit. more: `at` and `replace` of the record."""
+        self.trace.misfits.append(Misfit(kind, line, detail, remedy, **more))
 
     def sync(self, how: str, line: int, value: Value) -> None:
         """The host waits for a tensor."""
@@ -230,6 +277,15 @@ class Interpreter:
             yield
         finally:
             self.place = before
+
+    @contextmanager
+    def inside(self, loop: Loop) -> Iterator[None]:
+        """Read the body of a loop."""
+        loop.first = len(self.trace.events)
+        self.trace.loops.append(loop)
+        with self.at(loops=(*self.place.loops, loop)):
+            yield
+        loop.last = len(self.trace.events) - 1
 
     def in_graph(self) -> Traced | None:
         """What traces the Python that is being read; None where it simply runs."""

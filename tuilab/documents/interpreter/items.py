@@ -7,15 +7,13 @@ from typing import Any
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.tensors import sliced
-from tuilab.documents.interpreter.trace import Loop, Misfit
+from tuilab.documents.interpreter.trace import Loop
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
     Class,
     Dataset,
-    Device,
-    Devices,
     Instance,
     Known,
     Listing,
@@ -67,8 +65,6 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
             rest = value.shape[1:] if value.shape else None
             element = Tensor(rest, value.dtype, value.library, value.made, value.inside)
             return Iteration(element, value.shape[0] if value.shape else None)
-        case Devices():
-            return Iteration(Device(value.family))
         case Dataset():
             return Iteration(value.element, batches(value), dataset=value)
         case OpaqueObject(kind="enumerate" | "zip" | "iterator"):
@@ -186,8 +182,6 @@ def subscript(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Va
             return iterate(interpreter, value, node.lineno).element
         case Tensor():
             return _of_tensor(interpreter, value, index, node.lineno)
-        case Devices():
-            return Device(value.family)
         case OpaqueObject(kind="info"):
             return _of_info(interpreter, value, index, node.lineno)
         case Api() | Bound():
@@ -228,7 +222,7 @@ def _slice(interpreter: Interpreter, value: Value, node: ast.Slice, scope: Scope
         kind = "op" if value.library == "tf" else "host-op"
         interpreter.event(kind, "tf.strided_slice", line, {"x": value}, result)  # type: ignore[arg-type]
         return result
-    return value if isinstance(value, Many | Devices) else Unknown("a slice of what is not known", line)
+    return value if isinstance(value, Many) else Unknown("a slice of what is not known", line)
 
 
 def _of_tensor(interpreter: Interpreter, tensor: Tensor, index: Value, line: int) -> Value:
@@ -242,16 +236,8 @@ def _of_info(interpreter: Interpreter, info: OpaqueObject, index: Value, line: i
     """A key of a result whose keys are known: `get_memory_info` gives `current` and `peak`."""
     name, keys = info.data
     if isinstance(index, Known) and index.value not in keys:
-        interpreter.trace.misfits.append(
-            Misfit(
-                "key",
-                name,
-                line,
-                interpreter.place.block,
-                f"the result of {name} has no key {index.value!r}",
-                "Its keys are " + " and ".join(repr(k) for k in keys) + ".",
-            )
-        )
+        remedy = "Its keys are " + " and ".join(repr(k) for k in keys) + "."
+        interpreter.misfit("key", line, f"the result of {name} has no key {index.value!r}", remedy)
     return Unknown("a figure that is known when it runs", line)
 
 
@@ -340,19 +326,14 @@ def iterate_comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> 
         for item in items:
             read(item)
         return _gathered(node, made)
-    loop = Loop(
-        node.lineno, node.end_lineno or node.lineno, found.count if simple else None, over=found.dataset
-    )
-    loop.first = len(interpreter.trace.events)
-    interpreter.trace.loops.append(loop)
+    count = found.count if simple else None
     if found.dataset is not None:
         interpreter.event("iterate", "tf.data.Dataset", node.lineno, {"dataset": found.dataset})
-    with interpreter.at(loops=(*interpreter.place.loops, loop)):
+    with interpreter.inside(Loop(node.lineno, node.end_lineno or node.lineno, count, over=found.dataset)):
         read(found.element)
-    loop.last = len(interpreter.trace.events) - 1
     if isinstance(node, ast.DictComp):
         return Mapping({}, open=True)
-    return Many(made[0], loop.count)
+    return Many(made[0], count)
 
 
 def _gathered(node: Any, made: list[Value]) -> Value:

@@ -1,6 +1,6 @@
 """Keras: layers, models, policies, and the calls that train."""
 
-from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, called
 from tuilab.documents.interpreter.library import Arguments, bind, handles
 from tuilab.documents.interpreter.values import (
     NONE,
@@ -127,7 +127,7 @@ def method(
     model: Model | Instance,
     name: str,
     args: list[Value],
-    keywords: dict[str, Value],
+    keywords: Keywords,
     line: int,
 ) -> Value:
     """A method of a model: of the document's own class too, where it inherits it."""
@@ -149,7 +149,10 @@ def method(
     return Unknown(f"what {name}() gives", line)
 
 
-def call_layer(interpreter: Interpreter, target: Value, args: list[Value], line: int) -> Value:
+@called(Layer, Model)
+def call_layer(
+    interpreter: Interpreter, target: Layer | Model, args: list[Value], keywords: Keywords, line: int
+) -> Value:
     """A layer or a model applied to a tensor."""
     value = args[0] if args else NONE
     inside = isinstance(value, Tensor) and value.inside

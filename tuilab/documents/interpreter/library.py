@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tuilab.documents.interpreter.interpreter import Interpreter
-from tuilab.documents.interpreter.trace import Misfit
-from tuilab.documents.interpreter.values import NONE, Unknown, Value
+from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, called
+from tuilab.documents.interpreter.values import NONE, Api, Unknown, Value
 from tuilab.model.api import Signature
 
+# The key under which arguments that are not known one by one (`*args`, `**options`) are passed on.
 OPEN = "**"
 
 # Functions of NumPy and the standard library of which arguments are read by name.
@@ -86,10 +86,10 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
     return register
 
 
-def call(
-    interpreter: Interpreter, name: str, args: list[Value], keywords: dict[str, Value], line: int
-) -> Value:
+@called(Api)
+def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywords, line: int) -> Value:
     """Read the call of a library's function or class by its canonical name."""
+    name = api.name
     bound = bind(interpreter, name, args, keywords, line)
     handler = HANDLERS.get(name) or HANDLERS.get(short(name))
     if handler is not None:
@@ -122,9 +122,7 @@ def short(name: str) -> str:
     return name
 
 
-def bind(
-    interpreter: Interpreter, name: str, args: list[Value], keywords: dict[str, Value], line: int
-) -> Arguments:
+def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int) -> Arguments:
     """Arguments under their parameters' names, by the signature of the TensorFlow that the table is of."""
     named = {k: v for k, v in keywords.items() if k != OPEN}
     out = Arguments(line, named, OPEN in keywords)
@@ -143,7 +141,6 @@ def _check(
     interpreter: Interpreter, name: str, signature: Signature, args: list[Value], given: Arguments, line: int
 ) -> None:
     """Record arguments that the signature does not take."""
-    block = interpreter.place.block
     # A class listed without parameters has a constructor that could not be read.
     if not signature.parameters and not signature.rest:
         return
@@ -156,16 +153,8 @@ def _check(
         detail = f"{name} takes no argument {unknown[0]}"
         # Where the new name is given too, or a call says both, a person has to look.
         new = (unknown[0], now) if known and len(unknown) == 1 and now not in given.values else ("", "")
-        misfit = Misfit("argument", name, line, block, detail, remedy, unknown[0], new)
-        interpreter.trace.misfits.append(misfit)
+        interpreter.misfit("argument", line, detail, remedy, at=unknown[0], replace=new)
     if len(args) > signature.positional and not signature.rest:
-        interpreter.trace.misfits.append(
-            Misfit(
-                "argument",
-                name,
-                line,
-                block,
-                f"{name} is given {len(args)} arguments by position and takes {signature.positional}",
-                "Give the others by name: " + ", ".join(signature.parameters[:12]) + ".",
-            )
-        )
+        detail = f"{name} is given {len(args)} arguments by position and takes {signature.positional}"
+        remedy = "Give the others by name: " + ", ".join(signature.parameters[:12]) + "."
+        interpreter.misfit("argument", line, detail, remedy)

@@ -69,9 +69,9 @@ def _unrolled(
     items = found.items or []
     interpreter.unrolled *= len(items)
     try:
-        for number, item in enumerate(items):
+        for item in items:
             loop = _loop(interpreter, node, 1, found)
-            loop.unrolled = (number, len(items))
+            loop.unrolled = True
             flow = _body(interpreter, node, loop, item, scope)
             if flow in (Flow.RETURN, Flow.RAISE):
                 return flow
@@ -128,13 +128,9 @@ def _does_nothing(statement_: ast.stmt) -> bool:
 def _body(
     interpreter: Interpreter, node: "ast.For | ast.AsyncFor", loop: Loop, item: Value, scope: Scope
 ) -> Flow:
-    loop.first = len(interpreter.trace.events)
-    interpreter.trace.loops.append(loop)
-    with interpreter.at(loops=(*interpreter.place.loops, loop)):
+    with interpreter.inside(loop):
         bind_target(interpreter, node.target, item, scope)
-        flow = interpreter.execute(node.body, scope)
-    loop.last = len(interpreter.trace.events) - 1
-    return flow
+        return interpreter.execute(node.body, scope)
 
 
 @statement(ast.While)
@@ -143,12 +139,8 @@ def while_loop(interpreter: Interpreter, node: ast.While, scope: Scope) -> Flow:
     interpreter.reads(test, "while", node.lineno)
     if truth(test) is False:
         return interpreter.execute(node.orelse, scope)
-    loop = _loop(interpreter, node, None, None)
-    loop.first = len(interpreter.trace.events)
-    interpreter.trace.loops.append(loop)
-    with interpreter.at(loops=(*interpreter.place.loops, loop)):
+    with interpreter.inside(_loop(interpreter, node, None, None)):
         flow = interpreter.execute(node.body, scope)
-    loop.last = len(interpreter.trace.events) - 1
     endless = isinstance(node.test, ast.Constant) and node.test.value is True
     return flow if flow in (Flow.RETURN, Flow.RAISE) and endless else Flow.NEXT
 

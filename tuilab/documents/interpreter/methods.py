@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from tuilab.documents.interpreter import dataset_calls, keras_calls, library, ops, timers
+from tuilab.documents.interpreter import attributes, dataset_calls, keras_calls, ops, timers
 from tuilab.documents.interpreter.arithmetic import LONGEST_LIST, LONGEST_TEXT
-from tuilab.documents.interpreter.interpreter import Interpreter
-from tuilab.documents.interpreter.keras_calls import call_layer
+from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered
 from tuilab.documents.interpreter.library import Arguments
 from tuilab.documents.interpreter.names import dtype_of
 from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.values import (
     NONE,
+    Api,
     Bound,
     Dataset,
     Elapsed,
@@ -27,13 +27,10 @@ from tuilab.documents.interpreter.values import (
     Value,
 )
 
-__all__ = ["call", "call_layer"]
 _LIBRARY_METHODS = ("apply_gradients", "minimize", "update_state")
 
 
-def call(
-    interpreter: Interpreter, bound: Bound, args: list[Value], keywords: dict[str, Value], line: int
-) -> Value:
+def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int) -> Value:
     """Call a method of a value that is not of the document's own classes."""
     owner, name = bound.owner, bound.name
     match owner:
@@ -56,11 +53,11 @@ def call(
         case Elapsed():
             return owner
         case OpaqueObject():
-            return _special(interpreter, owner, name, args, keywords, line)
+            return _opaque_object(interpreter, owner, name, args, keywords, line)
         case Graph():
             return owner if name == "get_concrete_function" else Unknown(f"what {name}() gives", line)
         case _:
-            interpreter.event("opaque", name, line, {str(i): a for i, a in enumerate(args)})
+            interpreter.event("opaque", name, line, numbered(args))
             return Unknown(f"what {name}() gives", line)
 
 
@@ -69,10 +66,10 @@ def _tensor(
     tensor: Tensor,
     name: str,
     args: list[Value],
-    keywords: dict[str, Value],
+    keywords: Keywords,
     line: int,
 ) -> Value:
-    given = Arguments(line, {str(i): a for i, a in enumerate(args)} | keywords)
+    given = Arguments(line, numbered(args) | keywords)
     if tensor.library == "tf" and name in ("numpy", "item", "tolist", "__array__"):
         if tensor.inside and interpreter.in_graph() is not None:
             return Unknown("a value that is known when it runs", line)
@@ -95,9 +92,7 @@ def _tensor(
     if name in ("tobytes", "tostring"):
         return OpaqueObject("bytes", tensor)
     if name in ("get_shape", "numpy_function"):
-        from tuilab.documents.interpreter.attributes import attribute
-
-        return attribute(interpreter, tensor, "shape", line)
+        return attributes.attribute(interpreter, tensor, "shape", line)
     if name in ("reshape", "transpose"):
         return _reshaped(interpreter, tensor, name, args, line)
     made = Tensor(None, tensor.dtype, tensor.library, inside=tensor.inside)
@@ -124,7 +119,7 @@ def _listing(interpreter: Interpreter, listing: Listing, name: str, args: list[V
     if name in ("append", "extend", "insert", "add", "pop", "clear", "remove", "update"):
         if interpreter.in_graph() is not None and listing.born is not interpreter.in_graph():
             interpreter.event("effect", f"list.{name}()", line)
-        repeated = any(loop.unrolled is None and loop.count != 1 for loop in interpreter.place.loops)
+        repeated = any(not loop.unrolled and loop.count != 1 for loop in interpreter.place.loops)
         if name == "append" and args and len(listing.items) < LONGEST_LIST:
             listing.items.append(args[0])
             listing.open = listing.open or repeated
@@ -191,19 +186,19 @@ def _constant(interpreter: Interpreter, value: Any, name: str, args: list[Value]
     return Unknown(f"what {name}() gives", line)
 
 
-def _special(
+def _opaque_object(
     interpreter: Interpreter,
     owner: OpaqueObject,
     name: str,
     args: list[Value],
-    keywords: dict[str, Value],
+    keywords: Keywords,
     line: int,
 ) -> Value:
     match owner.kind:
         case "rng":
-            return library.call(interpreter, f"rng.{name}", args, keywords, line)
+            return interpreter.call(Api(f"rng.{name}"), args, keywords, line)
         case "timer":
-            given = Arguments(line, {str(i): a for i, a in enumerate(args)} | keywords)
+            given = Arguments(line, numbered(args) | keywords)
             return timers.timer_method(interpreter, owner, name, given)
         case "tape" if name in ("gradient", "jacobian", "batch_jacobian"):
             if args and isinstance(args[0], Unknown):
@@ -227,7 +222,7 @@ def _special(
         case "writer":
             return NONE
         case "iterator" if name in ("get_next", "next"):
-            return library.call(interpreter, "builtins.next", [owner], {}, line)
+            return interpreter.call(Api("builtins.next"), [owner], {}, line)
         case "bytes":
             return owner
         case "object" if name in ("result", "numpy") and "metrics" in str(owner.data):
@@ -241,7 +236,7 @@ def _special(
     return Unknown(f"what {name}() gives", line)
 
 
-def _fetched(args: list[Value], keywords: dict[str, Value], session: Value) -> Value:
+def _fetched(args: list[Value], keywords: Keywords, session: Value) -> Value:
     """What a session is asked for: the first of several; the session where that is not known."""
     value = args[0] if args else keywords.get("fetches", session)
     if isinstance(value, Listing) and value.items:

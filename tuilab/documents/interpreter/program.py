@@ -16,7 +16,7 @@ from tuilab.documents.interpreter import (  # noqa: F401  (each registers what i
     tf_calls,
     timers,
 )
-from tuilab.documents.interpreter.calls import call_value, instantiate
+from tuilab.documents.interpreter.calls import instantiate
 from tuilab.documents.interpreter.contexts import MAGICS, timed
 from tuilab.documents.interpreter.interpreter import (
     MOST_STEPS,
@@ -123,7 +123,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
         graph = target if isinstance(target, Graph) and target.target is function else None
         if function.kind == "context":
             function.kind = "plain"
-        call_value(interpreter, graph or function, args, {}, function.node.lineno)
+        interpreter.call(graph or function, args, {}, function.node.lineno)
 
 
 def _receiver(interpreter: Interpreter, function: Function, line: int) -> Value:
@@ -133,7 +133,7 @@ def _receiver(interpreter: Interpreter, function: Function, line: int) -> Value:
         instance = instantiate(interpreter, owner, [], {}, line)
         set_up = owner.find("setUp")
         if set_up is not None and set_up is not function:
-            call_value(interpreter, set_up, [instance], {}, line)
+            interpreter.call(set_up, [instance], {}, line)
     return (
         function.scope.instances[0]
         if function.scope.instances

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tuilab.documents.interpreter import expressions, imports
 from tuilab.documents.interpreter.arithmetic import LONGEST_LIST
-from tuilab.documents.interpreter.calls import apply_decorator, call_value
+from tuilab.documents.interpreter.calls import apply_decorator
 from tuilab.documents.interpreter.interpreter import STATEMENTS, Execute, Flow, Interpreter
 from tuilab.documents.interpreter.items import bind_target
 from tuilab.documents.interpreter.scope import Scope
@@ -16,7 +16,6 @@ from tuilab.documents.interpreter.values import (
     Class,
     Elapsed,
     Function,
-    Instance,
     Known,
     Listing,
     Tensor,
@@ -138,7 +137,7 @@ def match(interpreter: Interpreter, node: ast.Match, scope: Scope) -> Flow:
 @statement(ast.Try, ast.TryStar)
 def attempt(interpreter: Interpreter, node: "ast.Try | ast.TryStar", scope: Scope) -> Flow:
     handlers = tuple(Handler(_caught(h, scope, interpreter), h.lineno) for h in node.handlers)
-    record = Try(node.lineno, handlers, len(interpreter.trace.events), block=interpreter.place.block)
+    record = Try(node.lineno, handlers, len(interpreter.trace.events))
     interpreter.trace.tries.append(record)
     expects = any(name.rpartition(".")[2] in MISSING for h in handlers for name in h.names)
     interpreter.guards += expects
@@ -257,16 +256,3 @@ def defines_class(interpreter: Interpreter, node: ast.ClassDef, scope: Scope) ->
         interpreter.evaluate(decorator, scope)
     interpreter.journal.write(scope.names, node.name, made)
     return Flow.NEXT
-
-
-def enter_instance(interpreter: Interpreter, instance: Instance, line: int) -> Value:
-    """What `with instance as x` binds."""
-    method = instance.of.find("__enter__")
-    return call_value(interpreter, method, [instance], {}, line) if method is not None else instance
-
-
-def leave_instance(interpreter: Interpreter, instance: Instance, line: int) -> None:
-    """Read `__exit__`."""
-    method = instance.of.find("__exit__")
-    if method is not None:
-        call_value(interpreter, method, [instance, NONE, NONE, NONE], {}, line)

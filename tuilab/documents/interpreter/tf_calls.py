@@ -3,19 +3,19 @@
 from tuilab.documents.interpreter import names
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.library import Arguments, handles, short
-from tuilab.documents.interpreter.trace import Misfit, Traced
+from tuilab.documents.interpreter.trace import Traced
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
     Device,
-    Devices,
     Function,
     Graph,
     Instance,
     Known,
     Layer,
     Listing,
+    Many,
     Model,
     OpaqueObject,
     Partial,
@@ -120,7 +120,7 @@ def setting(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def _devices(word: str, args: Arguments) -> Value:
     if word.startswith(("list_physical", "list_logical", "get_visible")):
         family = text(args.get("device_type", "0"))
-        return Devices(family.upper() if family else "?")
+        return Many(Device(family.upper() if family else "?"), None)
     if word == "gpu_device_name":
         return Unknown("the name of the host's GPU", args.line, (Known("/device:GPU:0"), Known("")))
     return Unknown("it depends on the host", args.line)
@@ -128,43 +128,27 @@ def _devices(word: str, args: Arguments) -> Value:
 
 def _check_argument(interpreter: Interpreter, name: str, word: str, args: Arguments) -> None:
     value = args.get("device", "dev", "0")
-    block = interpreter.place.block
-    if word in _TAKES_NAME and isinstance(value, Device | Devices):
-        interpreter.trace.misfits.append(
-            Misfit(
-                "type",
-                name,
-                args.line,
-                block,
-                f"{name} takes a device's name and is given a device object",
-                f"Give the name, such as '{value.family if value.family != '?' else 'GPU'}:0'.",
-            )
-        )
+    device = value.element if isinstance(value, Many) else value
+    if word in _TAKES_NAME and isinstance(device, Device):
+        remedy = f"Give the name, such as '{device.family if device.family != '?' else 'GPU'}:0'."
+        detail = f"{name} takes a device's name and is given a device object"
+        interpreter.misfit("type", args.line, detail, remedy)
     if word in _TAKES_DEVICE and isinstance(value, Known) and isinstance(value.value, str):
-        interpreter.trace.misfits.append(
-            Misfit(
-                "type",
-                name,
-                args.line,
-                block,
-                f"{name} takes a device object and is given the text {value.value!r}",
-                "Give one of tf.config.list_physical_devices('GPU').",
-            )
-        )
+        detail = f"{name} takes a device object and is given the text {value.value!r}"
+        remedy = "Give one of tf.config.list_physical_devices('GPU')."
+        interpreter.misfit("type", args.line, detail, remedy)
 
 
 @handles("tf.py_function", "tf.numpy_function", "tf.py_func")
 def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Python that runs for every element, on the host, even inside a graph."""
-    from tuilab.documents.interpreter.calls import call_value
-
     target, inputs = args.get("func", "0"), args.get("inp", "1")
     if target == NONE:
         return OpaqueObject("python-decorator", name)
     items = list(inputs.items) if isinstance(inputs, Listing) else []
     with interpreter.at(traced=None):
         start = len(interpreter.trace.events)
-        call_value(interpreter, target, items, {}, args.line)
+        interpreter.call(target, items, {}, args.line)
         for event in interpreter.trace.events[start:]:
             if event.kind == "op":
                 event.kind = "host-op"
@@ -177,8 +161,6 @@ def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Val
 @handles("tf.vectorized_map", "tf.while_loop", "tf.cond", "tf.scan", "tf.map_fn", "tf.foldl", "tf.foldr")
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Functions of functions: each is read once with what is known of its arguments."""
-    from tuilab.documents.interpreter.calls import call_value
-
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
     inputs: list[Value] = []
@@ -190,7 +172,7 @@ def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     with interpreter.at(traced=traced):
         for value in args.values.values():
             if isinstance(value, Function | Graph | Bound | Partial):
-                call_value(interpreter, value, inputs, {}, args.line)
+                interpreter.call(value, inputs, {}, args.line)
     result = Tensor(None, None, inside=interpreter.in_graph() is not None)
     interpreter.event("op", name, args.line, {}, result)
     return result
@@ -244,13 +226,11 @@ def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.app.run", "absl.app.run")
 def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Runs `main`, the one that is given or the module's."""
-    from tuilab.documents.interpreter.calls import call_value
-
     given = args.get("main", "0")
     main = given if given != NONE else interpreter.module.find("main")
     if isinstance(main, Function):
         unknown: list[Value] = [Unknown("it comes from the command line", args.line)]
-        call_value(interpreter, main, unknown[: len(main.node.args.args)], {}, args.line)
+        interpreter.call(main, unknown[: len(main.node.args.args)], {}, args.line)
     return NONE
 
 

@@ -49,12 +49,8 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 def repeated(interpreter: Interpreter, line: int, count: int | None, read: Callable[[], T]) -> T:
     """Read something as the body of a loop that a timer runs."""
-    loop = Loop(line, line, count, len(interpreter.trace.events))
-    interpreter.trace.loops.append(loop)
-    with interpreter.at(loops=(*interpreter.place.loops, loop)):
-        result = read()
-    loop.last = len(interpreter.trace.events) - 1
-    return result
+    with interpreter.inside(Loop(line, line, count)):
+        return read()
 
 
 @handles("timeit.timeit", "timeit.repeat")
@@ -103,11 +99,9 @@ def _once(
 
 def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
     """Read what a timer runs: a callable, or code in a text (as names of the module see it)."""
-    from tuilab.documents.interpreter.calls import call_value
-
     match stmt:
         case Function() | Graph() | Bound() | Partial():
-            call_value(interpreter, stmt, [], {}, line)
+            interpreter.call(stmt, [], {}, line)
         case Known(value=str(code)):
             parsed = parse(code.split("\n"), 1)
             for statement in parsed.statements:

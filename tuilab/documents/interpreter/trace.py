@@ -29,7 +29,6 @@ Kind = Literal[
     "build",  # a model or a layer is made, compiled, summarised
     "dataset",  # a pipeline is put together
     "codec",  # compression or decompression, on the host
-    "raise",
 ]
 
 # What takes time that a benchmark could mean to measure.
@@ -59,7 +58,7 @@ ASYNCHRONOUS: tuple[Kind, ...] = ("op", "graph", "create", "copy")
 class Loop:
     """One reading of a loop's body. count: how often it runs; None unknown.
 
-    unrolled: (iteration, of how many) where each iteration is read by itself; `count` is then 1.
+    unrolled: one of several readings, each of one iteration; `count` is then 1.
     empty: the body does nothing (pass, break, a comment). over: what is iterated.
     """
 
@@ -68,7 +67,7 @@ class Loop:
     count: int | None
     first: int = 0
     last: int = 0
-    unrolled: tuple[int, int] | None = None
+    unrolled: bool = False
     empty: bool = False
     over: Value | None = None
 
@@ -81,7 +80,6 @@ class DeviceScope:
     families: tuple[str, ...]
     first: int = 0
     last: int = 0
-    block: int = 0
 
 
 @dataclass(eq=False)
@@ -109,7 +107,6 @@ class Try:
     handlers: tuple[Handler, ...]
     first: int = 0
     last: int = 0
-    block: int = 0
 
 
 @dataclass(frozen=True)
@@ -198,14 +195,15 @@ class Use:
     spelled: str = ""
 
 
+MisfitKind = Literal["argument", "type", "key"]
+
+
 @dataclass(frozen=True)
 class Misfit:
     """A call whose arguments do not fit the signature, or an argument or key of the wrong kind."""
 
-    kind: Literal["argument", "type", "key"]
-    name: str
+    kind: MisfitKind
     line: int
-    block: int
     detail: str
     remedy: str = ""
     at: str = ""

@@ -234,15 +234,11 @@ class Elapsed(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Devices(Value):
-    """What `list_physical_devices` and its like return: a list whose length the host decides."""
-
-    family: str
-
-
-@dataclass(frozen=True, slots=True)
 class Device(Value):
-    """One physical or logical device, as an object and not as a string."""
+    """A physical or logical device, as an object and not as a string.
+
+    What `list_physical_devices` returns is `Many` of them: how many, the host decides.
+    """
 
     family: str
 

@@ -1,9 +1,8 @@
 """Names, arguments and errors that the installed TensorFlow does not have."""
 
-import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from tuilab.documents.api_names import gone_part, nearest, renamed
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Event, Use
 from tuilab.documents.rules.rule import Hit, rule
@@ -21,76 +20,6 @@ _INSTEAD = {
     "tf.placeholder": ("tf.compat.v1.placeholder", "Give a tf.function an argument instead."),
     "tf.contrib": ("", "tf.contrib left with TensorFlow 2."),
 }
-
-
-@dataclass(frozen=True)
-class Index:
-    """A table's names, ready to be looked up. below: the names of each namespace; by_word: by last word.
-
-    modules: each private module, and whether others lie below it.
-    """
-
-    known: frozenset[str]
-    below: dict[str, list[str]]
-    by_word: dict[str, list[str]]
-    modules: dict[str, bool]
-
-
-_indexed: list[tuple[ApiTable, Index]] = []
-
-
-def index_of(api: ApiTable) -> Index:
-    """The table's index, made once: hashing a table takes as long as making one."""
-    if not _indexed or _indexed[-1][0] is not api:
-        below: dict[str, list[str]] = {}
-        by_word: dict[str, list[str]] = {}
-        for name in api.names:
-            parent, _, word = name.rpartition(".")
-            below.setdefault(parent, []).append(name)
-            by_word.setdefault(word, []).append(name)
-        packages = {name.rpartition(".")[0] for name in api.modules}
-        modules = {name: name in packages for name in api.modules}
-        _indexed[:] = [(api, Index(frozenset(api.names), below, by_word, modules))]
-    return _indexed[-1][1]
-
-
-def missing(api: ApiTable, name: str) -> str:
-    """The part of a dotted name that does not exist, "" where it does or that cannot be told."""
-    index = index_of(api)
-    parts = name.split(".")
-    for length in range(2, len(parts) + 1):
-        prefix = ".".join(parts[:length])
-        parent = ".".join(parts[: length - 1])
-        if parts[length - 1].startswith("_"):
-            return ""
-        if prefix not in index.known:
-            # Below something that is neither module nor class (a dtype, a constant) anything may lie.
-            return prefix if parent in index.below else ""
-    return ""
-
-
-def renamed(api: ApiTable, name: str) -> str:
-    """Its name in version 2 by TensorFlow's own map, of it or of the module that it is in; "" for none."""
-    parts = name.split(".")
-    for length in range(len(parts), 1, -1):
-        found = api.renames.get(".".join(parts[:length]))
-        whole = ".".join([found, *parts[length:]]) if found else ""
-        if whole and whole in index_of(api).known:
-            return whole
-    return ""
-
-
-def nearest(api: ApiTable, name: str) -> str:
-    """The real name that a misspelled one means, "" where that is not plain."""
-    index = index_of(api)
-    parent, _, word = name.rpartition(".")
-    below = [found.rpartition(".")[2] for found in index.below.get(parent, [])]
-    same = [found for found in below if found.lower() == word.lower()]
-    close = same or difflib.get_close_matches(word, below, n=1, cutoff=0.85)
-    if close and len(word) > 3:
-        return f"{parent}.{close[0]}"
-    # Keras by itself has functions that it does not show under tf.keras.
-    return name.removeprefix("tf.") if name.removeprefix("tf.") in index.known else ""
 
 
 @rule("TL001", "API that does not exist", "error")
@@ -122,15 +51,6 @@ def missing_api(example: Example) -> Iterator[Hit]:
             seen.add((gone, use.line))
             modules.add(gone)
             yield _hit(example.api, gone, use)
-
-
-def gone_part(api: ApiTable, use: Use) -> str:
-    """The part of a use's name that does not exist, "" where it does or that cannot be told."""
-    if use.name.startswith("tf."):
-        return missing(api, use.name)
-    if use.name.startswith("keras."):
-        return missing(api, use.name) if "keras" in index_of(api).below else ""
-    return _missing_module(api, use)
 
 
 def _hit(api: ApiTable, gone: str, use: Use) -> Hit:
@@ -201,21 +121,6 @@ def version_1(example: Example) -> Iterator[Hit]:
         f"TensorFlow {example.api.version}",
         at=first.spelled,
     )
-
-
-def _missing_module(api: ApiTable, use: Use) -> str:
-    """A private module that is not there. Names inside of modules are not known, only the modules."""
-    if not use.name.startswith("tensorflow.python.") or not api.modules:
-        return ""
-    modules = index_of(api).modules
-    parts = use.name.split(".")
-    for length in range(3, len(parts) + 1):
-        name = ".".join(parts[:length])
-        if name not in modules:
-            parent = ".".join(parts[: length - 1])
-            # The packages' own files hold no names, except that of tensorflow.python itself.
-            return name if length > 3 and modules.get(parent) else ""
-    return ""
 
 
 @rule("TL002", "Argument that the function does not take", "error")

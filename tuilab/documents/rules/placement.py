@@ -119,7 +119,7 @@ def mapped_on_gpu(example: Example) -> Iterator[Hit]:
         d = tf.data.Dataset.range(9).map(f)
     """
     seen: set[int] = set()
-    for event in example.standing:
+    for event in example.written:
         if event.kind != "dataset" or not event.name.endswith(".map"):
             continue
         function = event.arguments.get("map_func", event.arguments.get("0"))

@@ -30,7 +30,7 @@ def side_effects(example: Example) -> Iterator[Hit]:
         f(x)
     """
     seen: set[int] = set()
-    for event in example.standing:
+    for event in example.written:
         traced = event.place.traced
         if event.kind != "effect" or traced is None or event.line in seen:
             continue
@@ -81,7 +81,7 @@ def remade_graph(example: Example) -> Iterator[Hit]:
         for _ in range(20):
             f(x)
     """
-    for event in example.standing:
+    for event in example.written:
         if event.kind != "config" or event.name != "tf.function":
             continue
         if any(_repeats(loop, event.line) for loop in event.place.loops):
@@ -93,4 +93,4 @@ def remade_graph(example: Example) -> Iterator[Hit]:
 def _repeats(loop: Loop, line: int) -> bool:
     """Whether the line is in the body of a loop that runs often: not once a device, or in a helper of it."""
     many = loop.over is not None or (loop.count or 0) > 1
-    return many and loop.unrolled is None and loop.line <= line <= loop.last_line
+    return many and not loop.unrolled and loop.line <= line <= loop.last_line

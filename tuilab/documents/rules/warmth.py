@@ -91,7 +91,7 @@ def _repeats_inside(example: Example, region: Region, work: Event) -> int | None
 def _is_sampled(example: Example, region: Region) -> bool:
     """Whether a loop around the region takes several samples."""
     loops = example.trace.events[region.first].place.loops
-    return any(loop.unrolled is None and loop.count != 1 for loop in loops)
+    return any(not loop.unrolled and loop.count != 1 for loop in loops)
 
 
 @rule("TL104", "No warm-up", "warning")

@@ -1,0 +1,136 @@
+"""Looking names up in a table of TensorFlow's: what is missing, what it is called now, what was meant."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tuilab.documents.interpreter.trace import Use
+from tuilab.model.api import ApiTable
+
+
+@dataclass(frozen=True)
+class Index:
+    """A table's names, ready to be looked up. below: the names of each namespace; by_word: by last word.
+
+    modules: each private module, and whether others lie below it.
+    """
+
+    known: frozenset[str]
+    below: dict[str, list[str]]
+    by_word: dict[str, list[str]]
+    modules: dict[str, bool]
+
+
+_indexed: list[tuple[ApiTable, Index]] = []
+
+
+def index_of(api: ApiTable) -> Index:
+    """The table's index, made once: hashing a table takes as long as making one."""
+    if not _indexed or _indexed[-1][0] is not api:
+        below: dict[str, list[str]] = {}
+        by_word: dict[str, list[str]] = {}
+        for name in api.names:
+            parent, _, word = name.rpartition(".")
+            below.setdefault(parent, []).append(name)
+            by_word.setdefault(word, []).append(name)
+        packages = {name.rpartition(".")[0] for name in api.modules}
+        modules = {name: name in packages for name in api.modules}
+        _indexed[:] = [(api, Index(frozenset(api.names), below, by_word, modules))]
+    return _indexed[-1][1]
+
+
+def missing(api: ApiTable, name: str) -> str:
+    """The part of a dotted name that does not exist, "" where it does or that cannot be told."""
+    index = index_of(api)
+    parts = name.split(".")
+    for length in range(2, len(parts) + 1):
+        prefix = ".".join(parts[:length])
+        parent = ".".join(parts[: length - 1])
+        if parts[length - 1].startswith("_"):
+            return ""
+        if prefix not in index.known:
+            # Below something that is neither module nor class (a dtype, a constant) anything may lie.
+            return prefix if parent in index.below else ""
+    return ""
+
+
+def renamed(api: ApiTable, name: str) -> str:
+    """Its name in version 2 by TensorFlow's own map, of it or of the module that it is in; "" for none."""
+    parts = name.split(".")
+    for length in range(len(parts), 1, -1):
+        found = api.renames.get(".".join(parts[:length]))
+        whole = ".".join([found, *parts[length:]]) if found else ""
+        if whole and whole in index_of(api).known:
+            return whole
+    return ""
+
+
+def nearest(api: ApiTable, name: str) -> str:
+    """The real name that a misspelled one means, "" where that is not plain."""
+    index = index_of(api)
+    parent, _, word = name.rpartition(".")
+    below = [found.rpartition(".")[2] for found in index.below.get(parent, [])]
+    same = [found for found in below if found.lower() == word.lower()]
+    close = same or difflib.get_close_matches(word, below, n=1, cutoff=0.85)
+    if close and len(word) > 3:
+        return f"{parent}.{close[0]}"
+    # Keras by itself has functions that it does not show under tf.keras.
+    return name.removeprefix("tf.") if name.removeprefix("tf.") in index.known else ""
+
+
+def gone_part(api: ApiTable, use: Use) -> str:
+    """The part of a use's name that does not exist, "" where it does or that cannot be told."""
+    if use.name.startswith("tf."):
+        return missing(api, use.name)
+    if use.name.startswith("keras."):
+        return missing(api, use.name) if "keras" in index_of(api).below else ""
+    return _missing_module(api, use)
+
+
+def _missing_module(api: ApiTable, use: Use) -> str:
+    """A private module that is not there. Names inside of modules are not known, only the modules."""
+    if not use.name.startswith("tensorflow.python.") or not api.modules:
+        return ""
+    modules = index_of(api).modules
+    parts = use.name.split(".")
+    for length in range(3, len(parts) + 1):
+        name = ".".join(parts[:length])
+        if name not in modules:
+            parent = ".".join(parts[: length - 1])
+            # The packages' own files hold no names, except that of tensorflow.python itself.
+            return name if length > 3 and modules.get(parent) else ""
+    return ""
+
+
+# Modules that left with version 2 as a whole; of other names TensorFlow's map tells the old.
+_OLD = (
+    "tf.contrib",
+    "tf.layers",
+    "tf.app",
+    "tf.flags",
+    "tf.gfile",
+    "tf.logging",
+    "tf.examples",
+)
+_FEW = 3
+_NEW = ("tf.function", "tf.GradientTape", "tf.config.")
+_MOSTLY = 0.3
+
+
+def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
+    """The first of the uses by which code is of TensorFlow 1, how many, of how many names; None for none."""
+    gone = [(use, part) for use in uses if not use.guarded and (part := gone_part(api, use))]
+    old = [
+        use
+        for use, part in gone
+        if part.startswith(_OLD)
+        or ".compat.v1." in renamed(api, use.name)
+        or ".compat.v1." in renamed(api, part)
+    ]
+    if len(old) < _FEW or len({use.name for use in old}) < 2:
+        return None
+    # Who writes tf.function and tells of the old way as well has not written for version 1.
+    modern = sum(use.name.startswith(_NEW) for use in uses)
+    if modern and len(old) < _MOSTLY * sum(use.name.startswith("tf.") for use in uses):
+        return None
+    return old[0], len(gone), len({part for _, part in gone})
