@@ -25,7 +25,7 @@ def measure() -> list[Row]:
         _fill(store)
         opened = _timed(lambda: _open(store))
         machine_summaries = latest(store)
-        texts = [text_of(standing) for standing in machine_summaries]
+        texts = [text_of(summary) for summary in machine_summaries]
         filtered = _timed(lambda: compared(search(machine_summaries, texts, "node-09 refuted")))
         store.close()
     what = f"{MACHINES:,} machines × {PRESETS} presets"
@@ -48,8 +48,8 @@ def _open(store: Store) -> None:
     machine_summaries = latest(store)
     assert len(machine_summaries) == MACHINES * PRESETS
     compared(machine_summaries)
-    for standing in machine_summaries:
-        text_of(standing)
+    for summary in machine_summaries:
+        text_of(summary)
 
 
 def _timed(act: Callable[[], object]) -> list[float]:
@@ -66,16 +66,16 @@ def _fill(store: Store) -> None:
     connection.execute("PRAGMA synchronous = OFF")
     for preset in range(PRESETS):
         for machine in range(MACHINES):
-            standing = _standing(f"preset-{preset:02}", machine)
+            summary = _summary(f"preset-{preset:02}", machine)
             connection.execute(
                 "INSERT INTO runs (run, at, preset, workload, host, budget, scenario, machine, status, rounds) "
                 "VALUES (?, ?, ?, 'stft', ?, 'quick', x'', x'', 'ok', 20)",
-                (standing.run, standing.at, standing.preset, standing.machine),
+                (summary.run, summary.at, summary.preset, summary.machine),
             )
-            keep(store, standing.run, [standing])
+            keep(store, summary.run, [summary])
 
 
-def _standing(preset: str, machine: int) -> MachineSummary:
+def _summary(preset: str, machine: int) -> MachineSummary:
     cpu_s, gpu_s = 1e-3 * (1 + machine % 7), 2e-3 * (1 + machine % 5)
     parameters = {"samples": 256, "batch": 1, "frame_length": 512, "frame_step": 256, "dtype": "float32"}
     return MachineSummary(

@@ -24,7 +24,7 @@ class Clock:
         return self.now
 
 
-def session(machine=GPU_MACHINE) -> LabState:
+def lab_state(machine=GPU_MACHINE) -> LabState:
     numbers = iter(range(1, 100))
     made = LabState(clock=Clock(), new_id=lambda: f"run{next(numbers)}")
     made.load(Catalogue((SMALL, MEDIUM)))
@@ -44,7 +44,7 @@ def play(made: LabState, rounds: int = 6, stop_after: int | None = None, **asked
 
 
 def test_a_run_and_its_verdict():
-    made = session()
+    made = lab_state()
     play(made)
     assert made.shown.rounds == 6 and made.shown.status == "ok" and not made.running
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
@@ -54,28 +54,28 @@ def test_a_run_and_its_verdict():
 
 
 def test_a_verdict_is_only_of_the_presets_own_settings():
-    made = session()
+    made = lab_state()
     made.change(made.settings.with_value("samples", 512))
     play(made)
     assert made.verdicts == {}
 
 
 def test_runs_of_before_are_ghosts_of_the_same_workload():
-    made = session()
+    made = lab_state()
     for _ in range(5):
         play(made)
     assert [g.run for g in made.ghosts_of(made.shown)] == ["run4", "run3", "run2"]
 
 
 def test_a_run_of_a_few_rounds_leaves_no_ghost():
-    made = session()
+    made = lab_state()
     play(made, rounds=2)
     play(made)
     assert made.ghosts == []
 
 
 def test_undo_and_redo():
-    made = session()
+    made = lab_state()
     first = made.settings
     second = first.with_value("samples", 512)
     assert made.change(second) and not made.change(second)
@@ -88,7 +88,7 @@ def test_undo_and_redo():
 
 
 def test_events_of_a_run_that_was_replaced_change_nothing():
-    made = session()
+    made = lab_state()
     old = Script(made.request(), GPU_MACHINE, 4)
     new = Script(made.request(), GPU_MACHINE, 4)
     batches = list(old.batches())
@@ -104,7 +104,7 @@ def test_events_of_a_run_that_was_replaced_change_nothing():
 
 
 def test_what_the_worker_is_at():
-    made = session(machine=None)
+    made = lab_state(machine=None)
     made.apply(Warming(stage="importing TensorFlow", elapsed_s=3.0))
     assert status(made).text == "importing TensorFlow… 3 s"
     made.clock.now += 2
@@ -114,7 +114,7 @@ def test_what_the_worker_is_at():
 
 
 def test_a_worker_that_dies_before_it_is_ready_stays_down():
-    made = session(machine=None)
+    made = lab_state(machine=None)
     made.apply(Warming(stage="importing TensorFlow", elapsed_s=1.0))
     made.apply(WorkerExited(code=1, message="the worker ended with code 1; its last output: no module"))
     assert status(made).tone == "bad" and "no module" in status(made).text
@@ -122,7 +122,7 @@ def test_a_worker_that_dies_before_it_is_ready_stays_down():
 
 
 def test_a_worker_that_dies_in_a_run_is_replaced_and_its_rounds_are_kept():
-    made = session()
+    made = lab_state()
     play(made, stop_after=20)
     rounds = made.shown.rounds
     made.apply(WorkerExited(code=-11, message="the worker died of SIGSEGV"))
@@ -134,7 +134,7 @@ def test_a_worker_that_dies_in_a_run_is_replaced_and_its_rounds_are_kept():
 
 
 def test_progress_says_how_far():
-    made = session()
+    made = lab_state()
     play(made, stop_after=1)
     made.apply(Progress(run="run1", stage="writing records", done=340, total=1000, unit="records"))
     assert status(made).text == "writing records, 340 of 1,000 records"
@@ -144,14 +144,14 @@ def test_progress_says_how_far():
 
 
 def test_a_refusal_and_a_log_line_are_in_the_log():
-    made = session()
+    made = lab_state()
     assert made.apply(Log(text="hello")) == Change.LOG
     assert made.apply(Refused(request="q", message="no such op")) == Change.LOG
     assert [line.text for line in made.log] == ["hello", "no such op"]
 
 
 def test_the_log_is_bounded():
-    made = session()
+    made = lab_state()
     for index in range(100_500):
         made.apply(Log(text=str(index)))
     assert len(made.log) <= 100_000 and made.log[-1].text == "100499"
@@ -163,7 +163,7 @@ def test_a_summary_that_fails_is_said_and_the_samples_stay(monkeypatch):
     def fails(*_, **__):
         raise ZeroDivisionError("of ours")
 
-    made = session()
+    made = lab_state()
     monkeypatch.setattr(summary, "summarise", fails)
     play(made)
     assert made.result() is None and made.shown.rounds == 6
@@ -171,7 +171,7 @@ def test_a_summary_that_fails_is_said_and_the_samples_stay(monkeypatch):
 
 
 def test_a_replay_is_labelled_and_takes_its_settings():
-    made = session()
+    made = lab_state()
     request = made.request()
     started = next(iter(Script(request, CPU_MACHINE, 2).batches()))[0]
     assert isinstance(started, RunStarted)
@@ -192,7 +192,7 @@ def test_one_word_for_several_claims():
 
 
 def test_before_a_run_the_answer_says_what_it_would_measure():
-    made = session()
+    made = lab_state()
     said = answer(made)
     assert said.sentence.startswith("Why isn't this using my GPU") and "Enter times" in said.sentence
     assert "r measures" in said.detail and "One frame of 256 points" in said.detail

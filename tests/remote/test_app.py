@@ -28,40 +28,40 @@ async def test_a_host_is_added_measured_swept_lost_and_found_again(sshd: Sshd, t
     app = LabApp(Options(rerun=False, newcomer=False, store=lambda: Store.open(tmp_path / "history")))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(lambda: isinstance(app.screen, LabScreen) and app.screen.filled)
-        session, control = app.screen.lab.state, app.screen.lab.controller
-        session.budget = "quick"
-        await until(lambda: session.machine is not None)
+        lab_state, control = app.screen.lab.state, app.screen.lab.controller
+        lab_state.budget = "quick"
+        await until(lambda: lab_state.machine is not None)
         await pilot.press("H")
         await until(lambda: not isinstance(app.screen, LabScreen))
         await pilot.press(*"gpu", "minus", *"07", "enter")
-        await until(lambda: "gpu-07" in session.hosts.machines)
-        control.set(session.settings.with_arms(modes=("graph",), devices=("CPU",)))
+        await until(lambda: "gpu-07" in lab_state.hosts.machines)
+        control.set(lab_state.settings.with_arms(modes=("graph",), devices=("CPU",)))
         await pilot.press("r")
-        await until(lambda: session.shown.status is not None)
-        assert session.shown.status == "ok"
-        assert {arm.arm.host for arm in session.shown.arms.values()} == {"", "gpu-07"}
-        assert measured(session.shown)
-        assert set(session.shown.machines) == {"", "gpu-07"}
+        await until(lambda: lab_state.shown.status is not None)
+        assert lab_state.shown.status == "ok"
+        assert {arm.arm.host for arm in lab_state.shown.arms.values()} == {"", "gpu-07"}
+        assert measured(lab_state.shown)
+        assert set(lab_state.shown.machines) == {"", "gpu-07"}
 
-        first = session.shown.run
+        first = lab_state.shown.run
         sizes = (512, 1_024, 2_048, 4_096, 8_192, 16_384)
         control.run("quick", Sweep(axes=(Axis("samples", sizes),), refine=False))
-        await until(lambda: session.shown.run != first and measured(session.shown))
+        await until(lambda: lab_state.shown.run != first and measured(lab_state.shown))
         cut(app)
-        await until(lambda: session.shown.status is not None)
-        lost = [arm for arm in session.shown.arms.values() if arm.arm.host == "gpu-07"]
-        assert session.shown.status == "ok"
+        await until(lambda: lab_state.shown.status is not None)
+        lost = [arm for arm in lab_state.shown.arms.values() if arm.arm.host == "gpu-07"]
+        assert lab_state.shown.status == "ok"
         assert all(any(flag.code == "host-lost" for flag in arm.flags) for arm in lost)
-        assert measured(session.shown)
-        (here,) = [arm for arm in session.shown.arms.values() if not arm.arm.host]
+        assert measured(lab_state.shown)
+        (here,) = [arm for arm in lab_state.shown.arms.values() if not arm.arm.host]
         assert len(here.cells) == len(sizes)
 
-        swept = session.shown.run
+        swept = lab_state.shown.run
         control.run("quick")
-        await until(lambda: session.shown.run != swept and session.shown.status is not None)
-        assert session.shown.status == "ok"
-        assert {arm.arm.host for arm in session.shown.arms.values()} == {"", "gpu-07"}
-        assert measured(session.shown)
+        await until(lambda: lab_state.shown.run != swept and lab_state.shown.status is not None)
+        assert lab_state.shown.status == "ok"
+        assert {arm.arm.host for arm in lab_state.shown.arms.values()} == {"", "gpu-07"}
+        assert measured(lab_state.shown)
         await app.leave()
 
 

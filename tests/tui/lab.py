@@ -52,7 +52,7 @@ def lab(
         "theme": "dark",
         "keymap": tmp_path / "keymap.toml",
         "runner": runner,
-        "session": lambda: LabState(clock=lambda: 100.0, new_id=lambda: f"run{next(numbers)}"),
+        "lab_state": lambda: LabState(clock=lambda: 100.0, new_id=lambda: f"run{next(numbers)}"),
         "store": lambda: Store.open(tmp_path / "history"),
     }
     app = TestLab(Options(**{**given, **options}))  # type: ignore[arg-type]

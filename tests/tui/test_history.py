@@ -175,17 +175,17 @@ async def test_a_note_of_several_lines(tmp_path):
 async def test_a_pinned_ghost_is_drawn_under_the_live_plot(tmp_path):
     app = history(tmp_path)
     async with opened(app) as pilot:
-        session = app.screen.lab.state
-        assert {state.run for state in session.pinned} == {FIRST, GHOST}, "drawn from the start"
+        lab_state = app.screen.lab.state
+        assert {state.run for state in lab_state.pinned} == {FIRST, GHOST}, "drawn from the start"
         await press(pilot, app, ["h", "end", "up", "g"])
         assert "pinned as ghost" in said(app) and store_of(app).find(SLOWER).pinned == "ghost"
-        assert SLOWER in {state.run for state in session.pinned}
+        assert SLOWER in {state.run for state in lab_state.pinned}
         await press(pilot, app, ["escape", "r"])
-        assert {g.run for g in session.ghosts_of(session.shown)} == {FIRST, GHOST, SLOWER}
+        assert {g.run for g in lab_state.ghosts_of(lab_state.shown)} == {FIRST, GHOST, SLOWER}
         assert "faint: earlier runs" in text(app)
         await press(pilot, app, ["h", "end", "up", "g"])
         assert ": unpinned." in said(app) and store_of(app).find(SLOWER).pinned == ""
-        assert SLOWER not in {state.run for state in session.pinned}
+        assert SLOWER not in {state.run for state in lab_state.pinned}
 
 
 async def test_deleted_runs_come_back(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.lab.test_state import SMALL, session
+from tests.lab.test_state import SMALL, lab_state
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
 from tuilab.lab import settings as s
@@ -66,7 +66,7 @@ def test_the_command_line_names_the_hosts():
 
 
 def test_what_a_hosts_worker_says_is_not_taken_for_this_machines():
-    made = session(CPU_MACHINE)
+    made = lab_state(CPU_MACHINE)
     made.hosts.add("gpu-07")
     made.apply(Warming(stage="importing TensorFlow", elapsed_s=1.0, origin="gpu-07"))
     assert about(made.hosts.known["gpu-07"]) == "importing TensorFlow…"
@@ -104,25 +104,25 @@ async def test_a_host_is_added_measured_on_and_lost_and_the_lab_goes_on(tmp_path
     app = lab(tmp_path, runner=party, rerun=False)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, LabScreen) and app.screen.filled)
-        session = app.screen.lab.state
-        await until(pilot, lambda: session.machine is not None)
+        lab_state = app.screen.lab.state
+        await until(pilot, lambda: lab_state.machine is not None)
         await pilot.press("H")
         await until(pilot, lambda: not isinstance(app.screen, LabScreen))
         assert "ssh HOST true" in text(app)
         await pilot.press(*"drops", "enter")
-        await until(pilot, lambda: "drops" in session.hosts.machines)
-        assert session.settings.hosts == ("", "drops")
+        await until(pilot, lambda: "drops" in lab_state.hosts.machines)
+        assert lab_state.settings.hosts == ("", "drops")
         await pilot.press("r")
-        await until(pilot, lambda: session.shown.status is not None)
-        lost = [arm for arm in session.shown.arms.values() if arm.arm.host == "drops"]
-        assert session.shown.status == "ok" and lost
+        await until(pilot, lambda: lab_state.shown.status is not None)
+        lost = [arm for arm in lab_state.shown.arms.values() if arm.arm.host == "drops"]
+        assert lab_state.shown.status == "ok" and lost
         assert any(
             isinstance(flag, Caveat) and flag.code == "host-lost" for arm in lost for flag in arm.flags
         ) or all(arm.status == "failed" for arm in lost)
-        first = session.shown.run
+        first = lab_state.shown.run
         await pilot.press("r")
-        await until(pilot, lambda: session.shown.run != first and session.shown.status is not None)
-        assert session.shown.status == "ok"
+        await until(pilot, lambda: lab_state.shown.run != first and lab_state.shown.status is not None)
+        assert lab_state.shown.status == "ok"
 
 
 async def test_the_machines_of_the_history_are_compared_and_filtered(tmp_path):

@@ -15,7 +15,7 @@ def slider(app, name: str) -> Slider:
     return app.screen_stack[0].query_one(f"#p-{name}", Slider)
 
 
-def session(app):
+def lab_state(app):
     return app.screen_stack[0].lab.state
 
 
@@ -24,7 +24,7 @@ async def test_enter_opens_a_preset_and_measures_it(tmp_path):
     async with opened(app) as pilot:
         await press(pilot, app, ["down", "enter"])
         assert [m.preset for m in app.runner.measured] == ["stft-medium"]
-        assert session(app).shown.rounds == 8
+        assert lab_state(app).shown.rounds == 8
         shown = text(app)
     assert "done, 8 rounds" in shown
     assert "CPU graph" in shown and "claim:" in shown
@@ -42,7 +42,7 @@ async def test_a_slider_at_rest_is_measured_and_undone(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["enter", "i", "right"])
-        assert session(app).settings.values["samples"] == 512
+        assert lab_state(app).settings.values["samples"] == 512
         assert [m.scenario.parameters["samples"] for m in app.runner.measured] == [256, 512]
         assert all(m.budget.name == "quick" for m in app.runner.measured)
         await press(pilot, app, ["u"])
@@ -61,13 +61,13 @@ async def test_a_drag_is_measured_once_it_is_dropped_and_undone_as_one(tmp_path)
         for column in range(first, first + 8):
             await pilot.hover("#p-samples", offset=(column, 0))
         await rest(pilot, app)
-        moved = session(app).settings.values["samples"]
+        moved = lab_state(app).settings.values["samples"]
         assert moved > 256 and len(app.runner.measured) == 1
         await pilot.mouse_up("#p-samples", offset=(first + 7, 0))
         await rest(pilot, app)
         assert [m.scenario.parameters["samples"] for m in app.runner.measured] == [256, moved]
         await press(pilot, app, ["u"])
-        assert session(app).settings.values["samples"] == 256
+        assert lab_state(app).settings.values["samples"] == 256
 
 
 async def test_live_sliders_can_be_switched_off(tmp_path):
@@ -107,7 +107,7 @@ async def test_stop(tmp_path):
         await press(pilot, app, ["x"])
         assert app.runner.cancelled == ["run1"]
         assert "stopped after 4 rounds" in text(app)
-        assert session(app).shown.status == "cancelled"
+        assert lab_state(app).shown.status == "cancelled"
 
 
 async def test_the_screen_waits_for_nobody(tmp_path):
@@ -138,10 +138,10 @@ async def test_device_dtype_and_switches_choose_arms(tmp_path):
         await press(pilot, app, ["l"])
         slider(app, "device").focus()
         await press(pilot, app, ["home"])
-        assert session(app).settings.arms.devices == ("CPU",)
+        assert lab_state(app).settings.arms.devices == ("CPU",)
         slider(app, "dtype").focus()
         await press(pilot, app, ["right"])
-        assert session(app).settings.values["dtype"] == "float64"
+        assert lab_state(app).settings.values["dtype"] == "float64"
         app.screen.query("SwitchBox").first().focus()
         await press(pilot, app, ["space"])
         await press(pilot, app, ["r"])
@@ -196,11 +196,11 @@ async def test_ghosts_and_arms(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["enter", "i", "right"])
-        assert [g.run for g in session(app).ghosts] == ["run1"]
+        assert [g.run for g in lab_state(app).ghosts] == ["run1"]
         await press(pilot, app, ["a", "o", "escape"])
-        assert len(session(app).drawn) == 1
+        assert len(lab_state(app).drawn) == 1
         await press(pilot, app, ["a", "a", "end", "escape"])
-        assert len(session(app).drawn) == len(session(app).shown.arms)
+        assert len(lab_state(app).drawn) == len(lab_state(app).shown.arms)
 
 
 async def test_drawer_on_a_narrow_screen(tmp_path):

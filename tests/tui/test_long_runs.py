@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.lab.test_state import session as made_session
+from tests.lab.test_state import lab_state as made_session
 from tests.tui import data
 from tests.tui.scripted import GPU_MACHINE, ScriptedRunner
 from tests.tui.test_pacing import Canvas
@@ -25,16 +25,16 @@ from tuilab.tui.widgets.from_run import live_chart
 ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
 
 
-def begun(session: LabState) -> LabState:
-    session.apply(
+def begun(lab_state: LabState) -> LabState:
+    lab_state.apply(
         RunStarted(
             run="r1", scenario=data.SCENARIO, arms=ARMS, points=(Point(0),), budget=BUDGET["standard"],
             machine=data.MACHINE, at="2026-01-05T10:00:00Z",
         )
     )  # fmt: skip
     for arm in ARMS:
-        session.apply(ArmStatus(run="r1", arm=arm.id, status="ok", device="CPU:0"))
-    return session
+        lab_state.apply(ArmStatus(run="r1", arm=arm.id, status="ok", device="CPU:0"))
+    return lab_state
 
 
 def a_round(index: int) -> Round:
@@ -62,31 +62,31 @@ def calls_of(work: Callable[[], object]) -> int:
 
 
 def test_taking_a_round_in_costs_the_same_however_long_the_run_is():
-    session = begun(made_session())
+    lab_state = begun(made_session())
     costs = {}
     for index in range(3_001):
         event = a_round(index)
         if index in (10, 100, 1_000, 3_000):
-            costs[index] = calls_of(lambda event=event: session.apply(event))
+            costs[index] = calls_of(lambda event=event: lab_state.apply(event))
         else:
-            session.apply(event)
+            lab_state.apply(event)
     assert len(set(costs.values())) == 1, costs
 
 
 def test_a_paint_of_five_times_the_rounds_costs_hardly_more_calls():
-    session, clouds = begun(made_session()), {}
+    lab_state, clouds = begun(made_session()), {}
 
     def paint() -> None:
-        state = session.shown
-        for series in live_chart(state, marks(state), figures=figures(session)).series:
+        state = lab_state.shown
+        for series in live_chart(state, marks(state), figures=figures(lab_state)).series:
             clouds.setdefault(series.key, Thinned(series.x, series.y)).points(80)
 
     costs = []
     for first, last in ((0, 8_000), (8_000, 40_000)):
         for index in range(first, last - 1):
-            session.apply(a_round(index))
+            lab_state.apply(a_round(index))
         paint()
-        session.apply(a_round(last - 1))
+        lab_state.apply(a_round(last - 1))
         costs.append(calls_of(paint))
     assert costs[1] < 1.3 * costs[0], costs
 
@@ -97,8 +97,8 @@ def short(monkeypatch):
     monkeypatch.setattr(module, "LONG", 0)
 
 
-def painted(session: LabState, canvas: Canvas) -> Lab:
-    lab = Lab(state=session, runner=lambda on_event: ScriptedRunner(on_event, GPU_MACHINE))
+def painted(lab_state: LabState, canvas: Canvas) -> Lab:
+    lab = Lab(state=lab_state, runner=lambda on_event: ScriptedRunner(on_event, GPU_MACHINE))
     Painter(lab, canvas)
     return lab
 
@@ -112,42 +112,42 @@ async def until(true: Callable[[], object]) -> None:
 
 
 async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monkeypatch):
-    session, canvas = begun(made_session()), Canvas()
-    lab, go, threads = painted(session, canvas), threading.Event(), []
+    lab_state, canvas = begun(made_session()), Canvas()
+    lab, go, threads = painted(lab_state, canvas), threading.Event(), []
     control = lab.controller
-    sum_up = session.sum_up
+    sum_up = lab_state.sum_up
 
     def slowly():
         threads.append(threading.current_thread() is threading.main_thread())
         go.wait(20)
         return sum_up()
 
-    monkeypatch.setattr(session, "sum_up", slowly)
+    monkeypatch.setattr(lab_state, "sum_up", slowly)
     heard: list[Event] = []
     lab.subscribe(lambda change, event: heard.append(event) if event is not None else None)
     for index in range(20):
         control.receive(a_round(index))
-    await until(lambda: session.summing)
-    taken, drawn = session.shown.rounds, len(canvas.drawn)
+    await until(lambda: lab_state.summing)
+    taken, drawn = lab_state.shown.rounds, len(canvas.drawn)
     control.receive(a_round(20))
     control.say("meanwhile")
-    assert session.shown.rounds == taken == 20 and len(heard) == 20
-    assert session.result() is None, "nothing is known yet, and nobody waits"
+    assert lab_state.shown.rounds == taken == 20 and len(heard) == 20
+    assert lab_state.result() is None, "nothing is known yet, and nobody waits"
     go.set()
-    await until(lambda: not session.summing and len(canvas.drawn) > drawn)
-    assert session.result() is not None and session.result().rounds == 20, "a key does not wait either"
-    assert session.shown.rounds == 21 and len(heard) == 21
-    assert session.log[-1] == Log(text="meanwhile", source="tuilab")
+    await until(lambda: not lab_state.summing and len(canvas.drawn) > drawn)
+    assert lab_state.result() is not None and lab_state.result().rounds == 20, "a key does not wait either"
+    assert lab_state.shown.rounds == 21 and len(heard) == 21
+    assert lab_state.log[-1] == Log(text="meanwhile", source="tuilab")
     assert threads == [False]
     await control.close()
 
 
 async def test_the_end_of_a_long_run_is_summed_up_at_once(short):
-    session, canvas = begun(made_session()), Canvas()
-    control = painted(session, canvas).controller
+    lab_state, canvas = begun(made_session()), Canvas()
+    control = painted(lab_state, canvas).controller
     for index in range(20):
         control.receive(a_round(index))
     control.receive(Finished(run="r1", status="ok", elapsed_s=1.0))
-    assert not session.long
-    assert session.result().status == "ok" and session.result().rounds == 20
+    assert not lab_state.long
+    assert lab_state.result().status == "ok" and lab_state.result().rounds == 20
     await control.close()

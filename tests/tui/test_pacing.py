@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tests.lab.test_state import session
+from tests.lab.test_state import lab_state
 from tests.tui.scripted import GPU_MACHINE, Script, ScriptedRunner
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
@@ -40,7 +40,7 @@ class Canvas:
 
 
 async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered():
-    made, canvas = session(), Canvas()
+    made, canvas = lab_state(), Canvas()
     runners: list[ScriptedRunner] = []
 
     def runner(on_event) -> ScriptedRunner:

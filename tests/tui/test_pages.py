@@ -182,16 +182,16 @@ async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
         await press(pilot, app, ["enter"])
-        session = app.screen.lab.state
-        session.put_away()
+        lab_state = app.screen.lab.state
+        lab_state.put_away()
         await press(pilot, app, ["R", "enter"])
-        await until(pilot, lambda: session.shown.status == "ok" and session.replay)
+        await until(pilot, lambda: lab_state.shown.status == "ok" and lab_state.replay)
         await press(pilot, app, ["5"])
         said = lines_of(app.screen.query_one(Timeline))
         assert "was not profiled when the run was recorded" in said
         assert "the machine of the recording (gpu-07)" in said
         assert said.endswith("r measures its settings here; this view can then profile that run.")
-        session.change(session.settings.with_value("samples", 512))
+        lab_state.change(lab_state.settings.with_value("samples", 512))
         app.screen.query_one(TimelineView).draw()
         await rest(pilot, app)
         said = lines_of(app.screen.query_one(Timeline))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.test_state import play, session
+from tests.lab.test_state import lab_state, play
 from tests.tui.lab import lab, opened, press, text, until
 from tests.tui.scripted import ScriptedRunner
 from tuilab.lab.changes import Change
@@ -17,8 +17,8 @@ from tuilab.tui import painter
 
 
 def begun() -> LabState:
-    """A session whose run has just begun; nothing more has come of it."""
-    made = session()
+    """A state whose run has just begun; nothing more has come of it."""
+    made = lab_state()
     play(made, stop_after=1)
     return made
 
@@ -99,7 +99,7 @@ def test_a_round_that_does_not_come_is_told() -> None:
 
 
 def test_a_run_that_is_over_and_a_replay_wait_for_nothing() -> None:
-    made = session()
+    made = lab_state()
     play(made)
     made.clock.now += 100
     assert not made.waiting and made.held_s == 0
@@ -124,7 +124,7 @@ class Hanging(ScriptedRunner):
 async def test_on_the_screen_the_seconds_tick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(painter, "TICK_S", 0.02)
     now = [100.0]
-    app = lab(tmp_path, session=lambda: LabState(clock=lambda: now[0], new_id=lambda: "run1"))
+    app = lab(tmp_path, lab_state=lambda: LabState(clock=lambda: now[0], new_id=lambda: "run1"))
     async with opened(app, (120, 30)) as pilot:
         assert app.lab is not None and app.painter is not None
         app.lab.controller.runner = Hanging(app.lab.controller.receive)

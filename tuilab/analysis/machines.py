@@ -33,7 +33,7 @@ def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[Ma
         machine = part.machines.get(node) if node else part.machine
         if machine is not None and measured(part, point):
             alone = len(set(part.where.values())) <= 1
-            out.append(_standing(part, machine, node or host, point, claims if alone else (), alone))
+            out.append(_machine_summary(part, machine, node or host, point, claims if alone else (), alone))
     return tuple(out)
 
 
@@ -42,7 +42,7 @@ def digest(claims: Sequence[Claim]) -> str:
     return hashlib.sha256("\n".join(c.text for c in claims).encode()).hexdigest()[:12] if claims else ""
 
 
-def _standing(
+def _machine_summary(
     state: RunState, machine: Machine, origin: str, point: int, claims: Sequence[Claim], alone: bool
 ) -> MachineSummary:
     assert state.scenario is not None

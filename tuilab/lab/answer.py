@@ -40,30 +40,32 @@ def opening(text: str, most: int = 0) -> str:
     return kept
 
 
-def answer(session: LabState) -> Said:
+def answer(lab_state: LabState) -> Said:
     """The answer of the run on the screen; before one, what would be measured; and always what to do next."""
-    state, settings = session.shown, session.settings
-    if session.worker.phase == "down" and session.worker.message and not state.rounds:
+    state, settings = lab_state.shown, lab_state.settings
+    if lab_state.worker.phase == "down" and lab_state.worker.message and not state.rounds:
         return Said(
-            session.worker.message, detail="r starts a fresh worker; the log (9) has its last output."
+            lab_state.worker.message, detail="r starts a fresh worker; the log (9) has its last output."
         )
     if settings is None:
         return Said(
             "Choose a preset: p, arrows, enter.", detail="Or press D: guess first, then see it measured."
         )
     about = opening(settings.preset.summary, SUMMARY) or settings.preset.title
-    if not state.run or (session.asked and session.asked != state.run and not state.rounds):
-        return Said(first_words(session), detail=f"{_next(session)} {about} {expected(session)}".strip())
+    if not state.run or (lab_state.asked and lab_state.asked != state.run and not state.rounds):
+        return Said(
+            first_words(lab_state), detail=f"{_next(lab_state)} {about} {expected(lab_state)}".strip()
+        )
     if state.status == "failed" and not state.rounds:
         return Said(f"The run failed: {state.message}", detail="The log (9) has the details; r tries again.")
-    result = session.result()
+    result = lab_state.result()
     if result is None or not result.answer:
-        return Said(about, detail=_next(session))
+        return Said(about, detail=_next(lab_state))
     claim = result.claims[0] if result.claims else None
     detail = claim.text if claim else ""
     if state.status == "failed":
         detail = f"The run failed after {state.rounds} rounds: {state.message}"
-    elif session.stale:
+    elif lab_state.stale:
         detail = "These figures are for other settings; r measures the current ones."
     return Said(result.answer, claim.verdict if claim else None, "claim" if claim else "", detail)
 
@@ -71,9 +73,9 @@ def answer(session: LabState) -> Said:
 QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"
 
 
-def first_words(session: LabState) -> str:
+def first_words(lab_state: LabState) -> str:
     """The lab's question, and in a sentence what enter does to answer it for the preset that is open."""
-    settings, machine = session.settings, session.machine
+    settings, machine = lab_state.settings, lab_state.machine
     assert settings is not None
     kinds = sorted({family(arm.device) for arm in settings.arms_on(machine)})
     where = " and ".join(kinds) or "it"
@@ -83,9 +85,9 @@ def first_words(session: LabState) -> str:
     return f"{QUESTION} Enter times {where} and says {told}, how surely."
 
 
-def expected(session: LabState) -> str:
+def expected(lab_state: LabState) -> str:
     """What a call of the present settings has to do, and which roof will bind it; "" where nobody knows."""
-    settings, machine = session.settings, session.machine
+    settings, machine = lab_state.settings, lab_state.machine
     if settings is None or settings.file:
         return ""
     workload = find(settings.preset.workload)
@@ -98,9 +100,9 @@ def expected(session: LabState) -> str:
     )
 
 
-def _next(session: LabState) -> str:
-    now = status(session)
-    if session.newcomer and not session.running:
+def _next(lab_state: LabState) -> str:
+    now = status(lab_state)
+    if lab_state.newcomer and not lab_state.running:
         return "First time here? enter measures; D plays a guided demo; ? explains the screen; q quits."
     if now.tone == "busy":
         return f"{now.text}" + (f"; {now.stop} stops" if now.stop else "")

@@ -58,19 +58,19 @@ def suffix(key: str) -> str:
     return {"svg": ".svg", "recording": ".jsonl"}.get(key) or FORMATS[key][0]
 
 
-def new_file(session: LabState, key: str, folder: Path) -> Path:
+def new_file(lab_state: LabState, key: str, folder: Path) -> Path:
     """A file for what is on the screen, named after its preset and the time, that is not there yet."""
-    name = session.shown.preset or (session.settings.preset.name if session.settings else "lab")
+    name = lab_state.shown.preset or (lab_state.settings.preset.name if lab_state.settings else "lab")
     return free(folder / f"tuilab-{name}-{time.strftime('%Y%m%d-%H%M%S')}{suffix(key)}")
 
 
-def write_shown(key: str, session: LabState, store: Store, folder: Path) -> Path:
+def write_shown(key: str, lab_state: LabState, store: Store, folder: Path) -> Path:
     """Write the run on the screen; returns the file. Raises OSError and ValueError."""
-    state, path = session.shown, new_file(session, key, folder)
+    state, path = lab_state.shown, new_file(lab_state, key, folder)
     if key == "recording":
         recording.write(path, store.events(state.run))
         return path
-    result = session.result()
+    result = lab_state.result()
     if result is None:
         raise ValueError("there is no run on the screen")
     result = msgspec.structs.replace(result, placement=placement_of(state, summary_point(state)))

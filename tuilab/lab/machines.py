@@ -15,7 +15,7 @@ Say = Callable[[int, int], None]
 
 
 def sum_up(store: Store, say: Say = lambda done, total: None) -> str:
-    """Work out the standings of every run that lacks them. say: how many are done, of how many.
+    """Sum up the machines of every run that lacks it. say: how many are done, of how many.
 
     Returns why not all could be kept, "" where they were.
     """

@@ -23,37 +23,37 @@ class Status:
     """The key that ends it, "" where there is nothing to end."""
 
 
-def status(session: LabState) -> Status:
+def status(lab_state: LabState) -> Status:
     """The state of worker and run, the more pressing first."""
-    now = session.clock()
-    worker, state = session.worker, session.shown
-    if session.replay:
+    now = lab_state.clock()
+    worker, state = lab_state.worker, lab_state.shown
+    if lab_state.replay:
         playing = state.running
         return Status(
             "busy" if playing else "quiet",
-            f"{session.replay}, {rounds(state.rounds)}",
+            f"{lab_state.replay}, {rounds(state.rounds)}",
             "x" if playing else "",
         )
-    if session.wanted is not None or (session.asked and session.asked != state.run):
+    if lab_state.wanted is not None or (lab_state.asked and lab_state.asked != state.run):
         if worker.phase == "starting":
             return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s, then runs", "x")
-        return Status("busy", f"waiting for the worker… {now - session.asked_at:.0f} s", "x")
+        return Status("busy", f"waiting for the worker… {now - lab_state.asked_at:.0f} s", "x")
     if state.running:
-        return Status("busy", run_stage(state, session.held_s), "x")
+        return Status("busy", run_stage(state, lab_state.held_s), "x")
     if worker.phase == "down":
         return Status("bad", worker.message or "the worker has exited")
     if worker.phase == "starting":
         return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s")
     if state.status == "failed":
         return Status("bad", "the run failed")
-    if session.stale:
+    if lab_state.stale:
         return Status("quiet", "settings changed, r measures")
     if state.status == "cancelled":
         return Status("quiet", f"stopped after {rounds(state.rounds)}")
     if state.status == "ok" and not state.rounds:
         return Status("bad", "no arm could be measured")
     if state.status == "ok":
-        result = session.result()
+        result = lab_state.result()
         badge = result.confidence.badge if result and result.confidence else ""
         done = f"done, {rounds(state.rounds)}" + (
             f" of {state.workers} processes" if state.workers > 1 else ""

@@ -35,6 +35,6 @@ async def run_in_daemon_thread(call: Callable[P, T], /, *args: P.args, **kwargs:
         except RuntimeError:
             pass  # the lab has ended meanwhile
 
-    threading.Thread(target=run, daemon=True, name=f"aside-{getattr(call, '__name__', 'call')}").start()
+    threading.Thread(target=run, daemon=True, name=f"tuilab-{getattr(call, '__name__', 'call')}").start()
     found: T = await future
     return found

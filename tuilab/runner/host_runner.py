@@ -1,4 +1,4 @@
-"""What measures on one host: what a party asks of it, and the usual one, a supervisor here or behind ssh."""
+"""What measures on one host for a `MultiHostRunner`; the usual one is a supervisor here or behind ssh."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

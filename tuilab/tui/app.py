@@ -86,7 +86,7 @@ class LabApp(LastingApp):
 
         options, screen = self.options, self.screen_stack[0]
         assert isinstance(screen, LabScreen)
-        state = options.session() if options.session else LabState()
+        state = options.lab_state() if options.lab_state else LabState()
         self.lab = Lab(
             state=state, runner=options.runner, store=options.store, say=screen.warn, rerun=options.rerun
         )

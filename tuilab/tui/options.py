@@ -37,7 +37,7 @@ class Options:
     """Show the hint of a first visit; null to find out."""
     runner: "RunnerFactory | None" = None
     """Makes what runs the measurements, null for the real one."""
-    session: "Callable[[], LabState] | None" = None
+    lab_state: "Callable[[], LabState] | None" = None
     """Makes the state that screens draw, null for a new one."""
     store: "Callable[[], Store] | None" = None
     """Opens the history, null for the person's own."""

@@ -90,12 +90,12 @@ One preset after another: guess which way is fastest (a digit), then see it meas
     @on(LabChanged)
     def _receive(self, changed: LabChanged) -> None:
         event = changed.event
-        session = self._lab.state
-        if isinstance(event, Ready) and self._demo.stage == "guess" and session.settings is not None:
-            self._demo.offer(session.settings, event.machine)
+        lab_state = self._lab.state
+        if isinstance(event, Ready) and self._demo.stage == "guess" and lab_state.settings is not None:
+            self._demo.offer(lab_state.settings, event.machine)
             self.repaint()
-        if self._demo.stage == "measure" and isinstance(event, Finished) and event.run == session.shown.run:
-            result = session.result()
+        if self._demo.stage == "measure" and isinstance(event, Finished) and event.run == lab_state.shown.run:
+            result = lab_state.result()
             if result is not None and event.status != "cancelled":
                 self._demo.tell(result)
                 self.repaint()

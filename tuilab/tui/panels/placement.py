@@ -78,9 +78,9 @@ filter.
         super().__init__("Placement: no op has been placed yet.", markup=False)
         self._drawn: object = None
 
-    def draw(self, session: LabState) -> None:
+    def draw(self, lab_state: LabState) -> None:
         """Show the groups, where there are others than before."""
-        state = session.shown
+        state = lab_state.shown
         key = (state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values()))
         if key == self._drawn:
             return

@@ -510,8 +510,8 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
         entries = self._chosen()
         if not entries:
             return
-        session = self.lab.state
-        if session.shown.running and any(e.run == session.shown.run for e in entries):
+        lab_state = self.lab.state
+        if lab_state.shown.running and any(e.run == lab_state.shown.run for e in entries):
             self.say("One of these is still running: stop it in the lab (x) before you delete it.", "warn")
             return
 

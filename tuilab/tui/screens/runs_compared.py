@@ -104,7 +104,7 @@ def arms_table(found: Across) -> Table[ArmAcross]:
         if index != found.base:
             letters = f"{LETTERS[index]} / {LETTERS[found.base]}"
             columns.append(
-                Column(letters, _standing(index), most=16, style=_standing_style(index),
+                Column(letters, _figure_text(index), most=16, style=_figure_style(index),
                        drop=0 if index < 2 else index, key=_ratio(index))
             )  # fmt: skip
     return Table(
@@ -123,7 +123,7 @@ def shown(figure: Figure) -> str:
     return f"{median_of(figure.median_s, half)} {interval(figure.low_s, figure.high_s, figure.median_s)}"
 
 
-def standing(figure: Figure | None) -> str:
+def figure_text(figure: Figure | None) -> str:
     """`1.27 × slower`, `no difference`; "" where there is nothing to hold it against."""
     if figure is None or figure.ratio is None:
         return ""
@@ -167,11 +167,11 @@ def _ratio(index: int) -> Callable[[ArmAcross], float]:
     return key
 
 
-def _standing(index: int) -> Callable[[ArmAcross], str]:
-    return lambda row: standing(row.figures[index])
+def _figure_text(index: int) -> Callable[[ArmAcross], str]:
+    return lambda row: figure_text(row.figures[index])
 
 
-def _standing_style(index: int) -> Callable[[ArmAcross], TextStyle | None]:
+def _figure_style(index: int) -> Callable[[ArmAcross], TextStyle | None]:
     def style(row: ArmAcross) -> TextStyle | None:
         figure = row.figures[index]
         if figure is None or figure.ratio is None or not figure.differs:

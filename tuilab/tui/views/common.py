@@ -1,4 +1,4 @@
-"""What several views need of a session."""
+"""What several views need of the lab's state."""
 
 from collections.abc import Mapping
 
@@ -19,10 +19,10 @@ def marks(state: RunState) -> dict[str, Mark]:
     return marks_for([known.arm for known in state.arms.values()])
 
 
-def figures(session: LabState) -> Mapping[str, ArmResult]:
+def figures(lab_state: LabState) -> Mapping[str, ArmResult]:
     """The figures of the arms that are drawn, by id."""
-    result = session.result()
-    return {arm.id: arm for arm in result.arms if arm.id in session.drawn} if result else {}
+    result = lab_state.result()
+    return {arm.id: arm for arm in result.arms if arm.id in lab_state.drawn} if result else {}
 
 
 def fitting(table: Widget, rows: int, room: int) -> None:
@@ -31,13 +31,13 @@ def fitting(table: Widget, rows: int, room: int) -> None:
     table.styles.height = height if rows and height >= 3 else 0
 
 
-def why_empty(session: LabState) -> str:
+def why_empty(lab_state: LabState) -> str:
     """Why there is nothing to draw yet, in a sentence."""
-    state = session.shown
+    state = lab_state.shown
     if state.run and state.running:
         return f"{run_stage(state)}… x stops."
-    if session.running:
-        now = status(session)
+    if lab_state.running:
+        now = status(lab_state)
         return f"{now.text}. x stops."
     if state.run and state.status == "failed":
         return f"The run failed: {state.message}"
@@ -45,6 +45,6 @@ def why_empty(session: LabState) -> str:
         return "The run was stopped before its first sample. r measures again."
     if state.run and state.status == "ok" and not state.rounds:
         return "No arm of this run could be measured; the answer says why, the log (9) has the details."
-    if session.settings is None:
+    if lab_state.settings is None:
         return "Nothing is open. p shows the presets."
     return "Nothing is measured yet. r measures; s looks for the crossover."

@@ -49,14 +49,14 @@ machines that are pinned as ghosts in the history race too, labelled as recorded
         return bool(change & FIGURES)
 
     def draw(self) -> None:
-        session = self.lab.state
+        lab_state = self.lab.state
         bars, numbers = self.query_one(Bars), self.query_one(Numbers)
-        result = session.result()
-        series = marks(session.shown)
-        bars.empty = why_empty(session)
-        drawn = session.drawn
+        result = lab_state.result()
+        series = marks(lab_state.shown)
+        bars.empty = why_empty(lab_state)
+        drawn = lab_state.drawn
         arms = (
-            folded([arm for arm in result.arms if arm.id in drawn], going=session.shown.running)
+            folded([arm for arm in result.arms if arm.id in drawn], going=lab_state.shown.running)
             if result
             else []
         )

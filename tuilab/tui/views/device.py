@@ -40,8 +40,8 @@ class DeviceView(View):
         return bool(change & Change.REPORT)
 
     def draw(self) -> None:
-        session = self.lab.state
-        if session.replay:
+        lab_state = self.lab.state
+        if lab_state.replay:
             self.query_one(
                 DevicePanel
             ).empty = "A replay shows no devices: the figures would be today's, not the recording's."

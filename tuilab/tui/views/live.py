@@ -39,20 +39,20 @@ below gives median, interval, number of samples, and the first call (tracing and
         return bool(change & FIGURES)
 
     def draw(self) -> None:
-        session = self.lab.state
-        state = session.shown
+        lab_state = self.lab.state
+        state = lab_state.shown
         plot, numbers = self.query_one(Plot), self.query_one(Numbers)
         series = marks(state)
-        known = figures(session)
-        plot.empty = why_empty(session)
-        shown = {arm for arm in session.drawn if arm not in known or known[arm].status != "unavailable"}
+        known = figures(lab_state)
+        plot.empty = why_empty(lab_state)
+        shown = {arm for arm in lab_state.drawn if arm not in known or known[arm].status != "unavailable"}
         plot.chart = live_chart(
             state,
             series,
             figures=known,
-            shown=(shown or session.drawn).__contains__,
-            ghosts=session.ghosts_of(state) if session.ghosts_on else (),
-            point=session.point,
+            shown=(shown or lab_state.drawn).__contains__,
+            ghosts=lab_state.ghosts_of(state) if lab_state.ghosts_on else (),
+            point=lab_state.point,
         )
         arms = folded(list(known.values()), going=state.running)
         fitting(numbers, len(arms), self.size.height - PLOT_ROWS)

@@ -31,9 +31,9 @@ Every line printed by TensorFlow, by your code, or by the lab itself; nothing is
         return bool(change & Change.LOG)
 
     def draw(self) -> None:
-        session = self.lab.state
-        if self._drawn is not session.log or len(self.table.rows) > len(session.log):
-            self._drawn = session.log
-            self.table.set_rows(session.log)
+        lab_state = self.lab.state
+        if self._drawn is not lab_state.log or len(self.table.rows) > len(lab_state.log):
+            self._drawn = lab_state.log
+            self.table.set_rows(lab_state.log)
         else:
             self.table.grew()

@@ -26,14 +26,14 @@ class PhasesView(View):
         return bool(change & FIGURES)
 
     def draw(self) -> None:
-        session = self.lab.state
+        lab_state = self.lab.state
         phases = self.query_one(Phases)
-        result = session.result()
-        drawn = session.drawn
-        rows = [r for r in phases_of(result, marks(session.shown)) if r.key in drawn] if result else []
+        result = lab_state.result()
+        drawn = lab_state.drawn
+        rows = [r for r in phases_of(result, marks(lab_state.shown)) if r.key in drawn] if result else []
         known = any(row.parts for row in rows)
-        phases.empty = why_empty(session)
-        if rows and session.shown.running:
+        phases.empty = why_empty(lab_state)
+        if rows and lab_state.shown.running:
             phases.empty = "The phases are measured after the rounds, so as not to disturb them."
         elif (
             refused := next((arm.phases_note for arm in result.arms if arm.phases_note), "") if result else ""

@@ -55,9 +55,9 @@ its bytes; ops that the optimiser folded away are counted. **/** filters, **o** 
         return bool(change & FIGURES)
 
     def draw(self) -> None:
-        session = self.lab.state
-        state = session.shown
-        self.table.empty = why_empty(session)
+        lab_state = self.lab.state
+        state = lab_state.shown
+        self.table.empty = why_empty(lab_state)
         if state.run and state.running:
             self.table.empty = "The placement is recorded after the warm-up."
         elif state.status == "ok":

@@ -34,15 +34,15 @@ of the roof and what binds it.
         return bool(change & FIGURES)
 
     def draw(self) -> None:
-        session = self.lab.state
-        plot, sentences, state = self.query_one(Plot), self.query_one(Sentences), session.shown
-        result = session.result()
-        plot.empty = why_empty(session)
+        lab_state = self.lab.state
+        plot, sentences, state = self.query_one(Plot), self.query_one(Sentences), lab_state.shown
+        result = lab_state.result()
+        plot.empty = why_empty(lab_state)
         if result is None:
             plot.chart = Chart()
             sentences.say(())
             return
-        drawn = session.drawn
+        drawn = lab_state.drawn
         plot.empty = (
             "How much work a call of this run does is not known, so it cannot be compared with a roof."
         )

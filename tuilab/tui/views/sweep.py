@@ -63,26 +63,26 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound, no
         return bool(change & FIGURES)
 
     def draw(self) -> None:
-        session = self.lab.state
+        lab_state = self.lab.state
         plot, heat, sentences = self.query_one(Plot), self.query_one(HeatMap), self.query_one(Sentences)
-        result = session.result() if session.shown.sweep else None
-        series = marks(session.shown)
+        result = lab_state.result() if lab_state.shown.sweep else None
+        series = marks(lab_state.shown)
         two = result is not None and len(result.axis) == 2
         plot.display, heat.display = not two, two
         if result is None or not result.points:
-            plot.empty = why_empty(session)
-            if not session.running:
+            plot.empty = why_empty(lab_state)
+            if not lab_state.running:
                 plot.empty = "No sweep yet. s measures over a range of sizes and looks for the crossover."
             plot.chart = Chart()
             sentences.say(())
             self._frame("")
             return
         if two:
-            heat.show_heat(heat_of(result, *pair(result), series, binary=binary_axes(session, result)))
+            heat.show_heat(heat_of(result, *pair(result), series, binary=binary_axes(lab_state, result)))
         else:
-            drawn = session.drawn
+            drawn = lab_state.drawn
             plot.chart = sweep_chart(
-                result, series, shown=drawn.__contains__, binary=binary_axes(session, result)[0]
+                result, series, shown=drawn.__contains__, binary=binary_axes(lab_state, result)[0]
             )
         most = max(1, min(4, self.size.height - PLOT_ROWS))
         here = self._said_here(result) if not two else ()
@@ -186,9 +186,9 @@ def lanes(nodes: Iterable[Node]) -> tuple[str, ...]:
     return tuple(said)[:3]
 
 
-def binary_axes(session: LabState, result: RunResult) -> tuple[bool, bool]:
+def binary_axes(lab_state: LabState, result: RunResult) -> tuple[bool, bool]:
     """For each axis, whether its values are counted in powers of two."""
-    settings = session.settings
+    settings = lab_state.settings
     parameters = [settings.declaration.parameter(name) if settings else None for name in result.axis]
     out = [isinstance(p, LogInteger) and p.binary for p in parameters]
     return out[0], out[-1]

@@ -68,50 +68,50 @@ ops by their time in one call. The profile is kept with the run: a replay shows 
         return bool(change & FIGURES)
 
     def draw(self) -> None:
-        session = self.lab.state
-        state = session.shown
+        lab_state = self.lab.state
+        state = lab_state.shown
         arms = profilable(state)
         if not self._picked or self._arm not in arms:
             kept = [arm for arm in arms if state.arms[arm].profile is not None]
-            arm = fastest(session, kept or arms)
+            arm = fastest(lab_state, kept or arms)
             if arm != self._arm:
                 self._arm, self._failed = arm, ""
         known = state.arms[self._arm].profile if self._arm else None
-        if known is None and self._arm and not session.running and not self._doing and not self._failed:
-            self._begin(session)
-        self._show(state, known, session)
+        if known is None and self._arm and not lab_state.running and not self._doing and not self._failed:
+            self._begin(lab_state)
+        self._show(state, known, lab_state)
 
-    def _show(self, state: RunState, known: Profile | None, session: LabState) -> None:
+    def _show(self, state: RunState, known: Profile | None, lab_state: LabState) -> None:
         timeline, sentences, table = (
             self.query_one(Timeline),
             self.query_one(Sentences),
             self.query_one(Table),
         )
         label = state.arms[self._arm].label if self._arm in state.arms else ""
-        timeline.empty = self._why(session, label)
+        timeline.empty = self._why(lab_state, label)
         timeline.show_spans(spans(known) if known else [])
-        sentences.say((*headline(known, label), *known.notes[:1]) if known else ())
+        sentences.say((*summary_sentences(known, label), *known.notes[:1]) if known else ())
         ops = list(known.ops) if known else []
         if list(table.rows) != ops:
             table.set_rows(ops)
         fitting(table, len(ops), self.size.height - TIMELINE_ROWS)
 
-    def _why(self, session: LabState, label: str) -> str:
+    def _why(self, lab_state: LabState, label: str) -> str:
         if self._doing:
             return f"profiling {label}…"
         if self._failed:
             return f"{label} could not be profiled: {self._failed} v profiles the next arm."
-        if session.replay:
-            return _replayed(session)
+        if lab_state.replay:
+            return _replayed(lab_state)
         return (
-            why_empty(session)
-            if session.running or not session.shown.run
+            why_empty(lab_state)
+            if lab_state.running or not lab_state.shown.run
             else "No arm of this run can be profiled."
         )
 
-    async def _profile(self, session: LabState, arm: str) -> None:
-        state = session.shown
-        if state.scenario is None or session.replay:
+    async def _profile(self, lab_state: LabState, arm: str) -> None:
+        state = lab_state.shown
+        if state.scenario is None or lab_state.replay:
             return
         self._doing, self._failed = arm, ""
         try:
@@ -125,34 +125,34 @@ ops by their time in one call. The profile is kept with the run: a replay shows 
 
     def action_profile(self, by: int) -> None:
         """Profile the next arm (1), or the same again (0)."""
-        session = self.lab.state
+        lab_state = self.lab.state
         if self._doing:
             return
-        arms = profilable(session.shown)
+        arms = profilable(lab_state.shown)
         if arms:
             at = arms.index(self._arm) if self._arm in arms else -1
             self._arm, self._failed, self._picked = arms[(at + by) % len(arms)], "", True
-            if not by and not session.running:
-                self._begin(session)
+            if not by and not lab_state.running:
+                self._begin(lab_state)
             self.draw()
 
-    def _begin(self, session: LabState) -> None:
-        self.run_worker(self._profile(session, self._arm), exclusive=True, exit_on_error=False)
+    def _begin(self, lab_state: LabState) -> None:
+        self.run_worker(self._profile(lab_state, self._arm), exclusive=True, exit_on_error=False)
 
     def on_resize(self) -> None:
         self.draw()
 
 
-def _replayed(session: LabState) -> str:
+def _replayed(lab_state: LabState) -> str:
     """Why a replay has none, and what to do for one."""
-    machine = session.shown.machine
+    machine = lab_state.shown.machine
     where = f" ({machine.host})" if machine else ""
     told = (
         "This arm was not profiled when the run was recorded; to profile it now needs the machine "
         f"of the recording{where}."
     )
     # Where its preset is not here, the settings beside it are not its own.
-    own = session.settings is not None and not session.stale
+    own = lab_state.settings is not None and not lab_state.stale
     return f"{told} r measures its settings here; this view can then profile that run." if own else told
 
 
@@ -161,9 +161,9 @@ def profilable(state: RunState) -> list[str]:
     return [arm for arm, known in state.arms.items() if known.status in (None, "ok") and known.cells]
 
 
-def fastest(session: LabState, arms: list[str]) -> str:
+def fastest(lab_state: LabState, arms: list[str]) -> str:
     """The arm to look at first."""
-    result = session.result() if session.shown.run else None
+    result = lab_state.result() if lab_state.shown.run else None
     timed = {a.id: a.median_s for a in result.arms if a.median_s is not None} if result else {}
     return min(
         (arm for arm in arms if arm in timed), key=lambda arm: timed[arm], default=arms[0] if arms else ""
@@ -179,7 +179,7 @@ def spans(profile: Profile) -> list[Span]:
     ]
 
 
-def headline(profile: Profile, label: str) -> tuple[str, str]:
+def summary_sentences(profile: Profile, label: str) -> tuple[str, str]:
     """`CPU graph: 0.61 ms a profiled call (0.48 ms without the profiler)`; `compute 44 %, dispatch 38 %`."""
     phases = sorted(profile.phases, key=lambda p: -p.share)
     parts = ", ".join(f"{p.phase} {100 * p.share:.0f} %" for p in phases if p.share >= 0.01)

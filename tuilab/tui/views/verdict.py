@@ -45,21 +45,20 @@ starting with what holds each arm back most in this run.
         return bool(change & FIGURES)
 
     def draw(self) -> None:
-        session = self.lab.state
-        settings = session.settings
+        lab_state = self.lab.state
+        settings = lab_state.settings
         page = self.query_one(Static)
         if settings is None:
             page.update(Content("Nothing is open. p shows the presets."))
             return
-        result = session.result()
+        result = lab_state.result()
         same = result is not None and result.preset == settings.preset.name
         plain = getattr(self.app, "ascii_only", False)
         marks = "YN~?X" if plain else "✓✗≈?⊘"
-        facts = observed(session.shown) if same else ()
+        facts = observed(lab_state.shown) if same else ()
         lines = document(settings.preset, result if same else None, facts, marks)
-        page.update(
-            Content("\n").join([*lines, *others(settings.preset, session.presets, session.verdicts, marks)])
-        )
+        lines += others(settings.preset, lab_state.presets, lab_state.verdicts, marks)
+        page.update(Content("\n").join(lines))
 
 
 def document(
