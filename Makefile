@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test quick lint types snapshots docs bench wheel
+.PHONY: help setup test quick coverage lint types snapshots docs bench wheel
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ test: ## all tests
 
 quick: ## the tests that are not slow
 	$(BIN)/python -m pytest -m 'not slow'
+
+coverage: ## all tests, with the lines and branches that none of them reaches (build/coverage/index.html)
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-report=html:build/coverage
 
 lint: ## ruff, import contracts, pre-commit hooks
 	$(BIN)/ruff check .

@@ -72,3 +72,20 @@ def test_an_articles_own_claims_are_found(tmp_path):
     check, presets = fact_check.article(next(documents.glob("000*")))
     assert {s.preset for s in check.statements} == {p.name for p in presets if p.claims}
     assert all(s.line for s in check.statements)
+
+
+def test_the_command_tells_each_verdict_and_writes_a_page(tmp_path, monkeypatch, capsys):
+    """`tuilab check 000 --measure -o page.html`."""
+    from tuilab.cli import fact_check as command
+
+    async def measured(act):
+        made, _ = lab(tmp_path, rounds=6)
+        async with made:
+            return await act(made)
+
+    monkeypatch.setattr(command, "with_lab", lambda act: asyncio.run(measured(act)))
+    assert command.measure_document("000", tmp_path / "page.html", "quick") == 0
+    claims = sum(len(preset.claims) for preset in bundled("000")[1])
+    told = capsys.readouterr().out
+    assert sum(line[:1] in "✓✗≈?⊘" and ": " in line for line in told.splitlines()) == claims
+    assert f"{claims} of {claims} measured" in told and "<html" in (tmp_path / "page.html").read_text()

@@ -4,11 +4,10 @@ import sqlite3
 from pathlib import Path
 
 import click
-import msgspec
 
 from tuilab.cli import completion
 from tuilab.cli.exits import NOT_CONFIRMED
-from tuilab.cli.lab import store
+from tuilab.cli.lab import emit, store
 from tuilab.lab.history import compare, find, import_file, spool, write_recording
 from tuilab.model.errors import InputError
 
@@ -36,7 +35,7 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
     with store() as kept:
         lines = kept.runs(search, limit)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(lines), indent=2).decode())
+        emit(lines)
         return
     if not lines:
         click.echo("no runs yet" if not search else f"no run has {search!r}", err=True)
@@ -88,7 +87,7 @@ def compare_(a: str, b: str, as_json: bool) -> None:
         first, second = (kept.state(find(kept, run).run) for run in (a, b))
     comparison = compare(first, second)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
+        emit(comparison)
         return
     for warning in comparison.warnings:
         click.echo(f"! {warning}")
