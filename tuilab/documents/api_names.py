@@ -10,14 +10,13 @@ from tuilab.model.api import ApiTable
 
 @dataclass(frozen=True)
 class Index:
-    """A table's names, ready to be looked up. below: the names of each namespace; by_word: by last word.
+    """A table's names, ready to be looked up. below: the names of each namespace.
 
     modules: each private module, and whether others lie below it.
     """
 
     known: frozenset[str]
     below: dict[str, list[str]]
-    by_word: dict[str, list[str]]
     modules: dict[str, bool]
 
 
@@ -28,14 +27,11 @@ def index_of(api: ApiTable) -> Index:
     """The table's index, made once: hashing a table takes as long as making one."""
     if not _indexed or _indexed[-1][0] is not api:
         below: dict[str, list[str]] = {}
-        by_word: dict[str, list[str]] = {}
         for name in api.names:
-            parent, _, word = name.rpartition(".")
-            below.setdefault(parent, []).append(name)
-            by_word.setdefault(word, []).append(name)
+            below.setdefault(name.rpartition(".")[0], []).append(name)
         packages = {name.rpartition(".")[0] for name in api.modules}
         modules = {name: name in packages for name in api.modules}
-        _indexed[:] = [(api, Index(frozenset(api.names), below, by_word, modules))]
+        _indexed[:] = [(api, Index(frozenset(api.names), below, modules))]
     return _indexed[-1][1]
 
 

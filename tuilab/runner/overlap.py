@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from tuilab.model import events as e
 
-MEASURING = "measuring"
-
 
 @dataclass
 class _Span:

@@ -180,14 +180,6 @@ Each series has a marker, a hue and a label at the height of its last point or i
         series = next(s for s in self._series() if s.key == key)
         self.post_message(self.Pointed(self, key, index, series.x[index], kept))
 
-    def point_at(self, x: float) -> None:
-        """Put the cursor on the point nearest to `x`, of the series that it is on."""
-        series = self._series()
-        if series:
-            one = next((s for s in series if self._at and s.key == self._at[0]), series[0])
-            self._at = one.key, nearest(one.x, x)
-            self.repaint()
-
     def action_along(self, by: int) -> None:
         """To the next point of the series or the one before; in a long one as far as a column is wide."""
         series = self._series()

@@ -151,10 +151,6 @@ One parameter of the scenario, with its value on the left and its upper end on t
         self._reach = replace(self._reach, blocked=dict(reasons))
         self.repaint()
 
-    @property
-    def _is_number(self) -> bool:
-        return isinstance(self.parameter, Integer | LogInteger)
-
     # Drawing
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
