@@ -27,6 +27,7 @@ from tuilab.documents.checking import (
 from tuilab.documents.report import ExampleLine, PresetLine
 from tuilab.documents.rules import rule as rule_of
 from tuilab.documents.settings import Settings
+from tuilab.lab.command_line import typed
 from tuilab.lab.opening import STDIN, names_of_tensorflow, read_stdin
 from tuilab.model.errors import InputError
 from tuilab.model.scenario import BUDGETS, BudgetName
@@ -207,7 +208,7 @@ def _fix(paths: Sequence[str], job: Job, only_show: bool) -> bool:
         except OSError as error:
             raise InputError("--fix", str(path), f"a file that can be written ({error})") from None
     word = "would be fixed" if only_show else "fixed"
-    click.echo(f"{changed} place{'' if changed == 1 else 's'} {word}", err=True)
+    click.echo(f"{output.counted(changed, 'place')} {word}", err=True)
     return changed > 0
 
 
@@ -305,12 +306,8 @@ def _example(example: ExampleLine, chosen: Settings) -> Iterator[str]:
 
 
 def _preset(preset: PresetLine) -> str:
-    words = " ".join(f"{key}={_word(value)}" for key, value in preset.parameters.items())
+    words = " ".join(f"{key}={typed(value)}" for key, value in preset.parameters.items())
     return f"{preset.name}: {preset.workload} {words}"
-
-
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _wrapped(text: str, first: str) -> list[str]:

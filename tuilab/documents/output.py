@@ -52,7 +52,7 @@ def _also(finding: Finding) -> str:
     if not finding.also:
         return ""
     if finding.cell:
-        return f" (also in {_count(len(finding.also), 'other place')})"
+        return f" (also in {counted(len(finding.also), 'other place')})"
     lines = ", ".join(map(str, finding.also[:_MOST_ALSO]))
     more = len(finding.also) - _MOST_ALSO
     word = "line" if len(finding.also) == 1 else "lines"
@@ -62,16 +62,17 @@ def _also(finding: Finding) -> str:
 def summary(results: Sequence[FileResult], level: Severity) -> str:
     """How many files and findings, in a sentence."""
     counts = Counter(f.severity for r in results for f in r.collapsed)
-    files = _count(len(results), "file")
-    parts = [_count(counts[kind], kind) for kind in ("error", "warning", "note") if counts[kind]]
+    files = counted(len(results), "file")
+    parts = [counted(counts[kind], kind) for kind in ("error", "warning", "note") if counts[kind]]
     unread = sum(bool(r.error) for r in results)
     out = f"{files} checked: " + (", ".join(parts) if parts else "no findings")
-    out += f"; {_count(unread, 'file')} could not be read" if unread else ""
+    out += f"; {counted(unread, 'file')} could not be read" if unread else ""
     hidden = sum(n for kind, n in counts.items() if not at_least(kind, level))
     return out + (" (--level note shows all)" if hidden else "")
 
 
-def _count(number: int, word: str) -> str:
+def counted(number: int, word: str) -> str:
+    """`1 file`, `3 files`."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from tuilab.analysis.words import plural
 from tuilab.lab.state import LabState
 from tuilab.model.events import Progress
 from tuilab.model.quantity import count
@@ -28,12 +29,8 @@ def status(lab_state: LabState) -> Status:
     now = lab_state.clock()
     worker, state = lab_state.worker, lab_state.shown
     if lab_state.replay:
-        playing = state.running
-        return Status(
-            "busy" if playing else "quiet",
-            f"{lab_state.replay}, {rounds(state.rounds)}",
-            "x" if playing else "",
-        )
+        said = f"{lab_state.replay}, {plural(state.rounds, 'round')}"
+        return Status("busy", said, "x") if state.running else Status("quiet", said)
     if lab_state.wanted is not None or (lab_state.asked and lab_state.asked != state.run):
         if worker.phase == "starting":
             return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s, then runs", "x")
@@ -49,22 +46,16 @@ def status(lab_state: LabState) -> Status:
     if lab_state.stale:
         return Status("quiet", "settings changed, r measures")
     if state.status == "cancelled":
-        return Status("quiet", f"stopped after {rounds(state.rounds)}")
+        return Status("quiet", f"stopped after {plural(state.rounds, 'round')}")
     if state.status == "ok" and not state.rounds:
         return Status("bad", "no arm could be measured")
     if state.status == "ok":
         result = lab_state.result()
         badge = result.confidence.badge if result and result.confidence else ""
-        done = f"done, {rounds(state.rounds)}" + (
-            f" of {state.workers} processes" if state.workers > 1 else ""
-        )
+        done = f"done, {plural(state.rounds, 'round')}"
+        done += f" of {state.workers} processes" if state.workers > 1 else ""
         return Status("doubtful", f"{done} · {badge}") if badge else Status("good", done)
     return Status("quiet", "ready, r measures")
-
-
-def rounds(number: int) -> str:
-    """`1 round`, `12 rounds`."""
-    return f"{number:,} round" + ("" if number == 1 else "s")
 
 
 def run_stage(state: RunState, held_s: float = 0.0) -> str:

@@ -1,10 +1,11 @@
 """Explanations of placement as plain text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tuilab.model.events import Node
 from tuilab.model.explain import ArmPlacement, ForecastRow, OpExplanation, ScenarioExplanation
 from tuilab.model.quantity import size
+from tuilab.report.rows import aligned
 
 MOST, WIDEST = 25, 40
 
@@ -43,7 +44,7 @@ def _scenario(answer: ScenarioExplanation) -> Iterator[str]:
         yield from _arm(arm)
     yield ""
     yield "Forecast for a GPU of this build"
-    yield from _table([_forecast(row) for row in answer.forecast])
+    yield from aligned([_forecast(row) for row in answer.forecast])
 
 
 def _arm(arm: ArmPlacement) -> Iterator[str]:
@@ -55,7 +56,7 @@ def _arm(arm: ArmPlacement) -> Iterator[str]:
     told += f", {arm.copies} copies of {size(arm.copied)}" if arm.copies else ""
     yield told + (f"; {arm.reason}" if arm.reason else "")
     shown = [node for node in arm.nodes if node.kind != "folded"]
-    yield from _table([_row(node) for node in shown[:MOST]])
+    yield from aligned([_row(node) for node in shown[:MOST]])
     if len(shown) > MOST:
         yield f"  and {len(shown) - MOST} more rows (--json has them all)"
 
@@ -80,10 +81,3 @@ def _short(name: str) -> str:
 
 def _forecast(row: ForecastRow) -> tuple[str, ...]:
     return (f"{row.count} ×", row.op, row.dtype, "GPU" if row.gpu else "CPU", row.reason)
-
-
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width]
-        yield ("  " + "  ".join(cells)).rstrip()

@@ -1,11 +1,12 @@
 """A profile as plain text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tuilab.analysis.profiled import by_type
 from tuilab.analysis.words import percent
 from tuilab.model.profile import PHASE_HELP, Profile
 from tuilab.model.quantity import seconds as shown
+from tuilab.report.rows import aligned
 
 TOP = 15
 
@@ -22,7 +23,7 @@ def _lines(profile: Profile) -> Iterator[str]:
         f"{profile.arm} on {profile.device or 'no device'}: {shown(profile.step_s)} a call over "
         f"{profile.calls} profiled calls, {shown(profile.measured_s)} without the profiler"
     )
-    yield from _table(
+    yield from aligned(
         [
             (p.phase, shown(p.seconds), percent(p.share), PHASE_HELP[p.phase])
             for p in sorted(profile.phases, key=lambda p: -p.seconds)
@@ -32,7 +33,7 @@ def _lines(profile: Profile) -> Iterator[str]:
         yield f"  {device.device} busy for {shown(device.seconds)} ({percent(device.share)})"
     yield ""
     rows = by_type(profile.ops)
-    yield from _table(
+    yield from aligned(
         [
             (
                 row.op,
@@ -49,10 +50,3 @@ def _lines(profile: Profile) -> Iterator[str]:
     if len(rows) > TOP:
         yield f"  and {len(rows) - TOP} more op types"
     yield from (f"! {note}" for note in profile.notes)
-
-
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width]
-        yield ("  " + "  ".join(cells)).rstrip()

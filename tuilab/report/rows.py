@@ -1,6 +1,6 @@
 """What every report shows, as plain rows of text; each format only dresses them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -176,3 +176,11 @@ def told(total_s: float, parts: Mapping[str, float], intervals: Mapping[str, tup
 def _give_or_take(interval: tuple[float, float] | None) -> str:
     half = (interval[1] - interval[0]) / 2 if interval else 0.0
     return f" ± {seconds(half, half)}" if half else ""
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows of text as columns, those that are empty left out."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width]
+        yield ("  " + "  ".join(cells)).rstrip()

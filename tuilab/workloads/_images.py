@@ -65,6 +65,16 @@ _arrays: dict[Shape, tuple[Any, int]] = {}
 _files: dict[Shape, tuple[str, int]] = {}
 
 
+def random_batch(b: Build) -> tuple[Any, Any]:
+    """A batch of random images and labels, as arrays on the host; the same each time."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    count, side = b.integer("batch"), b.integer("side")
+    images = rng.random((count, side, side, CHANNELS), dtype=np.float32)
+    return images, rng.integers(0, LABELS, count, np.int32)
+
+
 def _random(shape: Shape, rng: Any, count: int) -> Any:
     import numpy as np
 

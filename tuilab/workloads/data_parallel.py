@@ -85,7 +85,7 @@ def _single(b: Build) -> Case:
     tf = b.tf
     with tf.device(b.device):
         network = Network(b)
-        batch = tuple(tf.identity(tf.convert_to_tensor(part)) for part in _batch(b))
+        batch = tuple(tf.identity(tf.convert_to_tensor(part)) for part in _images.random_batch(b))
     step = b.compiled(network.step)
     return Case(
         call=lambda: step(*batch),
@@ -101,7 +101,7 @@ def _mirrored(b: Build) -> Case:
     strategy = _strategy(tf, tuple(devices))
     with strategy.scope():
         network = Network(b)
-    shares = [_shared(tf, strategy, devices, part) for part in _batch(b)]
+    shares = [_shared(tf, strategy, devices, part) for part in _images.random_batch(b)]
 
     def step() -> Any:
         losses = strategy.run(network.step, args=tuple(shares))
@@ -142,15 +142,6 @@ def _shared(tf: Any, strategy: Any, devices: list[str], values: Any) -> Any:
             return tf.identity(tf.convert_to_tensor(parts[number]))
 
     return strategy.experimental_distribute_values_from_function(share)
-
-
-def _batch(b: Build) -> tuple[Any, Any]:
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    count, side = b.integer("batch"), b.integer("side")
-    images = rng.random((count, side, side, _images.CHANNELS), dtype=np.float32)
-    return images, rng.integers(0, _images.LABELS, count, np.int32)
 
 
 class Network:

@@ -95,7 +95,7 @@ def build(b: Build) -> Case:
 
 
 def _resident(b: Build, step: Callable[..., Any]) -> Case:
-    batch = _on_device(b, _random_batch(b))
+    batch = _on_device(b, _images.random_batch(b))
     return precise(
         b,
         Case(
@@ -188,15 +188,6 @@ def network(tf: Any, side: int, filters: int, dtype: str) -> Any:
     model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy", metrics=["accuracy"])
     model.train_step((tf.zeros((1, side, side, _images.CHANNELS)), tf.zeros((1,), tf.int32)))
     return model
-
-
-def _random_batch(b: Build) -> Batch:
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    count, side = b.integer("batch"), b.integer("side")
-    images = rng.random((count, side, side, _images.CHANNELS), dtype=np.float32)
-    return images, rng.integers(0, _images.LABELS, count, np.int32)
 
 
 def _on_device(b: Build, batch: Batch) -> Batch:

@@ -289,11 +289,6 @@ def slices(interpreter: Interpreter, node: ast.Slice, scope: Scope) -> Value:
     return Unknown("a slice", node.lineno)
 
 
-@expression(ast.Starred)
-def starred(interpreter: Interpreter, node: ast.Starred, scope: Scope) -> Value:
-    return interpreter.evaluate(node.value, scope)
-
-
 @expression(ast.NamedExpr)
 def named(interpreter: Interpreter, node: ast.NamedExpr, scope: Scope) -> Value:
     value = interpreter.evaluate(node.value, scope)
@@ -338,6 +333,6 @@ def yields(interpreter: Interpreter, node: "ast.Yield | ast.YieldFrom", scope: S
     return Unknown("what a generator is sent", node.lineno)
 
 
-@expression(ast.Await)
-def awaited(interpreter: Interpreter, node: ast.Await, scope: Scope) -> Value:
+@expression(ast.Starred, ast.Await)
+def as_it_is(interpreter: Interpreter, node: "ast.Starred | ast.Await", scope: Scope) -> Value:
     return interpreter.evaluate(node.value, scope)

@@ -13,6 +13,7 @@ from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 from textual.widgets.text_area import Selection
 
+from tuilab.analysis.words import plural
 from tuilab.documents import DocumentReport, ExampleReport
 from tuilab.documents.rules import RULES
 from tuilab.model.preset import Preset
@@ -88,7 +89,7 @@ a document is ever run.
             box.border_title = Content(report.document.title or report.document.id)
             errors = sum(f.level == "error" for f in self._found)
             box.border_subtitle = (
-                f"{number(len(report.examples), 'example')}, {number(errors, 'finding')}; "
+                f"{plural(len(report.examples), 'example')}, {plural(errors, 'finding')}; "
                 "j k findings, tab presets, enter opens, F fact-check, esc closes"
             )
             text = TextArea("\n".join(report.lines), read_only=True, show_line_numbers=True)
@@ -150,8 +151,3 @@ def findings(examples: Sequence[ExampleReport]) -> list[Finding]:
             out.append(Finding(f.line, title, f"{f.message.rstrip('.')}. {f.remedy}"))
         out += [Finding(u.line, "not resolved", u.reason, "note") for u in example.unresolved]
     return sorted(out, key=lambda finding: finding.line)
-
-
-def number(count: int, word: str) -> str:
-    """`1 example`, `3 findings`."""
-    return f"{count} {word}" + ("" if count == 1 else "s")

@@ -214,7 +214,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
         self.rows.put(number, entries)
         self.table.empty = f"No run has “{search}”. Escape empties the line." if search else self._why_empty()
         self.table.show(self.rows, search, place)
-        runs = f"{extent.runs:,} run" + ("" if extent.runs == 1 else "s")
+        runs = plural(extent.runs, "run")
         self.query_one("#runs").border_subtitle = f"{runs}, {size(extent.size)}" if extent.runs else ""
         self._show_row()
 

@@ -7,6 +7,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from tuilab.analysis.words import times
+from tuilab.lab.command_line import typed
 from tuilab.lab.history import PAGE, Entry, RunLine
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import median_of, size
@@ -267,8 +268,4 @@ def _status_style(entry: Entry) -> TextStyle | None:
 def short(entry: Entry, usual: Mapping[str, Value] | None) -> str:
     """The parameters that are not as usual, all where nobody knows what is usual."""
     known: Mapping[str, Any] = usual or {}
-    return " ".join(f"{n}={_typed(v)}" for n, v in entry.parameters.items() if known.get(n) != v)
-
-
-def _typed(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return " ".join(f"{n}={typed(v)}" for n, v in entry.parameters.items() if known.get(n) != v)
