@@ -160,7 +160,7 @@ def matmul(interpreter: Interpreter, arguments: dict[str, Value], line: int) -> 
     a, b = arguments.get("a"), arguments.get("b")
     operands = [v for v in (a, b) if isinstance(v, Tensor)]
     shape: Shape | None = None
-    left, right = matrix(a, _flipped(arguments, "a")), matrix(b, _flipped(arguments, "b"))
+    left, right = matrix(arguments, "a"), matrix(arguments, "b")
     if left is not None and right is not None:
         batch = broadcast([left[:-2], right[:-2]])
         shape = None if batch is None else (*batch, left[-2], right[-1])
@@ -170,18 +170,16 @@ def matmul(interpreter: Interpreter, arguments: dict[str, Value], line: int) -> 
     return result
 
 
-def matrix(value: Value | None, flipped: bool = False) -> Shape | None:
-    """A matrix's shape, its last two sides swapped where it is transposed. None for what is no matrix."""
+def matrix(arguments: dict[str, Value], side: str) -> Shape | None:
+    """The shape of a product's side `a` or `b`, transposed where asked. None for what is no matrix."""
+    value = arguments.get(side)
     shape = value.shape if isinstance(value, Tensor) else None
     if isinstance(value, Listing):
         shape = nested_shape(value)
     if shape is None or len(shape) < 2:
         return None
+    flipped = any(truth(arguments.get(f"{kind}_{side}")) for kind in ("transpose", "adjoint"))
     return (*shape[:-2], shape[-1], shape[-2]) if flipped else shape
-
-
-def _flipped(arguments: dict[str, Value], side: str) -> bool:
-    return any(truth(arguments.get(f"{kind}_{side}")) for kind in ("transpose", "adjoint"))
 
 
 def sliced(tensor: Tensor, index: Value) -> Shape | None:

@@ -1,5 +1,6 @@
 """What a document's code would do, in order: the record that rules and recognisers look at."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -133,12 +134,12 @@ class Place:
     @property
     def repeats(self) -> int | None:
         """How often the loops around run it; None where that is not known."""
-        count = 1
-        for loop in self.loops:
-            if loop.count is None:
-                return None
-            count *= loop.count
-        return count
+        return self.repeats_inside(0)
+
+    def repeats_inside(self, outer: int) -> int | None:
+        """The same, without the outermost loops, so many of them."""
+        counts = [loop.count for loop in self.loops[outer:]]
+        return None if None in counts else math.prod(count or 0 for count in counts)
 
 
 @dataclass(eq=False, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tuilab.documents.example import Example, inputs
 from tuilab.documents.interpreter.tensors import matrix
 from tuilab.documents.interpreter.trace import Event, Region
-from tuilab.documents.interpreter.values import Shape, Tensor, Value, elements, truth
+from tuilab.documents.interpreter.values import Shape, Tensor, Value, elements
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 
 # Elementwise arithmetic, which the workload has, and functions of several instructions, which it has not.
@@ -59,8 +59,7 @@ def _mapped(event: Event) -> bool:
 
 def _matmul(example: Example, event: Event) -> Result:
     a, b = event.arguments.get("a"), event.arguments.get("b")
-    left = matrix(a, _flipped(event, "a"))
-    right = matrix(b, _flipped(event, "b"))
+    left, right = matrix(event.arguments, "a"), matrix(event.arguments, "b")
     dtype = event.result.dtype if isinstance(event.result, Tensor) else None
     if left is None or right is None:
         return Gap(event.line, f"the sides of tf.matmul: {reason(a if left is None else b)}")
@@ -72,10 +71,6 @@ def _matmul(example: Example, event: Event) -> Result:
     if m is None or k is None or n is None or right[0] not in (k, None):
         return Gap(event.line, "the sides of tf.matmul are not known, or do not fit")
     return placed(Found("matmul", {"m": m, "k": k, "n": n, "dtype": dtype}, event.line), event)
-
-
-def _flipped(event: Event, side: str) -> bool:
-    return any(truth(event.arguments.get(f"{kind}_{side}")) for kind in ("transpose", "adjoint"))
 
 
 def chains(example: Example) -> Iterator[Result]:

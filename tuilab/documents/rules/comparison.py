@@ -99,10 +99,7 @@ def _count(example: Example, region: Region, events: list[Event]) -> int | None:
     counts: set[int | None] = set()
     for event in events:
         if event.kind in ("op", "graph") and event.place.traced is None:
-            total: int | None = 1
-            for loop in event.place.loops[outside:]:
-                total = None if total is None or loop.count is None else total * loop.count
-            counts.add(total)
+            counts.add(event.place.repeats_inside(outside))
     return counts.pop() if len(counts) == 1 else None
 
 

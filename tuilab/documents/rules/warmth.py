@@ -79,13 +79,7 @@ _MINOR = ("tf.strided_slice", "tf.reshape", "tf.cast", "tf.squeeze", "tf.expand_
 
 def _repeats_inside(example: Example, region: Region, work: Event) -> int | None:
     """How often the work runs between the readings: by the loops that are inside of them."""
-    outside = len(example.trace.events[region.first].place.loops)
-    count = 1
-    for loop in work.place.loops[outside:]:
-        if loop.count is None:
-            return None
-        count *= loop.count
-    return count
+    return work.place.repeats_inside(len(example.trace.events[region.first].place.loops))
 
 
 def _is_sampled(example: Example, region: Region) -> bool:
