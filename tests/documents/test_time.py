@@ -29,10 +29,10 @@ GROWING = {
 HEAD = {"overlapping timings": "now = time.time()\n"}
 
 
-def seconds(data: bytes, name: str) -> float:
-    """Processor time of one reading, the least of two."""
+def seconds(data: bytes, name: str, times: int = 2) -> float:
+    """Processor time of one reading, the least of some."""
     took = []
-    for _ in range(2):
+    for _ in range(times):
         start = time.process_time()
         read(data, shipped(), name=name)
         took.append(time.process_time() - start)
@@ -53,4 +53,5 @@ def test_four_times_the_text_takes_about_four_times_as_long(kind):
 
 def test_a_megabyte_takes_no_longer_in_proportion_than_a_tenth_of_it():
     small, large = (ARTICLES * (size // len(ARTICLES)) for size in (100_000, 1_000_000))
-    assert seconds(large.encode(), "x.md") < 20 * seconds(small.encode(), "x.md") + 0.02
+    # Quadratic work would take a hundred times as long; ten times the memory alone takes up to twenty.
+    assert seconds(large.encode(), "x.md", times=1) < 40 * seconds(small.encode(), "x.md") + 0.02

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from tuilab.documents.interpreter.scope import Journal, Scope
 from tuilab.documents.interpreter.trace import (
@@ -71,16 +71,17 @@ Evaluate = Callable[["Interpreter", Any, Scope], Value]
 Execute = Callable[["Interpreter", Any, Scope], Flow]
 Keywords = dict[str, Value]
 Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
+F = TypeVar("F", bound=Call)
 # What reads each kind of node and calls each kind of value: the modules of this package register it.
 EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
 STATEMENTS: dict[type[ast.stmt], Execute] = {}
 CALLS: dict[type[Value], Call] = {}
 
 
-def called(*kinds: type[Value]) -> Callable[[Call], Call]:
+def called(*kinds: type[Value]) -> Callable[[F], F]:
     """Register what calling some kinds of value gives."""
 
-    def register(function: Call) -> Call:
+    def register(function: F) -> F:
         CALLS.update(dict.fromkeys(kinds, function))
         return function
 
