@@ -4,7 +4,9 @@ Runs on any version of the lab that has `tuilab.history.store`, so that before a
 `PYTHONPATH=/path/to/the/other/checkout python -P tests/attack/large.py`.
 """
 
+import asyncio
 import json
+import os
 import random
 import resource
 import subprocess
@@ -14,6 +16,8 @@ import time
 from pathlib import Path
 
 ARMS, SEED = 6, 1
+STEPS = ("make", "open", "replay", "export", "export", "hosts", "hosts", "compare", "fill", "search", "prune")
+"""What is done twice has no result kept the first time."""
 
 
 def events(samples: int):
@@ -55,6 +59,21 @@ def events(samples: int):
     yield e.Finished(run=run, status="ok", elapsed_s=1.0)
 
 
+async def replayed(store, run: str) -> int:
+    """Opened in the lab and sought to its end; the rounds shown."""
+    from tuilab.lab.replay import RUN, load
+    from tuilab.lab.state import LabState
+
+    state, replay = LabState(), load(store, RUN + run)
+    replay.seek(replay.rounds)
+    many = {"take": state.take} if hasattr(state, "take") else {}
+    playing = asyncio.ensure_future(replay.play(state.apply, state.rewind, **many))
+    while state.shown.status is None:
+        await asyncio.sleep(0.01)
+    playing.cancel()
+    return state.shown.rounds
+
+
 def step(name: str, folder: Path, samples: int, runs: int) -> None:
     """One act, timed; its figures on standard output."""
     import msgspec
@@ -91,14 +110,19 @@ def step(name: str, folder: Path, samples: int, runs: int) -> None:
     elif name == "open":
         state = store.state(run)
         found["rounds"] = state.rounds
-    elif name == "export":
+    elif name == "replay":
+        found["rounds"] = asyncio.run(replayed(store, run))
+    elif name in ("export", "hosts", "compare"):
         store.close()
-        words = [sys.executable, "-P", "-m", "tuilab", "export", run[:32], "-o", str(folder / "out.md")]
+        words = {
+            "export": ["export", run, "-o", str(folder / "out.md")],
+            "hosts": ["hosts"],
+            "compare": ["history", "compare", run, run],
+        }[name]
         done = subprocess.run(
-            words,
+            [sys.executable, "-P", "-m", "tuilab", *words],
             capture_output=True,
-            text=True,
-            env={**__import__("os").environ, "TUILAB_DATA": str(folder / "long")},
+            env={**os.environ, "TUILAB_DATA": str(folder / "long")},
         )
         found["rc"] = done.returncode
     elif name == "fill":
@@ -123,7 +147,7 @@ def step(name: str, folder: Path, samples: int, runs: int) -> None:
     elif name == "prune":
         store.prune(400)
     seconds = time.perf_counter() - begun
-    kind = resource.RUSAGE_CHILDREN if name == "export" else resource.RUSAGE_SELF
+    kind = resource.RUSAGE_CHILDREN if name in ("export", "hosts", "compare") else resource.RUSAGE_SELF
     used = resource.getrusage(kind)
     memory, busy = used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
     print(
@@ -145,7 +169,7 @@ def main() -> None:
         return
     samples, runs = (int(word) for word in [*sys.argv[1:3], "5000000", "50000"][:2])
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("make", "open", "export", "export", "fill", "search", "prune"):
+        for name in STEPS:
             words = [sys.executable, "-P", __file__, "step", name, folder, str(samples), str(runs)]
             done = subprocess.run(words, stdout=subprocess.PIPE, text=True)
             print(done.stdout.strip() or f"{name}: failed", flush=True)

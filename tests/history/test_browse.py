@@ -122,7 +122,7 @@ def test_words_can_be_looked_for_in_one_place(store):
 
 @given(st.text(max_size=40))
 def test_nothing_that_is_typed_breaks_the_search(search):
-    store = Store._in_memory("a test")
+    store = Store.in_memory("a test")
     keep(store, "r1")
     where, values = condition(search)
     assert where.count("?") == len(values)

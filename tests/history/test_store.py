@@ -273,6 +273,21 @@ def test_deleting_can_be_undone_until_it_is_purged(store):
     assert store.connection.execute("SELECT count(*) FROM events").fetchone() == (0,)
 
 
+def test_the_room_of_removed_runs_goes_back_to_the_disk(store, tmp_path, monkeypatch):
+    monkeypatch.setattr("tuilab.history.store.COMPACT_BYTES", 2**16)
+    log = [e.encode(e.Log(text=str(n) * 9_000, level="info", run="r1")).rstrip() for n in range(40)]
+    store.append("r1", 0, log, started())
+    keep(store, "r2")
+    store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = (tmp_path / FILE).stat().st_size
+    store.delete("r1")
+    store.purge(days=-1)
+    store.compact()
+    assert (tmp_path / FILE).stat().st_size < before / 2
+    assert store.state("r2").rounds == 3
+    store.compact()
+
+
 def test_pruning_spares_the_pinned_the_running_and_the_young(store):
     for number in range(4):
         keep(store, f"r{number}", at=f"2026-01-0{number + 1}T00:00:00Z")

@@ -393,7 +393,7 @@ async def test_a_damaged_history_is_set_aside_and_the_page_goes_on(tmp_path):
 
 
 async def test_a_history_in_memory_says_why_it_is_empty(tmp_path):
-    app = history(tmp_path, lambda folder: Store._in_memory("there is no home"))
+    app = history(tmp_path, lambda folder: Store.in_memory("there is no home"))
     async with opened(app) as pilot:
         await press(pilot, app, ["h"])
         assert "Runs are kept in memory only: there is no home." in " ".join(text(app).split())

@@ -8,7 +8,7 @@ import click
 from tuilab.cli import completion
 from tuilab.cli.exits import NOT_CONFIRMED
 from tuilab.cli.lab import emit, store
-from tuilab.lab.history import compare, find, import_file, spool, write_recording
+from tuilab.lab.history import compare, find, import_runs, spool, write_recording
 from tuilab.model.errors import InputError
 
 SHORTEST_ID = 4
@@ -143,6 +143,7 @@ def prune(days: float | None, megabytes: float | None) -> None:
         runs = kept.prune(days, None if megabytes is None else int(megabytes * 1e6))
         kept.purge()
         kept.pack_older()
+        kept.compact()
     for run in runs:
         click.echo(run)
     undo = "; to undo: tuilab history undelete last" if runs else ""
@@ -205,7 +206,7 @@ def save(run: str, file: Path) -> None:
 def import_(file: Path) -> None:
     """Import the runs in a FILE written by `save`, here or on another machine."""
     with store() as kept:
-        runs = import_file(kept, file)
+        runs = import_runs(kept, file)
     click.echo(f"{len(runs)} runs imported", err=True)
 
 

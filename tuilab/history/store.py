@@ -6,6 +6,8 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from heapq import merge
 from math import inf, nextafter
 from operator import itemgetter
@@ -15,15 +17,16 @@ import msgspec
 
 from tuilab.history import packed
 from tuilab.history.lines import COLUMNS, RunLine, line_of
-from tuilab.history.paths import data_folder, fallback_folder, private_file, private_folder
 from tuilab.history.schema import Connection, TooNew, is_damage, migrate
 from tuilab.history.search import condition, escaped
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
 from tuilab.model.machine import Machine
+from tuilab.model.rounds import Rounds
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize, sanitize_block, sanitize_line
 from tuilab.model.scenario import Scenario
+from tuilab.paths import data_folder, fallback_folder, private_file, private_folder
 
 FILE = "history.db"
 BUSY_S = 0.05
@@ -35,16 +38,19 @@ STAGED = 1.0
 _DAY_S = 86_400.0
 # A damaged file may hold anything in any column.
 _EVENTS = "SELECT number, event FROM events WHERE run = ? AND typeof(number) = 'integer' ORDER BY number"
-_PIECES = """SELECT first, last, timed, data FROM pieces WHERE run = ? AND typeof(first) = 'integer'
-    AND typeof(last) = 'integer' AND typeof(timed) = 'real' AND typeof(data) = 'blob' ORDER BY first"""
+_PIECES = f"""SELECT first, last, rounds, timed FROM pieces WHERE run = ? AND typeof(first) = 'integer'
+    AND typeof(last) = 'integer' AND typeof(timed) = 'real' AND typeof(data) = 'blob'
+    AND typeof(rounds) = 'integer' AND rounds BETWEEN 1 AND {packed.MOST} ORDER BY first"""
 _FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
 PIECE_BYTES = 256 * 2**10
 """Of rounds as lines, before they are packed."""
+COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
+"""What must be free of the file, and how much of it, before it is written anew without that."""
 PACKING_S = 0.5
 """How long an open packs what an earlier version left as lines; the next one goes on."""
 
 
-__all__ = ["FILE", "RunLine", "Store", "count_rounds"]
+__all__ = ["FILE", "Piece", "RunLine", "Store", "count_rounds"]
 
 
 class PruneCandidates(msgspec.Struct, frozen=True):
@@ -53,6 +59,57 @@ class PruneCandidates(msgspec.Struct, frozen=True):
     runs: tuple[str, ...] = ()
     size: int = 0
     """Bytes that they take."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive rounds of a run as they lie in the history, which are read when they are asked for."""
+
+    run: str
+    first: int
+    """The numbers of its first and its last event."""
+    last: int
+    rounds: int
+    timed_s: float
+    """Seconds inside timed blocks, of the run up to the piece's end."""
+    data: Callable[[], bytes]
+    """Raises packed.Damaged where it is, or has gone, and sqlite3.Error."""
+    lines: tuple[tuple[int, e.Event], ...] = ()
+    """Other events that came between its rounds, each with how many of them came before it."""
+
+    def unpack(self) -> Rounds | e.Log:
+        """Its rounds, at once; where it is damaged, a line that says so."""
+        try:
+            found = packed.unpack(self.data(), self.timed_s)
+            self._check(found.run, found.count)
+        except packed.Damaged as error:
+            return self._unread(error)
+        return found
+
+    def numbered(self) -> list[tuple[int, e.Event]]:
+        """Each of its rounds with its event's number; where it is damaged, a line that says so."""
+        try:
+            found = list(packed.rounds(self.data()))
+            self._check(found[0][1].run, len(found))
+        except packed.Damaged as error:
+            return [(self.first, self._unread(error))]
+        return list(found)
+
+    def events(self) -> list[e.Event]:
+        """All of its events in order; where it is damaged, a line that says so in place of its rounds."""
+        out, at, found = list[e.Event](), 0, self.numbered()
+        for before, event in self.lines:
+            out += [each for _, each in found[at:before]]
+            out.append(event)
+            at = before
+        return out + [each for _, each in found[at:]]
+
+    def _check(self, run: str, count: int) -> None:
+        if run != self.run or count != self.rounds:
+            raise packed.Damaged("the rounds of another piece")
+
+    def _unread(self, error: Exception) -> e.Log:
+        return _unread(self.run, f"stored rounds {self.first} to {self.last}", error)
 
 
 class Store:
@@ -78,7 +135,7 @@ class Store:
         if folder is not None:
             opened = cls._at(folder)
             if not isinstance(opened, Store):
-                return cls._in_memory(opened)
+                return cls.in_memory(opened)
             opened.pack_older(PACKING_S)
             return opened
         opened = cls._at(data_folder())
@@ -89,7 +146,7 @@ class Store:
         instead = fallback_folder()
         second = cls._at(instead) if instead else "there is no folder for temporary files"
         if not isinstance(second, Store):
-            return cls._in_memory(f"{opened}; {second}")
+            return cls.in_memory(f"{opened}; {second}")
         second.messages = (f"runs are kept in {instead} for now: {opened}", *second.messages)
         return second
 
@@ -164,7 +221,7 @@ class Store:
         return self.file is not None and _inode(self.file) != self._inode
 
     @classmethod
-    def _in_memory(cls, message: str) -> "Store":
+    def in_memory(cls, message: str) -> "Store":
         connection = connect(":memory:")
         migrate(connection, Path(":memory:"))
         return cls(connection, None, [f"runs are kept in memory only: {message}"])
@@ -382,27 +439,60 @@ class Store:
 
     def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
         """The events of a run in order, encoded, each with its number; what is damaged is left out."""
-        query = _EVENTS
-        lines = ((number, _bytes(line)) for number, line in self.connection.execute(query, (run,)))
-        rounds = ((number, e.encode(event).rstrip()) for number, event in self._rounds(run))
+        lines = ((number, _bytes(line)) for number, line in self.connection.execute(_EVENTS, (run,)))
+        rounds = (
+            (number, e.encode(event).rstrip())
+            for piece in self._pieces(run)
+            for number, event in piece.numbered()
+            if isinstance(event, e.Round) and piece.first <= number <= piece.last
+        )
         yield from merge(lines, rounds, key=itemgetter(0))
 
-    def _rounds(self, run: str) -> Iterator[tuple[int, e.Round]]:
-        for first, last, _, data in self._pieces(run):
-            with contextlib.suppress(packed.Damaged):
-                yield from [(n, r) for n, r in packed.rounds(data) if r.run == run and first <= n <= last]
+    def _pieces(self, run: str) -> Iterator[Piece]:
+        for first, last, rounds, timed in self.connection.execute(_PIECES, (run,)):
+            yield Piece(run, first, last, rounds, timed, partial(self._data, run, first))
 
-    def _pieces(self, run: str) -> Iterator[tuple[int, int, float, bytes]]:
-        query = _PIECES
-        yield from self.connection.execute(query, (run,))
+    def _data(self, run: str, first: int) -> bytes:
+        query = "SELECT data FROM pieces WHERE run = ? AND first = ?"
+        try:
+            row = self.connection.execute(query, (run, first)).fetchone()
+        except sqlite3.Error as error:
+            if is_damage(error):
+                raise packed.Damaged(str(error)) from None
+            raise
+        if row is None or not isinstance(row[0], bytes):
+            raise packed.Damaged("they are gone")
+        return row[0]
+
+    def parts(self, run: str) -> Iterator[e.Event | Piece]:
+        """The events of a run in order, packed rounds together with what came between them.
+
+        What cannot be read becomes a log's line.
+        """
+        lines = self._lines(run)
+        waiting = next(lines, None)
+        for piece in self._pieces(run):
+            while waiting is not None and waiting[0] < piece.first:
+                yield waiting[1]
+                waiting = next(lines, None)
+            within: list[tuple[int, e.Event]] = []
+            while waiting is not None and waiting[0] < piece.last:
+                # Events are numbered without gaps.
+                before = min(waiting[0] - piece.first - len(within), piece.rounds)
+                within.append((before, waiting[1]))
+                waiting = next(lines, None)
+            yield replace(piece, lines=tuple(within))
+        if waiting is not None:
+            yield waiting[1]
+        yield from map(itemgetter(1), lines)
 
     def events(self, run: str) -> Iterator[e.Event]:
-        """The events of a run in order; a stored line that cannot be read is skipped and logged as such."""
-        return map(itemgetter(1), merge(self._lines(run), self._unpacked(run), key=itemgetter(0)))
+        """The events of a run in order; what cannot be read is skipped and told as a log's line."""
+        rounds = (numbered for piece in self._pieces(run) for numbered in piece.numbered())
+        yield from map(itemgetter(1), merge(self._lines(run), rounds, key=itemgetter(0)))
 
     def _lines(self, run: str) -> Iterator[tuple[int, e.Event]]:
-        query = _EVENTS
-        for number, line in self.connection.execute(query, (run,)):
+        for number, line in self.connection.execute(_EVENTS, (run,)):
             try:
                 event = e.decode(_bytes(line))
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -411,35 +501,22 @@ class Store:
                 # The file is a person's, but who wrote into it is not known.
                 yield number, event if isinstance(event, e.Round) else sanitize(event)
 
-    def _unpacked(self, run: str) -> Iterator[tuple[int, e.Event]]:
-        for first, last, _, data in self._pieces(run):
-            try:
-                found = list(packed.rounds(data))
-            except packed.Damaged as error:
-                yield first, _unread(run, f"stored rounds {first} to {last}", error)
-            else:
-                yield from found
-
-    def state(self, run: str) -> RunState:
-        """The fold over a run's events."""
-        return self.read(run, lambda: None)
-
-    def read(self, run: str, going: Callable[[], None]) -> RunState:
-        """As `state`. going: called now and then; what it raises ends the reading."""
+    def state(self, run: str, going: Callable[[], None] = lambda: None) -> RunState:
+        """The fold over a run's events. going: called now and then; what it raises ends the reading."""
         state = RunState()
-        pieces = ((first, (timed, data)) for first, _, timed, data in self._pieces(run))
-        for count, (number, part) in enumerate(merge(self._lines(run), pieces, key=itemgetter(0))):
-            if count % 256 == 0 or isinstance(part, tuple):
+        for count, part in enumerate(self.parts(run)):
+            if count % 256 == 0 or isinstance(part, Piece):
                 going()
-            if not isinstance(part, tuple):
+            if not isinstance(part, Piece):
                 state.apply(part)
                 continue
-            try:
-                rounds = packed.unpack(part[1], part[0])
-            except packed.Damaged as error:
-                state.apply(_unread(run, f"the rounds from event {number} on", error))
+            found = part.unpack()
+            if isinstance(found, Rounds):
+                state.take(found)
             else:
-                state.take(rounds)
+                state.apply(found)
+            for _, event in part.lines:
+                state.apply(event)
         return state
 
     def started(self, run: str) -> tuple[str, Scenario] | None:
@@ -558,6 +635,17 @@ class Store:
                 return done
             self.connection.execute("DELETE FROM runs WHERE run = ? AND deleted_at < ?", (run, limit))
         return len(runs)
+
+    def compact(self) -> None:
+        """Give the room of removed runs back to the disk, where it is much; others wait meanwhile."""
+        c = self.connection
+        ((pages,), (free,), (size,)) = (
+            c.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count", "page_size")
+        )
+        if free * size >= COMPACT_BYTES and free >= pages * COMPACT_SHARE:
+            with contextlib.suppress(sqlite3.OperationalError):  # in use, or no room for the copy
+                c.execute("VACUUM")
+                c.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @property
     def searched(self) -> bool:

@@ -16,6 +16,7 @@ from tuilab.lab.state import LabState
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.events import Event, Finished, Log
 from tuilab.model.requests import Measure, Painted
+from tuilab.model.rounds import Rounds
 from tuilab.model.scenario import BudgetName, Sweep
 
 REST_S = 0.1
@@ -144,7 +145,7 @@ class RunController:
         self.replaying, self._anew_said = replay, False
         self._changed(Change.SETTINGS | Change.WORKER)
         self._playing = asyncio.ensure_future(
-            replay.play(self._show, self.state.rewind, lambda: not self.state.summing)
+            replay.play(self._show, self.state.rewind, lambda: not self.state.summing, self._take)
         )
 
     def play(self, do: Callable[[Replay], None]) -> bool:
@@ -238,6 +239,10 @@ class RunController:
             self._held.append((self._show, event))
         else:
             self._changed(self.state.apply(event))
+
+    def _take(self, rounds: Rounds) -> None:
+        """Many rounds of a replay, which asks first whether a summary is being worked out."""
+        self._changed(self.state.take(rounds))
 
     def _changed(self, change: Change, event: Event | None = None) -> None:
         self._tell(change, event)

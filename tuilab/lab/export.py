@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 
 from tuilab.analysis.reading import summary_point
-from tuilab.analysis.summary import placement_of, summarise
+from tuilab.analysis.summary import placement_of
 from tuilab.history import recording
 from tuilab.history.store import Store
-from tuilab.lab.history import CancellableProgress, checked, read
+from tuilab.lab.history import CancellableProgress, checked
+from tuilab.lab.results import document_of, to_share
 from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim
 from tuilab.model.files import write_text
-from tuilab.model.run import RunState
 from tuilab.report.formats import FORMATS
 
 DETAILS = {
@@ -48,11 +48,6 @@ def formats(run: bool) -> list[Format]:
     return out
 
 
-def document(format: str, state: RunState, claims: Sequence[Claim]) -> str:
-    """A run in one of the formats of reports."""
-    return FORMATS[format][1](summarise(state, claims), state)
-
-
 def suffix(key: str) -> str:
     """The ending of a file in that format."""
     return {"svg": ".svg", "recording": ".jsonl"}.get(key) or FORMATS[key][0]
@@ -74,7 +69,7 @@ def write_shown(key: str, lab_state: LabState, store: Store, folder: Path) -> Pa
     if result is None:
         raise ValueError("there is no run on the screen")
     result = msgspec.structs.replace(result, placement=placement_of(state, summary_point(state)))
-    write_text(path, [FORMATS[key][1](result, state)])
+    write_text(path, [FORMATS[key][1](to_share(result), state)])
     return path
 
 
@@ -89,7 +84,7 @@ def write_kept(
     name = re.sub(r"[^\w.-]+", "-", line.preset or line.workload)[:60]
     path = free(folder / f"tuilab-{name}-{re.sub('[^0-9]', '', line.at[:19])}-{run[:8]}{suffix(key)}")
     if key != "recording":
-        write_text(path, [document(key, read(store, run, going), claims)])
+        write_text(path, document_of(key, store, run, claims, going.check))
         return path
     try:
         recording.write(path, checked(store.events(run), going))

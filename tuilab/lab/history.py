@@ -37,7 +37,7 @@ __all__ = [
     "Store",
     "check",
     "compare",
-    "import_file",
+    "import_runs",
     "is_damage",
     "spool",
     "write_recording",
@@ -82,6 +82,10 @@ class CancellableProgress:
     def at(self, done: int, total: int = 0) -> None:
         """So far it is. Raises Stopped where it was asked to end."""
         self.done, self.total = done, total
+        self.check()
+
+    def check(self) -> None:
+        """Raises Stopped where it was asked to end."""
         if self.stopping:
             raise Stopped
 
@@ -144,19 +148,11 @@ def trouble(error: sqlite3.Error) -> str:
     return f"The history cannot be used now ({error}); nothing was changed."
 
 
-def read(store: Store, run: str, going: CancellableProgress | None = None) -> RunState:
-    """A run's state. Raises Stopped."""
-    state = RunState()
-    for event in checked(store.events(run), going):
-        state.apply(event)
-    return state
-
-
-def checked(events: Iterable[Event], going: CancellableProgress | None) -> Iterator[Event]:
+def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Event]:
     """The events, as long as they are wanted. Raises Stopped."""
     for number, event in enumerate(events):
-        if going is not None and number % CHECK_EVERY == 0:
-            going.at(going.done, going.total)
+        if number % CHECK_EVERY == 0:
+            going.check()
         yield event
 
 
@@ -240,7 +236,7 @@ def compared(
     states = []
     for done, entry in enumerate(chosen):
         going.at(done, len(chosen))
-        states.append(read(store, entry.run, going))
+        states.append(store.state(entry.run, going.check))
     return chosen, across(states)
 
 
@@ -248,8 +244,21 @@ def take_in(store: Store, file: Path, going: CancellableProgress) -> tuple[int |
     """Import a recording: how many runs it holds, null where it was stopped before, and how many are new."""
     before, found = browse.extent(store).runs, None
     with contextlib.suppress(Stopped):
-        found = len(import_file(store, file, going.at))
+        found = len(import_runs(store, file, going.at))
     return found, browse.extent(store).runs - before
+
+
+def import_runs(
+    store: Store, file: Path, at: Callable[[int, int], None] = lambda done, total: None
+) -> list[str]:
+    """Import the runs of a recording as `import_file` does, and work out what each came to."""
+    from tuilab.lab.results import work_out
+    from tuilab.lab.settings import claims_of
+
+    runs = import_file(store, file, at)
+    for run in runs:
+        work_out(store, run, claims_of(store.find(run).preset))
+    return runs
 
 
 def recordings(folder: Path) -> list[Path]:

@@ -408,10 +408,10 @@ class Lab:
 
     def export(self, run: str, format: Literal["markdown", "html", "csv", "json"] = "markdown") -> str:
         """A run of the history as a document. Raises InputError."""
-        from tuilab.lab.export import document
+        from tuilab.lab.results import document_of
 
-        state = self.kept(run)
-        return document(format, state, self._claims_of(state.preset))
+        line = self.find(run)
+        return "".join(document_of(format, self.store, line.run, self._claims_of(line.preset)))
 
     def _claims_of(self, preset: str) -> Sequence[Claim]:
         if not self.state.presets:

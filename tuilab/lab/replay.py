@@ -2,15 +2,17 @@
 
 import asyncio
 import sqlite3
-from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
-from tuilab.history import recording
-from tuilab.history.store import Store
+from tuilab.history.imports import import_file
+from tuilab.history.store import Piece, Store
 from tuilab.model.errors import InputError
-from tuilab.model.events import Event, Finished, Round, RunStarted
+from tuilab.model.events import Event, Finished, Log, Round, RunStarted
+from tuilab.model.rounds import Rounds
 
 MOST = 200
 """Runs of the history that are offered for a replay."""
@@ -29,19 +31,25 @@ def label(started: RunStarted) -> str:
 
 
 class Replay:
-    """The first run of a recording, with the controls of a player: pause, step, seek, speed.
+    """One recorded run, with the controls of a player: pause, step, seek, speed.
 
-    Places are counted in rounds: at 0 the run is prepared, at `rounds` it is over.
+    Places are counted in rounds: at 0 the run is prepared, at `rounds` it is over. Rounds that lie packed in
+    the history stay there until they are shown, and are shown many at once where a seek goes past them.
     """
 
-    def __init__(self, events: Iterable[Event]) -> None:
-        self._events = list(first_run(events))
+    def __init__(self, parts: Iterable[Event | Piece]) -> None:
+        """parts: of one run, in order."""
+        self._parts = list(parts)
         started = self.started
-        if started is not None and not any(isinstance(e, Finished) for e in self._events):
+        if started is not None and not any(isinstance(part, Finished) for part in self._parts):
             ending = "the recording ends here"
-            self._events.append(Finished(run=started.run, status="cancelled", message=ending))
-        self._after = [i + 1 for i, event in enumerate(self._events) if isinstance(event, Round)]
+            self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
+        # A step is an event; where each part begins, in steps and in rounds, and where the last one ends.
+        self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))
+        self._rounds = list(accumulate((_rounds(part) for part in self._parts), initial=0))
         self._at = 0
+        self._elapsed_s = 0.0
+        self._open: tuple[int, Sequence[Event]] = -1, ()
         self._goal: int | None = None
         self._turned = asyncio.Event()
         self.paused = False
@@ -52,45 +60,58 @@ class Replay:
     @property
     def started(self) -> RunStarted | None:
         """How the run began, None where the recording holds none."""
-        return next((e for e in self._events if isinstance(e, RunStarted)), None)
+        return next((part for part in self._parts if isinstance(part, RunStarted)), None)
 
     @property
     def rounds(self) -> int:
         """How many rounds were recorded."""
-        return len(self._after)
+        return self._rounds[-1]
 
     @property
     def round(self) -> int:
         """How many of them have been shown."""
-        return bisect_right(self._after, self._at if self._goal is None else self._goal)
+        at = self._at if self._goal is None else self._goal
+        index = self._part(at)
+        part, within = self._parts[index], at - self._steps[index]
+        if isinstance(part, Piece):
+            lines = sum(before + number < within for number, (before, _) in enumerate(part.lines))
+            return self._rounds[index] + within - lines
+        return self._rounds[index] + (isinstance(part, Round) and within > 0)
 
     @property
     def over(self) -> bool:
         """Everything has been shown."""
-        return (self._at if self._goal is None else self._goal) == len(self._events)
+        return (self._at if self._goal is None else self._goal) == self._steps[-1]
+
+    def _part(self, at: int) -> int:
+        """The part in which that step is; at the end, the last."""
+        return min(bisect_right(self._steps, at), len(self._parts)) - 1
 
     async def play(
         self,
         receive: Callable[[Event], None],
         rewind: Callable[[], None],
         ready: Callable[[], bool] = lambda: True,
+        take: Callable[[Rounds], None] | None = None,
     ) -> None:
         """Hand events to `receive`, rounds at the pace at which they came; goes on until it is cancelled.
 
         rewind: forgets what was shown, before it is handed over again up to an earlier place. ready: whether
-        events may be handed over now.
+        events may be handed over now. take: given many rounds at once, where a seek goes past them.
         """
         while True:
             while not ready():
                 await asyncio.sleep(READY_S)
             if (goal := self._goal) is not None:
-                self._goal = None
                 if goal < self._at:
                     rewind()
-                    self._at = 0
-                while self._at < goal:
-                    self._hand(receive)
-            wait = None if self.paused or self._at == len(self._events) else self._wait()
+                    self._at, self._elapsed_s = 0, 0.0
+                if self._at < goal:
+                    if self._hand(receive, take, goal):
+                        await asyncio.sleep(0)
+                    continue
+                self._goal = None
+            wait = None if self.paused or self._at == self._steps[-1] else self._wait()
             if wait is None or wait > 0:
                 try:
                     await asyncio.wait_for(self._turned.wait(), wait)
@@ -101,19 +122,50 @@ class Replay:
                     continue
             self._hand(receive)
 
-    def _hand(self, receive: Callable[[Event], None]) -> None:
-        event, self._at = self._events[self._at], self._at + 1
+    def _hand(
+        self,
+        receive: Callable[[Event], None],
+        take: Callable[[Rounds], None] | None = None,
+        goal: int = 0,
+    ) -> bool:
+        """The next event, or all rounds of a piece that ends before the goal; whether it was that."""
+        index = self._part(self._at)
+        part, end = self._parts[index], self._steps[index + 1]
+        if take is not None and isinstance(part, Piece) and self._at == self._steps[index] and end <= goal:
+            found = part.unpack()
+            self._at = end
+            if isinstance(found, Log):
+                receive(found)
+            else:
+                self._elapsed_s = found.elapsed_s
+                take(found)
+            for _, event in part.lines:
+                receive(event)
+            return True
+        event = self._next(index)
+        self._at += 1
+        if isinstance(event, Round):
+            self._elapsed_s = event.elapsed_s
         receive(event)
+        if isinstance(part, Piece) and self._at - self._steps[index] == len(self._open[1]):
+            # Of one that cannot be read there is less: a line that says so in place of all its rounds.
+            self._at, self._goal = end, self._goal if self._goal is None else max(self._goal, end)
+        return False
+
+    def _next(self, index: int) -> Event:
+        part = self._parts[index]
+        if not isinstance(part, Piece):
+            return part
+        if self._open[0] != index:
+            self._open = index, part.events()
+        return self._open[1][self._at - self._steps[index]]
 
     def _wait(self) -> float:
         """Seconds until the next event; rounds alone take time."""
-        event = self._events[self._at]
+        event = self._next(self._part(self._at))
         if not isinstance(event, Round):
             return 0.0
-        done = bisect_right(self._after, self._at)
-        before = self._events[self._after[done - 1] - 1] if done else None
-        gap = event.elapsed_s - (before.elapsed_s if isinstance(before, Round) else 0.0)
-        return min(LONGEST_S, max(0.0, gap)) / self.speed
+        return min(LONGEST_S, max(0.0, event.elapsed_s - self._elapsed_s)) / self.speed
 
     def pause(self) -> None:
         """Stand still, or go on; from the end, begin again."""
@@ -132,14 +184,17 @@ class Replay:
     def seek(self, round: int) -> None:
         """To that round, within those that there are; at the last the run is over."""
         if round >= self.rounds:
-            self._goal = len(self._events)
+            self._goal = self._steps[-1]
+        elif round > 0:
+            index = bisect_left(self._rounds, round) - 1
+            part, within = self._parts[index], round - self._rounds[index]
+            if isinstance(part, Piece):
+                within += sum(before < within for before, _ in part.lines)
+            self._goal = self._steps[index] + within
         else:
-            self._goal = self._after[round - 1] if round > 0 else self._prepared
+            # At 0 the run is prepared: what comes before its first round is shown.
+            self._goal = self._steps[bisect_right(self._rounds, 0) - 1]
         self._turned.set()
-
-    @property
-    def _prepared(self) -> int:
-        return self._after[0] - 1 if self._after else len(self._events)
 
     def faster(self, by: int) -> None:
         """The next speed up or down."""
@@ -148,16 +203,12 @@ class Replay:
         self._turned.set()
 
 
-def first_run(events: Iterable[Event]) -> Iterable[Event]:
-    """The events of the first run of a recording, those outside any run left out."""
-    run = ""
-    for event in events:
-        if isinstance(event, RunStarted):
-            if run and event.run != run:
-                return
-            run = event.run
-        if run and getattr(event, "run", "") == run:
-            yield event
+def _rounds(part: Event | Piece) -> int:
+    return part.rounds if isinstance(part, Piece) else int(isinstance(part, Round))
+
+
+def _steps(part: Event | Piece) -> int:
+    return part.rounds + len(part.lines) if isinstance(part, Piece) else 1
 
 
 @dataclass(frozen=True)
@@ -188,15 +239,17 @@ def recorded(store: Store) -> list[Recorded]:
 
 
 def load(store: Store, name: str) -> Replay:
-    """A run of the history (`run:ID`) or a file, ready to play. Raises InputError."""
+    """A run of the history (`run:ID`), or the first one of a file, ready to play. Raises InputError."""
     if name.startswith(RUN):
-        try:
-            events: list[Event] = list(store.events(name.removeprefix(RUN)))
-        except sqlite3.Error as error:
-            raise InputError("history", str(error), "a store that can be read") from None
+        run = name.removeprefix(RUN)
     else:
-        events = list(recording.read(Path(name).expanduser()))
-    replay = Replay(events)
+        # There its rounds take little room, however many there are.
+        store = Store.in_memory("a recording is played")
+        run = import_file(store, Path(name).expanduser())[0]
+    try:
+        replay = Replay(store.parts(run))
+    except sqlite3.Error as error:
+        raise InputError("history", str(error), "a store that can be read") from None
     if replay.started is None:
         raise InputError(name, "no run in it", "a recording of a run")
     return replay

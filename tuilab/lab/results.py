@@ -2,13 +2,14 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
 import tuilab
+from tuilab.analysis.answer import brief
 from tuilab.analysis.machines import machine_summaries
 from tuilab.analysis.summary import summarise
 from tuilab.history.machine_summaries import keep
@@ -55,6 +56,17 @@ def keep_result(store: Store, run: str, claims: Sequence[Claim], state: RunState
         pass  # it is worked out another time
 
 
+def work_out(store: Store, run: str, claims: Sequence[Claim]) -> None:
+    """Work out what a run came to that nobody here watched, and keep it: its answer, its line, its result."""
+    state = store.state(run)
+    try:
+        result = summarise(state, claims)
+        store.answer(run, result.answer, brief(state))
+    except Exception:
+        return  # A run that cannot be summed up is in the history all the same.
+    keep_result(store, run, claims, state, result)
+
+
 def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState | None = None) -> RunResult:
     """What a run of the history came to. Raises InputError where its beginning is damaged."""
     data = store.result(run, _of(store, run, claims))
@@ -72,12 +84,21 @@ def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState |
     return result
 
 
-def document_of(format: str, store: Store, run: str, claims: Sequence[Claim]) -> Iterator[str]:
-    """A run of the history in one of the formats of reports, part by part. Raises as `result_of`."""
+def document_of(
+    format: str,
+    store: Store,
+    run: str,
+    claims: Sequence[Claim],
+    going: Callable[[], None] = lambda: None,
+) -> Iterator[str]:
+    """A run of the history in one of the formats of reports, part by part. Raises as `result_of`.
+
+    going: called now and then; what it raises ends it.
+    """
+    state = store.state(run, going) if format in DRAWN else RunState()
     if format == "csv":
-        yield from rows(store.state(run))
+        yield from rows(state)
         return
-    state = store.state(run) if format in DRAWN else RunState()
     result = result_of(store, run, claims, state if state.run else None)
     yield FORMATS[format][1](to_share(result), state)
 

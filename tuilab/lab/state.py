@@ -36,6 +36,7 @@ from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
 from tuilab.model.requests import Measure
 from tuilab.model.result import Crossover, RunResult
+from tuilab.model.rounds import Rounds
 from tuilab.model.run import ArmSamples, ArmState, RunState
 from tuilab.model.sanitize import sanitize_block
 from tuilab.model.scenario import BUDGET, BudgetName, Sweep
@@ -394,6 +395,14 @@ class LabState:
             case _:
                 return self._run(event)
         return Change.WORKER
+
+    def take(self, rounds: Rounds) -> Change:
+        """Fold many rounds of the run on the screen in at once."""
+        state = self.shown
+        first = Change.NOTHING if state.rounds else Change.FIRST
+        state.take(rounds)
+        self.stage = self.stage.then(state, self.clock())
+        return Change.RUN | Change.REPORT | first
 
     def _stage(self, phase: str, stage: str, since: float | None = None, pid: int = 0) -> None:
         worker = self.worker

@@ -69,7 +69,7 @@ def _plot(result: RunResult, state: RunState) -> str:
         cell = arm.cells.get(0)
         if cell and cell.samples:
             step = max(1, len(cell.samples) // MOST_POINTS)
-            some = list(zip(cell.rounds, cell.samples, strict=True))[::step]
+            some = zip(cell.rounds[::step], cell.samples[::step], strict=True)
             lines.append(Series(arm.label, [(float(r), s, s, s) for r, s in some]))
     return _figure(chart(lines, "round", False), "Seconds per call of each block, by round")
 
@@ -77,10 +77,13 @@ def _plot(result: RunResult, state: RunState) -> str:
 def _swept(result: RunResult, arm: str, label: str) -> Series:
     points = []
     for point in result.points:
+        at = point.values.get(result.axis[0])
+        if not isinstance(at, int | float):
+            continue  # a text, as a recording from elsewhere may have it
         for found in point.arms:
             if found.id == arm and found.median_s is not None:
                 low, high = found.ci95_s or (found.median_s, found.median_s)
-                points.append((float(point.values[result.axis[0]]), found.median_s, low, high))
+                points.append((float(at), found.median_s, low, high))
     return Series(label, sorted(points))
 
 

@@ -558,6 +558,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
 
         try:
             gone = await self.history.do(lambda store: store.purge(going=on))
+            await self.history.do(lambda store: store.compact())
         except Stopped:
             self.say(f"{said} Purging older deleted runs was stopped.", "warn")
             return

@@ -1,0 +1,106 @@
+"""A replay of packed rounds shows at every place what the events up to there come to."""
+
+import asyncio
+import random
+
+from tests.history.test_packed import folded, regular, started
+from tuilab.history.store import Piece, Store
+from tuilab.lab.replay import RUN, Replay, load
+from tuilab.model import events as e
+from tuilab.model.run import RunState
+
+ROUNDS = 3_000
+
+
+def kept(folder) -> tuple[Store, list[e.Event]]:
+    """A store with one run, most of whose rounds lie packed."""
+    store = Store.open(folder)
+    rounds = regular(ROUNDS)
+    note = e.Log(run="r1", text="half", level="info")
+    events = [
+        started(),
+        *rounds[: ROUNDS // 2],
+        note,
+        *rounds[ROUNDS // 2 :],
+        e.Finished(run="r1", status="ok"),
+    ]
+    number = 0
+    for some in (events[:2_000], events[2_000:]):
+        lines = [e.encode(event).rstrip() for event in some]
+        store.append("r1", number, lines, None if number else started())
+        number += len(some)
+    assert sum(isinstance(part, Piece) for part in store.parts("r1")) >= 2
+    return store, events
+
+
+class Screen:
+    """What a replay is shown on. most: events that came one by one since the last rewind."""
+
+    def __init__(self) -> None:
+        self.state, self.single = RunState(), 0
+
+    def receive(self, event: e.Event) -> None:
+        self.single += 1
+        self.state.apply(event)
+
+    def rewind(self) -> None:
+        self.state, self.single = RunState(), 0
+
+
+async def at(replay: Replay, screen: Screen, round: int) -> RunState:
+    """The state once it stands there."""
+    replay.paused = True
+    replay.seek(round)
+    playing = asyncio.ensure_future(
+        replay.play(screen.receive, screen.rewind, take=lambda rounds: screen.state.take(rounds))
+    )
+    async with asyncio.timeout(30):
+        while replay._goal is not None:
+            await asyncio.sleep(0)
+    playing.cancel()
+    return screen.state
+
+
+def same(a: RunState, b: RunState) -> bool:
+    return (a.rounds, a.timed_s, a.elapsed_s, a.status, a.arms, list(a.canaries), a.log) == (
+        b.rounds, b.timed_s, b.elapsed_s, b.status, b.arms, list(b.canaries), b.log,
+    )  # fmt: skip
+
+
+async def test_at_every_place_it_shows_what_the_events_come_to(tmp_path):
+    store, events = kept(tmp_path)
+    replay, screen = load(store, RUN + "r1"), Screen()
+    assert replay.rounds == ROUNDS
+    after = [number + 1 for number, event in enumerate(events) if isinstance(event, e.Round)]
+    rng = random.Random(3)
+    for round in [0, 1, 2, ROUNDS // 2, ROUNDS // 2 + 1, *rng.sample(range(ROUNDS), 6), ROUNDS - 1, ROUNDS]:
+        state = await at(replay, screen, round)
+        expected = events if round == ROUNDS else events[: after[round - 1] if round else 1]
+        assert same(state, folded(expected)), round
+        assert (replay.round, replay.over) == (round, round == ROUNDS)
+    await at(replay, screen, 0)
+    await at(replay, screen, ROUNDS)
+    assert screen.single < ROUNDS / 10, "pieces are taken whole"
+    store.close()
+
+
+async def test_a_recording_in_a_file_is_played_as_the_run_it_was_made_of(tmp_path):
+    from tuilab.history.recording import write
+
+    store, events = kept(tmp_path)
+    write(tmp_path / "r.jsonl", events)
+    assert same(await at(load(store, str(tmp_path / "r.jsonl")), Screen(), ROUNDS), folded(events))
+    store.close()
+
+
+async def test_rounds_that_cannot_be_read_are_said_and_passed_over(tmp_path):
+    store, _ = kept(tmp_path)
+    store.connection.execute("UPDATE pieces SET data = x'00' WHERE first = (SELECT MIN(first) FROM pieces)")
+    (lost,) = store.connection.execute("SELECT rounds FROM pieces ORDER BY first LIMIT 1").fetchone()
+    replay, screen = load(store, RUN + "r1"), Screen()
+    for round, there in ((lost // 2, 0), (0, 0), (lost, 0), (lost + 1, 1), (ROUNDS, ROUNDS - lost)):
+        state = await at(replay, screen, round)
+        assert state.rounds == there
+        assert sum("cannot be read" in line.text for line in state.log) == (round > 0)
+    assert state.status == "ok"
+    store.close()
