@@ -1,4 +1,7 @@
-"""`tuilab`, whose worker is the one of this folder. Arguments: seconds of a round, a file, then the words."""
+"""`tuilab`, whose worker is the one of this folder. Arguments: seconds of a round, a file, then the words.
+
+`script` as the only word is a program of five lines that measures; `serve` serves a lab with that worker.
+"""
 
 import sys
 from pathlib import Path
@@ -13,7 +16,7 @@ for module in ("tuilab.runner.supervisor", "tuilab.runner.process"):
     sys.modules[module].local_command = lambda: COMMAND  # type: ignore[attr-defined]
 process.local_command = lambda: COMMAND
 
-if WORDS[0] == "script":
+if WORDS == ["script"]:
     from tuilab.lab import Lab
 
     async def main(lab: Lab) -> None:
@@ -21,6 +24,12 @@ if WORDS[0] == "script":
 
     Lab.run(main)
 else:
+    if WORDS[:1] == ["serve"]:
+        # The server calls this Python with `-m tuilab` for each page's lab.
+        python = Path(TRUTH).with_name("python")
+        python.write_text(f'#!/bin/sh\nshift 2\nexec {sys.executable} {__file__} {LENGTH} {TRUTH} "$@"\n')
+        python.chmod(0o700)
+        sys.executable = str(python)
     sys.argv = ["tuilab", *WORDS]
     from tuilab.cli.main import main as command
 

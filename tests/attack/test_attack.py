@@ -3,7 +3,9 @@
 Short as it stands; `--long` gives the numbers of the table, which is printed at the end of each test (`-s`).
 """
 
+import asyncio
 import contextlib
+import json
 import os
 import random
 import re
@@ -11,7 +13,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -20,17 +26,25 @@ import pytest
 
 from tests.history.older import older
 from tests.history.test_packed import regular, started
+from tests.remote.conftest import sshd  # noqa: F401
+from tests.remote.server import REPOSITORY, free_port
+from tests.terminal.terminal import Terminal
 from tuilab.analysis.summary import summarise
-from tuilab.history import recording
+from tuilab.history import spool
 from tuilab.history.check import check, repair
 from tuilab.history.imports import import_file
+from tuilab.history.recorder import Recorder
 from tuilab.history.store import FILE, Store
+from tuilab.lab.results import document_of
 from tuilab.model import events as e
 from tuilab.model.errors import InputError
-from tuilab.model.run import RunState
+from tuilab.model.requests import Measure
+from tuilab.model.scenario import BUDGET
 from tuilab.report.formats import FORMATS
+from tuilab.runner.supervisor import Supervisor
 
-PROGRAM = str(Path(__file__).with_name("program.py"))
+PROGRAM, WORKER = (str(Path(__file__).with_name(name)) for name in ("program.py", "worker.py"))
+RECORDINGS = Path(__file__).parents[1] / "recordings"
 ESCAPE = re.compile("[\x1b\x9b\x07\u202e]")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are told on Linux alone")
 
@@ -56,78 +70,187 @@ def ours(word: str) -> list[psutil.Process]:
     return found
 
 
+Begin = Callable[[Path, list[str], dict[str, str]], AbstractContextManager[subprocess.Popen[bytes]]]
+
+
+@contextlib.contextmanager
+def piped(place: Path, words: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A command whose output goes to a file."""
+    with (place / "log").open("wb") as log:
+        program = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
+        yield program
+        program.wait(60)
+
+
+@contextlib.contextmanager
+def on_a_terminal(
+    place: Path, words: list[str], environment: dict[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The lab on a terminal of its own."""
+    terminal = Terminal(words, {**environment, "TERM": "xterm-256color", "LANG": "C.UTF-8"})
+    try:
+        deadline = time.monotonic() + 60
+        while not list(place.glob("truth.*")) and time.monotonic() < deadline:
+            if terminal.shows("ready"):
+                terminal.press("r")
+            time.sleep(0.5)
+        yield terminal.process
+        terminal.process.wait(60)
+    finally:
+        terminal.close()
+        (place / "log").write_bytes(terminal.sent)
+
+
+@contextlib.contextmanager
+def in_a_page(
+    place: Path, words: list[str], environment: dict[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server with one page open, in which a run is begun."""
+    aiohttp = pytest.importorskip("aiohttp")
+    words = [*words, "--port", str(free_port())]
+    with (place / "log").open("wb") as log:
+        program = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
+    url, deadline = "", time.monotonic() + 60
+    while not url and time.monotonic() < deadline:
+        time.sleep(0.05)
+        url = (re.findall(r" is at (\S+);", (place / "log").read_text()) or [""])[0]
+
+    async def page() -> None:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+            while True:
+                with contextlib.suppress(aiohttp.ClientError):
+                    await client.get(url)
+                    break
+            address = f"http://{url.split('/')[2]}/ws?width=120&height=40"
+            async with client.ws_connect(address) as socket:
+                while not socket.closed and program.poll() is None:
+                    if not list(place.glob("truth.*")):
+                        await socket.send_str('["stdin", "r"]')
+                    with contextlib.suppress(TimeoutError):
+                        await socket.receive(timeout=0.7)
+
+    def browse() -> None:
+        with contextlib.suppress(aiohttp.ClientError, ConnectionError):
+            asyncio.run(page())
+
+    browser = threading.Thread(target=browse, daemon=True)
+    browser.start()
+    yield program
+    program.wait(60)
+    browser.join(20)
+
+
+@dataclass(frozen=True)
+class Face:
+    """A way in which a run is begun, and how often it is killed in the long and in the short mode."""
+
+    words: tuple[str, ...]
+    kills: int
+    few: int = 2
+    begin: Begin = piped
+
+
 FACES = {
-    "command": ["run", "stft-small", "--budget", "quick"],
-    "sweep": ["sweep", "stft-small", "--axis", "samples=256,512", "--no-refine"],
-    "script": ["script"],
+    "command": Face(("run", "stft-small", "--budget", "quick"), 60),
+    "sweep": Face(("sweep", "stft-small", "--axis", "samples=256,512", "--no-refine"), 40),
+    "script": Face(("script",), 20),
+    "lab": Face(("--preset", "stft-small", "--hangup", "end"), 50, 1, on_a_terminal),
+    "served": Face(("serve",), 20, 1, in_a_page),
+    "ssh": Face(("run", "stft-small", "--budget", "quick", "--host", "gpu-07"), 50),
 }
 
 
 @linux
 @pytest.mark.timeout(7_200)
-def test_kills_at_random_moments_lose_no_round_and_leave_nobody(tmp_path, long):
-    rng = random.Random(20)
-    trials = 200 if long else 6
-    lost = orphans = tracebacks = rounds = 0
+@pytest.mark.parametrize("name", FACES)
+def test_kills_at_random_moments_lose_no_round_and_leave_nobody(name, tmp_path, long, request):
+    rng, face = random.Random(f"20 {name}"), FACES[name]
+    trials = face.kills if long else face.few
+    server = request.getfixturevalue("sshd") if name == "ssh" else None
+    lost = orphans = tracebacks = escapes = rounds = 0
     for trial in range(trials):
         place = tmp_path / f"{trial}"
         place.mkdir()
-        truth = place / "truth"
+        truth, far = place / "truth", place / "far"
         environment = {**os.environ, "TUILAB_DATA": str(place / "data"), "HOME": str(place)}
-        face = rng.choice(list(FACES))
-        number = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
-        words = [sys.executable, PROGRAM, "0.005", str(truth), *FACES[face]]
+        if server is not None:
+            there = f"env PYTHONPATH={REPOSITORY} TUILAB_DATA={far} {sys.executable} {WORKER} 0.005 {truth}"
+            environment |= {**server.environment(place / "data", there), "HOME": str(place)}
+        words = [sys.executable, PROGRAM, "0.005", str(truth), *face.words]
         Store.open(place / "data").close()
-        lock = None
-        if rng.random() < 0.4:
-            lock = sqlite3.connect(place / "data" / FILE, isolation_level=None, timeout=20)
-        log = (place / "log").open("wb")
-        program = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
-        deadline = time.monotonic() + 60
-        while not list(place.glob("truth.*")) and time.monotonic() < deadline and program.poll() is None:
-            time.sleep(0.01)
-        if lock is not None:
-            lock.execute("BEGIN IMMEDIATE")
-        time.sleep(rng.uniform(0.0, 1.5))
-        target = program.pid
-        if rng.random() < 0.25:
-            workers = [p for p in ours(str(truth)) if p.pid != program.pid]
-            target = workers[0].pid if workers else target
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(target, number)
-        if target != program.pid:
-            time.sleep(0.3)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(program.pid, signal.SIGKILL)
-        if lock is not None:
-            time.sleep(0.2)
-            lock.execute("ROLLBACK")
-            lock.close()
-        program.wait(60)
+        with face.begin(place, words, environment) as program:
+            killed(program, place, rng)
         deadline = time.monotonic() + 20
         while ours(str(truth)) and time.monotonic() < deadline:
             time.sleep(0.05)
         orphans += len(ours(str(truth)))
         for process in ours(str(truth)):
             process.kill()
-        after = [sys.executable, PROGRAM, "0.005", str(truth), "history", "unattended"]
+        after = [sys.executable, "-m", "tuilab", "history", "unattended"]
         done = subprocess.run(after, env=environment, capture_output=True, text=True, timeout=60)
-        said = (place / "log").read_text(errors="replace") + done.stdout + done.stderr
-        tracebacks += "Traceback" in said
-        store = Store.open(place / "data")
+        said = (place / "log").read_text(errors="replace")
+        tracebacks += "Traceback" in said + done.stdout + done.stderr
+        # What a screen draws is made of escapes.
+        plain = done.stdout + done.stderr + (said if face.begin is piped else "")
+        escapes += bool(ESCAPE.search(plain))
+        kept = [rounds_of(folder) for folder in (place / "data", far)]
         for file in place.glob("truth.*"):
-            measured = file.stat().st_size
-            run = file.name.partition(".")[2]
-            kept = store.state(run).rounds
+            measured, run = file.stat().st_size, file.name.partition(".")[2]
+            there = max(found.get(run, 0) for found in kept)
             rounds += measured
-            if kept < measured:
-                lost += measured - kept
-                print(
-                    f"trial {trial} {face} {number} locked={lock is not None}: {kept} of {measured}",
-                    said[-800:],
-                )
+            if there < measured:
+                lost += measured - there
+                print(f"trial {trial}: {there} of {measured}", said[-800:], done.stdout, done.stderr)
+    table(
+        f"kills, {name}",
+        trials=trials,
+        rounds=rounds,
+        lost=lost,
+        orphans=orphans,
+        tracebacks=tracebacks,
+        escapes=escapes,
+    )
+    assert rounds
+
+
+def killed(program: subprocess.Popen[bytes], place: Path, rng: random.Random) -> None:
+    """Kill it, or something of it, at a random moment of its run; at times while its history is locked."""
+    number = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
+    lock = None
+    if rng.random() < 0.4:
+        lock = sqlite3.connect(place / "data" / FILE, isolation_level=None, timeout=20)
+    deadline = time.monotonic() + 60
+    while not list(place.glob("truth.*")) and time.monotonic() < deadline and program.poll() is None:
+        time.sleep(0.01)
+    if lock is not None:
+        lock.execute("BEGIN IMMEDIATE")
+    time.sleep(rng.uniform(0.0, 1.5))
+    target = program.pid
+    if rng.random() < 0.3:
+        others = [p.pid for p in ours(str(place / "truth")) if p.pid != program.pid]
+        target = rng.choice(others) if others else target
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(target, number)
+    if target != program.pid:
+        time.sleep(0.3)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(program.pid, signal.SIGKILL)
+    if lock is not None:
+        time.sleep(0.2)
+        lock.execute("ROLLBACK")
+        lock.close()
+
+
+def rounds_of(data: Path) -> dict[str, int]:
+    """The rounds of each run that is kept there."""
+    if not data.exists():
+        return {}
+    store = Store.open(data)
+    try:
+        spool.collect_all(store, data)
+        return {line.run: store.state(line.run).rounds for line in store.runs()}
+    finally:
         store.close()
-    table("kills", trials=trials, rounds=rounds, lost=lost, orphans=orphans, tracebacks=tracebacks)
 
 
 def filled(folder: Path, runs: int = 4) -> Path:
@@ -233,13 +356,12 @@ def mutated(rng: random.Random, lines: list[bytes]) -> list[bytes]:
 def test_a_mutated_recording_is_taken_in_or_refused_in_words(tmp_path, long):
     rng = random.Random(22)
     trials = 3_000 if long else 150
-    shipped = Path(__file__).parents[1] / "recordings"
-    sources = [shipped.joinpath(name).read_bytes().splitlines() for name in ("run.jsonl", "sweep.jsonl")]
+    sources = [RECORDINGS.joinpath(name).read_bytes().splitlines() for name in ("run.jsonl", "sweep.jsonl")]
     taken = refused = escapes = tracebacks = 0
     file = tmp_path / "mutated.jsonl"
     for trial in range(trials):
         file.write_bytes(b"\n".join(mutated(rng, rng.choice(sources))) + b"\n")
-        store = Store._in_memory("an attack")
+        store = Store.in_memory("an attack")
         try:
             runs = import_file(store, file)
         except InputError as error:
@@ -306,22 +428,44 @@ def test_an_older_history_survives_kills_while_it_is_brought_up_to_date(tmp_path
     table("migration of 0.1", runs=count, kills=killed, rounds=20 * count, lost=lost)
 
 
+@pytest.mark.parametrize("value", ["=1+1", "", "\u202e", True, -1, 0, 1e-320, 1e308, 10**30, -(10**30)])
+@pytest.mark.parametrize("name", ["run", "sweep"])
+def test_no_value_of_a_parameter_breaks_an_export(tmp_path, name, value):
+    file = tmp_path / "r.jsonl"
+    lines = RECORDINGS.joinpath(f"{name}.jsonl").read_bytes().splitlines()
+    for number, line in enumerate(lines):
+        event = msgspec.json.decode(line)
+        if event["type"] == "run-started":
+            for values in (event["scenario"]["parameters"], *(p.get("values", {}) for p in event["points"])):
+                values["samples"] = value
+            lines[number] = json.dumps(event).encode()
+    file.write_bytes(b"\n".join(lines) + b"\n")
+    store = Store.in_memory("an attack")
+    try:
+        (run,) = import_file(store, file)
+    except InputError:
+        return  # refused in words
+    for format_ in FORMATS:
+        assert not ESCAPE.search("".join(document_of(format_, store, run, ())))
+    store.close()
+
+
 def test_a_remote_host_cannot_write_into_another_run(tmp_path):
-    import asyncio
-
-    from tuilab.history.recorder import Recorder
-    from tuilab.runner.supervisor import Supervisor
-
+    """Neither at rest nor while it measures a run of its own."""
     file = filled(tmp_path)
     store = Store.open(file.parent)
     before = [line for _, line in store.raw("0" * 32)]
+    own, other = "f" * 32, "0" * 32
+    hello = [{"type": "hello", "protocol": e.PROTOCOL, "tuilab": "0", "pid": 1}]
     forged = [
-        {"type": "hello", "protocol": 1, "tuilab": "0", "pid": 1},
-        msgspec.json.decode(e.encode(started("0" * 32))),
-        msgspec.json.decode(e.encode(regular(1, 9, "0" * 32)[0])),
-        {"type": "finished", "run": "0" * 32, "status": "failed"},
+        msgspec.json.decode(e.encode(event))
+        for event in (started(other), regular(1, 9, other)[0], e.Finished(run=other, status="failed"))
     ]
-    lines = "\n".join(msgspec.json.encode(line).decode() for line in forged)
+    begun = [msgspec.json.decode(e.encode(started(own)))]
+    machine = {"type": "ready", "machine": begun[0]["machine"], "import_s": 0, "start_s": 0}
+    said = [[*hello, *forged, machine], [*begun, *forged]]
+    first, second = ("\n".join(json.dumps(line) for line in lines) for lines in said)
+    code = f"import sys; print({first!r}, flush=True); sys.stdin.readline(); print({second!r}, flush=True)"
     recorder = Recorder(store)
 
     async def speak() -> None:
@@ -332,14 +476,18 @@ def test_a_remote_host_cannot_write_into_another_run(tmp_path):
             if isinstance(event, e.WorkerExited):
                 over.set()
 
-        supervisor = Supervisor(heard, [sys.executable, "-c", f"print({lines!r})"])
+        supervisor = Supervisor(heard, [sys.executable, "-c", code])
         await supervisor.start()
+        arms = started(own).arms
+        await supervisor.measure(
+            Measure(id=own, scenario=started(own).scenario, arms=arms, budget=BUDGET["quick"])
+        )
         await asyncio.wait_for(over.wait(), 60)
         await supervisor.close()
 
     asyncio.run(speak())
     recorder.flush()
-    assert [line for _, line in store.raw("0" * 32)] == before
-    assert store.find("0" * 32).rounds == 120 and store.status("0" * 32) == "ok"
+    assert [line for _, line in store.raw(other)] == before
+    assert store.find(other).rounds == 120 and store.status(other) == "ok"
+    assert store.status(own) == "failed", "its own run is known, and ended with its worker"
     store.close()
-    assert RunState().rounds == 0 and recording is not None

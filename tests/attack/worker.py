@@ -1,6 +1,7 @@
 """A worker without TensorFlow, but with the real channel and the real spool: a round every few milliseconds.
 
-Arguments: seconds of a round, and a file to which the number of finished rounds is written.
+Arguments: seconds of a round, a file to which the number of finished rounds is written; and if given, the
+rounds of a run and the seconds before it is ready.
 """
 
 import os
@@ -18,6 +19,10 @@ from tuilab.model import requests  # noqa: E402
 from tuilab.model.machine import Device, Machine  # noqa: E402
 
 LENGTH, TRUTH = float(sys.argv[1]), sys.argv[2]
+ROUNDS = (
+    int(sys.argv[3]) if sys.argv[3:] and sys.argv[3].isdigit() else 10_000
+)  # else `worker`, as ssh calls it
+WARM_S = float(sys.argv[4]) if sys.argv[4:] else 0.0
 MACHINE = Machine(
     host="h", cpu="c", cores=2, memory=2**33, os="o", python="3", tensorflow="2.21.0", devices=(Device("CPU:0", "CPU"),)
 )  # fmt: skip
@@ -37,7 +42,7 @@ def measure(request: requests.Measure) -> None:
     )  # fmt: skip
     truth = os.open(f"{TRUTH}.{request.id}", os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
     begun = time.monotonic()
-    for index in range(10_000):
+    for index in range(ROUNDS):
         if request.id in stopped:
             break
         time.sleep(LENGTH)
@@ -50,6 +55,7 @@ def measure(request: requests.Measure) -> None:
 
 
 channel.send(e.Hello(protocol=e.PROTOCOL, tuilab="attack", pid=os.getpid()))
+time.sleep(WARM_S)
 channel.send(e.Ready(machine=MACHINE, import_s=0.1, start_s=0.1))
 for line in channel.lines():
     request = requests.decode(line)

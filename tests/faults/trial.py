@@ -15,6 +15,7 @@ from tests.terminal.terminal import Terminal
 from tuilab.history import spool
 from tuilab.history.store import Store
 from tuilab.model.events import Round
+from tuilab.spool import folder
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "TUILAB_TRIAL"
@@ -92,7 +93,7 @@ class Trial:
         data = data or self.data
         store = Store.open(data)
         try:
-            spool.collect(store, spool.folder(data))
+            spool.collect(store, folder(data))
             return {
                 line.run: {e.index for e in store.events(line.run) if isinstance(e, Round)}
                 for line in store.runs()

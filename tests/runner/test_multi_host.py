@@ -11,6 +11,7 @@ from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Scenario
 from tuilab.runner.multi_host import MultiHostRunner
 from tuilab.runner.supervisor import Supervisor
+from tuilab.spool import OWN
 
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
@@ -119,7 +120,7 @@ async def test_another_protocol_is_refused_in_that_hosts_name():
 
 
 async def test_only_a_run_of_this_machine_alone_may_outlive_the_lab():
-    sent: dict[str, list[str]] = {}
+    sent: dict[str, list[tuple[str, bool]]] = {}
 
     class Spy(Supervisor):
         def __init__(self, host: str, on_event) -> None:
@@ -127,16 +128,18 @@ async def test_only_a_run_of_this_machine_alone_may_outlive_the_lab():
             self._host = host
 
         async def measure(self, request: Measure) -> None:
-            sent.setdefault(self._host, []).append(request.spool)
+            sent.setdefault(self._host, []).append((request.spool, request.finish))
 
     party = MultiHostRunner(lambda event: None, (), Spy)
-    for arms in ((Arm("CPU:0", "graph"),), (Arm("CPU:0", "graph"), Arm("CPU:0", "graph", host="gpu-07"))):
+    here, there = Arm("CPU:0", "graph"), Arm("CPU:0", "graph", host="gpu-07")
+    for arms in ((here,), (here, there), (there,)):
         request = Measure(
             id="r", scenario=Scenario("stft", {}), arms=arms, budget=BUDGET["quick"], spool="/folder"
         )
         await party.measure(request)
     await party.close()
-    assert sent == {"": ["/folder", ""], "gpu-07": [""]}
+    # Another host keeps its part on its own machine; whoever hears them keeps the whole.
+    assert sent == {"": [("/folder", True), ("", False)], "gpu-07": [(OWN, False)] * 2}
 
 
 async def test_where_every_host_fails_the_run_has_failed():

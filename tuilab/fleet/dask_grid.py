@@ -27,6 +27,8 @@ class DaskGrid:
 
     def __init__(self, client: Any, cluster: Any = None) -> None:
         self._client, self._cluster = client, cluster
+        self._leases: dict[str, Future] = {}
+        self._taken: dict[str, list[str]] = {}
 
     @classmethod
     async def open(cls, on: str, jobs: int) -> "DaskGrid":
@@ -68,14 +70,23 @@ class DaskGrid:
 
     async def greet(self, node: Address) -> Greeting:
         """Start the node's worker and hear what it is. Raises NodeLost or NodeUnfit."""
-        answer = await self._call(node, far.greet)
+        future = self._submit(node, far.greet)
+        answer = await self._answer(future)
+        # As long as the answer is held the node knows that somebody is here.
+        self._leases[node.place] = future
         return sanitize(msgspec.json.decode(answer, type=Greeting))
 
     async def measure(self, node: Address, task: Task) -> JobResult:
         """Measure there; returns at the end. Raises NodeLost or NodeUnfit."""
-        return msgspec.json.decode(
-            await self._call(node, far.measure, msgspec.json.encode(task)), type=JobResult
-        )
+        task = msgspec.structs.replace(task, taken=tuple(self._taken.pop(node.place, ())))
+        future = self._submit(node, far.measure, msgspec.json.encode(task))
+        try:
+            result = msgspec.json.decode(await self._answer(future), type=JobResult)
+        finally:
+            # A result that was taken must not be made again when its node goes.
+            future.release()
+        self._taken.setdefault(node.place, []).append(task.request.id)
+        return result
 
     async def stop(self) -> None:
         """Have every node stop what it measures."""
@@ -91,22 +102,22 @@ class DaskGrid:
 
     async def close(self) -> None:
         """End the nodes' workers, and the jobs that were started for this."""
-        await self._everywhere(far.close)
+        await self._everywhere(far.close, tuple(run for runs in self._taken.values() for run in runs))
         await self._client.close()
         if self._cluster is not None:
             await self._cluster.close()
 
-    async def _everywhere(self, function: Callable[[], None]) -> None:
+    async def _everywhere(self, function: Callable[..., None], *arguments: object) -> None:
         try:
             places = list(await self.nodes())
             if places:
-                await self._client.run(function, workers=places, on_error="ignore")
+                await self._client.run(function, *arguments, workers=places, on_error="ignore")
         except (OSError, CommClosedError, WorkerError):
             pass  # whoever is gone has stopped
 
-    async def _call(self, node: Address, function: Callable[..., bytes], *arguments: bytes) -> bytes:
+    def _submit(self, node: Address, function: Callable[..., bytes], *arguments: bytes) -> Future:
         """Run a function on that node and no other, while it runs none of its kind."""
-        future: Future = self._client.submit(
+        return self._client.submit(
             function,
             *arguments,
             key=f"tuilab-{function.__name__}-{uuid.uuid4().hex}",
@@ -115,6 +126,9 @@ class DaskGrid:
             resources={RESOURCE: 1},
             pure=False,
         )
+
+    async def _answer(self, future: Future) -> bytes:
+        """What the function returned. Raises NodeLost or NodeUnfit."""
         try:
             result: bytes = await future
         except (FutureCancelledError, KilledWorker, CommClosedError) as error:
@@ -129,9 +143,6 @@ class DaskGrid:
         except asyncio.CancelledError:
             await future.cancel(asynchronous=True)
             raise
-        finally:
-            # A result that was taken must not be made again when its node goes.
-            future.release()
         return result
 
 

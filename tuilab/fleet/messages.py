@@ -30,7 +30,11 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node is sent: a run of its own, and the topic under which to say how it goes."""
+    """What a node is sent: a run of its own, and the topic under which to say how it goes.
+
+    taken: runs of that node's that are recorded by now, so that it need not keep them any more.
+    """
 
     request: Measure
     topic: str
+    taken: tuple[str, ...] = ()

@@ -1,10 +1,12 @@
 """A node's side: the functions that run in a Dask worker, and the tuilab worker that they keep warm there."""
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 
 import msgspec
 
@@ -12,14 +14,20 @@ import tuilab
 from tuilab.fleet.messages import Greeting, JobResult, Task
 from tuilab.model import events as e
 from tuilab.model.machine import Machine
+from tuilab.model.requests import Measure
 from tuilab.runner.process import local_command
 from tuilab.runner.supervisor import Supervisor
+from tuilab.spool import DONE, KEPT, folder
 
 IDLE_S = 120.0
 """A worker that nobody has asked for this long is ended: it holds memory of the GPU."""
+LOOK_S = 1.0
+"""How often it is looked whether whoever asked is still there."""
 SAY_S = 0.5
 
 Say = Callable[[str], None]
+Held = Callable[[], bool]
+"""Whether whoever asked still waits for the answer, or holds it."""
 
 
 class Node:
@@ -32,26 +40,48 @@ class Node:
         self._news: asyncio.Queue[e.Event] = asyncio.Queue()
         self._run = ""
         self._used = time.monotonic()
+        self._leases: list[Held] = []
+        self._kept: dict[str, Path] = {}
         threading.Thread(target=self._loop.run_forever, daemon=True, name="tuilab").start()
 
-    def greet(self) -> Machine:
-        """Start the worker; returns its machine. Raises RuntimeError with the reason where that fails."""
-        return asyncio.run_coroutine_threadsafe(self._greet(), self._loop).result()
+    def greet(self, held: Held) -> Machine:
+        """Start the worker, which ends once nobody holds a greeting; returns its machine.
 
-    def measure(self, task: Task, say: Say) -> JobResult:
+        Raises RuntimeError with the reason where that fails.
+        """
+        return asyncio.run_coroutine_threadsafe(self._greeted(held), self._loop).result()
+
+    def measure(self, task: Task, say: Say, held: Held) -> JobResult:
         """Measure; returns at the run's end, however that came."""
-        return asyncio.run_coroutine_threadsafe(self._measure(task, say), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(self._measure(task, say, held), self._loop).result()
 
     def stop(self) -> None:
         """Have the run under way stop; does not wait."""
         if self._run and self._supervisor is not None:
             asyncio.run_coroutine_threadsafe(self._supervisor.cancel(self._run), self._loop)
 
-    def close(self) -> None:
-        """End the worker; does not wait."""
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop)
+    def close(self, taken: Sequence[str]) -> None:
+        """End the worker, keep no run that was taken; does not wait."""
+        asyncio.run_coroutine_threadsafe(self._close(taken), self._loop)
+
+    async def _greeted(self, held: Held) -> Machine:
+        if not self._leases:
+            self._watching = asyncio.ensure_future(self._watch())
+        self._leases.append(held)
+        return await self._greet()
+
+    async def _watch(self) -> None:
+        """As long as somebody is there; what nobody has taken by then stays in this machine's spool."""
+        while self._leases:
+            await asyncio.sleep(LOOK_S)
+            self._leases = [held for held in self._leases if held()]
+            if self._supervisor is not None and not self._run and time.monotonic() - self._used >= IDLE_S:
+                await self._end()
+        self._kill()
+        self._leave()
 
     async def _greet(self) -> Machine:
+        self._used = time.monotonic()
         if self._supervisor is None:
             self._supervisor = Supervisor(self._news.put_nowait, self._command or command())
         supervisor = self._supervisor
@@ -62,18 +92,26 @@ class Node:
             event = await self._news.get()
             if isinstance(event, e.WorkerExited | e.Refused):
                 raise RuntimeError(event.message)
+        self._used = time.monotonic()
         return supervisor.machine
 
-    async def _measure(self, task: Task, say: Say) -> JobResult:
+    async def _measure(self, task: Task, say: Say, held: Held) -> JobResult:
+        self._forget(task.taken)
         await self._greet()
         assert self._supervisor is not None
-        self._run = task.request.id
+        self._run = run = task.request.id
         began, said = time.time(), 0.0
         kept: list[msgspec.Raw] = []
-        await self._supervisor.measure(task.request)
+        await self._supervisor.measure(self._spooled(task.request))
         while True:
-            event = await self._news.get()
-            if getattr(event, "run", "") != self._run:
+            try:
+                event = await asyncio.wait_for(self._news.get(), LOOK_S)
+            except TimeoutError:
+                event = None
+            if not held():
+                self._kill()  # nobody waits for it any more: its rounds so far stay in the file
+                break
+            if event is None or getattr(event, "run", "") != run:
                 continue
             if not isinstance(event, e.Progress):
                 kept.append(msgspec.Raw(e.encode(event).rstrip()))
@@ -85,14 +123,40 @@ class Node:
                     say(words)
                     said = now
         self._run, self._used = "", time.monotonic()
-        self._loop.call_later(IDLE_S, self._close_if_idle)
         return JobResult(began=began, ended=time.time(), events=tuple(kept))
 
-    def _close_if_idle(self) -> None:
-        if not self._run and time.monotonic() - self._used >= IDLE_S:
-            self.close()
+    def _spooled(self, request: Measure) -> Measure:
+        """The request with a file of its own here, which stays until somebody has taken its result."""
+        try:
+            place = folder()
+        except OSError:
+            return request
+        self._kept[request.id] = place / f"{request.id}{KEPT}"
+        return msgspec.structs.replace(request, spool=str(place), finish=False)
 
-    async def _close(self) -> None:
+    def _forget(self, taken: Sequence[str]) -> None:
+        for run in taken:
+            if run in self._kept:
+                self._kept.pop(run).unlink(missing_ok=True)
+
+    def _leave(self) -> None:
+        """Leave the files of all runs to the next lab on this machine, though this process goes on."""
+        while self._kept:
+            file = self._kept.popitem()[1]
+            with contextlib.suppress(OSError):
+                file.rename(file.with_suffix(DONE))
+
+    def _kill(self) -> None:
+        supervisor, self._supervisor = self._supervisor, None
+        if supervisor is not None:
+            supervisor.kill_now()
+
+    async def _close(self, taken: Sequence[str]) -> None:
+        self._forget(taken)
+        await self._end()
+        self._leave()
+
+    async def _end(self) -> None:
         supervisor, self._supervisor = self._supervisor, None
         if supervisor is not None:
             await supervisor.close()
@@ -125,7 +189,7 @@ def node() -> Node:
 def greet() -> bytes:
     """What this node is. Runs in a thread of the Dask worker."""
     try:
-        machine, problem = node().greet(), ""
+        machine, problem = node().greet(_held()), ""
     except (RuntimeError, OSError) as error:
         machine, problem = None, str(error)
     greeting = Greeting(protocol=e.PROTOCOL, tuilab=tuilab.__version__, machine=machine, problem=problem)
@@ -141,7 +205,21 @@ def measure(task: bytes) -> bytes:
     def say(words: str) -> None:
         worker.log_event(asked.topic, [asked.request.id, words])
 
-    return msgspec.json.encode(node().measure(asked, say))
+    return msgspec.json.encode(node().measure(asked, say, _held()))
+
+
+def _held() -> Held:
+    """Whether the client of the task that calls this still wants it; the scheduler tells when it has gone."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def held() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is not None and task.state not in ("cancelled", "released")
+
+    return held
 
 
 def stop() -> None:
@@ -149,6 +227,6 @@ def stop() -> None:
     node().stop()
 
 
-def close() -> None:
-    """End this node's worker."""
-    node().close()
+def close(taken: Sequence[str]) -> None:
+    """End this node's worker. taken: runs whose results have arrived."""
+    node().close(taken)

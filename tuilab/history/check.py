@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from tuilab.history import packed
-from tuilab.history.paths import private_file
 from tuilab.history.schema import Connection
 from tuilab.history.store import Store, set_aside
 from tuilab.model import events as e
@@ -20,6 +19,7 @@ from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BUDGET, Scenario
+from tuilab.paths import private_file
 
 MOST_UNREADABLE = 10_000
 """So many numbers after an unreadable event are tried one by one."""

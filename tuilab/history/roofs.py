@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from tuilab.history.paths import data_folder, private_file, private_folder
 from tuilab.model.roofline import Roofs
+from tuilab.paths import data_folder, private_file, private_folder
 
 LARGEST_FILE = 1_000_000
 

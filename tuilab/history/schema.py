@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from tuilab.history.paths import private_file
+from tuilab.paths import private_file
 
 # Each step turns the store of version n into one of version n + 1.
 MIGRATIONS: tuple[str, ...] = (

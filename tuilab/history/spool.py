@@ -13,14 +13,13 @@ from pathlib import Path
 import msgspec
 
 from tuilab.history.imports import import_left
-from tuilab.history.paths import PRIVATE_FILE, data_folder, fallback_folder, private_folder
 from tuilab.history.store import Store
 from tuilab.model import events as e
 from tuilab.model.errors import InputError
-from tuilab.model.spool import DONE, GOING_ON, KEPT
+from tuilab.paths import PRIVATE_FILE, data_folder, fallback_folder, private_folder
 from tuilab.processes import since
+from tuilab.spool import DONE, FOLDER, GOING_ON, KEPT, folder
 
-FOLDER = "spool"
 LOCK = "lock"
 ELSEWHERE_S = 6 * 3600.0
 """For so long after its last event a run on another host that shares this folder is taken to go on."""
@@ -36,11 +35,6 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     going_on: dict[str, int] = {}
     elsewhere: dict[str, str] = {}
     problems: tuple[str, ...] = ()
-
-
-def folder(data: Path | None = None) -> Path:
-    """Where workers leave such runs, in the data folder. Raises OSError where it cannot be made."""
-    return private_folder((data or data_folder()) / FOLDER)
 
 
 def elsewhere(data: Path) -> Path | None:
@@ -60,7 +54,7 @@ def forget(spool: Path, run: str, store: Store) -> None:
     """
     file = spool / f"{run}{KEPT}"
     with contextlib.suppress(OSError, sqlite3.Error, InputError, KeyError):
-        if _rounds(file) > store.find(run).rounds:
+        if (rounds := _rounds(file)) and rounds > store.find(run).rounds:
             import_left(store, file)
         file.unlink()
 

@@ -1,6 +1,7 @@
 """The history as the app uses it: every run is kept as it grows; a store that fails is said once."""
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,9 +11,10 @@ from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
 from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim
-from tuilab.model.events import Event, Finished, RunStarted
+from tuilab.model.events import Event, Finished, Progress, RunStarted, encode
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
+from tuilab.spool import KEPT, Spool, folder
 
 RETRY_S = 1.0
 
@@ -33,6 +35,7 @@ class RunRecorder:
         self._failing = self._closed = False
         self._retry: asyncio.TimerHandle | None = None
         self._spooled: set[str] = set()
+        self._kept: dict[str, Spool] = {}
         self.notices: list[str] = list(self.store.messages)
         """What a person should see at the start."""
         self.spool = self._find_unattended()
@@ -43,7 +46,7 @@ class RunRecorder:
         if self.store.file is None:
             return ""
         try:
-            folder = spool.folder(self.store.file.parent)
+            place = folder(self.store.file.parent)
             found = spool.collect_all(self.store, self.store.file.parent)
             self.notices += [self._about(run) for run in found.finished]
         except (OSError, sqlite3.Error) as error:
@@ -57,19 +60,15 @@ class RunRecorder:
         for run, host in found.elsewhere.items():
             self.notices.append(f"run {run[:8]} is running in the background on {host}")
         self.notices += found.problems
-        return str(folder)
+        return str(place)
 
     def _about(self, run: str) -> str:
         """What became of a run whose lab had gone; its answer is worked out and kept."""
-        from tuilab.analysis.summary import summarise
+        from tuilab.lab.results import work_out
 
         line = self.store.find(run)
         name = line.preset or line.workload
-        claims = self._state.claims_of(line.preset)
-        try:
-            self.store.answer(run, summarise(self.store.state(run), claims).answer)
-        except Exception:
-            pass  # A run that cannot be summed up is in the history all the same.
+        work_out(self.store, run, self._state.claims_of(line.preset))
         if line.status == "ok":
             return f"a run of {name} continued in the background; it is in the history"
         return (
@@ -78,9 +77,7 @@ class RunRecorder:
 
     def receive(self, event: Event) -> None:
         """Keep an event; at a run's end, its answer too."""
-        self._recorder.record(event)
-        if isinstance(event, RunStarted) and self.spool:
-            self._spooled.add(event.run)
+        self.record(event)
         if isinstance(event, Finished) and event.run == self._state.shown.run:
             result = self._state.result()
             if result is not None:
@@ -91,6 +88,14 @@ class RunRecorder:
 
     def record(self, event: Event) -> None:
         """Keep an event of a run that the state does not follow, such as a fleet's."""
+        run = getattr(event, "run", "")
+        if isinstance(event, RunStarted) and self.spool and run not in self._spooled:
+            self._spooled.add(run)
+            # A worker that keeps a run in this folder has begun its file by now; one elsewhere cannot.
+            if not Path(self.spool, f"{run}{KEPT}").exists():
+                self._kept[run] = Spool(run, self.spool, finish=False, reader=os.getpid())
+        if run in self._kept and not isinstance(event, Progress):
+            self._kept[run].add(encode(event))
         self._recorder.record(event)
 
     def conclude(self, run: RunState, claims: Sequence[Claim]) -> RunResult:
@@ -128,7 +133,13 @@ class RunRecorder:
             if self._retry is None:
                 self._retry = asyncio.get_running_loop().call_later(RETRY_S, self._again)
             return
-        for run in [run for run in self._spooled if recorder.written(run)]:
+        self._forget()
+
+    def _forget(self) -> None:
+        """What the history has of a run that is over need not lie in a file as well."""
+        for run in [run for run in self._spooled if self._recorder.written(run)]:
+            if run in self._kept:
+                self._kept.pop(run).close()
             spool.forget(Path(self.spool), run, self.store)
             self._spooled.discard(run)
 
@@ -156,7 +167,5 @@ class RunRecorder:
             self._retry.cancel()
             self._retry = None
         if self._recorder.flush():
-            for run in self._spooled:
-                if self._recorder.written(run):
-                    spool.forget(Path(self.spool), run, self.store)
+            self._forget()
         return self._recorder.close()

@@ -39,8 +39,8 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     worker: int = 0
     """Which of several fresh workers this is, for `publish`."""
     spool: str = ""
-    """A folder in which the run's events are kept until it is over; where the other side goes away, they are
-    left there."""
+    """A folder in which the run's events are kept until it is over, or `~` for the measuring machine's own;
+    where the other side goes away, they are left there."""
     finish: bool = True
     """Where the other side goes away, the run is still gone on with to its end."""
     points: tuple[Point, ...] = ()

@@ -14,6 +14,7 @@ from tuilab.model.requests import Cancel, Measure, Painted, Request
 from tuilab.runner.host_runner import HostRunner, Listener, supervise, unlike
 from tuilab.runner.process import contained
 from tuilab.runner.supervisor import Phase
+from tuilab.spool import OWN
 
 _NOT_FOUND = 127
 """A shell's code for a program that is not there."""
@@ -125,9 +126,7 @@ class MultiHostRunner:
             await next(iter(self.members.values())).measure(request)
             return
         members = {host: self.add(host) for host in arms}
-        if set(arms) != {HERE}:
-            # What one worker leaves behind when the lab goes would be a part of the run only.
-            request = msgspec.structs.replace(request, spool="")
+        alone = set(arms) == {HERE}
         self._runs[request.id] = _Shared(set(arms), request)
         for host, member in members.items():
             try:
@@ -136,7 +135,12 @@ class MultiHostRunner:
                 failed = e.Finished(run=request.id, status="failed", message=_unstarted(host, error))
                 self._receive(host, failed)
             else:
-                await member.measure(msgspec.structs.replace(request, arms=tuple(arms[host])))
+                part = msgspec.structs.replace(request, arms=tuple(arms[host]))
+                if not alone:
+                    # A part is kept on its own machine alone; the whole is kept by whoever hears this.
+                    own = OWN if host != HERE and request.spool else ""
+                    part = msgspec.structs.replace(part, spool=own, finish=False)
+                await member.measure(part)
 
     async def cancel(self, run: str) -> None:
         """Stop a run on every host."""

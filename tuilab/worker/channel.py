@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from tuilab import processes
 from tuilab.model.events import Event, encode
-from tuilab.worker.spool import Spool, write_all
+from tuilab.spool import Spool, write_all
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 

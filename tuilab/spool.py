@@ -1,4 +1,4 @@
-"""A run that must outlive its reader: its events, written to a file as they are sent."""
+"""A run that must outlive its reader: its events, written to a file as they are sent or heard."""
 
 import contextlib
 import os
@@ -7,10 +7,21 @@ from pathlib import Path
 
 import tuilab
 from tuilab.model.events import PROTOCOL, Hello, encode
-from tuilab.model.spool import DONE, GOING_ON, KEPT
+from tuilab.paths import data_folder, private_folder
 from tuilab.processes import since
 
+KEPT, GOING_ON, DONE = ".kept", ".part", ".jsonl"
+"""Endings of the file: its reader is there; the run goes on without one; it is at its end."""
+FOLDER = "spool"
+"""In the data folder."""
+OWN = "~"
+"""In place of a folder: the one in the data folder of the machine that measures."""
 MOST_BYTES = 256 * 2**20
+
+
+def folder(data: Path | None = None) -> Path:
+    """Where such files lie, in the data folder. Raises OSError where it cannot be made."""
+    return private_folder((data or data_folder()) / FOLDER)
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -25,24 +36,33 @@ class Spool:
 
     The file begins with a `Hello`, whose pids tell whether the run still goes on, and holds the run from its
     start, because what was last written to the reader may never have been read. It is written as the run
-    goes, so that it survives the worker too. finish: without a reader the run goes on to its end.
+    goes, so that it survives the worker too.
     """
 
-    def __init__(self, run: str, folder: str, finish: bool = True) -> None:
+    def __init__(self, run: str, place: str, finish: bool = True, reader: int | None = None) -> None:
+        """place: a folder, or `OWN`. finish: without a reader the run goes on to its end.
+
+        reader: the process with whose end the file is left; this one's parent, unless given.
+        """
         self.finish = finish
         self.alone = False
-        self._file = Path(folder) / f"{run}{KEPT}"
+        self._own = place == OWN
         self._size = 0
         self._fd: int | None = None
+        host, reader = socket.gethostname(), reader or os.getppid()
         hello = Hello(
             protocol=PROTOCOL,
             tuilab=tuilab.__version__,
             pid=os.getpid(),
-            parent=os.getppid(),
-            parent_since=since(os.getppid()),
-            host=socket.gethostname(),
+            parent=reader,
+            parent_since=since(reader),
+            host=host,
         )
+        self._file = Path(place) / f"{run}{KEPT}"
         try:
+            if self._own:
+                # The folder may be the reader's too, where the file of all hosts of the run lies.
+                self._file = folder() / f"{run}-{host}{KEPT}"
             flags = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_WRONLY
             self._fd = os.open(self._file, flags, 0o600)
             write_all(self._fd, encode(hello))
@@ -85,12 +105,17 @@ class Spool:
         return True
 
     def close(self) -> None:
-        """The run is over: without a reader the file takes its final name, with one it is the reader's."""
+        """The run is over: without a reader the file takes its final name, with one it is the reader's.
+
+        A reader elsewhere has heard it all by then.
+        """
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
             if self.alone:
                 self._rename(DONE)
+            elif self._own:
+                self._file.unlink(missing_ok=True)
 
     def _rename(self, suffix: str) -> None:
         # A name that stays behind is understood all the same: its Hello says who wrote it.
