@@ -240,8 +240,8 @@ def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
         return "."
     text = f": it launches {plural(left, 'op')} instead of {many:,}."
     if _has_gpu_kernels(state, graph, after):
-        many = "Both" if left == 2 else f"All {left}"
-        text += f" {many} have GPU kernels." if left > 1 else " It has a GPU kernel."
+        which = "Both" if left == 2 else f"All {left}"
+        text += f" {which} have GPU kernels." if left > 1 else " It has a GPU kernel."
     return text
 
 
