@@ -31,6 +31,8 @@ OPS = (
 )
 # Packages whose modules are the public namespace; any other module found there leaked in.
 _PUBLIC = ("tensorflow._api.", "keras._tf_keras.")
+# Part of TensorFlow's inside, there only once something has imported it (the profiler does).
+_INSIDE = ("tf.tsl",)
 _KERAS = "keras."
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -80,6 +82,8 @@ def _walk(module: Any, prefix: str, above: frozenset[int]) -> Iterator[tuple[str
         try:
             thing = getattr(module, word)
         except Exception:
+            continue
+        if name in _INSIDE:
             continue
         yield name, thing
         if name in LEFT_OUT or not isinstance(thing, ModuleType):
