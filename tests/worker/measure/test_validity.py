@@ -81,6 +81,9 @@ def empty_scope(n: int = 64):
             return HELD
     return step
 
+def unchosen(n: int = 64):
+    return (lambda x: tf.where(False, tf.matmul(x, x), x + 1.0)), tf.ones((n, n))
+
 # -- honest ----------------------------------------------------------------------------------------------
 
 def product(n: int = 64):
@@ -142,6 +145,7 @@ GUILTY = {
     "printing": ("graph", "prints-once", "printed once, while it is traced"),
     "seeded": ("eager", "seed-fixed", "sets a random seed in each call"),
     "empty_scope": ("eager", GONE, "returns what was computed before"),
+    "unchosen": ("xla", GONE, "not in XLA's program"),
 }
 HONEST = (
     "product", "spectrum", "dense", "random_numbers", "gradient", "update", "loop", "masked", "decorated",

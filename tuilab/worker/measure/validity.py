@@ -37,12 +37,6 @@ _CUBIC = frozenset(
 ) | frozenset(("LogMatrixDeterminant", "MatrixTriangularSolve", "Lu", "MatrixSquareRoot", "MatrixLogarithm"))
 _FRAMEWORK = ("/tensorflow/", "/keras/")
 
-_WHY = (
-    "is left out of its graph, because nothing uses the result",
-    "was done once, while the graph was made, because it takes no input",
-    "is left out of its graph: TensorFlow found the result without it",
-)
-
 Finding = tuple[str, str]
 """A stable code and a sentence; the code `does-not-compute` takes the arm out of every comparison."""
 
@@ -62,12 +56,13 @@ def of_graph(case: Case, nodes: Sequence[Node], mode: str, program: float | None
     for node in nodes:
         if node.kind == "op":
             ran[computes(node.op)] += node.count
-    # XLA's instructions are not TensorFlow's ops; it too leaves out and folds what follows from nothing.
-    gone: tuple[Mapping[str, float], ...] = asked.dead, asked.constant
-    if mode != "xla":
-        gone = *(asked.missing(each, ran) for each in gone), asked.lost(ran)
     found = []
-    for missing, why in zip(gone, _WHY, strict=False):
+    for gone, why in (
+        (asked.dead, "is left out of its graph, because nothing uses the result"),
+        (asked.constant, "was done once, while the graph was made, because it takes no input"),
+    ):
+        # XLA's instructions are not TensorFlow's ops; it too leaves out and folds what follows from nothing.
+        missing = gone if mode == "xla" else asked.missing(gone, ran)
         share = sum(missing.values()) / asked.total if asked.total else 0.0
         if share >= MOST_GONE:
             ops = listed(sorted(missing, key=missing.__getitem__, reverse=True)[:3])
@@ -86,8 +81,6 @@ class _Asked:
         self.dead: dict[str, float] = defaultdict(float)
         self.constant: dict[str, float] = defaultdict(float)
         self.live: Counter[str] = Counter()
-        self.heavy: dict[str, float] = defaultdict(float)
-        """The live work of products, convolutions, transforms, factorisations: no optimiser merges them."""
         self._gone: Counter[str] = Counter()
         self._add(graph, set(), used=True)
 
@@ -122,8 +115,6 @@ class _Asked:
                 self.constant[op.type] += work
             else:
                 self.live[op.type] += 1
-                if _heavy(op.type):
-                    self.heavy[op.type] += work
                 continue
             self._gone[op.type] += 1
 
@@ -131,10 +122,6 @@ class _Asked:
         """Of the work that could be left out, what was: not the ops that ran beyond a type's live ones."""
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
-
-    def lost(self, ran: Mapping[str, int]) -> dict[str, float]:
-        """Of the heavy work that the outputs follow from, that of types of which no op ran."""
-        return {op: work for op, work in self.heavy.items() if not ran[op]}
 
 
 def _needed(graph: Any) -> set[str]:
@@ -147,10 +134,6 @@ def _needed(graph: Any) -> set[str]:
             seen.add(op.name)
             waiting += [t.op for t in op.inputs] + list(op.control_inputs)
     return seen
-
-
-def _heavy(kind: str) -> bool:
-    return kind in _CUBIC or kind in ("MatMul", "Conv2D", "Conv3D", "FFT", "RFFT", "IRFFT", "IFFT")
 
 
 def _work(op: Any) -> float:
