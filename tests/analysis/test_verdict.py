@@ -73,9 +73,9 @@ def test_faster(cpu: float, gpu: float, by: float, word: str) -> None:
 def test_a_threshold_says_whose_it_is() -> None:
     state, when = two(1e-3, 2e-3), Faster(a=ON_CPU, b=ON_GPU, by=1.5)
     read = judge(Claim(text="a claim", when=when, said="significant"), state).evidence
-    assert read.endswith("; we take “significant” as at least 1.50 ×.")
+    assert read.endswith("; we take “significant” as at least 1.5 ×.")
     assert judge(Claim(text="a claim", when=when, quoted="a sentence"), state).evidence.endswith(
-        "; the document says at least 1.50 ×."
+        "; the document says at least 1.5 ×."
     )
 
 

@@ -126,7 +126,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Finding:
         word = "confirmed"
     elif high < when.by or high == when.by == 1:
         word = "refuted"
-    taken = f"; {threshold(claim, f'at least {times(when.by)}')}" if when.by != 1 else ""
+    taken = f"; {threshold(claim, f'at least {when.by:g} ×')}" if when.by != 1 else ""
     figures = f"{a.label} took {_figure(a, point)}, {b.label} {_figure(b, point)}"
     return word, f"{figures}: {_speed(speedup)}{taken}."
 
@@ -376,7 +376,8 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Finding:
     wrong = [fact for fact in facts if not _holds(when, fact)]
     shown = (wrong or facts)[-1]
     text = reason(shown.text) or f"{when.fact.replace('_', ' ')} is {shown.value}"
-    label = f"{state.arms[shown.arm].label}: " if shown.arm in state.arms and len(ids) > 1 else ""
+    differ = len({(fact.text, fact.value) for fact in facts}) > 1
+    label = f"{state.arms[shown.arm].label}: " if shown.arm in state.arms and differ else ""
     relation = {"is": "", "at-least": "at least ", "at-most": "at most "}[when.relation]
     # A fact that is true or false says so in its own sentence.
     said = isinstance(when.value, bool) and isinstance(shown.value, bool)
@@ -438,7 +439,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
     figures = f"no known GPU takes less than {parts_words(least)}; {here[0].label} took"
     figures += f" {median_of(found.median, found.half_width)}"
     if gpu_first and found.interval[1] <= when.by * least.seconds:
-        taken = threshold(claim, f"at least {times(when.by)}")
+        taken = threshold(claim, f"at least {when.by:g} ×")
         most = f", {times(found.median / least.seconds)} that; {taken}"
         return "impossible", f"{BY_BOUND} {figures}{most if when.by != 1 else ''}."
     if not gpu_first and when.by * found.interval[1] <= least.seconds:
