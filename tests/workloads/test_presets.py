@@ -24,7 +24,6 @@ TOUCH = Budget(name="quick", warm_s=0.0, warm_limit_s=0.05, precision=1.0, round
 
 OBSERVED = {
     ("stft-pipeline", 2): "refuted",  # tf.signal.lfilter is not there
-    ("stft-placement", 1): "refuted",  # every op has a GPU kernel
     ("python-in-map", 0): "refuted",  # traced once
     ("host-op-in-chain", 0): "confirmed",  # an op without a GPU kernel
     ("float64-matmul", 0): "undecided",  # the kernel is there, and the article says might
