@@ -21,8 +21,8 @@ import msgspec
 from tuilab import workloads
 from tuilab.analysis.crossover import crossings, places
 from tuilab.analysis.processes import middle_of_processes, t_interval
-from tuilab.analysis.ratios import ratio, unpaired
-from tuilab.analysis.statistics import estimate, median
+from tuilab.analysis.ratios import logs, ratio, unpaired
+from tuilab.analysis.statistics import estimate, locate, median
 from tuilab.history import schema
 from tuilab.model import arms, claims, events, machine, preset, requests, result, scenario
 from tuilab.model.parameters import Boolean, Choice, Parameter
@@ -326,7 +326,7 @@ def rounds_picture() -> str:
     order = [rng.random() < 0.5 for _ in range(n)]
     slower = [sample(2 * i + swap, 1.03) for i, swap in enumerate(order)]
     faster = [sample(2 * i + (not swap), 1.00) for i, swap in enumerate(order)]
-    alone = unpaired(*after)
+    alone = unpaired(*(locate(logs(each)) for each in after))
     paired = ratio(dict(enumerate(slower)), dict(enumerate(faster)))
     assert alone is not None and paired is not None
     return "\n".join(

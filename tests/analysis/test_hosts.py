@@ -7,14 +7,16 @@ import msgspec
 import pytest
 from made_runs import GPU_GRAPH, GRAPH, SIZES, begun, finish, machine, measure
 
-from tuilab.analysis.ratios import unpaired
+from tuilab.analysis.processes import log_mean
+from tuilab.analysis.ratios import logs, unpaired
 from tuilab.analysis.reading import missing
+from tuilab.analysis.statistics import locate
 from tuilab.analysis.summary import summarise
 from tuilab.analysis.verdicts import by_host
 from tuilab.model import events as e
 from tuilab.model.arms import Arm, ArmPattern
 from tuilab.model.claims import Claim, Faster
-from tuilab.model.run import RunState
+from tuilab.model.run import ArmSamples, RunState
 
 THERE, GPU_THERE = (msgspec.structs.replace(arm, host="gpu-07") for arm in (GRAPH, GPU_GRAPH))
 CLAIM = Claim(text="fast", when=Faster(a=ArmPattern(device="GPU"), b=ArmPattern(device="CPU")))
@@ -68,19 +70,39 @@ def test_an_unpaired_interval_holds_the_true_ratio_as_often_as_it_says():
     for _ in range(trials):
         a = [2.0 * math.exp(draw.gauss(0, 0.2)) for _ in range(20)]
         b = [1.0 * math.exp(draw.gauss(0, 0.05)) for _ in range(40)]
-        found = unpaired(a, b)
+        found = unpaired(locate(logs(a)), locate(logs(b)))
         assert found is not None and found.low is not None and found.high is not None
         held += found.low <= 2.0 <= found.high
     # 95 % ± three standard errors of 400 trials, and what trimming costs.
     assert 0.91 <= held / trials <= 0.985
 
 
+def test_an_unpaired_interval_holds_what_lies_between_processes():
+    """Each process settles at a pace of its own: 5 of either arm, 5 % apart."""
+    draw, held, trials = random.Random(8), 0, 200
+    for _ in range(trials):
+        a, b = ArmSamples(), ArmSamples()
+        for cell in (a, b):
+            for process in range(5):
+                pace = math.exp(draw.gauss(0, 0.05))
+                cell.samples.extend(pace * math.exp(draw.gauss(0, 0.01)) for _ in range(20))
+                cell.rounds.extend(range(20 * process, 20 * process + 20))
+            cell.begun.extend(range(20, 100, 20))
+        found = unpaired(log_mean(a), log_mean(b))
+        assert found is not None and found.low is not None and found.high is not None
+        held += found.low <= 1.0 <= found.high
+    assert 0.91 <= held / trials <= 0.99
+
+
 def test_without_samples_there_is_no_unpaired_ratio():
-    assert unpaired([], [1.0]) is None
-    one = unpaired([2.0], [1.0, 1.1])
+    def ratio(a: list[float], b: list[float]):
+        return unpaired(locate(logs(a)), locate(logs(b)))
+
+    assert ratio([], [1.0]) is None
+    one = ratio([2.0], [1.0, 1.1])
     assert one is not None
     assert one.interval is None
-    same = unpaired([1.0, 1.0], [1.0, 1.0])
+    same = ratio([1.0, 1.0], [1.0, 1.0])
     assert same is not None
     assert same.ratio == pytest.approx(1)
 

@@ -11,6 +11,8 @@ import time
 behaviour = sys.argv[1] if len(sys.argv) > 1 else "good"
 VERSION = "2.20.0" if behaviour == "older" else "2.21.0"
 MACHINE = {"host": "h", "cpu": "c", "cores": 2, "memory": 1, "os": "o", "python": "3", "tensorflow": VERSION}
+if behaviour == "a gpu":
+    MACHINE["devices"] = [{"name": "CPU:0"}, {"name": "GPU:0"}]
 
 
 def say(**event: object) -> None:
@@ -60,7 +62,7 @@ def rounds(request: dict) -> None:
 def arm_id(arm: dict) -> str:
     host = arm.get("host", "")
     device = arm["device"].lower().replace(":", "")
-    return (f"{host}/" if host else "") + f"{device}.{arm['mode']}.resident.float32"
+    return (f"{host}/" if host else "") + f"{device}.{arm['mode']}.resident.{arm.get('dtype', 'float32')}"
 
 
 def run(identity: str, stop: threading.Event) -> None:

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tuilab.model.events import Event, Finished, Log, Ready, Refused, WorkerExited
+from tuilab.model.arms import Arm
+from tuilab.model.events import Event, Finished, Log, Ready, Refused, Round, RunStarted, WorkerExited
 from tuilab.model.requests import Ask, Measure
 from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
-from tuilab.runner.supervisor import Supervisor, following, processes
+from tuilab.runner.supervisor import Supervisor, following, parts, processes
 
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
@@ -78,6 +79,35 @@ async def test_a_budget_of_several_processes_measures_in_them_one_after_another(
     assert [f.message for f in rig.of(Finished)] == ["worker 5"]
     assert len(rig.of(Ready)) == 6
     assert all(e.expected for e in rig.of(WorkerExited))
+
+
+@behaves("a gpu")
+async def test_tf32_arms_are_measured_in_a_process_of_their_own(rig):
+    """TensorFlow would compute one's convolution by the plan that cuDNN chose for the other's."""
+    arms = tuple(Arm("GPU:0", "graph", dtype=dtype) for dtype in ("float32", "tf32", "float16"))
+    await rig.supervisor.measure(replace(measure(budget="standard"), arms=arms))
+    await rig.until(lambda: rig.of(Finished))
+    assert [started.worker for started in rig.of(RunStarted)] == [0, 1, 2, 3, 4, 5]
+    assert {started.arms for started in rig.of(RunStarted)} == {arms}
+    measured = [tuple(block.arm.rpartition(".")[2] for block in e.blocks) for e in rig.of(Round)[::3]]
+    assert measured == [("float32", "float16"), ("tf32",)] * 6
+    assert len(rig.of(Ready)) == 12 and len(rig.of(Finished)) == 1
+
+
+@behaves("a gpu")
+async def test_a_run_without_the_other_or_along_a_sweep_stays_in_one_process(rig):
+    await rig.ready()
+    tf32, full, half = (Arm("GPU:0", "graph", dtype=dtype) for dtype in ("tf32", "float32", "float16"))
+    elsewhere = Arm("GPU:1", "graph", dtype="tf32")
+    machine, sweep = rig.supervisor.machine, Sweep(axes=(Axis("samples", (1, 2)),))
+    one = measure()
+    assert parts(replace(one, arms=(tf32, half, full)), machine) == ((half, full), (tf32,))
+    together = replace(tf32, together=True)
+    wholes = [
+        replace(one, arms=arms) for arms in ((tf32,), (tf32, half), (elsewhere, full), (together, full))
+    ]
+    for whole in (*wholes, replace(one, arms=(tf32, full), sweep=sweep)):
+        assert parts(whole, machine) == (whole.arms,) and following(whole, machine) is None
 
 
 @behaves("slow")
@@ -190,12 +220,13 @@ async def test_a_command_that_does_not_exist_is_an_oserror():
 
 def test_further_processes_are_short_and_a_sweep_has_none_of_them():
     one = measure(budget="standard")
-    more = following(one)
+    more = following(one, None)
+    assert more is not None
     assert processes(one) == 6 and (more.worker, more.phases, more.placement) == (1, False, False)
     assert more.budget.of_process(1).limit_s < 0.1 * one.budget.of_process(0).limit_s
     swept = replace(one, sweep=Sweep(axes=(Axis("samples", (1, 2)),)))
     assert processes(swept) == 1
     thorough = measure(budget="publish")
     assert processes(replace(thorough, sweep=swept.sweep)) == 10
-    assert following(thorough).phases == thorough.phases
+    assert following(thorough, None).phases == thorough.phases
     assert BUDGET["quick"].workers == 1

@@ -41,7 +41,7 @@ def bench(gpu: Device, *arms: Arm, tf32: bool = True) -> SimpleNamespace:
     said: list[object] = []
     return SimpleNamespace(
         run="r",
-        request=SimpleNamespace(arms=arms, scenario=SimpleNamespace(workload="training")),
+        request=SimpleNamespace(arms=arms),
         context=SimpleNamespace(tf=tf, machine=SimpleNamespace(gpus=(gpu,))),
         reporter=SimpleNamespace(say=said.append),
         said=said,

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tuilab.analysis.caveats import Caveat
-from tuilab.analysis.ratios import aligned_log_ratios
+from tuilab.analysis.ratios import aligned_log_ratios, logs
 from tuilab.analysis.statistics import (
     MIN_SAMPLES,
     Estimate,
@@ -89,6 +89,12 @@ def log_ratio(one: ArmSamples, other: ArmSamples) -> Location | None:
     if not one.begun:
         return whole
     return combined(whole, [locate(_aligned(one, other, low, high)) for low, high in _spans(one)])
+
+
+def log_mean(cell: ArmSamples) -> Location | None:
+    """The mean of the logs of a cell's samples, with the error among processes where that is greater."""
+    cuts = (cell.samples[_cut(cell, low, high)] for low, high in _spans(cell)) if cell.begun else ()
+    return combined(locate(logs(cell.samples)), [locate(logs(cut)) for cut in cuts])
 
 
 def combined(whole: Location | None, parts: Sequence[Location | None]) -> Location | None:

@@ -62,13 +62,12 @@ def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> R
     return None if middle is None else from_location(middle)
 
 
-def unpaired(a: Sequence[float], b: Sequence[float]) -> RatioEstimate | None:
-    """a against b (seconds per call) where nothing pairs their rounds, as on two hosts; null without both.
+def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | None:
+    """a against b, of their mean logs, where nothing pairs their rounds, as on two hosts; null without both.
 
-    The difference of the two trimmed means of logs, with Welch's interval (the errors' squares added, the
-    degrees of freedom by Welch & Satterthwaite): wider than a paired one, since nothing cancels.
+    The difference of the two, with Welch's interval (the errors' squares added, the degrees of freedom
+    by Welch & Satterthwaite): wider than a paired one, since nothing cancels.
     """
-    one, other = (locate(_logs(samples)) for samples in (a, b))
     if one is None or other is None:
         return None
     n = min(one.n, other.n)
@@ -115,7 +114,7 @@ def _last_of_round(rounds: Sequence[int], samples: Sequence[float]) -> "tuple[ND
     return (at, values) if last.all() else (at[last], values[last])
 
 
-def _logs(samples: Sequence[float]) -> Sequence[float]:
+def logs(samples: Sequence[float]) -> Sequence[float]:
     """log of each sample that is positive and finite."""
     if len(samples) <= LARGE:
         return [math.log(s) for s in samples if 0 < s < math.inf]

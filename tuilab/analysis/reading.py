@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from tuilab.analysis.processes import estimate_of, log_ratio
+from tuilab.analysis.processes import estimate_of, log_mean, log_ratio
 from tuilab.analysis.ratios import RatioEstimate, from_location, unpaired
 from tuilab.analysis.statistics import Estimate, estimate, median, once
 from tuilab.analysis.words import listed, on_axis, size
@@ -108,7 +108,7 @@ def by_round(arm: ArmState, point: int) -> dict[int, float]:
 
 
 def compare(a: ArmState, b: ArmState, point: int) -> RatioEstimate | None:
-    """How many times as long as b a takes at a point, paired by round; null without a common round."""
+    """How many times as long as b a takes at a point, paired where they share rounds; null without both."""
     one, other = a.cells.get(point), b.cells.get(point)
     if one is None or other is None:
         return None
@@ -117,7 +117,7 @@ def compare(a: ArmState, b: ArmState, point: int) -> RatioEstimate | None:
 
 def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
     middle = log_ratio(one, other)
-    return unpaired(one.samples, other.samples) if middle is None else from_location(middle)
+    return unpaired(log_mean(one), log_mean(other)) if middle is None else from_location(middle)
 
 
 def device_of(arm: ArmState, point: int) -> str | None:

@@ -38,6 +38,8 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     """Of the random order of arms; null for one by chance."""
     worker: int = 0
     """Which of several fresh workers this is, for `publish`."""
+    part: int = 0
+    """Of a run whose arms must not share a process: which part of them this one measures, from 0."""
     spool: str = ""
     """A folder in which the run's events are kept until it is over, or `~` for the measuring machine's own;
     where the other side goes away, they are left there."""

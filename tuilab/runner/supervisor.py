@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from tuilab.model.arms import Arm
 from tuilab.model.events import (
     PROTOCOL,
     Answer,
@@ -18,6 +19,7 @@ from tuilab.model.events import (
     Progress,
     Ready,
     Refused,
+    RunStarted,
     WorkerExited,
 )
 from tuilab.model.machine import Machine
@@ -93,7 +95,10 @@ class Supervisor:
             await self._process.send(request)
 
     async def measure(self, request: Measure) -> None:
-        """Queue a run. A budget of several workers measures in so many fresh processes, one after another."""
+        """Queue a run. A budget of several workers measures in so many fresh processes, one after another.
+
+        Arms that multiply as TF32 have processes of their own beside float32 ones (`parts`).
+        """
         await self.send(request)
 
     async def cancel(self, run: str) -> None:
@@ -148,6 +153,10 @@ class Supervisor:
                 return
             case Finished() if self._goes_on(event):
                 return
+            case RunStarted() if isinstance(self._active, Measure) and event.run == self._active.id:
+                if self._active.part:
+                    return  # it began with the first of its parts
+                event = msgspec.structs.replace(event, arms=self._active.arms)
         if self._foreign(event):
             return
         self._on_event(event)
@@ -199,11 +208,14 @@ class Supervisor:
         active = self._active
         if not isinstance(active, Measure) or event.run != active.id or event.status != "ok":
             return False
-        if active.worker + 1 >= processes(active) or active.id in self._cancelling:
+        further = following(active, self.machine)
+        if further is None or active.id in self._cancelling:
             return False
         self._active = None
-        self._queue.appendleft(following(active))
-        stage = f"starting process {active.worker + 2} of {processes(active)}"
+        self._queue.appendleft(further)
+        stage = f"starting process {further.worker + 1} of {processes(active)}"
+        if further.part:
+            stage = "starting a process of their own for the tf32 arms"
         self._on_event(Progress(run=active.id, stage=stage))
         assert self._process is not None
         self._spawn_task(self._process.end())
@@ -254,7 +266,7 @@ class Supervisor:
         if self.phase == "ready" and self._active is None and self._queue and self._process is not None:
             self._active = self._queue.popleft()
             self.phase = "busy"
-            self._spawn_task(self._process.send(self._active))
+            self._spawn_task(self._process.send(narrowed(self._active, self.machine)))
 
     def _spawn_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(coroutine)
@@ -268,12 +280,41 @@ def processes(request: Measure) -> int:
     return 1 if request.sweep is not None and budget.further_s else budget.workers
 
 
-def following(request: Measure) -> Measure:
-    """What the next process of a run is asked for; a short one looks only at the time."""
+def parts(request: Measure, machine: Machine | None) -> tuple[tuple[Arm, ...], ...]:
+    """A run's arms by the processes that they may share: float32 and tf32 arms of a GPU do not.
+
+    TensorFlow keeps the plans that cuDNN and cuBLASLt chose by shape and dtype, not by whether TF32 was on
+    (its `ConvParametersProto`), so one could compute by the other's. Those of a sweep, and of devices that
+    measure together, stay in one process, which says so.
+    """
+    gpus = {gpu.name for gpu in machine.gpus} if machine is not None else set()
+    own = tuple(arm for arm in request.arms if arm.dtype == "tf32" and arm.device in gpus)
+    rest = tuple(arm for arm in request.arms if arm not in own)
+    apart = own and any(arm.dtype == "float32" and arm.device in gpus for arm in rest)
+    if not apart or request.sweep is not None or any(arm.together for arm in request.arms):
+        return (request.arms,)
+    return rest, own
+
+
+def narrowed(request: Measure | Declare | Ask, machine: Machine | None) -> Measure | Declare | Ask:
+    """What one process is asked for: its part of a run's arms."""
+    if not isinstance(request, Measure) or len(every := parts(request, machine)) == 1:
+        return request
+    # What a worker leaves behind when the lab goes would be a part of the run only.
+    return msgspec.structs.replace(request, arms=every[request.part], spool="")
+
+
+def following(request: Measure, machine: Machine | None) -> Measure | None:
+    """What the next process of a run is asked for, null after the last; a short one only times."""
+    if request.part + 1 < len(parts(request, machine)):
+        return msgspec.structs.replace(request, part=request.part + 1)
+    if request.worker + 1 >= processes(request):
+        return None
     short = bool(request.budget.further_s)
     return msgspec.structs.replace(
         request,
         worker=request.worker + 1,
+        part=0,
         phases=request.phases and not short,
         placement=request.placement and not short,
     )

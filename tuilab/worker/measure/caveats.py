@@ -15,8 +15,6 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
-CONVOLVES = ("training",)
-"""Workloads with a dtype of their own and convolutions."""
 KEPT_SHARE = 0.25
 """Of a GPU's memory."""
 
@@ -60,10 +58,10 @@ def of_gpus(bench: Bench) -> list[Caveat]:
             )
             out.append(Caveat(run=bench.run, code="ptx", message=words))
         dtypes = {arm.dtype for arm in bench.request.arms if arm.device == gpu.name}
-        if {"float32", "tf32"} <= dtypes and bench.request.scenario.workload in CONVOLVES:
+        if {"float32", "tf32"} <= dtypes:
             words = (
-                f"float32 and tf32 were measured in one process on {gpu.name}: cuDNN may use one's "
-                f"convolution plan for the other; measure each separately (--dtype) to be sure"
+                f"float32 and tf32 were measured in one process on {gpu.name}: TensorFlow may use "
+                "one's plan of a convolution or product for the other; to be sure, run each alone (--dtype)"
             )
             out.append(Caveat(run=bench.run, code="tf32-shared-plan", message=words))
     return out
