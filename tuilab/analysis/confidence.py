@@ -9,6 +9,7 @@ from tuilab.model.result import Confidence
 from tuilab.model.run import RunState
 
 SHORT = {
+    "emulated": "emulated GPU",
     "cpu-contention": "busy host",
     "canary": "unsteady host",
     "throttled": "GPU throttled",
