@@ -21,9 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tuilab.model.datasheets import recognised, sheet
+
 Differences = Iterable[str]
 TUILAB = [sys.executable, "-P", "-m", "tuilab"]
 GPU = ["--device", "GPU:0"]
+CACHE = "cuda-cache"
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ out["memory"] = tf.config.experimental.get_memory_info("GPU:0")
 print(json.dumps(out))
 """
 NEIGHBOUR = (
-    "import tensorflow as tf, time; x = tf.zeros((10**9,)); print(x.device, flush=True); time.sleep(60)"
+    "import tensorflow as tf, time; x = tf.zeros((10**8,)); print(x.device, flush=True)\n"
+    "while True: x += 1; x.numpy()[:1]; time.sleep(0.2)"
 )
 
 
@@ -158,10 +162,33 @@ def profiled(o: Outcome) -> Differences:
 
 
 def machine(o: Outcome) -> Differences:
-    """No figure beats the data sheet."""
+    """The GPU's data sheet is known, and no figure beats it; of each, its share of the sheet's is told."""
     if o.code:
         yield f"it ended with {o.code}: {o.said[-300:]}"
-    yield from (line.strip() for line in o.said.splitlines() if "impossible" in line)
+        return
+    found = o.json()
+    called = [d["description"] for d in found["machine"]["devices"] if d["name"] == "GPU:0"]
+    name, seen = recognised(called[0]) if called else "", found["roofs"]["devices"].get("GPU:0")
+    if not name or seen is None:
+        yield f"no data sheet of {called[0] if called else 'a GPU'}" + (
+            "" if seen else "; no roofs of it either"
+        )
+        return
+    known, link = sheet(name), seen.get("link") or {}
+    pairs = [("triad", seen["triad"], known.bandwidth)]
+    pairs += [(f"{dtype} products", rate, known.peak(dtype)) for dtype, rate in seen["peaks"].items()]
+    pairs += [(f"copies {way}", link.get(way), known.link) for way in ("to_device", "to_host")]
+    for what, rate, most in pairs:
+        if rate and most is not None:
+            mark = "beyond" if rate > most.value else "of"
+            yield f"{what}: {rate:.3g} is {rate / most.value:.0%} {mark} the data sheet's {most.value:.3g}"
+
+
+def shared(o: Outcome) -> Differences:
+    """The run goes on although a neighbour came, and the next one says whose memory lies there too."""
+    yield from ended(o)
+    if "is shared: " not in o.out:
+        yield "a neighbour on the GPU is not told of"
 
 
 def selftest(o: Outcome) -> Differences:
@@ -187,15 +214,14 @@ def ended(o: Outcome) -> Differences:
 
 def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Step]:
     """The day, in order."""
-    smi = "index,name,driver_version,compute_mode,mig.mode.current,clocks.sm,clocks.max.sm,memory.used"
     truth = TRUTHS.replace("DIR", str(folder)).replace("SIDE", str(side))
     quick = ["--budget", "quick", "--json"]
     out = [
-        Step("facts", ["nvidia-smi", f"--query-gpu={smi}", "--format=csv"], 30, ended, "nvidia-smi"),
+        Step("facts", ["bash", "-ec", FACTS, str(folder)], 60, ended, "nvidia-smi"),
         *([Step("install", ["bash", "-ec", INSTALL, install, str(folder)], 900, ended)] if install else []),
         Step("doctor", [*TUILAB, "doctor", "--json"], 300, doctor),
         Step("doctor-again", [*TUILAB, "doctor", "--json"], 120, doctor),
-        Step("start", [*TUILAB, "run", "stft-small", *quick], 180, run),
+        Step("start", ["bash", "-c", START, str(folder), *TUILAB, "run", "stft-small", *quick], 180, run),
         Step("truths", [sys.executable, "-c", truth], 240, truths),
     ]
     for words in (["stft-small", "--mode", "graph"], ["stft-small", "--mode", "eager", "--input", "copied"],
@@ -204,19 +230,21 @@ def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Ste
         kept = ["-o", str(folder / name)]
         out.append(Step(name, [*TUILAB, "profile", *words, *GPU, *kept, "--json"], 120, profiled))
     mixed = [*TUILAB, "run", "mixed-precision", *GPU, *quick]
+    sides = [word for name in "mkn" for word in ("--set", f"{name}={side}")]
     return [
         *out,
         Step("machine", [*TUILAB, "machine", "--json"], 120, machine),
         Step("selftest", [*TUILAB, "selftest", "--json"], 300, selftest),
         Step("tf32-alone", [*mixed, "--dtype", "tf32"], 120, run),
         Step("tf32-beside-float32", mixed, 180, run),
+        Step("products", [*TUILAB, "run", "matmul-dtypes", *GPU, *sides, *quick], 180, run),
         Step("out-of-memory", [*TUILAB, "run", "too-large-tensor", *quick], 180, oom),
         Step(
             "interrupted",
             ["timeout", "-s", "INT", "30", *TUILAB, "run", "stft-small", "--budget", "publish"],
             60,
         ),
-        Step("resume-beside-a-neighbour", [sys.executable, "-m", "tests.gpu_day", "--beside"], 240, ended),
+        Step("resume-beside-a-neighbour", [sys.executable, "-m", "tests.gpu_day", "--beside"], 240, shared),
         Step(
             "recordings",
             [sys.executable, "-m", "tests.gpu_day", "--record", str(folder), *presets],
@@ -227,6 +255,18 @@ def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Ste
     ]
 
 
+FACTS = """
+nvidia-smi
+nvidia-smi --format=csv \\
+  --query-gpu=index,name,driver_version,compute_mode,mig.mode.current,clocks.sm,clocks.max.sm,memory.used
+nvidia-smi topo -m || true
+"""
+START = """
+"$@" & run=$!
+sleep 15
+nvidia-smi --query-compute-apps=gpu_uuid,pid,used_memory --format=csv > "$0/contexts.csv" 2>&1
+wait $run
+"""
 INSTALL = """
 python3 -m venv "$1/venv"
 "$1/venv/bin/pip" install -q "$0[cuda]"
@@ -240,7 +280,7 @@ def carry_out(step: Step, folder: Path) -> Outcome:
     environment = {
         **os.environ,
         "TUILAB_DATA": str(folder / "data"),
-        "CUDA_CACHE_PATH": str(folder / "cuda-cache"),
+        "CUDA_CACHE_PATH": str(folder / CACHE),
     }
     out, said = folder / f"{step.name}.out", folder / f"{step.name}.log"
     with out.open("wb") as stdout, said.open("wb") as stderr:
@@ -260,7 +300,7 @@ def carry_out(step: Step, folder: Path) -> Outcome:
 def day(folder: Path, chosen: list[Step], minutes: float) -> str:
     """Carry the steps out, and return the page: times, then what differed."""
     begun = time.monotonic()
-    times, found = [], []
+    times, found, cached = [], [], 0
     for step in chosen:
         left = minutes * 60 - (time.monotonic() - begun)
         if left <= 0:
@@ -271,7 +311,9 @@ def day(folder: Path, chosen: list[Step], minutes: float) -> str:
             continue
         outcome = carry_out(step, folder)
         late = " (ran past its limit)" if outcome.code == 124 else ""
-        times.append(f"{step.name:28}{outcome.seconds:7.1f} s, ended with {outcome.code}{late}")
+        grown, cached = cached, sum(f.stat().st_size for f in (folder / CACHE).rglob("*") if f.is_file())
+        kernels = f", compiled {cached - grown:,} bytes of kernels" if cached > grown else ""
+        times.append(f"{step.name:28}{outcome.seconds:7.1f} s, ended with {outcome.code}{late}{kernels}")
         print(times[-1], file=sys.stderr, flush=True)
         try:
             found += [f"{step.name}: {words}" for words in step.believed(outcome)]
@@ -288,11 +330,12 @@ def day(folder: Path, chosen: list[Step], minutes: float) -> str:
 
 
 def record(folder: Path, names: list[str]) -> int:
-    """The events of each preset's quick run, in a file named with GPU and versions; 1 where one had no end."""
+    """A recording of each preset's quick run, named with GPU and versions; 1 where one did not end well."""
     from tests.conftest import Worker
     from tuilab import catalogue
     from tuilab.catalogue.plan import scenario
-    from tuilab.model.events import Finished, encode
+    from tuilab.history import recording
+    from tuilab.model.events import Finished
     from tuilab.model.expand import expand
     from tuilab.model.requests import Measure
     from tuilab.model.scenario import BUDGET
@@ -315,19 +358,21 @@ def record(folder: Path, names: list[str]) -> int:
             sweep=preset.sweep,
         )  # fmt: skip
         seen = worker.measure(request)
-        (folder / f"{preset.name}.{stamp}.jsonl").write_bytes(b"".join(encode(event) for event in seen))
+        recording.write(folder / f"{preset.name}.{stamp}.jsonl", seen)
         missing += not (isinstance(seen[-1], Finished) and seen[-1].status == "ok")
     worker.close()
     return min(1, missing)
 
 
 def beside() -> int:
-    """Go on with the last run while another program has memory of the GPU: its exit code."""
+    """Go on with the last run, and make one, while another program has memory of the GPU: their exit code."""
     neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], stdout=subprocess.PIPE)
     assert neighbour.stdout is not None
     neighbour.stdout.readline()
     try:
-        return subprocess.run([*TUILAB, "resume", "last"]).returncode
+        resumed = subprocess.run([*TUILAB, "resume", "last"]).returncode
+        alone = [*TUILAB, "run", "stft-small", *GPU, "--mode", "graph", "--budget", "quick", "--json"]
+        return subprocess.run(alone).returncode or resumed
     finally:
         neighbour.kill()
 

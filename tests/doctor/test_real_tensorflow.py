@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Worker
 from tests.doctor.machine import Machine, compiled
 from tuilab.doctor import tensorflow
 from tuilab.doctor.examine import examine
@@ -89,7 +90,8 @@ def linked_tensorflow(site: Path) -> None:
     )
 
 
-def test_the_cuda_wheels_alone_give_a_gpu(machine: Machine, gcc: str):
+@pytest.fixture
+def wheels_alone(machine: Machine, gcc: str) -> dict[str, str]:
     """As after `pip install 'tuilab[cuda]'`: libcusolver lies where TensorFlow's own search path does not lead."""
     machine.gpu()
     machine.kernel()
@@ -97,8 +99,22 @@ def test_the_cuda_wheels_alone_give_a_gpu(machine: Machine, gcc: str):
     machine.wheels()
     compiled(gcc, machine.site / "nvidia/cusolver/lib", soname="libcusolver.so.11")
     linked_tensorflow(machine.site)
+    return {"PYTHONPATH": str(machine.site), "LD_LIBRARY_PATH": str(machine.lib)}
+
+
+def test_the_cuda_wheels_alone_give_a_gpu(machine: Machine, wheels_alone: dict[str, str]):
     place = real(machine)
-    environ = {"PYTHONPATH": str(machine.site), "LD_LIBRARY_PATH": str(machine.lib)}
-    found = tensorflow.look(replace(place, environ={**place.environ, **environ}), time.monotonic() + 100)
+    found = tensorflow.look(replace(place, environ={**place.environ, **wheels_alone}), time.monotonic() + 100)
     assert found.imported and not found.imported.error, found
     assert found.gpus, found.log.lines
+
+
+def test_the_cuda_wheels_alone_give_the_worker_a_gpu(machine: Machine, wheels_alone: dict[str, str]):
+    """It finds the GPU, on which the stub makes no context; without libcusolver it would find none."""
+    worker = Worker(cpus=1, environment={**machine.environ, **wheels_alone, "STUB_CONTEXT": "46"})
+    try:
+        opened = Path(f"/proc/{worker.process.pid}/maps").read_text()
+        assert f"{machine.site}/nvidia/cusolver/lib/libcusolver.so.11" in opened
+        assert worker.machine.no_gpu.startswith("GPU:0 could not be opened: "), worker.machine
+    finally:
+        worker.close()

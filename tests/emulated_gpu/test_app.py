@@ -17,6 +17,7 @@ VIEWS = {
     "7": ("logical CPUs", "no GPU figures"),
     "8": ("Claim 1",),
     "9": ("UnimplementedError",),
+    "w": ("FLOP/s", "GPU graph"),
     "1": ("round",),
 }
 """What each view shows of a run, by its key."""

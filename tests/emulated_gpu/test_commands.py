@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tuilab.model.selftest import NAMES
+
 pytestmark = [pytest.mark.real_worker, pytest.mark.slow, pytest.mark.timeout(400)]
 Environment = Callable[..., dict[str, str]]
 
@@ -62,20 +64,14 @@ def test_a_busy_gpu_is_no_hindrance_for_the_cpu(tuilab: Callable[..., Any]) -> N
     assert [arm["status"] for arm in found["arms"]] == ["ok"]
 
 
-def test_explain_names_what_would_stay_on_the_host(tuilab: Callable[..., Any]) -> None:
-    assert tuilab("explain", "MatMul", "--dtype", "int32")["gpu"] is False
-    assert tuilab("explain", "MatMul", "--dtype", "float32")["gpu"] is True
-
-
-def test_profile_of_a_copied_arm_is_of_the_gpu(tuilab: Callable[..., Any]) -> None:
-    words = ("--device", "GPU", "--mode", "eager", "--input", "copied", "--seconds", "0.1")
-    found = tuilab("profile", "stft-small", *words)
-    assert found["device"] == "GPU:0" and not found["notes"]
+OF_THE_MACHINE = {"idle", "still-idle", "spin-slope", "a-a", "slowdown", "drift"}
+"""Checks of the self-test that a busy machine can spoil; the others hold on any."""
 
 
 def test_the_selftest_passes(tuilab: Callable[..., Any]) -> None:
-    """Beside a GPU as without one; on a machine that is busy with other things it says that it cannot."""
-    checks = {check["name"]: check for check in tuilab("selftest", code=None)["checks"]}
-    if not (checks["idle"]["passed"] and checks["still-idle"]["passed"]):
-        pytest.skip(f"the machine is busy: {checks['idle']['message']}; {checks['still-idle']['message']}")
-    assert all(check["passed"] for check in checks.values()), checks
+    """Beside a GPU as without one. On a machine that is busy with other things it says so, and fails for that alone."""
+    found = tuilab("selftest", code=None)
+    failed = {check["name"]: check["message"] for check in found["checks"] if not check["passed"]}
+    assert len(found["checks"]) == len(NAMES) - 1, "all but the link's, which the emulation has not"
+    assert failed.keys() <= OF_THE_MACHINE, failed
+    assert found["passed"] or not found["idle"], failed

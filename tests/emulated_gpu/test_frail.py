@@ -7,6 +7,7 @@ import pytest
 from tests.conftest import Worker
 from tests.emulated_gpu.runs import caveats, measure
 from tuilab.model.arms import Arm
+from tuilab.worker.tracebacks import cause
 
 pytestmark = pytest.mark.real_worker
 
@@ -26,6 +27,16 @@ def test_an_arm_that_fails_tells_the_cause(frail: Worker, mode: str) -> None:
     _, state = measure(frail, "matmul", arm, parameters={"m": 64, "k": 64, "n": 64})
     assert state.arms[arm.id].reason == "InternalError: CUBLAS_STATUS_EXECUTION_FAILED (emulated)"
     assert state.arms[arm.id].error[0] == "InternalError"
+
+
+def test_the_cause_of_a_graphs_failure_stands_behind_the_frames_that_made_the_node() -> None:
+    """As TensorFlow 2.21 says it of a product inside a loop on this device."""
+    said = (
+        "Graph execution error:\n\nDetected at node while/MatMul defined at (most recent call last):\n"
+        '  File "<frozen runpy>", line 198, in _run_module_as_main\n\n  File "own.py", line 3, in body\n\n'
+        "CUBLAS_STATUS_EXECUTION_FAILED (emulated)\n\t [[{{node while/MatMul}}]] [Op:__inference_step_43]"
+    )
+    assert cause(RuntimeError(said)) == "CUBLAS_STATUS_EXECUTION_FAILED (emulated)"
 
 
 @pytest.mark.parametrize("mode", ["eager", "graph"])

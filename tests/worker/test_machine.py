@@ -1,5 +1,6 @@
 """What the worker says of its GPUs, with a TensorFlow that stands in."""
 
+import sys
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -7,7 +8,8 @@ import pytest
 
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Device
-from tuilab.worker.machine import from_ptx
+from tuilab.worker.gpus import Gpus
+from tuilab.worker.machine import buses, created, from_ptx
 from tuilab.worker.measure import prepare
 from tuilab.worker.measure.caveats import of_gpus
 
@@ -85,3 +87,34 @@ def test_a_float32_figure_of_a_gpu_with_tf32_says_how_it_was_multiplied(
     prepare._tell_tf32(there, cell)
     assert [fact.value for fact in there.said] == ([on] if told else [])
     assert not told or told in there.said[0].text
+
+
+def test_gpus_are_asked_for_their_memory_once_and_those_opened_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorFlow makes a device, context and all, to tell of it: each time, and of each that the question shows."""
+    asked: list[str] = []
+
+    def listed(config: SimpleNamespace) -> list[SimpleNamespace]:
+        asked.append(config.gpu_options.visible_device_list)
+        told = SimpleNamespace(
+            name="/device:GPU:0",
+            device_type="GPU",
+            memory_limit=10**9,
+            physical_device_desc="device: 0, name: NVIDIA L4, pci bus id: 0000:3b:00.0, compute capability: 8.9",
+        )
+        return [told]
+
+    config = SimpleNamespace(GPUOptions=SimpleNamespace, ConfigProto=SimpleNamespace)
+    inside = {
+        "core.protobuf": SimpleNamespace(config_pb2=config),
+        "python.client": SimpleNamespace(device_lib=SimpleNamespace(list_local_devices=listed)),
+    }
+    for name in ("", ".core", ".python", *(f".{name}" for name in inside)):
+        monkeypatch.setitem(sys.modules, f"tensorflow{name}", inside.get(name[1:], SimpleNamespace()))
+    created.cache_clear()
+    try:
+        two = Gpus((0,), count=2)
+        assert buses(two) == buses(two) == {"GPU:0": "0000:3b:00.0"}
+        assert created((0,))["GPU:0"].memory_limit == 10**9 and created(()) == {}
+        assert asked == ["0"]
+    finally:
+        created.cache_clear()
