@@ -1,5 +1,6 @@
 """The first day on a GPU, rehearsed on the emulation."""
 
+import json
 import os
 import re
 import shutil
@@ -69,8 +70,21 @@ def test_a_day_keeps_everything_and_says_what_differed(
 def test_the_whole_day(emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path) -> None:
     page, ended = rehearsed(emulated_gpu(), tmp_path)
     assert list(ended) == [s.name for s in gpu_day.steps(tmp_path, [], "", 64) if not (s.needs and NO_SMI)]
-    print(page)
+    told = {"profile-stft-small-mode-xla": 3, "interrupted": 130, "selftest": ended["selftest"]}
+    assert ended == {**dict.fromkeys(ended, 0), **told} and ended["selftest"] in (0, 4), page
+    differed = page.partition("What differed")[2]
+    assert (
+        "platform EMULATED" in differed and "Traceback" not in differed and "not understood" not in differed
+    )
     replayable(tmp_path)
+
+
+def test_noise_is_nothing_that_the_code_believes() -> None:
+    flags = [{"code": "precision", "message": "time ran out"}, {"code": "emulated", "message": "no GPU"}]
+    same = {"status": "ok", "device": "GPU:0", "requested_device": "GPU:0", "flags": flags}
+    arms = [{"id": "a", **same}, {"id": "b", **same, "status": "failed", "reason": "out of memory"}]
+    said = list(gpu_day.run(Outcome(3, 1.0, json.dumps({"arms": arms}), "x\nthe last line\n")))
+    assert said == ["it ended with 3: the last line", "a: no GPU", "b is failed: out of memory", "b: no GPU"]
 
 
 def test_a_step_that_fails_or_hangs_does_not_end_the_day(tmp_path: Path) -> None:
@@ -97,8 +111,6 @@ def test_a_step_that_fails_or_hangs_does_not_end_the_day(tmp_path: Path) -> None
 def test_what_the_code_believes_of_tf32_is_held_against_the_gpu(
     capability: str, ratio: float, differs: bool
 ) -> None:
-    import json
-
     found = {
         "graph_identity_on": "CPU:0", "copy_on": "GPU:0", "empty_sync_s": 4e-5, "tiny_op_s": 1e-4,
         "tiny_op_after_profile_s": 1e-4, "details": {"compute_capability": capability},
