@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 CASES = [
-    ("compression", "quantise", "eager", {"elements": 20_000_000}),
-    ("input_pipeline", "cached", "graph", {"images": 6_000, "host_cost": 0}),
-    ("stft", "whole", "eager", {"samples": 16_777_216, "frame_step": 128, "filter": True}),
+    ("compression", "quantise", "eager", {"elements": 10_000_000}),
+    ("input_pipeline", "cached", "graph", {"images": 3_000, "host_cost": 0}),
+    ("stft", "whole", "eager", {"samples": 8_388_608, "frame_step": 128, "filter": True}),
 ]
 TENSORFLOW = 150e6
 """Bytes that TensorFlow takes for itself as it goes: kernels loaded, threads, scratch."""

@@ -22,6 +22,21 @@ PRESETS = {preset.name: preset for preset in FOUND.presets}
 TOUCH = Budget(name="quick", warm_s=0.0, warm_limit_s=0.05, precision=1.0, rounds=2, limit_s=0.2)
 """Long enough for every arm to be built and timed twice, too short for a figure."""
 
+SMALLER = {
+    "contention": {"side": 128},
+    "gpu-preprocessing": {"images": 64, "batch": 8, "filters": 4},
+    "many-copies": {"bytes": 2**20},
+    "matmul-dtypes": {"m": 128, "k": 128, "n": 128},
+    "parallel-augmentation": {"images": 32, "side": 32, "batch": 8},
+    "sequential-work": {"ops": 50},
+    "serial-augmentation": {"images": 32, "side": 32, "batch": 8},
+    "slow-map": {"images": 64, "batch": 8, "filters": 4, "host_cost": 100},
+    "tensor-cores": {"m": 127, "k": 127, "n": 127},
+    "tiny-ops": {"ops": 20},
+    "too-large-tensor": {"bytes": 2**25, "step": 2**23},
+}
+"""What shows the same as the preset's own values in a tenth of the time."""
+
 OBSERVED = {
     ("stft-pipeline", 2): "refuted",  # tf.signal.lfilter is not there
     ("python-in-map", 0): "refuted",  # traced once
@@ -88,7 +103,11 @@ def test_it_has_a_cpu_arm_and_modest_defaults(name):
 def test_every_cpu_arm_runs_here_and_no_other_arm_bears_a_figure(worker, name):
     preset = PRESETS[name]
     declaration = find(preset.workload).declaration
-    values = scenario(preset)
+    own = scenario(preset)
+    parameters = {**own.parameters, **SMALLER.get(name, {})}
+    values = msgspec.structs.replace(
+        own, parameters=check_values(declaration.parameters, declaration.constraints, parameters)
+    )
     arms = expand(preset.arms, declaration, values.parameters, ("CPU:0",))
     request = Measure(
         id=uuid.uuid4().hex,
