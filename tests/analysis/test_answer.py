@@ -116,6 +116,13 @@ def test_noise_too_wide_for_equality_says_so() -> None:
     assert "cannot be told apart within the noise; a difference below " in answer(finish(state))
 
 
+def test_two_wild_rounds_tell_no_difference_and_no_absurd_one() -> None:
+    state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 5e-3}, rounds=2, spread=2.0)
+    text = answer(finish(state))
+    assert "cannot be told apart within the noise; they have too few rounds in common to tell" in text
+    assert not re.search(r"\d{4} %", text)
+
+
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_a_few_rounds_claim_nothing(rounds: int) -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1.2e-3}, rounds=rounds, spread=0.1)

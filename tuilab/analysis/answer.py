@@ -161,10 +161,19 @@ def _lead(state: RunState, arms: list[ArmState], tied: list[ArmState], point: in
     return _capital(f"{so_far}{listed(figures)} {verb}{_unseen(unseen)}.", keep=keep)
 
 
+HOPELESS = 9.0
+"""A least difference (ten times as long) of which no reader makes anything."""
+
+
 def _unseen(found: Sequence[RatioEstimate | None]) -> str:
     """How small a difference would have gone unseen among arms that are called equal."""
-    known = [each.least for each in found if each is not None and each.least is not None]
-    return f"; a difference below {percent(max(known))} would not have been seen" if known else ""
+    least = max((each.least for each in found if each is not None and each.least is not None), default=None)
+    if least is None:
+        return ""
+    if least >= HOPELESS:
+        return "; they have too few rounds in common to tell"
+    amount = percent(least) if least < 1 else f"{1 + least:.2g} ×"
+    return f"; a difference below {amount} would not have been seen"
 
 
 def _interval(arm: ArmState, other: ArmState, point: int) -> tuple[float, float] | None:
