@@ -23,6 +23,7 @@ from tuilab.analysis.crossover import crossings, places
 from tuilab.analysis.processes import middle_of_processes, t_interval
 from tuilab.analysis.ratios import logs, ratio, unpaired
 from tuilab.analysis.statistics import estimate, locate, median
+from tuilab.documents.rules import reference
 from tuilab.history import schema
 from tuilab.model import arms, claims, events, machine, preset, requests, result, scenario
 from tuilab.model.parameters import Boolean, Choice, Parameter
@@ -432,7 +433,12 @@ def measuring_page() -> str:
     return text
 
 
-PAGES = {"presets.md": presets_page, "formats.md": formats_page, "measuring.md": measuring_page}
+PAGES = {
+    "presets.md": presets_page,
+    "formats.md": formats_page,
+    "measuring.md": measuring_page,
+    "checker.md": reference.document,
+}
 
 
 def main(arguments: list[str]) -> int:

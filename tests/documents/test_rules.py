@@ -2,13 +2,12 @@
 
 import re
 import textwrap
-from pathlib import Path
 
 import pytest
 
 from tuilab.documents import RULES, read
 from tuilab.documents.api_tables import shipped
-from tuilab.documents.rules import reference, rule
+from tuilab.documents.rules import rule
 
 HEAD = "import time\nimport numpy as np\nimport tensorflow as tf\n\n"
 CHECKED = "print(tf.config.list_physical_devices('GPU'))\n"
@@ -145,14 +144,6 @@ def test_a_finding_in_a_helper_stands_where_the_helper_does():
     assert {f.code for f in first.findings} == {"TL103", "TL105", "TL107"}
     assert second.findings == ()
     assert [p.workload for p in second.presets] == ["matmul"]
-
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_the_reference_is_the_rules_own_words():
-    """`python -m tuilab.documents.rules.reference` writes it."""
-    assert (ROOT / "docs" / "checker.md").read_text(encoding="utf-8") == reference.document()
 
 
 @pytest.mark.parametrize(

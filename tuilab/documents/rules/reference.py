@@ -1,16 +1,11 @@
-"""The rules explained, from their docstrings: docs/checker.md.
-
-`python -m tuilab.documents.rules.reference` writes it, from the root of the repository.
-"""
-
-from pathlib import Path
+"""The rules explained, from their docstrings: docs/checker.md, which `python docs/make.py` writes."""
 
 from tuilab.documents.rules import RULES, Rule
 
 HEAD = """\
 # The checker
 
-Made by `python -m tuilab.documents.rules.reference` from the docstrings of the rules' functions.
+Made by `python docs/make.py` from the docstrings of the rules' functions.
 
 `tuilab check` reads Markdown, text, Python files and Jupyter notebooks that measure TensorFlow, and says what
 their figures are of. Nothing in them is run.
@@ -67,11 +62,11 @@ float32 tensors of 512×512.
 
 def explained(rule: Rule) -> str:
     """One rule as Markdown."""
-    kind = rule.severity + (", preview" if rule.preview else "")
     prose = rule.code in ("TL306", "TL307", "TL308")
     fence = "text" if prose else "python"
     return (
-        f"## {rule.code} · {rule.title}\n\n*{kind}*\n\n{rule.what}\n\n**Why it matters.** {rule.why}\n\n"
+        f"## {rule.code} · {rule.title}\n\n*{_severity(rule)}*\n\n{rule.what}\n\n"
+        f"**Why it matters.** {rule.why}\n\n"
         f"**Instead.** {rule.remedy}\n\nWrong:\n\n```{fence}\n{rule.wrong}\n```\n\n"
         f"Right:\n\n```{fence}\n{rule.right}\n```\n"
     )
@@ -79,22 +74,10 @@ def explained(rule: Rule) -> str:
 
 def document() -> str:
     """docs/checker.md."""
-    rows = "| code | finding | severity |\n|---|---|---|\n" + table()
+    rows = "| code | finding | severity |\n|---|---|---|\n"
+    rows += "".join(f"| {r.code} | {r.title} | {_severity(r)} |\n" for r in RULES)
     return "\n".join([HEAD, rows, *map(explained, RULES)])
 
 
-def table() -> str:
-    """A row a rule."""
-    return "".join(
-        f"| {r.code} | {r.title} | {r.severity}{', preview' if r.preview else ''} |\n" for r in RULES
-    )
-
-
-def main() -> None:
-    """Write it."""
-    Path("docs").mkdir(exist_ok=True)
-    Path("docs/checker.md").write_text(document(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+def _severity(rule: Rule) -> str:
+    return rule.severity + (", preview" if rule.preview else "")
