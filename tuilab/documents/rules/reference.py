@@ -14,12 +14,13 @@ their figures are of. Nothing in them is run.
 tuilab check article.md notebook.ipynb docs/    # files, folders, patterns; - for standard input
 tuilab check --explain TL103                    # why a rule matters, with a wrong and a right example
 tuilab check --format full article.md           # also the presets it makes, and what was not understood
-tuilab check --diff . && tuilab check --fix .   # what needs no thought: clocks, renamed functions
+tuilab check --diff .                           # what --fix would change
+tuilab check --fix .                            # what needs no thought: clocks, renamed functions
 ```
 
 A finding is `path:line:column: CODE message`, in a notebook `path:cell 3:line:column`. `--format` also has
 `json`, `sarif` and `github`. Exit codes: 0 nothing at or above `--fail-on` (default `error`), 1 findings,
-2 bad input.
+2 bad input. `--diff` ends with 1 where there is something to fix.
 
 - **error**: the code stops, or the figure is not what it says it is.
 - **warning**: the figure may mislead.
