@@ -1,5 +1,7 @@
 """The lab in a browser, by textual-serve: one lab process a page."""
 
+import asyncio
+import contextlib
 import hmac
 import os
 import re
@@ -9,7 +11,7 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
-from aiohttp import WSMsgType, web
+from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
@@ -22,6 +24,8 @@ POLICY = (
 )
 WIDEST, HIGHEST = 1_000, 400
 """Characters; no screen has more."""
+LEAVES_S = 5.0
+"""For a page's lab to end once the page has gone."""
 _ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
 
 
@@ -48,6 +52,7 @@ class LabServer(Server):  # type: ignore[misc]
         self._cookie = f"tuilab-{port}"
         self._address = self.public_url
         self._pages = 0
+        self._sockets: set[web.WebSocketResponse] = set()
         # The kernel ends a lab with this process, which may be killed.
         os.environ[SERVED] = "1"
 
@@ -98,6 +103,24 @@ class LabServer(Server):  # type: ignore[misc]
 
     async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
         """Pass on what a page says; what no page of ours says is dropped."""
+        self._sockets.add(websocket)
+        try:
+            await self._pass_on(websocket, app_service)
+        finally:
+            self._sockets.discard(websocket)
+            await app_service.stop()
+            # That waits for the last output alone; one that ends after this loop would be told as a fault.
+            lab = app_service._process
+            if lab is not None:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(lab.wait(), LEAVES_S)
+
+    async def on_shutdown(self, app: web.Application) -> None:
+        """Close the pages, so that each one's lab ends in order before the server does."""
+        for websocket in list(self._sockets):
+            await websocket.close(code=WSCloseCode.GOING_AWAY)
+
+    async def _pass_on(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
         async for message in websocket:
             if message.type != WSMsgType.TEXT:
                 continue
