@@ -36,6 +36,9 @@ def test_what_fails_in_tensorflow_is_said_and_the_lab_goes_on(tmp_path):
     with trial(tmp_path / "t") as made:
         terminal = made.program([sys.executable, "-m", "tuilab", "--preset", f"{OWN}:no_memory"])
         terminal.see("MemoryError: Unable to allocate", seconds=MEASURED_S)
+        terminal.press("9")
+        terminal.see("Unable to allocate 8.00 EiB", seconds=REACTS_S)
+        terminal.press("1")
         opens(terminal, "no_device_memory")
         terminal.see("ResourceExhaustedError", seconds=MEASURED_S)
         opens(terminal, "segfault")
@@ -47,7 +50,7 @@ def test_what_fails_in_tensorflow_is_said_and_the_lab_goes_on(tmp_path):
         assert len(made.kept()) >= 4
 
 
-@pytest.mark.parametrize("how", ["hang", "hang_hard"])
+@pytest.mark.parametrize("how", [pytest.param("hang", marks=pytest.mark.long), "hang_hard"])
 def test_a_call_that_does_not_return_is_stopped(tmp_path, how):
     with trial(tmp_path / "t") as made:
         terminal = made.program([sys.executable, "-m", "tuilab", "--preset", f"{OWN}:{how}"])
