@@ -16,8 +16,8 @@ def test_the_contracts_hold():
 
 
 def loaded_after(statement: str) -> set[str]:
-    """The top-level modules of a fresh process that ran the statement."""
-    code = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    """Every module of a fresh process that ran the statement."""
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -29,28 +29,32 @@ def loaded_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_the_screens_process_loads_neither_tensorflow_nor_plotext():
-    loaded = loaded_after("import tuilab.tui.app, tuilab.cli.main")
-    assert "textual" in loaded
-    assert not loaded & {"tensorflow", "keras", "plotext", "numpy"}
+ELSEWHERE = {"tuilab.runner.ssh", "dask", "distributed", "tornado"}
+"""What only who measures on other machines pays for."""
 
 
-def test_the_commands_load_no_tensorflow_and_no_textual():
+def test_the_screens_process_loads_no_tensorflow_no_plot_and_no_other_machine():
+    loaded = loaded_after("import tuilab.tui.app, tuilab.cli.main, tuilab.runner.multi_host")
+    assert {"textual", "tuilab.runner.supervisor"} <= loaded
+    assert not loaded & {"tensorflow", "keras", "plotext", "numpy", "tuilab.runner.concurrent_devices"}
+    assert not loaded & (ELSEWHERE | {"tuilab.fleet"})
+
+
+def test_the_commands_load_no_tensorflow_no_textual_and_dask_only_where_a_fleet_is_named():
     names = [p.stem for p in sorted((PACKAGE / "cli").glob("*.py")) if p.stem != "__init__"]
     loaded = loaded_after("import " + ", ".join(f"tuilab.cli.{name}" for name in names))
-    assert "click" in loaded
-    assert not loaded & {"tensorflow", "keras", "textual", "plotext"}
+    assert {"click", "tuilab.fleet.scheduler"} <= loaded
+    assert not loaded & {"tensorflow", "keras", "textual", "plotext", "tuilab.fleet.dask_grid"}
+    assert not loaded & ELSEWHERE
 
 
-def test_the_workers_process_loads_no_textual():
-    loaded = loaded_after("import tuilab.worker.main, tuilab.worker.measure.run, tensorflow")
-    assert "tensorflow" in loaded
-    assert not loaded & {"textual", "plotext", "click"}
-
-
-def test_workloads_load_without_tensorflow():
-    loaded = loaded_after("from tuilab import workloads; assert workloads.shipped()")
-    assert not loaded & {"tensorflow", "keras", "textual"}
+def test_the_workers_process_loads_no_textual_and_workloads_no_tensorflow():
+    loaded = loaded_after(
+        "import tuilab.worker.main, tuilab.worker.measure.run\n"
+        "from tuilab import workloads; assert workloads.shipped()"
+    )
+    assert "tuilab.worker.measure.run" in loaded
+    assert not loaded & {"textual", "plotext", "click", "tensorflow", "keras"}
 
 
 def imports_of(path: Path) -> set[str]:
@@ -64,7 +68,8 @@ def imports_of(path: Path) -> set[str]:
 
 
 def test_one_module_imports_plotext():
-    importing = [p for p in PACKAGE.rglob("*.py") if "plotext" in imports_of(p)]
+    named = [p for p in PACKAGE.rglob("*.py") if "plotext" in p.read_text()]
+    importing = [p for p in named if "plotext" in imports_of(p)]
     assert [p.relative_to(PACKAGE).as_posix() for p in importing] == ["tui/widgets/plot.py"]
 
 

@@ -66,7 +66,12 @@ def test_a_gpu_newer_than_the_build(machine: Machine):
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(46, "gpu-busy"), (214, "gpu-memory-faulty"), (2, "gpu-memory-taken")]
+    ("error", "code"),
+    [
+        (46, "gpu-busy"),
+        pytest.param(214, "gpu-memory-faulty", marks=pytest.mark.long),
+        pytest.param(2, "gpu-memory-taken", marks=pytest.mark.long),
+    ],
 )
 def test_a_gpu_on_which_no_context_can_be_made(machine: Machine, error: int, code: str):
     """TensorFlow lists it all the same, and raises at the first op."""

@@ -91,7 +91,7 @@ relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck), datab
 
 
 @given(inputs, names)
-@settings(relaxed, max_examples=1_000)
+@settings(relaxed, max_examples=300)
 def test_any_input_is_read_without_harm(data: bytes, name: str) -> None:
     hold(data, name)
 
