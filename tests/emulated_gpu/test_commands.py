@@ -33,17 +33,6 @@ def tuilab(emulated_gpu: Environment, tmp_path: Path) -> Callable[..., Any]:
 GRAPH = ("--mode", "graph", "--budget", "quick", "--input", "resident")
 
 
-def test_run_tells_each_arms_device_and_that_it_is_emulated(tuilab: Callable[..., Any]) -> None:
-    found = tuilab("run", "stft-small", *GRAPH)
-    assert found["machine"]["gpus"] == ["EMULATED"] or "EMULATED" in json.dumps(found["machine"]["gpus"])
-    assert {arm["id"].partition(".")[0]: arm["device"] for arm in found["arms"]} == {
-        "cpu0": "CPU:0",
-        "gpu0": "GPU:0",
-    }
-    assert "is emulated by software" in json.dumps(found)
-    assert all(row["reason"] for row in found["placement"] if row["device"] == "GPU:0")
-
-
 def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
     """Each of them alone, then both at once, each in a worker that opens it alone."""
     words = ("--device", "GPU", "--dtype", "float32", "--set", "m=128", "--set", "k=128", "--set", "n=128")
@@ -51,23 +40,15 @@ def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
     named = {arm["id"]: arm["device"] for arm in found["arms"]}
     assert set(named.values()) == {"GPU:0", "GPU:1"} and len(named) == 4
     assert {name.partition(".")[0] for name in named} == {"gpu0", "gpu1"}
-
-
-def test_another_gpu_by_its_number(tuilab: Callable[..., Any]) -> None:
-    found = tuilab("run", "pinned-add", "--device", "GPU:1", "--budget", "quick", gpus=2)
-    assert {arm["device"] for arm in found["arms"]} == {"GPU:1"}
-    assert {row["device"] for row in found["placement"]} <= {"GPU:1", "CPU:0", ""}
-
-
-def test_a_busy_gpu_is_no_hindrance_for_the_cpu(tuilab: Callable[..., Any]) -> None:
-    found = tuilab("run", "stft-small", "--device", "CPU", *GRAPH, fail="init")
-    assert [arm["status"] for arm in found["arms"]] == ["ok"]
+    assert found["machine"]["gpus"] == ["EMULATED", "EMULATED"]
+    assert "is emulated by software" in json.dumps(found)
 
 
 OF_THE_MACHINE = {"idle", "still-idle", "spin-slope", "a-a", "slowdown", "drift"}
 """Checks of the self-test that a busy machine can spoil; the others hold on any."""
 
 
+@pytest.mark.long
 def test_the_selftest_passes(tuilab: Callable[..., Any]) -> None:
     """Beside a GPU as without one. On a machine that is busy with other things it says so, and fails for that alone."""
     found = tuilab("selftest", code=None)

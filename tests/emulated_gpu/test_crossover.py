@@ -62,7 +62,7 @@ def test_a_crossover_is_found_where_it_lies(paced: Worker) -> None:
     assert found.at == pytest.approx(AT, rel=0.1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_its_interval_holds_the_size_in_nine_of_ten_trials(paced: Worker) -> None:
     assert sum(holds(crossover(paced, seed)) for seed in range(10)) >= 9

@@ -85,6 +85,7 @@ def test_a_busy_gpu_leaves_the_others_to_be_used(emulated_gpu: Callable[..., dic
     assert state.arms["gpu0.graph.resident.float32"].status == "ok"
 
 
+@pytest.mark.long
 def test_the_first_gpu_busy_the_second_is_used(emulated_gpu: Callable[..., dict[str, str]]) -> None:
     worker = Worker(cpus=1, environment=emulated_gpu(2, fail="init:0"))
     assert [d.name for d in worker.machine.gpus] == ["GPU:1"]

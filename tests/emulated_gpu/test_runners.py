@@ -58,6 +58,7 @@ async def test_each_hosts_gpu_is_measured_under_its_hosts_name(
     assert {node.device for node in rows} - {""} == {"GPU:1"}
 
 
+@pytest.mark.long
 async def test_float32_and_tf32_share_no_process_and_are_compared(
     emulated_gpu: Callable[..., dict[str, str]],
 ) -> None:
