@@ -52,6 +52,22 @@ def shape(expression: str, before: str = "") -> tuple:
         ("a or 5", "a = None", 5),
         ("a and 5", "a = 0", 0),
         ("g()", "k = 1\ndef g():\n    global k\n    k = 7\n    return k", 7),
+        ("'AbC'.lower()", "", "abc"),
+        ("'GPU:0'.startswith('GPU')", "", True),
+        ("'a-b'.replace('-', '_')", "", "a_b"),
+        ("'a b'.split()[1]", "", "b"),
+        ("d.get('x', 5)", "d = {'y': 1}", 5),
+        ("len(d)", "d = {'y': 1}\nd.update({'z': 2})", 2),
+        ("[v for _, v in d.items()][0]", "d = {'y': 3}", 3),
+        ("len(xs)", "xs = [1]\nxs.append(2)\nxs.extend([3, 4])\nys = xs.copy()", 4),
+        ("getattr(c, 'n')", "class C:\n    def __init__(self): self.n = 4\nc = C()", 4),
+        ("isinstance(3, int)", "", True),
+        ("dict(a=1)['a']", "", 1),
+        ("tuple(zip([1, 2], [3, 4]))[1][0]", "", 2),
+        ("next(iter([7, 8]))", "", 7),
+        ("sum([1, 2, 3]) + min(4, 2)", "", 8),
+        ("with_state", "class T:\n    def __enter__(self): return 6\n    def __exit__(self, *a): pass\n"
+                       "with T() as with_state: pass", 6),
     ],
 )  # fmt: skip
 def test_constants(expression, before, value):
@@ -226,3 +242,25 @@ def test_shortened_examples_know_the_usual_names():
         b"```python\ny = tf.matmul(tf.ones((30, 30)), tf.ones((30, 30)))\n```", shipped(), name="x.md"
     )
     assert [p.workload for p in report.presets] == ["matmul"]
+
+
+@pytest.mark.parametrize(
+    "expression, before, made",
+    [
+        ("x.reshape(3, -1)", "x = np.zeros((60,), np.float32)", ((3, 20), "float32")),
+        ("x.transpose()", "x = np.zeros((3, 4))", ((4, 3), "float64")),
+        ("x.astype(np.float32)", "x = np.zeros((3, 4))", ((3, 4), "float32")),
+        ("x.numpy().copy()", "x = tf.zeros((2, 5))", ((2, 5), "float32")),
+        ("x.get_shape()[1] * tf.ones((2,))", "x = tf.zeros((2, 5))", ((2,), "float32")),
+        ("x.gpu()", "x = tf.zeros((2, 5))", ((2, 5), "float32")),
+        ("next(iter(d))", "d = tf.data.Dataset.from_tensor_slices(tf.zeros((9, 4))).batch(3)", ((3, 4), "float32")),
+        ("next(iter(d))[1]", "d = tf.data.Dataset.range(9).enumerate().batch(2)", ((2,), "int64")),
+        ("next(iter(d))[0]", "d = tf.data.Dataset.zip((tf.data.Dataset.from_tensors(tf.ones((3,))), tf.data.Dataset.range(2)))",
+         ((3,), "float32")),
+        ("next(iter(d))['a']", "d = tf.data.Dataset.from_tensor_slices({'a': tf.zeros((9, 4))}).batch(3)", ((3, 4), "float32")),
+        ("next(iter(d))", "d = tf.data.Dataset.range(9).map(lambda v: tf.cast(v, tf.float32)).filter(lambda v: v > 0).batch(4)",
+         ((4,), "float32")),
+    ],
+)  # fmt: skip
+def test_methods_of_tensors_and_what_pipelines_yield(expression, before, made):
+    assert shape(expression, before) == made
