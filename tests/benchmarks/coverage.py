@@ -193,7 +193,7 @@ def main() -> None:
             print(f"run {number + 1}, {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
             raw = [[[list(cell.samples) for cell in p] for p in run] for run in runs]
             kept.write_bytes(msgspec.json.encode(raw))
-            if number >= 4:
+            if number % 5 == 4:
                 print(report(runs), file=sys.stderr, flush=True)
     written.show(f"{report(runs)}\n{watch.said()}\n", "Coverage", __file__, __doc__)
 
