@@ -120,11 +120,29 @@ def test_words_can_be_looked_for_in_one_place(store):
     }  # fmt: skip
 
 
+def test_a_run_is_found_by_the_words_of_its_presets_title(store):
+    keep(store, "r1", preset="stft-crossover")
+    keep(store, "r2", preset="other")
+    titles = {"stft-crossover": "Where the GPU overtakes the CPU", "other": "A loop"}
+    for search, found in (
+        ("overtakes", {"r1"}),
+        ("a", {"r1", "r2"}),
+        ("gpu crossover", {"r1"}),
+        ("preset:overtakes", {"r1"}),
+        ("machine:overtakes", set()),
+        ("overtakes loop", set()),
+    ):
+        assert {line.run for line in store.runs(search, titles=titles)} == found, search
+        assert browse.extent(store, search, titles).runs == len(found)
+        assert {entry.run for entry in browse.page(store, search, titles=titles)} == found
+    assert not store.runs("overtakes")
+
+
 @given(st.text(max_size=40))
 def test_nothing_that_is_typed_breaks_the_search(search):
     store = Store.in_memory("a test")
     keep(store, "r1")
-    where, values = condition(search)
+    where, values = condition(search, titles={"small": "Small STFT, “fast” and 'slow'"})
     assert where.count("?") == len(values)
     assert browse.extent(store, search).runs == len(browse.page(store, search)) == len(store.runs(search))
 

@@ -103,6 +103,12 @@ class Terminal:
         return self._text
 
     @property
+    def screen(self) -> pyte.Screen:
+        """The screen with its colours, as it is now."""
+        self.text  # noqa: B018, to feed what came since
+        return self._screen
+
+    @property
     def last_words(self) -> str:
         """What was written after the screen had been given back."""
         after = bytes(self.sent).rpartition(b"\x1b[?1049l")[2].decode(errors="replace")

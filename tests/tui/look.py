@@ -6,8 +6,10 @@ import tempfile
 from pathlib import Path
 
 from tests.tui.lab import lab, opened, press, rest
-from tests.tui.tour import PAGES, SIZES, TOUR, still_device
+from tests.tui.tour import TOUR, still_device
 from tuilab.tui.themes import DARK, LIGHT
+
+SIZES = ((80, 24), (120, 40), (200, 60))
 
 
 async def draw(folder: Path, size: tuple[int, int], names: list[str]) -> None:
@@ -17,8 +19,7 @@ async def draw(folder: Path, size: tuple[int, int], names: list[str]) -> None:
         async with opened(app, size) as pilot:
             for name, keys in TOUR:
                 await press(pilot, app, keys)
-                themes = (DARK,) if name in PAGES else (DARK, LIGHT)
-                for theme in themes if not names or name in names else ():
+                for theme in (DARK, LIGHT) if not names or name in names else ():
                     app.theme = theme.name
                     await rest(pilot, app)
                     file = folder / f"{name}-{size[0]}x{size[1]}-{theme.name[7:]}.svg"

@@ -50,6 +50,15 @@ async def test_the_first_screen_asks_and_says_what_enter_shows(tmp_path, size):
         await rest(pilot, app)
 
 
+@pytest.mark.parametrize("keys", [("r", "4"), ("s",), ("s", "1"), ("r", "c")])
+async def test_what_cannot_run_here_takes_one_row_in_every_view(tmp_path, keys):
+    app = lab(tmp_path, machine=CPU_MACHINE)
+    async with opened(app) as pilot:
+        await press(pilot, app, keys)
+        picture = text(app).partition("Live")[2].partition("Controls")[0]
+        assert "CPU graph" in picture and "GPU graph" not in picture and picture.count("GPU arms") <= 2
+
+
 def test_arms_that_did_not_run_for_one_reason_are_one():
     arms = arm_results(gpu=False)
     absent = [arm for arm in arms if arm.median_s is None]

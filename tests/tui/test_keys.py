@@ -1,8 +1,9 @@
 """Keys mean the same wherever the focus is: digits are views, j and k move, / filters, enter edits a slider."""
 
 import pytest
+from textual.events import MouseScrollDown, MouseScrollUp
 
-from tests.tui.lab import lab, opened, press, text
+from tests.tui.lab import lab, opened, press, rest, text
 from tuilab.lab.titles import Title
 from tuilab.tui.actions import ACTIONS
 from tuilab.tui.panels.presets import Presets, matching
@@ -17,7 +18,7 @@ async def test_a_digit_on_a_slider_is_a_view_and_enter_types(tmp_path):
         assert app.screen.views.key == "compare"
         await press(pilot, app, ["i", "enter", "5", "1", "2", "enter"])
         assert app.screen.lab.state.settings.values["samples"] == 512 and app.screen.views.key == "compare"
-        await press(pilot, app, ["0"])
+        await press(pilot, app, ["z"])
         assert app.screen.lab.state.settings.values["samples"] == 256
 
 
@@ -38,6 +39,21 @@ async def test_j_and_k_move_in_lists_tables_and_controls(tmp_path):
         assert app.focused is first
         await press(pilot, app, ["r", "a", "home", "j"])  # a page's list
         assert app.screen.focused.highlighted == 1
+
+
+async def test_the_wheel_scrolls_the_presets_and_opens_none(tmp_path):
+    app = lab(tmp_path, presets=())
+    async with opened(app) as pilot:
+        listed = app.screen.presets
+        at, opened_before = listed.highlighted, app.screen.lab.state.settings
+        assert listed.max_scroll_y > 0 and listed.scroll_y == 0
+        await pilot._post_mouse_events([MouseScrollDown], Presets, button=0)
+        await rest(pilot, app)
+        assert listed.scroll_y > 0 and listed.highlighted == at
+        await pilot._post_mouse_events([MouseScrollUp], Presets, button=0)
+        await rest(pilot, app)
+        assert listed.scroll_y == 0
+        assert app.screen.lab.state.settings is opened_before and app.runner.measured == []
 
 
 async def test_slash_filters_the_presets(tmp_path):
@@ -95,5 +111,5 @@ async def test_a_changed_preset_is_marked(tmp_path):
         assert "* " not in text(app).splitlines()[0]
         await press(pilot, app, ["l", "i", "right"])
         assert "samples *" in text(app).splitlines()[0] and "▸  * " in text(app)
-        await press(pilot, app, ["0"])
+        await press(pilot, app, ["z"])
         assert "▸  * " not in text(app)

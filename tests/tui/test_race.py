@@ -3,7 +3,8 @@
 import msgspec
 
 from tests.tui.data import run_state
-from tests.tui.lab import lab, opened, press, text
+from tests.tui.lab import lab, opened, press, rest, text, until
+from tuilab.tui.panels.replay_strip import ReplayStrip
 from tuilab.tui.views.compare import Compare, opponents
 from tuilab.tui.widgets.look import UNICODE, Mark
 from tuilab.tui.widgets.race import FIRST_S, LAST_S, Race, Racer, lanes
@@ -45,3 +46,20 @@ async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins
         assert "recorded: elsewhere, 2026-01-02" in text(app)
         await press(pilot, app, ["escape"])
         assert not view.query_one(Race).display
+
+
+async def test_the_lanes_go_when_a_replay_goes_back_before_the_first_round(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, ["enter", "R", "enter"])
+        await until(pilot, lambda: app.screen.lab.state.shown.status == "ok")
+        await press(pilot, app, ["c"])
+        view = app.screen.query_one(Compare)
+        await view.run_action("race")
+        assert view.query_one(Race).display
+        app.screen.query_one(ReplayStrip).focus()
+        await press(pilot, app, ["comma", "home"])
+        assert app.screen.lab.state.shown.rounds == 0 and not view.query_one(Race).display
+        await view.run_action("race")
+        await rest(pilot, app)
+        assert "No arm has a time yet." in text(app)

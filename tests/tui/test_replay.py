@@ -10,7 +10,7 @@ from tuilab.lab.replay import SPEEDS, Replay
 from tuilab.lab.settings import choose
 from tuilab.lab.state import LabState
 from tuilab.model.events import Event, Finished, Round
-from tuilab.tui.panels.replay_strip import ReplayStrip
+from tuilab.tui.panels.replay_strip import KEYS, ReplayStrip
 
 ROUNDS = 20
 
@@ -36,7 +36,9 @@ async def test_it_steps_seeks_and_says_where_it_is(tmp_path, size):
         replay = await recorded(pilot, app)
         state = app.screen.lab.state
         full = state.result()
-        assert isinstance(app.focused, ReplayStrip) and f"round {ROUNDS} of {ROUNDS}" in text(app)
+        strip = app.focused
+        assert isinstance(strip, ReplayStrip) and f"round {ROUNDS} of {ROUNDS}" in text(app)
+        assert any(strip.render_line(0).text.rstrip().endswith(words) for words in KEYS), "no hint is cut"
         await press(pilot, app, ["comma", "comma"])
         assert state.shown.rounds == ROUNDS - 2 and f"round {ROUNDS - 2} of {ROUNDS}" in text(app)
         assert state.shown.running and replay.paused
@@ -72,7 +74,7 @@ async def test_no_slider_measures_in_its_place_and_r_asks(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await recorded(pilot, app)
-        await press(pilot, app, ["i", "right", "u", "U", "0"])
+        await press(pilot, app, ["i", "right", "u", "U", "z"])
         assert len(app.runner.measured) == 1 and app.screen.lab.state.replay
         await press(pilot, app, ["s"])
         assert len(app.runner.measured) == 1

@@ -1,14 +1,13 @@
 """The roofline view: arms under the roofs of the machine that measured, their sizes joined in a sweep."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.tui.lab import TestLab, lab, opened, press, rest
+from tests.tui.lab import TestLab, lab, opened, press
 from tests.tui.picture import picture
 from tests.tui.scripted import CPU_MACHINE
-from tests.tui.test_pictures import Text
+from tests.tui.test_pictures import shows  # noqa: F401
 from tuilab.analysis.reading import value_at
 from tuilab.model.events import RoofsKnown, WorkKnown
 from tuilab.model.roofline import DeviceRoofs, MemoryRoof, Roofs
@@ -43,20 +42,14 @@ def told(app: TestLab) -> None:
     app.runner._on_event(RoofsKnown(run=state.run, roofs=ROOFS))
 
 
-@pytest.fixture
-def shows(snapshot):
-    return snapshot.use_extension(Text)
-
-
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (160, 50)], ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_the_view(tmp_path: Path, shows, size):
+async def test_the_view(tmp_path: Path, shows):  # noqa: F811
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
-    async with opened(app, size) as pilot:
+    async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, ["r"])
         told(app)
         await press(pilot, app, ["w"])
@@ -74,28 +67,3 @@ async def test_without_work_it_says_why(tmp_path: Path):
     async with opened(app) as pilot:
         await press(pilot, app, ["r", "w"])
         assert "is not known" in picture(app)
-
-
-async def draw(folder: Path) -> None:
-    """The pictures as SVG: `python -m tests.tui.test_roofline FOLDER`."""
-    for size in ((80, 24), (160, 50)):
-        app = lab(folder / f"{size[0]}", rounds=24, machine=CPU_MACHINE)
-        async with opened(app, size) as pilot:
-            for name, keys in (
-                ("run", ["r", "w"]),
-                ("sweep", ["s", "w"]),
-                ("best", ["3"]),
-                ("compare", ["c"]),
-            ):
-                await press(pilot, app, keys[:1])
-                if name in ("run", "sweep"):
-                    told(app)
-                await press(pilot, app, keys[1:])
-                await rest(pilot, app)
-                (folder / f"{name}-{size[0]}.svg").write_text(app.export_screenshot(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    import asyncio
-
-    asyncio.run(draw(Path(sys.argv[1])))

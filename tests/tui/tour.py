@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, ProcessSample
 
-SIZES = ((80, 24), (120, 40), (200, 60))
+SIZES = ((80, 24), (120, 40))
 
 # name, keys pressed since the picture before. It begins with the first preset open and nothing measured.
 TOUR: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -28,9 +28,6 @@ TOUR: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("demo", ("D", "space")),
     ("demo-told", ("2",)),
 )
-
-PAGES = ("arms", "export", "jump", "help")
-"""Those over the main screen."""
 
 DEVICE = DeviceSample(
     at=100.0, interval_s=1.0,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from tuilab import catalogue
 from tuilab.cli import completion
 from tuilab.cli.exits import NOT_CONFIRMED
 from tuilab.cli.lab import emit, store
@@ -33,7 +34,8 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
     if ctx.invoked_subcommand is not None:
         return
     with store() as kept:
-        lines = kept.runs(search, limit)
+        titles = {p.name: p.title for p in catalogue.load().presets} if search else {}
+        lines = kept.runs(search, limit, titles=titles)
     if as_json:
         emit(lines)
         return

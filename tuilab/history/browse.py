@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from tuilab.history.lines import COLUMNS, RunLine, line_of
-from tuilab.history.search import condition
+from tuilab.history.search import NO_TITLES, condition
 from tuilab.history.store import Store
 from tuilab.model.brief import Brief
 from tuilab.model.parameters import Value
@@ -58,9 +58,9 @@ class Extent(msgspec.Struct, frozen=True):
     size: int = 0
 
 
-def extent(store: Store, search: str = "") -> Extent:
+def extent(store: Store, search: str = "", titles: Mapping[str, str] = NO_TITLES) -> Extent:
     """Of the runs that `search` finds."""
-    where, values = condition(search, store.searched)
+    where, values = condition(search, store.searched, titles)
     query = f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM runs INDEXED BY runs_by_time WHERE {where}"
     return Extent(*store.connection.execute(query, values).fetchone())
 
@@ -69,13 +69,14 @@ def page(
     store: Store,
     search: str = "",
     *,
+    titles: Mapping[str, str] = NO_TITLES,
     order: str = "at",
     rising: bool = False,
     limit: int = 100,
     offset: int = 0,
 ) -> list[Entry]:
     """So many runs that `search` finds, from a place on. order: one of `ORDERS`."""
-    where, values = condition(search, store.searched)
+    where, values = condition(search, store.searched, titles)
     way, by = "ASC" if rising else "DESC", ORDERS[order]
     # Most lists are by time, for which there is an index.
     last = "" if order == "at" else f"({by}) IS NULL, "

@@ -1,6 +1,8 @@
 """What a person types to find runs, as a condition on the table of runs."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from tuilab.model.sanitize import sanitize_line
 
@@ -19,13 +21,17 @@ STATES = {"pinned": "pinned", "budget": "budget", "status": "status"}
 SHORTEST = 3
 """Characters of a word that the index of parts of words knows; else all texts are looked through."""
 LONGEST = 10_000
+NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
 
-def condition(search: str, indexed: bool = True) -> tuple[str, list[str]]:
+def condition(
+    search: str, indexed: bool = True, titles: Mapping[str, str] = NO_TITLES
+) -> tuple[str, list[str]]:
     """SQL and its values for runs that are not deleted and that have every word of `search`.
 
     A word occurs in one of a run's texts or tags; `#word` or `tag:word` in a tag, `machine:word` and the
-    others of `PLACES` in what they name. indexed: the texts are (`history.schema`).
+    others of `PLACES` in what they name. indexed: the texts are (`history.schema`). titles: of presets, by
+    name; a run has the words of its preset's title too.
     """
     parts, values, terms = [], [], []
     for word in dict.fromkeys(sanitize_line(search, LONGEST).split()):
@@ -34,13 +40,24 @@ def condition(search: str, indexed: bool = True) -> tuple[str, list[str]]:
         if rest and name.lower() in STATES:
             parts.append(f"{STATES[name.lower()]} LIKE ? ESCAPE '\\'")
             values.append(containing(rest))
-        elif indexed and len(text) >= SHORTEST:
-            quoted = '"' + text.replace('"', '""') + '"'
-            terms.append(f"{{{' '.join(fields)}}} : {quoted}")
+            continue
+        titled = [p for p, title in titles.items() if "preset" in fields and text.lower() in title.lower()]
+        quoted = '"' + text.replace('"', '""') + '"'
+        term = f"{{{' '.join(fields)}}} : {quoted}"
+        if indexed and len(text) >= SHORTEST and not titled:
+            terms.append(term)
         else:
-            some = " OR ".join(f"{field} LIKE ? ESCAPE '\\'" for field in fields)
-            parts.append(f"+id IN (SELECT rowid FROM found WHERE {some})")
-            values += [containing(text)] * len(fields)
+            if indexed and len(text) >= SHORTEST:
+                some, said = "found MATCH ?", [term]
+            else:
+                some = " OR ".join(f"{field} LIKE ? ESCAPE '\\'" for field in fields)
+                said = [containing(text)] * len(fields)
+            part = f"+id IN (SELECT rowid FROM found WHERE {some})"
+            if titled:
+                part = f"({part} OR preset IN (SELECT value FROM json_each(?)))"
+                said.append(json.dumps(titled))
+            parts.append(part)
+            values += said
     if terms:
         parts.append("+id IN (SELECT rowid FROM found WHERE found MATCH ?)")
         values.append(_all(terms))

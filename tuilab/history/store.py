@@ -5,7 +5,7 @@ import sqlite3
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import merge
@@ -18,7 +18,7 @@ import msgspec
 from tuilab.history import packed
 from tuilab.history.lines import COLUMNS, RunLine, line_of
 from tuilab.history.schema import Connection, TooNew, is_damage, migrate
-from tuilab.history.search import condition, escaped
+from tuilab.history.search import NO_TITLES, condition, escaped
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
 from tuilab.model.machine import Machine
@@ -405,9 +405,11 @@ class Store:
         row = self.connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
         return row[0] if row else None
 
-    def runs(self, search: str = "", limit: int = 1_000, offset: int = 0) -> list[RunLine]:
+    def runs(
+        self, search: str = "", limit: int = 1_000, offset: int = 0, titles: Mapping[str, str] = NO_TITLES
+    ) -> list[RunLine]:
         """The latest runs that are not deleted and that `search` finds (see `history.search`)."""
-        where, words = condition(search, self.searched)
+        where, words = condition(search, self.searched, titles)
         rows = self.connection.execute(
             f"SELECT {COLUMNS} FROM runs WHERE {where} ORDER BY at DESC LIMIT ? OFFSET ?",
             (*words, limit, offset),

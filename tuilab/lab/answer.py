@@ -100,6 +100,35 @@ def expected(lab_state: LabState) -> str:
     )
 
 
+def next_steps(lab_state: LabState) -> str:
+    """What a person would do next, each with its key: at most two things."""
+    state, now, settings = lab_state.shown, status(lab_state), lab_state.settings
+    if lab_state.replay:
+        return "r measures these settings on this machine"
+    if now.stop:
+        return f"{now.stop} stops"
+    if settings is None:
+        return "p lists the presets"
+    if state.status == "failed" or lab_state.worker.phase == "down":
+        return "r tries again, the log (9) says why"
+    if not state.run or lab_state.stale:
+        return "r measures"
+    steps = []
+    result = lab_state.result()
+    if now.tone == "doubtful":
+        steps.append("A says what to doubt")
+        if result is not None and result.confidence is not None and not result.confidence.precise:
+            steps[-1] = "b, then r measures longer"
+    if state.sweep is not None:
+        steps.append("on the curve, enter measures a size")
+    elif settings.declaration.axis:
+        steps.append("s finds the size where it turns")
+    if lab_state.machine is not None and not lab_state.machine.gpus:
+        steps.append("g says why no GPU is visible")
+    steps.append("d compares it with the document" if settings.preset.source else "e exports it")
+    return ", ".join(steps[:2])
+
+
 def _next(lab_state: LabState) -> str:
     now = status(lab_state)
     if lab_state.newcomer and not lab_state.running:

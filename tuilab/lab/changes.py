@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from enum import Flag, auto
+from typing import TYPE_CHECKING
 
-from tuilab.model.scenario import BudgetName, Sweep
+if TYPE_CHECKING:
+    from tuilab.model.scenario import BudgetName, Sweep  # after the first paint
 
 
 class Change(Flag):
@@ -43,9 +45,9 @@ class Worker:
 class Wanted:
     """A run to begin as soon as the worker can."""
 
-    budget: BudgetName | None
+    budget: "BudgetName | None"
     """Null for the state's own."""
-    sweep: Sweep | None
+    sweep: "Sweep | None"
     """Null for the present settings alone."""
     since: float
     """By the state's clock."""

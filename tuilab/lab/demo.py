@@ -1,20 +1,29 @@
-"""The demo: presets one after another; guess who wins, then see it measured."""
+"""The demo: one document's claim after another; guess whether it holds here, then see it measured.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+What came of it is the verdict of the run, in its own words, so that demo and answer cannot disagree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from tuilab.lab.answer import opening
-from tuilab.lab.settings import Settings
-from tuilab.model.arms import Arm, family, labels
+from tuilab.model.claims import Claim, Verdict, VerdictWord
 from tuilab.model.machine import Machine
 from tuilab.model.preset import Preset
-from tuilab.model.quantity import median_of
 from tuilab.model.result import RunResult
 
 Stage = Literal["guess", "measure", "told"]
 GUESS_S, TOLD_S = 20, 15
-MOST_CHOICES = 9
+GUESSES = ("it holds", "it does not", "it cannot be decided here")
+GUESSED: dict[VerdictWord, str] = {
+    "confirmed": GUESSES[0],
+    "refuted": GUESSES[1],
+    "impossible": GUESSES[1],
+    "undecided": GUESSES[2],
+    "untestable": GUESSES[2],
+}
+"""Which guess each verdict makes right."""
 
 
 @dataclass
@@ -22,19 +31,17 @@ class Demo:
     """One preset after another: a guess, a measurement, what came of it."""
 
     steps: Sequence[Preset]
-    """The presets."""
+    """The presets, each with a claim."""
     at: int = 0
     """The place in them."""
     stage: Stage = "guess"
     """What is waited for."""
     guess: str = ""
-    """The choice that was guessed, "" for none."""
-    winners: list[str] = field(default_factory=list)
-    """The fastest choice, then those that tie with it."""
+    """What was guessed, "" for nothing."""
+    verdict: Verdict | None = None
+    """The run's own on the claim."""
     reason: str = ""
-    """Why, by what the run itself showed; "" where it tells nothing."""
-    figure: str = ""
-    """The fastest one's time, in words."""
+    """What the run showed beside it; "" where it tells nothing."""
     paused: bool = False
     """The seconds stand still."""
     left_s: int = GUESS_S
@@ -43,8 +50,6 @@ class Demo:
     """Guesses that were right."""
     asked: int = 0
     """Guesses that were made."""
-    groups: dict[str, list[str]] = field(default_factory=dict)
-    """For each choice the ids of its arms."""
 
     @property
     def preset(self) -> Preset:
@@ -59,42 +64,23 @@ class Demo:
     def enter(self, at: int) -> None:
         """Begin a step."""
         self.at = min(len(self.steps) - 1, max(0, at))
-        self.stage, self.guess, self.winners, self.figure, self.left_s = "guess", "", [], "", GUESS_S
-        self.reason = ""
-
-    def offer(self, settings: Settings, machine: Machine | None) -> None:
-        """Work out what can be guessed."""
-        self.groups = choices(settings.arms_on(machine), machine)
+        self.stage, self.guess, self.verdict, self.reason, self.left_s = "guess", "", None, "", GUESS_S
 
     def choose(self, number: int) -> bool:
-        """Take a guess, 1 for the first choice; False where there is no such choice or it is too late."""
-        names = list(self.groups)
-        if self.stage != "guess" or not 1 <= number <= len(names):
+        """Take a guess, 1 for the first; False where there is no such guess or it is too late."""
+        if self.stage != "guess" or not 1 <= number <= len(GUESSES):
             return False
-        self.guess = names[number - 1]
+        self.guess = GUESSES[number - 1]
         return True
 
     def tell(self, result: RunResult) -> None:
-        """Compare the guess with what was measured."""
-        timed = {arm.id: arm for arm in result.arms if arm.median_s is not None}
-        fastest = min(timed.values(), key=lambda arm: arm.median_s or 0.0, default=None)
+        """Compare the guess with the run's verdict."""
         self.stage, self.left_s = "told", TOLD_S
-        if fastest is None:
-            return
-        half = (fastest.ci95_s[1] - fastest.ci95_s[0]) / 2 if fastest.ci95_s else None
-        self.figure = median_of(fastest.median_s or 0.0, half)
-        # Whose interval reaches down to the fastest one's cannot be told apart from it.
-        high = fastest.ci95_s[1] if fastest.ci95_s else fastest.median_s or 0.0
-        tied = {
-            id for id, arm in timed.items() if (arm.ci95_s[0] if arm.ci95_s else arm.median_s or 0.0) <= high
-        }
-        first = [name for name, arms in self.groups.items() if fastest.id in arms] or [fastest.label]
-        self.winners = first + [n for n, arms in self.groups.items() if n not in first and tied & set(arms)]
-        about = [found for found in result.diagnosis if found.arm]
-        self.reason = next((found.sentence for found in about), "")
-        if self.guess:
+        self.verdict = next(iter(result.claims), None)
+        self.reason = next((found.sentence for found in result.diagnosis if found.arm), "")
+        if self.guess and self.verdict is not None:
             self.asked += 1
-            self.right += self.guess in self.winners
+            self.right += self.guess == GUESSED[self.verdict.verdict]
 
     def tick(self) -> bool:
         """A second has passed; True when it is time to go on."""
@@ -104,62 +90,46 @@ class Demo:
         return self.left_s <= 0
 
 
-def choices(arms: Sequence[Arm], machine: Machine | None) -> dict[str, list[str]]:
-    """What can be guessed: device and mode, or what else tells the arms of this machine apart."""
-    there = {d.name for d in machine.devices} if machine else set()
-    arms = [arm for arm in arms if arm.device in there] or list(arms)
-    ways: tuple[Callable[[Arm], tuple[str, str]], ...] = (
-        lambda arm: (family(arm.device), arm.mode),
-        lambda arm: (family(arm.device), arm.variant),
-        lambda arm: (family(arm.device), arm.dtype),
-    )
-    for way in ways:
-        groups: dict[str, list[str]] = {}
-        for arm in arms:
-            groups.setdefault(" ".join(way(arm)).strip(), []).append(arm.id)
-        if 2 <= len(groups) <= MOST_CHOICES:
-            return groups
-    return {name: [arm.id] for name, arm in list(zip(labels(arms), arms, strict=True))[:MOST_CHOICES]}
-
-
-def tour(presets: Sequence[Preset]) -> list[Preset]:
-    """The first example of each document, then the first prose claim of the first: short and telling ones."""
-    seen: set[str] = set()
-    out = []
+def tour(presets: Sequence[Preset], machine: Machine | None = None) -> list[Preset]:
+    """One preset with a claim of each document: the first that this machine can decide, else its first."""
+    found: dict[str, list[Preset]] = {}
     for preset in presets:
-        number = preset.source.document if preset.source else ""
-        if number and number not in seen:
-            seen.add(number)
-            out.append(preset)
-    return out or list(presets)
+        if preset.claims:
+            found.setdefault(preset.source.document if preset.source else preset.name, []).append(preset)
+    without = machine is not None and not machine.gpus
+    able = ([p for p in some if not (without and needs_gpu(p.claims[0]))] for some in found.values())
+    return [(some or every)[0] for some, every in zip(able, found.values(), strict=True)]
+
+
+def needs_gpu(claim: Claim) -> bool:
+    """Whether a machine without a GPU has nothing to say of the claim."""
+    patterns = (getattr(claim.when, name, None) for name in ("a", "b", "arms"))
+    return claim.gpu or any("GPU" in (getattr(p, "device", None) or "") for p in patterns)
 
 
 def lines(demo: Demo) -> tuple[str, str, str]:
-    """What the demo says: a sentence, the question or the outcome, and the keys."""
-    sentence = opening(demo.preset.summary) or demo.preset.title
+    """What the demo says: the claim, the question or the outcome, and the keys."""
+    claim = demo.preset.claims[0].text
     counted = "paused" if demo.paused else f"{demo.left_s} s"
+    following = "paused" if demo.paused else f"next in {demo.left_s} s"
     if demo.stage == "guess":
-        offers = "  ".join(f"{i} {name}" for i, name in enumerate(demo.groups, 1))
-        return (
-            f"{sentence} Which is fastest?",
-            offers,
-            f"{counted} · a digit guesses, n measures now, space pauses, esc leaves",
-        )
+        offers = " · ".join(f"{i} {guess}" for i, guess in enumerate(GUESSES, 1))
+        return claim, f"True on this machine? {offers}", f"{counted} · 1 2 3 guess, n measures, esc leaves"
     if demo.stage == "measure":
-        said = f"You say {demo.guess}. " if demo.guess else ""
-        return sentence, f"{said}Measuring…", "n skips, b goes back, esc leaves"
-    end = "esc ends the demo" if demo.last else f"next in {counted}; n next, b back, space pauses, esc leaves"
-    return f"{outcome(demo)}", f"Why: {demo.reason}" if demo.reason else sentence, end
+        said = f"You say: {demo.guess}. " if demo.guess else ""
+        return claim, f"{said}Measuring…", "n skips, b goes back, esc leaves"
+    end = "esc ends the demo" if demo.last else f"{following}; n next, b back, space pauses, esc leaves"
+    about = f"Why: {demo.reason}" if demo.reason else opening(demo.preset.summary) or demo.preset.title
+    return outcome(demo), about, end
 
 
 def outcome(demo: Demo) -> str:
-    """`You said CPU graph. Fastest: CPU graph, 79 µs. Right; 3 of 4.`"""
-    if not demo.winners:
+    """`You said: it holds. Confirmed: CPU graph is 1.3 × as fast as GPU graph. Right; 3 of 4.`"""
+    if demo.verdict is None:
         return "Nothing could be measured here; the answer below says why."
-    measured = f"Fastest: {demo.winners[0]}, {demo.figure}"
-    if len(demo.winners) > 1:
-        measured += f"; {' and '.join(demo.winners[1:3])} within the noise"
+    word = demo.verdict.verdict
+    measured = f"{'Untestable here' if word == 'untestable' else word.capitalize()}: {demo.verdict.evidence}"
     if not demo.guess:
-        return measured + "."
-    word = "Right" if demo.guess in demo.winners else "Not this time"
-    return f"You said {demo.guess}. {measured}. {word}; {demo.right} of {demo.asked}."
+        return measured
+    right = "Right" if demo.guess == GUESSED[word] else "Not this time"
+    return f"You said: {demo.guess}. {right}; {demo.right} of {demo.asked}. {measured}"

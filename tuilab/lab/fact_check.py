@@ -103,8 +103,9 @@ class Checker:
 
     def _stamp(self, name: str, result: RunResult) -> None:
         check = self.check
-        check.at = check.at or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        check.machine = check.machine or self._lab.state.shown.machine
+        shown = self._lab.state.shown
+        check.at = check.at or shown.at or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        check.machine = check.machine or shown.machine
         # A run of several hosts has a verdict of each; the first is that of the machine that is named.
         verdicts = {verdict.text: verdict for verdict in reversed(result.claims)}
         for statement in check.statements:

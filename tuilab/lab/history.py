@@ -3,7 +3,7 @@
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -202,18 +202,22 @@ def find(store: Store, start: str) -> RunLine:
 
 
 def first_page(
-    store: Store, *, search: str, order: tuple[str, bool], place: int
+    store: Store, *, search: str, order: tuple[str, bool], place: int, titles: Mapping[str, str]
 ) -> tuple[Extent, int, list[Entry], int]:
     """How much there is, and the page with the cursor in it."""
-    extent = browse.extent(store, search)
+    extent = browse.extent(store, search, titles)
     place = max(0, min(place, extent.runs - 1))
-    return extent, place // PAGE, page(store, search=search, order=order, number=place // PAGE), place
+    number = place // PAGE
+    return extent, number, page(store, search=search, order=order, number=number, titles=titles), place
 
 
-def page(store: Store, *, search: str, order: tuple[str, bool], number: int) -> list[Entry]:
+def page(
+    store: Store, *, search: str, order: tuple[str, bool], number: int, titles: Mapping[str, str]
+) -> list[Entry]:
     """One page of the runs that `search` finds."""
     by, rising = order
-    return browse.page(store, search, order=by, rising=rising, limit=PAGE, offset=number * PAGE)
+    offset = number * PAGE
+    return browse.page(store, search, titles=titles, order=by, rising=rising, limit=PAGE, offset=offset)
 
 
 def compared(

@@ -19,7 +19,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.expand import expand, expand_on
 from tuilab.model.files import read_regular
 from tuilab.model.machine import Machine
-from tuilab.model.parameters import Choice, Value, Values, check_values
+from tuilab.model.parameters import Choice, Value, Values, check_values, is_numeric
 from tuilab.model.preset import Preset
 from tuilab.model.requests import Measure
 from tuilab.model.scenario import BUDGET, BudgetName, Scenario, Sweep
@@ -72,6 +72,21 @@ class Settings:
     def original(self) -> bool:
         """Nothing differs from the preset."""
         return self == Settings.of(self.preset, self.declaration, self.file)
+
+    @property
+    def title(self) -> str:
+        """The preset's title with the sizes as they are now, and `*` behind it where anything was changed."""
+        if self.original:
+            return self.preset.title
+        title, before = self.preset.title, Settings.of(self.preset, self.declaration, self.file).values
+        for parameter in filter(is_numeric, self.declaration.parameters):
+            old, new = (int(values[parameter.name]) for values in (before, self.values))
+            said = f"{old:,} {parameter.label}"
+            if old != new and said in title:
+                title = title.replace(said, f"{new:,} {parameter.label}")
+            elif old != new:
+                title += f", {parameter.label} {new:,}"
+        return f"{title} *"
 
     def with_values(self, given: Mapping[str, Value]) -> "Settings":
         """With several parameters changed at once. Raises InputError as `with_value` does."""

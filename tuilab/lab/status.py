@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from tuilab.analysis.words import plural
+from tuilab.analysis.words import percent, plural
 from tuilab.lab.state import LabState
 from tuilab.model.events import Progress
 from tuilab.model.quantity import count
@@ -22,6 +22,8 @@ class Status:
     """The state in a few words."""
     stop: str = ""
     """The key that ends it, "" where there is nothing to end."""
+    share: float | None = None
+    """How much of it is done, 0 … 1; null where that is not known."""
 
 
 def status(lab_state: LabState) -> Status:
@@ -36,7 +38,7 @@ def status(lab_state: LabState) -> Status:
             return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s, then runs", "x")
         return Status("busy", f"waiting for the worker… {now - lab_state.asked_at:.0f} s", "x")
     if state.running:
-        return Status("busy", run_stage(state, lab_state.held_s), "x")
+        return Status("busy", run_stage(state, lab_state.held_s), "x", share_done(state))
     if worker.phase == "down":
         return Status("bad", worker.message or "the worker has exited")
     if worker.phase == "starting":
@@ -51,10 +53,14 @@ def status(lab_state: LabState) -> Status:
         return Status("bad", "no arm could be measured")
     if state.status == "ok":
         result = lab_state.result()
-        badge = result.confidence.badge if result and result.confidence else ""
-        done = f"done, {plural(state.rounds, 'round')}"
-        done += f" of {state.workers} processes" if state.workers > 1 else ""
-        return Status("doubtful", f"{done} · {badge}") if badge else Status("good", done)
+        sure = result.confidence if result else None
+        done = f"done, {plural(state.rounds, 'round')}" + (
+            f" of {state.workers} processes" if state.workers > 1 else ""
+        )
+        if sure is not None and sure.badge:
+            return Status("doubtful", f"{done} · {sure.badge}")
+        reached = sure.half_width if sure is not None else None
+        return Status("good", done if reached is None else f"{done} · ± {percent(reached)}")
     return Status("quiet", "ready, r measures")
 
 
@@ -72,6 +78,13 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
     # Beside the seconds of a measurement: those are of all its blocks, these of the one that goes on.
     block = "block " if progress and progress.unit == "s" and progress.total else ""
     return f"{said} · {block}{held_s:.0f} s"
+
+
+def share_done(state: RunState) -> float | None:
+    """How much of the stage that the run is at is done; null where that is not known."""
+    progress, limit = state.progress, state.budget.limit_s if state.budget else 0.0
+    done, total = (progress.done, progress.total) if progress else (state.elapsed_s, limit)
+    return min(1.0, done / total) if total and (progress or state.rounds) else None
 
 
 def progress_text(progress: Progress, state: RunState) -> str:

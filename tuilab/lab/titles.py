@@ -7,12 +7,14 @@ are read and checked after the first paint, at every start.
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from tuilab.lab.files import state_folder, write_private
-from tuilab.model.preset import Preset
+
+if TYPE_CHECKING:
+    from tuilab.model.preset import Preset  # after the first paint, which needs no more than titles
 
 MOST_BYTES = 2_000_000
 PACKAGE = str(Path(__file__).resolve().parents[1])
@@ -37,7 +39,7 @@ class _Kept(msgspec.Struct, frozen=True):
     titles: tuple[Title, ...]
 
 
-def titles(presets: Sequence[Preset], problems: Sequence[object]) -> tuple[Title, ...]:
+def titles(presets: "Sequence[Preset]", problems: Sequence[object]) -> tuple[Title, ...]:
     """A heading a document, its presets, then the person's own, then the files that are wrong.
 
     problems: of `catalogue.load`; each has a `name` and says itself as a text.

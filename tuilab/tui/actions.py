@@ -30,19 +30,19 @@ MEASURE = (
     Action("rerun", "l", "toggle_rerun", "live sliders", "Measure again when a slider stops moving."),
     Action("undo", "u", "undo", "undo", "Undo the last change of a parameter."),
     Action("redo", "U", "redo", "redo", "Redo the last change that was undone."),
-    Action("original", "0", "original", "reset", "Set every parameter to the document's value."),
+    Action("original", "z", "original", "reset", "Set every parameter to the document's value."),
 )
 LOOK = (
     Action("view-live", "1", "view('live')", "live", "Samples of each arm as they arrive."),
     Action("compare", "c,2", "view('compare')", "compare", "Medians side by side, with ratios.", 6),
     Action("view-sweep", "3", "view('sweep')", "sweep view", "Time against size, with the crossover."),
-    Action("view-roofline", "w", "view('roofline')", "roofline", "Each arm against what its device can do."),
     Action("view-phases", "4", "view('phases')", "phases", "Where a call's time goes."),
     Action("view-timeline", "5", "view('timeline')", "timeline", "Ops of a profiled call, in time."),
     Action("view-placement", "6", "view('placement')", "placement", "Which op ran where, and why there."),
     Action("view-device", "7", "view('device')", "device", "Load, memory and clocks right now."),
     Action("document", "d,8", "view('verdict')", "document", "Claim, verdict, what its code got wrong.", 7),
     Action("view-log", "9", "view('log')", "log", "Messages of TensorFlow and the lab."),
+    Action("view-roofline", "0,w", "view('roofline')", "roofline", "Each arm against its device's roof."),
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
     Action("answer", "A", "answer", "full answer", "The whole answer: how sure, claims, every caveat."),
@@ -63,7 +63,7 @@ GO = (
     Action("presets", "p", "presets", "presets", "Go to the presets; a drawer on a narrow screen.", 5),
     Action("jump", "f", "jump", "jump", "Show a letter on every panel; type it to go there."),
     Action("controls", "i", "controls", "controls", "Go to the sliders."),
-    Action("demo", "D", "demo", "demo", "Guess first, then see: one preset after another.", 11),
+    Action("demo", "D", "demo", "demo", "Guess whether a claim holds here, then see it measured.", 11),
     Action("open", "o", "open", "open", "Open a document, a preset file or your own code.", 10),
     Action(
         "history", "h", "history", "history", "Earlier runs: find, compare, tag, pin, delete, replay.", 12

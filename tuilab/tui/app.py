@@ -47,6 +47,8 @@ class LabApp(LastingApp):
         super().__init__()
         self.options = options
         self.ascii_only = wants_ascii(os.environ) if options.ascii_only is None else options.ascii_only
+        if self.ascii_only:
+            self.add_class("-ascii", update=False)
         self.animation_level = "none"
         self.lab: Lab | None = None
         self.painter: Painter | None = None

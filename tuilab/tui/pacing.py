@@ -31,7 +31,11 @@ class Pacing:
         every = next(every for until, every in STEPS if elapsed_s < until)
         # The lesser of two, since the first paint of a kind loads what it needs.
         every = max(every, min(self._took, self._before) / MOST_SHARE)
-        every = max(every, min(LONGEST_S, (self._sent() - self._sent_before) / BYTES_S))
+        return max(0.0, self._painted + every - self._clock(), self.owed())
+
+    def owed(self) -> float:
+        """For how long to paint nothing that nobody waits for: until the last paint's bytes are gone."""
+        every = min(LONGEST_S, (self._sent() - self._sent_before) / BYTES_S)
         return max(0.0, self._painted + every - self._clock())
 
     def painting(self, took: float = 0.0) -> None:

@@ -85,7 +85,11 @@ class Painter:
             if self._due is None:
                 self._due = loop.call_soon(self._paint)
         elif self._due is None:
-            wait = max(0.0, self._painted_at + LEAST_S - loop.time())
+            # What is drawn then is everything that waits, a report too.
+            wait = max(0.0, self._painted_at + LEAST_S - loop.time(), self.pacing.owed())
+            if Change.REPORT in self._dirty:
+                shown = self._lab.state.shown
+                wait = max(wait, self.pacing.wait(shown.elapsed_s, shown.rounds))
             self._due = loop.call_later(wait, self._paint)
 
     def _put_off(self, wait: float) -> None:

@@ -5,8 +5,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from tuilab.processes import die_with_parent
-
 SERVED = "TUILAB_SERVED"
 """Environment variable: this lab is a page's, whose server may be killed."""
 
@@ -18,6 +16,8 @@ def open_lab(options: Mapping[str, Any]) -> int:
     costs a tenth of the time to the first paint and frees nothing.
     """
     if os.environ.pop(SERVED, ""):
+        from tuilab.processes import die_with_parent
+
         die_with_parent()
     gc.disable()
     try:

@@ -6,12 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.color import ColorSystem
 from textual.color import Color
 
 from tests.tui.data import ARMS
 from tuilab.model.arms import Arm
 from tuilab.tui.themes import DARK, LIGHT
+from tuilab.tui.widgets.compose import BAND, COLUMN
 from tuilab.tui.widgets.look import DARK_HUES, MARKERS, UNICODE, contrast, hue_color, marks_for, readable
+from tuilab.tui.widgets.themed_widget import of_256
 from tuilab.tui.widgets.wording import asciify, clip, fit, wrap
 
 WIDE = st.text("ab 日é—", max_size=80)
@@ -29,6 +32,20 @@ def test_a_colour_too_like_its_ground_is_moved_until_it_can_be_read():
     moved = readable(Color.parse("#ffee88"), ground, text)
     assert contrast(moved, ground) >= 3.0
     assert readable(text, ground, text) == text
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("hue", [*(h for h in DARK_HUES if h[:3] in ("cpu", "gpu")), "warn"])
+def test_a_band_shows_in_256_colours_and_hides_no_line(theme, hue):
+    ground = Color.parse(theme.background)
+    own = Color.parse(theme.warning if hue == "warn" else hue_color(hue, theme.dark))
+    for share in (BAND, COLUMN.partition("/")[2]):
+        blend = ground.blend(own, int(share.strip("/")) / 100, alpha=1.0)
+        sent, band = of_256(blend, faint=True)
+        shown = sent.rich_color.downgrade(ColorSystem.EIGHT_BIT)
+        assert shown.get_truecolor() == band.rgb
+        assert shown.number != ground.rich_color.downgrade(ColorSystem.EIGHT_BIT).number
+        assert contrast(readable(own, band, Color.parse(theme.foreground)), band) >= 3.0
 
 
 def test_hue_says_the_device_and_markers_differ():

@@ -39,7 +39,7 @@ class Controls(VerticalScroll, can_focus=False):
 
 A slider for each parameter of the workload, and for dtype, device and variant. **↑ ↓** go from one to the
 next, **← →** move it, **enter** types a value. With live sliders (l) the lab measures again when a slider
-stops moving; **u** undoes a change, **0** sets everything to the document's values.
+stops moving; **u** undoes a change, **z** sets everything to the document's values.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -7,13 +7,13 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tuilab.lab.demo import Demo, lines
-from tuilab.model.events import Finished, Ready
+from tuilab.lab.demo import GUESSES, Demo, lines
+from tuilab.model.events import Finished
 from tuilab.tui.messages import LabChanged, hear
 from tuilab.tui.widgets.answer import numbers_strong
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, MUTED, STRONG, Line
-from tuilab.tui.widgets.wording import fit
+from tuilab.tui.widgets.wording import clip, fit
 
 if TYPE_CHECKING:
     from tuilab.lab import Lab
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 class DemoBar(LineWidget, can_focus=True):
     """Has the keys while the demo goes on."""
 
-    DEFAULT_CSS = "DemoBar { height: 5; width: 1fr; }"
+    DEFAULT_CSS = "DemoBar { height: 6; width: 1fr; }"
     HELP = """\
 ## The demo
 
-One preset after another: guess which way is fastest (a digit), then see it measured. **n** goes to the next,
-**b** back, **space** pauses, **escape** leaves the demo and keeps what is on the screen.
+One document after another: guess whether its claim holds on this machine (**1 2 3**), then see it measured
+and the verdict with its reason. **n** goes to the next, **b** back, **space** pauses, **escape** leaves the
+demo and keeps what is on the screen.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(str(n), f"guess({n})", "guess", show=False) for n in range(1, 10)),
+        *(Binding(str(n), f"guess({n})", "guess", show=False) for n in range(1, 1 + len(GUESSES))),
         Binding("n,enter,right", "next", "go on", show=False, id="demo.next"),
         Binding("b,left", "back", "back", show=False, id="demo.back"),
         Binding("space", "pause", "pause", show=False, id="demo.pause"),
@@ -53,16 +54,12 @@ One preset after another: guess which way is fastest (a digit), then see it meas
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sentence, question, keys = lines(self._demo)
-        dots = self.glyphs.ellipsis
-        return [
-            tuple(numbers_strong(fit(sentence, width, ellipsis=dots)))
-            if self._demo.stage == "told"
-            else ((fit(sentence, width, ellipsis=dots), STRONG),),
-            tuple(numbers_strong(fit(question, width, ellipsis=dots)))
-            if self._demo.stage == "told"
-            else ((fit(question, width, ellipsis=dots), ACCENT),),
-            ((fit(keys, width, ellipsis=dots), MUTED),),
-        ]
+        dots, told = self.glyphs.ellipsis, self._demo.stage == "told"
+        out: list[Line] = []
+        for text, style, rows in ((sentence, STRONG, 2), (question, ACCENT, 1)):
+            for line in clip(text, width, rows, dots):
+                out.append(tuple(numbers_strong(line)) if told else ((line, style),))
+        return [*out, ((fit(keys, width, ellipsis=dots), MUTED),)]
 
     def _enter(self, at: int) -> None:
         demo, lab = self._demo, self._lab
@@ -71,29 +68,21 @@ One preset after another: guess which way is fastest (a digit), then see it meas
         lab.state.put_away()
         lab.state.choose(demo.preset)
         lab.controller.moved(quiet=True)
-        assert lab.state.settings is not None
-        demo.offer(lab.state.settings, lab.state.machine)
         # As content, because a text would be taken for markup.
         title = Content(f"Demo {demo.at + 1} of {len(demo.steps)}: {demo.preset.title}")
         self.border_title = title
         self.repaint()
 
     def _measure(self) -> None:
-        lab = self._lab
-        if lab.state.settings is not None:
-            self._demo.offer(lab.state.settings, lab.state.machine)
         self._demo.stage = "measure"
         self.call_later(self.screen.run_action, "view('live')")
-        lab.controller.run("quick")
+        self._lab.controller.run("quick")
         self.repaint()
 
     @on(LabChanged)
     def _receive(self, changed: LabChanged) -> None:
         event = changed.event
         lab_state = self._lab.state
-        if isinstance(event, Ready) and self._demo.stage == "guess" and lab_state.settings is not None:
-            self._demo.offer(lab_state.settings, event.machine)
-            self.repaint()
         if self._demo.stage == "measure" and isinstance(event, Finished) and event.run == lab_state.shown.run:
             result = lab_state.result()
             if result is not None and event.status != "cancelled":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import ACCENT, BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run, TextStyle
+from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run, TextStyle
 from tuilab.tui.widgets.wording import fit
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ TONES: dict[str, tuple[str, TextStyle]] = {
     "doubtful": ("⚠", WARN),
     "bad": ("▲", BAD),
 }
+BAR = 10
+"""Cells of the bar that says how much is done, where there is room for it."""
 ASCII_TONES = {"○": "o", "●": "*", "⚠": "?", "▲": "!"}
 
 
@@ -40,11 +42,14 @@ and the key that stops it.
         super().__init__(id="header")
         self._title, self._tone, self._state = "", "busy", "starting"
         self._machine: tuple[str, ...] = ()
+        self._share: float | None = None
 
-    def show(self, title: str, machine: Sequence[str], tone: str, state: str) -> None:
+    def show(
+        self, title: str, machine: Sequence[str], tone: str, state: str, share: float | None = None
+    ) -> None:
         """title: of the preset. machine: parts, the dearest first. tone: of the state's glyph."""
         self._title, self._machine = title, tuple(machine)
-        self._tone, self._state = tone, state
+        self._tone, self._state, self._share = tone, state, share
         self.repaint()
 
     def tell(self, state: "LabState") -> None:
@@ -53,12 +58,10 @@ and the key that stops it.
 
         now = status(state)
         settings = state.settings
-        title = settings.preset.title if settings else ""
-        if settings is not None and not settings.original:
-            title += " *"
+        title = settings.title if settings else ""
         stop = f" · {now.stop} stops" if now.stop else ""
         machine = state.shown.machine if state.replay else state.machine
-        self.show(title, machine_words(machine), now.tone, now.text + stop)
+        self.show(title, machine_words(machine), now.tone, now.text + stop, now.share)
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]
@@ -73,8 +76,16 @@ and the key that stops it.
             (state, TEXT if self._tone != "quiet" else MUTED),
             (" ", TEXT),
         ]
+        if self._share is not None and cell_len(state) + cell_len(self._title) + BAR + 16 <= width:
+            done = round(self._share * BAR)
+            bar = [
+                (self.glyphs.filled * done, ACCENT),
+                (self.glyphs.track * (BAR - done), FAINT),
+                (" ", TEXT),
+            ]
+            right[2:2] = bar
         left: list[Run] = [(" tuilab ", TextStyle("accent", bold=True))]
-        room = width - 8 - cell_len(state) - 5
+        room = width - 8 - sum(cell_len(text) for text, _ in right) - 2
         title = fit(self._title, min(cell_len(self._title), max(0, room - 2)), ellipsis=self.glyphs.ellipsis)
         if title:
             left += [("  ", TEXT), (title, STRONG)]

@@ -14,7 +14,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tuilab.lab.titles import Title
-from tuilab.tui.widgets.look import ASCII, UNICODE
+from tuilab.tui.widgets.look import glyphs_of
 
 if TYPE_CHECKING:
     from textual.widgets import Input
@@ -36,7 +36,7 @@ class Presets(OptionList):
 ## Presets
 
 Each preset measures an example, or a claim, from a document. **↑ ↓** move, **enter** opens the preset and
-measures it; **/** filters the list. `*` marks the open preset if it was changed; **0** restores the
+measures it; **/** filters the list. `*` marks the open preset if it was changed; **z** restores the
 document's values. The mark in front is the verdict on its claim on this machine:
 ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU. `!` is a preset file
 that could not be read, with the reason.
@@ -121,7 +121,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         return next((i for i, r in enumerate(self._rows) if r.kind != "heading"), None)
 
     def _prompt(self, row: Title) -> Content:
-        glyphs = ASCII if getattr(self.app, "ascii_only", False) else UNICODE
+        glyphs = glyphs_of(self.app)
         if row.kind == "heading":
             return Content(row.text)
         if row.kind == "problem":

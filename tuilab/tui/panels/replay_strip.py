@@ -11,9 +11,13 @@ from tuilab.lab import Lab
 from tuilab.tui.messages import LabChanged, hear
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, FAINT, MUTED, TEXT, Line
-from tuilab.tui.widgets.wording import fit
 
-KEYS = "space plays and pauses, , . step, ← → seek, < > speed, x ends it"
+KEYS = (
+    "space plays and pauses, , . step, ← → seek, < > speed, x ends it",
+    "space plays, , . step, ← → seek, < > speed, x ends",
+    "space , . ← → < > x",
+)
+"""The hints, for less and less room: none is cut."""
 LEAST_TRACK = 12
 
 
@@ -59,7 +63,8 @@ seeks too. Sliders move without measuring; **r** measures the settings anew, aft
         still = replay.paused or replay.over
         state = ("||" if still else ">") if glyphs.ascii else ("⏸" if still else "▶")
         where = f" round {replay.round:,} of {replay.rounds:,}  {replay.speed:g} × "
-        keys = fit(KEYS, min(cell_len(KEYS), max(0, width - cell_len(where) - LEAST_TRACK - 6)))
+        room = width - cell_len(where) - LEAST_TRACK - 6
+        keys = next((words for words in KEYS if cell_len(words) <= room), "")
         cells = max(LEAST_TRACK, width - cell_len(where) - cell_len(keys) - 6)
         done = round((cells - 1) * replay.round / max(1, replay.rounds))
         self._track = (3, cells)

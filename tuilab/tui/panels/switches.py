@@ -11,9 +11,7 @@ from textual.message import Message
 from textual.widgets import Checkbox
 
 from tuilab.lab.settings import Switch
-
-BOXES, ASCII_BOXES = ("☑", "☐"), ("[x]", "[ ]")
-"""On and off, told apart without colour."""
+from tuilab.tui.widgets.look import glyphs_of
 
 
 class SwitchBox(Checkbox):
@@ -34,9 +32,8 @@ class SwitchBox(Checkbox):
             self._say()
 
     def _say(self) -> None:
-        boxes = ASCII_BOXES if getattr(self.app, "ascii_only", False) else BOXES
         name = f"{self.switch.label} input" if self.switch.group == "GPU input" else self.switch.label
-        self.label = Content(f"{boxes[0 if self.value else 1]} {name}")
+        self.label = Content(f"{glyphs_of(self.app).boxes[not self.value]} {name}")
 
 
 class Switches(ItemGrid):

@@ -3,17 +3,16 @@
 import importlib
 from typing import TYPE_CHECKING, cast
 
-from textual import on
-from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.geometry import Offset
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Tab, Tabs
 
 from tuilab.tui.views.base import View
 
 if TYPE_CHECKING:
+    from textual.widgets import Tabs
+
     from tuilab.lab import Lab
 
 # key → title, the class that draws it (module:name, loaded when first opened).
@@ -21,13 +20,13 @@ VIEWS: dict[str, tuple[str, str]] = {
     "live": ("Live", "tuilab.tui.views.live:Live"),
     "compare": ("Compare", "tuilab.tui.views.compare:Compare"),
     "sweep": ("Sweep", "tuilab.tui.views.sweep:SweepView"),
-    "roofline": ("Roofline", "tuilab.tui.views.roofline:RooflineView"),
     "phases": ("Phases", "tuilab.tui.views.phases:PhasesView"),
     "timeline": ("Timeline", "tuilab.tui.views.timeline:TimelineView"),
     "placement": ("Placement", "tuilab.tui.views.placement:PlacementView"),
     "device": ("Device", "tuilab.tui.views.device:DeviceView"),
     "verdict": ("Verdict", "tuilab.tui.views.verdict:VerdictView"),
     "log": ("Log", "tuilab.tui.views.log:LogView"),
+    "roofline": ("Roofline", "tuilab.tui.views.roofline:RooflineView"),
 }
 
 
@@ -37,8 +36,8 @@ class Views(Vertical):
     HELP = """\
 ## Views
 
-Ten views of the same run. **[ ]** go left and right, **1** to **9** open one directly, as does a click on a
-tab.
+Ten views of the same run. **[ ]** go left and right; **1** to **9** and **0** open them in the order of the
+tabs, as does a click on a tab.
 """
 
     class Opened(Message):
@@ -55,11 +54,6 @@ tab.
         self._views: dict[str, View] = {}
         self._loaded: set[str] = set()
 
-    def compose(self) -> ComposeResult:
-        tabs = Tabs(*(Tab(title, id=key) for key, (title, _) in VIEWS.items()), active=self._open)
-        tabs.can_focus = False  # its keys are [ and ], so that the picture is the next stop
-        yield tabs
-
     @property
     def key(self) -> str:
         """Which view is open."""
@@ -72,7 +66,12 @@ tab.
 
     async def fill(self, lab: "Lab") -> None:
         """Make the views of that lab, each when it is first opened; the open one now."""
+        from textual.widgets import Tab, Tabs
+
         self._lab = lab
+        tabs = Tabs(*(Tab(title, id=key) for key, (title, _) in VIEWS.items()), active=self._open)
+        tabs.can_focus = False  # its keys are [ and ], so that the picture is the next stop
+        await self.mount(tabs)
         await self.open(self._open)
 
     async def open(self, key: str) -> None:
@@ -80,10 +79,11 @@ tab.
         view = self._views.get(key)
         had_focus = self.has_focus_within
         self._open = key
-        self.query_one(Tabs).active = key
+        if self._lab is None:
+            return
+        for tabs in self.query("Tabs"):
+            cast("Tabs", tabs).active = key
         if view is None:
-            if self._lab is None:
-                return
             view = self._views[key] = load_view(VIEWS[key][1])(self._lab, id=f"view-{key}")
             for other in self._views.values():
                 other.display = other is view
@@ -97,8 +97,8 @@ tab.
             view.take_focus()
         self.post_message(self.Opened(key, view))
 
-    @on(Tabs.TabActivated)
-    async def _activated(self, event: Tabs.TabActivated) -> None:
+    async def on_tabs_tab_activated(self, event: "Tabs.TabActivated") -> None:
+        """Open the view of a tab that was clicked. By name, because tabs are loaded when they are needed."""
         event.stop()
         # Of two keys in one breath the first one's event arrives after the second has been obeyed.
         if event.tab.id and event.tab.id != self._open and event.tab.id == event.tabs.active:
@@ -111,7 +111,7 @@ tab.
 
     def tab_offsets(self) -> dict[str, Offset]:
         """Where on the screen each tab's first letter stands."""
-        return {tab.id or "": tab.region.offset + Offset(1, 0) for tab in self.query(Tab)}
+        return {tab.id or "": tab.region.offset + Offset(1, 0) for tab in self.query("Tab")}
 
     def place(self) -> Widget | None:
         """What should have the keys when a person goes to the picture."""

@@ -49,7 +49,8 @@ def page(said: Said, result: RunResult | None) -> list[Content]:
     sure = result.confidence
     if sure is not None:
         reached = "The precision that was asked for was reached." if sure.precise else ""
-        words = [f"⚠ {sure.badge}" if sure.badge else reached, *sure.reasons, interval_line(result)]
+        more = (reason for reason in sure.reasons if reason not in sure.badge)
+        words = [f"⚠ {sure.badge}" if sure.badge else reached, *more, interval_line(result)]
         out += _section("How sure", filter(None, words))
     out += _section("Arms", ("  ".join(filter(None, row)) for row in arm_rows(result)))
     claims = [

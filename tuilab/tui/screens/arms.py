@@ -15,7 +15,7 @@ from tuilab.lab.state import LabState
 from tuilab.model.quantity import median_of
 from tuilab.tui.screens.modal import Page
 from tuilab.tui.views.common import marks
-from tuilab.tui.widgets.look import ASCII, UNICODE
+from tuilab.tui.widgets.look import glyphs_of
 
 GHOSTS = "ghosts"
 
@@ -80,7 +80,7 @@ class ArmsScreen(Page[None]):
 
     def _prompts(self) -> Mapping[str, Content]:
         state, result = self._state, self._state.result()
-        looks, glyphs = marks(state.shown), ASCII if getattr(self.app, "ascii_only", False) else UNICODE
+        looks, glyphs = marks(state.shown), glyphs_of(self.app)
         medians = {arm.id: arm.median_s for arm in result.arms} if result else {}
         out = {}
         for key, arm in state.shown.arms.items():
@@ -91,7 +91,6 @@ class ArmsScreen(Page[None]):
         return out
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one(Arms).focus()
 
     @on(SelectionList.SelectedChanged)

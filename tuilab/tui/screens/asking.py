@@ -33,7 +33,6 @@ class LineScreen(Page[str]):
             yield Static(self._hint, markup=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -66,7 +65,6 @@ class NoteScreen(Page[str]):
             yield area
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one(TextArea).focus()
 
     def action_keep(self) -> None:

@@ -109,7 +109,6 @@ a document is ever run.
         return out
 
     def on_mount(self) -> None:
-        super().on_mount()
         found = self.query_one("#findings", OptionList)
         found.display = bool(self._found)
         self.set_focus(found if self._found else self.query_one(TextArea))

@@ -74,7 +74,6 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
             yield Static(id="going")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._deaf = hear(self, self._lab)
         self._show()
         self._go()

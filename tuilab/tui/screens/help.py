@@ -43,7 +43,6 @@ class HelpScreen(Modal[None]):
             yield Markdown(self._page)
 
     def on_mount(self) -> None:
-        self.set_class(getattr(self.app, "ascii_only", False), "-ascii")
         self.query_one(VerticalScroll).focus()
 
 

@@ -73,8 +73,8 @@ class HistoryScreen(Modal[str]):
 ## The history
 
 Every run is saved here while it runs, latest first; the list reads only what it shows. **/** finds as you
-type: each word must occur in a run's preset, machine, answer, note, tags or id; `#word` looks in tags only,
-`machine:word`, `preset:word`, `note:word`, `pinned:ghost` in the field they name.
+type: each word must occur in a run's preset or its title, machine, answer, note, tags or id; `#word` looks
+in tags only, `machine:word`, `preset:word`, `note:word`, `pinned:ghost` in the field they name.
 
 The **ratio** is how many times as long the next arm takes as the fastest; `≈` where they are equal within the
 noise. **space** marks runs; a key acts on all marked runs, or on the one under the cursor. **c** compares the
@@ -122,6 +122,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
         self.rows = Rows(0, lambda _: None)
         self._known: dict[tuple[str, str], Mapping[str, Value] | None] = {}
         self._search, self._order = "", LATEST
+        self._titles = {preset.name: preset.title for preset in lab.state.presets}
         self._wanted, self._loading = 0, False
         self._missing: list[int] = []
         self._tried: set[str] = set()
@@ -139,7 +140,6 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
         yield KeyBar()
 
     def on_mount(self) -> None:
-        self.set_class(getattr(self.app, "ascii_only", False), "-ascii")
         self.set_class(self.app.size.height >= 36, "-tall")
         self.table.focus()
         self._unheard = hear(self, self.lab)
@@ -195,7 +195,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
                 place = self.table.cursor if search == self.table.search else 0
                 try:
                     found = await self.history.do(
-                        partial(first_page, search=search, order=order, place=place)
+                        partial(first_page, search=search, order=order, place=place, titles=self._titles)
                     )
                 except sqlite3.Error as error:
                     self.table.empty = trouble(error)
@@ -239,7 +239,9 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
                 if not first // PAGE <= number <= behind // PAGE:
                     self._missing.remove(number)  # it was scrolled past
                     continue
-                call = partial(page, search=self._search, order=self._order, number=number)
+                call = partial(
+                    page, search=self._search, order=self._order, number=number, titles=self._titles
+                )
                 entries = await self.history.do(call)
                 if rows is self.rows and number in self._missing:
                     self._missing.remove(number)

@@ -53,7 +53,7 @@ password. `ssh HOST true` must work without a prompt, and tuilab must be install
 class LabScreen(Screen[None]):
     """Composed of light frames, so that the first paint is quick; what is in them comes after it."""
 
-    AUTO_FOCUS = "Presets"
+    AUTO_FOCUS = ""  # the presets, after the first paint: to move the focus draws the screen anew
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(a.keys, a.name, a.label, show=bool(a.line), id=a.id) for a in by_line(ACTIONS)),
         Binding("escape", "back", "back", show=False, id="back"),
@@ -85,7 +85,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
         self._make_lab = lab
         self.filled = False
         """The lab is there; until then only what is in `EARLY` can be done."""
-        self._hasty = False
+        self._hasty = self._dragging = False
         self._mistyped = ""
         """What was to be opened and could not be, to be put right."""
         self._found: Catalogue | None = None
@@ -127,12 +127,14 @@ size at which another device becomes the faster one. **x** stops whatever is run
         from tuilab.tui.widgets.plot import figure
 
         self.lab = lab
+        self.app.stylesheet.read(Path(__file__).parents[1] / "filled.tcss")
         state.load(self._found or catalogue.load(*options.presets))
         rows = self._list_presets()
         state.open_first(options.preset)
         state.newcomer = options.newcomer if options.newcomer is not None else first_visit()
         self.answer, self.controls, self.placement = AnswerPanel(), Controls(), PlacementLog()
         with self.app.batch_update():
+            self.set_focus(self.presets)
             await self.query_one("#answer", Container).mount(self.answer)
             await self.query_one("#controls", Container).mount(self.controls)
             await self.query_one("#below", Container).mount(self.placement)
@@ -188,7 +190,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
         """Show what changed."""
         if not self.filled:
             return
-        from tuilab.lab.answer import answer
+        from tuilab.lab.answer import answer, next_steps
 
         change, state = event.change, self.lab.state
         self.header.tell(state)
@@ -197,7 +199,10 @@ size at which another device becomes the faster one. **x** stops whatever is run
             self.refresh_bindings()
         said = answer(state)
         self.answer.say(said.sentence, said.verdict, said.claim, said.detail)
-        if change & (Change.SETTINGS | Change.OVER | Change.LOOK):
+        steps = f"next: {next_steps(state)}"
+        if steps != self.views.border_subtitle and not self._dragging:  # to set it draws all of the panel
+            self.views.border_subtitle = steps
+        if change & (Change.SETTINGS | Change.OVER | Change.LOOK) and not self._dragging:
             opened = state.settings.preset.name if state.settings else ""
             modified = state.settings is not None and not state.settings.original
             self.presets.show(opened, state.verdicts, modified)
@@ -230,7 +235,6 @@ size at which another device becomes the faster one. **x** stops whatever is run
         if mine != wanted:
             self.remove_class(*(mine - wanted))
             self.add_class(*wanted)
-        self.set_class(self.app.ascii_only, "-ascii")
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
         """What the command palette offers: (words, help, what to do) of each action, then of each preset."""
@@ -398,7 +402,10 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
     def on_controls_changed(self, event: "Controls.Changed") -> None:
         """A slider or a switch moved. By name, because the controls are loaded after the first paint."""
+        dropped, self._dragging = self._dragging and event.final, not event.final
         self.lab.controller.set(event.settings, event.final)
+        if dropped:
+            self.draw(Change.SETTINGS)
 
     # Lab
 
@@ -706,16 +713,16 @@ size at which another device becomes the faster one. **x** stops whatever is run
         self.refresh_bindings()
 
     async def action_demo(self) -> None:
-        """Guess first, then see."""
+        """Guess whether a claim holds, then see."""
         from tuilab.lab.demo import Demo, tour
         from tuilab.tui.panels.demo_bar import DemoBar
 
         lab = self.lab
         if self.query(DemoBar):
             return
-        steps = tour(lab.state.presets)
+        steps = tour(lab.state.presets, lab.state.machine)
         if not steps:
-            self.say("No presets to show.", "warning")
+            self.say("No preset here has a claim to measure.", "warning")
             return
 
         async def done() -> None:

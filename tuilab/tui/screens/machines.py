@@ -122,7 +122,6 @@ last line says about what. Different software stands out. **/** filters, **o** s
             yield self.table
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.table.focus()
         self.run_worker(self._load(), exit_on_error=False)
 

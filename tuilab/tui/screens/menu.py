@@ -107,7 +107,6 @@ class MenuScreen(Page[str]):
                 yield line
 
     def on_mount(self) -> None:
-        super().on_mount()
         list_first = self._items and not (self._begun or self._suggester)
         (self.query_one(Items) if list_first or not self._typed else self.query_one(Input)).focus()
 

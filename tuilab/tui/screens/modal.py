@@ -30,9 +30,6 @@ class Page(Modal[Result], Generic[Result]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", show=False, id="page.close")]
 
-    def on_mount(self) -> None:
-        self.set_class(getattr(self.app, "ascii_only", False), "-ascii")
-
     def action_close(self) -> Any:
         """Close, with nothing chosen."""
         self.dismiss(None)

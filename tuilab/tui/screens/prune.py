@@ -49,7 +49,6 @@ class PruneScreen(Page[PruneCandidates]):
             yield Static(f"Nothing chosen yet. {STAYS}", markup=False, id="found")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#days", Input).focus()
 
     def on_key(self, event: events.Key) -> None:

@@ -54,12 +54,10 @@ software, work and parameters that differ are listed above the table: they may b
             box.border_title = f"{len(self._entries)} runs compared"
             box.border_subtitle = f"ratios are against {base}; o orders, esc closes"
             with VerticalScroll(can_focus=False):
-                sign = "!" if getattr(self.app, "ascii_only", False) else "≠"
-                yield Static(legend(self._entries, self._found, sign), markup=False)
+                yield Static(legend(self._entries, self._found), markup=False)
             yield self.table
 
     def on_mount(self) -> None:
-        super().on_mount()
         around = 7 + len(self._entries) + sum(map(len, self._found.warnings)) + 2 * bool(self._found.note)
         room = max(6, self.app.size.height - around)
         self.table.styles.height = min(room, len(self._found.arms) + 3)
@@ -67,7 +65,7 @@ software, work and parameters that differ are listed above the table: they may b
         self.table.focus()
 
 
-def legend(entries: Sequence[Entry], found: Across, sign: str = "≠") -> Content:
+def legend(entries: Sequence[Entry], found: Across) -> Content:
     """A line for each run, and under it in what it is unlike the one it is held against."""
     lines = []
     for index, (letter, entry, warnings) in enumerate(zip(LETTERS, entries, found.warnings, strict=False)):
@@ -82,7 +80,7 @@ def legend(entries: Sequence[Entry], found: Across, sign: str = "≠") -> Conten
                 (base, "$accent"),
             )
         )
-        lines += [Content.styled(f"  {sign} {warning}", "$warning") for warning in warnings]
+        lines += [Content.styled(f"  ≠ {warning}", "$warning") for warning in warnings]
     lines += [Content.styled(found.note, "$text-muted")] if found.note else []
     return Content("\n").join(lines)
 

@@ -24,7 +24,6 @@ SIGNS = {
     "fail": ("✗", "$error"),
     "skip": ("–", "$primary"),
 }
-ASCII_SIGNS: dict[str, str | int | None] = {"✓": "+", "≈": "~", "✗": "x", "–": "-"}
 MOST_OPS = 60
 
 
@@ -57,7 +56,6 @@ this TensorFlow would run it, from the kernel registry; it says nothing about ti
             yield Static(id="forecast", markup=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one(VerticalScroll).focus()
         self.set_interval(1.0, self._tick)
         self.action_again(afresh=False)
@@ -136,12 +134,7 @@ this TensorFlow would run it, from the kernel registry; it says nothing about ti
         self._show("#forecast", about_ops(answer, settings.preset.title))
 
     def _show(self, where: str, lines: Sequence[Content]) -> None:
-        text = Content("\n").join(lines)
-        if getattr(self.app, "ascii_only", False):
-            text = Content("\n").join(
-                Content(line.plain.translate(str.maketrans(ASCII_SIGNS))) for line in lines
-            )
-        self.query_one(where, Static).update(text)
+        self.query_one(where, Static).update(Content("\n").join(lines))
 
 
 def about_doctor(report: DoctorReport) -> list[Content]:

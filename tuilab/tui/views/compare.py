@@ -41,6 +41,7 @@ machines that are pinned as ghosts in the history race too, labelled as recorded
     ]
 
     def compose(self) -> ComposeResult:
+        self._raced = ("", 0)
         yield Race()
         yield Bars()
         yield Numbers()
@@ -55,6 +56,10 @@ machines that are pinned as ghosts in the history race too, labelled as recorded
         series = marks(lab_state.shown)
         bars.empty = why_empty(lab_state)
         drawn = lab_state.drawn
+        run, rounds = self._raced
+        if lab_state.shown.run != run or lab_state.shown.rounds < rounds:
+            # The lanes are of another run, or of rounds that a replay has gone back from.
+            self.query_one(Race).end()
         arms = (
             folded([arm for arm in result.arms if arm.id in drawn], going=lab_state.shown.running)
             if result
@@ -74,6 +79,7 @@ machines that are pinned as ghosts in the history race too, labelled as recorded
             for arm in (result.arms if result else ())
             if arm.median_s is not None and arm.id in state.drawn
         ]
+        self._raced = state.shown.run, state.shown.rounds
         self.query_one(Race).start([*racers, *opponents(state)])
 
     def action_end_race(self) -> None:

@@ -1,8 +1,10 @@
 """Phases: where a call's time goes."""
 
+from msgspec.structs import replace
 from textual.app import ComposeResult
 
 from tuilab.lab.changes import Change
+from tuilab.report.rows import folded
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, marks, why_empty
 from tuilab.tui.views.sentences import Sentences
@@ -30,7 +32,10 @@ class PhasesView(View):
         phases = self.query_one(Phases)
         result = lab_state.result()
         drawn = lab_state.drawn
-        rows = [r for r in phases_of(result, marks(lab_state.shown)) if r.key in drawn] if result else []
+        rows = []
+        if result:
+            arms = folded([arm for arm in result.arms if arm.id in drawn], going=lab_state.shown.running)
+            rows = phases_of(replace(result, arms=tuple(arms)), marks(lab_state.shown))
         known = any(row.parts for row in rows)
         phases.empty = why_empty(lab_state)
         if rows and lab_state.shown.running:

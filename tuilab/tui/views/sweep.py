@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual import on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
@@ -19,6 +20,7 @@ from tuilab.model.events import Node, ops_of
 from tuilab.model.parameters import LogInteger
 from tuilab.model.quantity import seconds, significant, size
 from tuilab.model.result import Crossover, RunResult
+from tuilab.report.rows import folded
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES, marks, why_empty
 from tuilab.tui.views.sentences import Sentences
@@ -81,8 +83,12 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound, no
             heat.show_heat(heat_of(result, *pair(result), series, binary=binary_axes(lab_state, result)))
         else:
             drawn = lab_state.drawn
+            # Only what cannot run at all is folded: the others may have figures at another size.
+            arms = folded([arm for arm in result.arms if arm.id in drawn], going=True)
             plot.chart = sweep_chart(
-                result, series, shown=drawn.__contains__, binary=binary_axes(lab_state, result)[0]
+                replace(result, arms=tuple(arms)),
+                series,
+                binary=binary_axes(lab_state, result)[0],
             )
         most = max(1, min(4, self.size.height - PLOT_ROWS))
         here = self._said_here(result) if not two else ()

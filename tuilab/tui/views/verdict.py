@@ -12,6 +12,7 @@ from tuilab.model.claims import Claim, Verdict
 from tuilab.model.preset import Preset
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
+from tuilab.report.rows import VERDICT_MARKS
 from tuilab.tui.views.base import View
 from tuilab.tui.views.common import FIGURES
 
@@ -53,17 +54,14 @@ starting with what holds each arm back most in this run.
             return
         result = lab_state.result()
         same = result is not None and result.preset == settings.preset.name
-        plain = getattr(self.app, "ascii_only", False)
-        marks = "YN~?X" if plain else "✓✗≈?⊘"
         facts = observed(lab_state.shown) if same else ()
-        lines = document(settings.preset, result if same else None, facts, marks)
-        lines += others(settings.preset, lab_state.presets, lab_state.verdicts, marks)
-        page.update(Content("\n").join(lines))
+        lines = document(settings.preset, result if same else None, facts)
+        page.update(
+            Content("\n").join([*lines, *others(settings.preset, lab_state.presets, lab_state.verdicts)])
+        )
 
 
-def document(
-    preset: Preset, result: RunResult | None, facts: Sequence[str] = (), marks: str = "✓✗≈?⊘"
-) -> list[Content]:
+def document(preset: Preset, result: RunResult | None, facts: Sequence[str] = ()) -> list[Content]:
     """The page, line by line."""
     out: list[Content] = []
     source = preset.source
@@ -80,7 +78,7 @@ def document(
         out += [*paragraph(preset.summary), Content("")]
     verdicts = {v.text: v for v in result.claims} if result else {}
     for number, claim in enumerate(preset.claims, 1):
-        out += [*about_claim(number, claim, verdicts.get(claim.text), marks), Content("")]
+        out += [*about_claim(number, claim, verdicts.get(claim.text)), Content("")]
     if facts:
         out += [Content.styled("Observed", "$accent"), *map(Content, facts), Content("")]
     if preset.wrong:
@@ -97,16 +95,14 @@ def document(
     return out
 
 
-def others(
-    preset: Preset, presets: Sequence[Preset], verdicts: Mapping[str, str], marks: str
-) -> list[Content]:
+def others(preset: Preset, presets: Sequence[Preset], verdicts: Mapping[str, str]) -> list[Content]:
     """What else the same document claims and gets wrong, with the verdicts that are known here."""
     number = preset.source.document if preset.source else ""
     rest = [p for p in presets if number and p.source and p.source.document == number and p != preset]
     out: list[Content] = []
     for other in (p for p in rest if p.name != preset.name):
         word = verdicts.get(other.name, "")
-        mark = marks[list(COLORS).index(word)] if word else "·"
+        mark = VERDICT_MARKS[word] if word else "·"
         out.append(Content.assemble((f"{mark} ", COLORS.get(word, "$text-muted")), (other.title, "bold")))
         out += [Content("  " + claim.text) for claim in other.claims]
         out += [Content.styled("  " + line.plain, "$text-muted") for line in paragraph(other.wrong)]
@@ -131,12 +127,12 @@ def said(text: str, arms: Iterable[str], measured: int) -> str:
     return whose if whose.endswith((".", "!", "?")) else whose + "."
 
 
-def about_claim(number: int, claim: Claim, verdict: Verdict | None, marks: str) -> list[Content]:
+def about_claim(number: int, claim: Claim, verdict: Verdict | None) -> list[Content]:
     """A claim, its verdict with the evidence, and the advice that goes with it."""
     lines = [Content.styled(f"Claim {number}", "$accent"), Content(claim.text)]
     if verdict is None:
         return [*lines, Content.styled("Not measured yet; r measures.", "$primary")]
-    mark = marks[list(COLORS).index(verdict.verdict)]
+    mark = VERDICT_MARKS[verdict.verdict]
     word = WORDS.get(verdict.verdict, verdict.verdict)
     lines.append(
         Content.assemble((f"{mark} {word}", f"{COLORS[verdict.verdict]} bold"), ("  " + verdict.evidence, ""))

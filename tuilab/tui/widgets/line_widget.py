@@ -22,7 +22,7 @@ class LineWidget(ThemedWidget):
     those that differ are sent. A hidden widget is painted when it shows.
     """
 
-    empty: reactive[str] = reactive("", layout=False)
+    empty: reactive[str] = reactive("", layout=False, repaint=False)
 
     def __init__(
         self, *, empty: str = "", name: str | None = None, id: str | None = None, classes: str | None = None

@@ -21,7 +21,6 @@ class TextStyle:
     name: str = "text"
     bold: bool = False
     reverse: bool = False
-    strike: bool = False
     on: str = ""
 
 
@@ -99,6 +98,7 @@ class Glyphs:
     whisker: tuple[str, str, str]
     blocks: str
     separator: str
+    boxes: tuple[str, str]
     ellipsis: str
     rule: str
     verdicts: tuple[str, str, str, str, str]
@@ -112,14 +112,19 @@ UNICODE = Glyphs(
     ascii=False, start="┣", end="┫", filled="━", track="─", closed="╌", thumb="●", thumb_on_mark="◉",
     mark="•", stop="┴", crossover="┊", band="═", focus="▸", caret="▏", vertical="│", horizontal="─",
     corner="└", tick_x="┬", tick_y="┤", whisker=("├", "─", "┤"), blocks=" ▏▎▍▌▋▊▉█", separator="·",
-    ellipsis="…", rule="┄", verdicts=("✓", "✗", "≈", "?", "⊘"),
+    boxes=("☑", "☐"), ellipsis="…", rule="┄", verdicts=("✓", "✗", "≈", "?", "⊘"),
 )  # fmt: skip
 ASCII = Glyphs(
     ascii=True, start="[", end="]", filled="=", track="-", closed=" ", thumb="O", thumb_on_mark="@",
     mark=".", stop="+", crossover="|", band="~", focus=">", caret="_", vertical="|", horizontal="-",
-    corner="+", tick_x="+", tick_y="+", whisker=("|", "-", "|"), blocks=" #", separator="|", ellipsis="~",
-    rule=".", verdicts=("Y", "N", "~", "?", "X"),
+    corner="+", tick_x="+", tick_y="+", whisker=("|", "-", "|"), blocks=" #", separator="|",
+    boxes=("[x]", "[ ]"), ellipsis="~", rule=".", verdicts=("Y", "N", "~", "?", "X"),
 )  # fmt: skip
+
+
+def glyphs_of(app: object) -> Glyphs:
+    """What an app draws with: ASCII where it says `ascii_only`, as the lab does and a gallery may."""
+    return ASCII if getattr(app, "ascii_only", False) else UNICODE
 
 
 def hue_color(hue: str, dark: bool) -> str:

@@ -168,8 +168,10 @@ Each series has a marker, a hue and a label at the height of its last point or i
         if series.tell is not None:
             return series.tell(index)
         axes = zip((self._chart.x, self._chart.y), (series.x[index], series.y[index]), strict=True)
+        forms = {"binary": ",.0f", "count": ",.0f"}
         return ", ".join(
-            f"{axis.label} {seconds(v) if axis.kind == 'time' else f'{v:,.6g}'}" for axis, v in axes
+            f"{axis.label} {seconds(v) if axis.kind == 'time' else format(v, forms.get(axis.kind, ',.6g'))}"
+            for axis, v in axes
         )
 
     def _go(self, key: str, index: int, *, kept: bool) -> None:

@@ -42,7 +42,7 @@ class Race(LineWidget):
     DEFAULT_CSS = "Race { height: auto; width: 1fr; display: none; }"
 
     def __init__(self) -> None:
-        super().__init__(empty="No arm has a time yet: r measures.")
+        super().__init__(empty="No arm has a time yet.")
         self._racers: tuple[Racer, ...] = ()
         self._begun = 0.0
         self._timer: Timer | None = None

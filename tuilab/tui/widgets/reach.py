@@ -1,7 +1,7 @@
 """What a parameter may be at present, given the others, and the reason where it may not. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tuilab.model.parameters import (
     AtMost,
@@ -17,22 +17,18 @@ from tuilab.model.parameters import (
 
 @dataclass(frozen=True)
 class Reach:
-    """The range, step and options that are allowed now.
-
-    reasons: why it goes no lower and no higher. blocked: options that cannot be taken, with the reason.
-    """
+    """The range and step that are allowed now. reasons: why it goes no lower and no higher."""
 
     low: int = 0
     high: int = 0
     reasons: tuple[str, str] = ("", "")
     multiple: int = 1
     multiple_reason: str = ""
-    blocked: Mapping[str, str] = field(default_factory=dict)
 
     def why_not(self, value: Value) -> str:
         """Why `value` cannot be taken; empty where it can."""
         if isinstance(value, bool | str):
-            return self.blocked.get(str(value), "")
+            return ""
         if value < self.low:
             return self.reasons[0] or f"{self.low:,} is the least"
         if value > self.high:

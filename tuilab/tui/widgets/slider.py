@@ -1,7 +1,6 @@
 """A slider of one row for a declared parameter: drag, keys, typed values, marks, bounds with reasons."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from textual import events
@@ -111,11 +110,9 @@ One parameter of the scenario, with its value on the left and its upper end on t
         """The present value."""
         return self._value
 
-    def set_value(self, value: Value, *, notify: bool = False) -> None:
-        """Show `value`, which the owner has checked; with `notify`, as if the person had set it."""
-        if notify:
-            self._take(value, final=True)
-        elif value != self._value:
+    def set_value(self, value: Value) -> None:
+        """Show `value`, which the owner has checked."""
+        if value != self._value:
             self._value = value
             self.repaint()
 
@@ -135,20 +132,9 @@ One parameter of the scenario, with its value on the left and its upper end on t
         self._crossover, self._band = at, ci95 if at is not None else None
         self.repaint()
 
-    def limit(self, low: int, high: int, reasons: tuple[str, str] = ("", "")) -> None:
-        """The range that is allowed now, with why it goes no lower and no higher."""
-        most = declared(self.parameter)
-        self._reach = replace(self._reach, low=max(low, most.low), high=min(high, most.high), reasons=reasons)
-        self.repaint()
-
     def limit_by(self, constraints: Sequence[Constraint], values: Mapping[str, Value]) -> None:
         """Take range, reasons and step from the constraints with the other parameters' present values."""
-        self._reach = replace(reach(self.parameter, constraints, values), blocked=self._reach.blocked)
-        self.repaint()
-
-    def block(self, reasons: Mapping[str, str]) -> None:
-        """Options that cannot be taken now, each with the reason."""
-        self._reach = replace(self._reach, blocked=dict(reasons))
+        self._reach = reach(self.parameter, constraints, values)
         self.repaint()
 
     # Drawing
@@ -266,6 +252,14 @@ One parameter of the scenario, with its value on the left and its upper end on t
 
     def on_key(self, event: events.Key) -> None:
         if self._typed is None:
+            # A key goes up to the app before it is obeyed. This one is obeyed here, so that what is typed in
+            # one breath with it comes after it.
+            bound = self.screen.active_bindings.get(event.key)
+            if bound is None or bound.node is not self or bound.binding.action != "edit":
+                return
+            event.stop()
+            event.prevent_default()
+            self.action_edit()
             return
         event.stop()
         event.prevent_default()

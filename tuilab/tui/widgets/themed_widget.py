@@ -1,23 +1,25 @@
 """What every widget of ours knows: its glyphs, and the Rich style of a text style under the present theme."""
 
+from rich.color import ColorSystem
 from rich.style import Style
 from textual.color import Color
 from textual.theme import Theme
 from textual.widget import Widget
 
 from tuilab.tui.widgets.look import (
-    ASCII,
     DARK_HUES,
-    UNICODE,
     Glyphs,
     TextStyle,
     contrast,
+    glyphs_of,
     hue_color,
     readable,
 )
 
 # How far towards the text colour, from the ground.
 _SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
+STRONG_TINT = 30
+"""Per cent of a hue from which on a ground is to be told by it."""
 _ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning", "primary": "primary"}
 
 
@@ -34,8 +36,8 @@ class ThemedWidget(Widget):
 
     @property
     def glyphs(self) -> Glyphs:
-        """The characters to draw with: ASCII where the app says `ascii_only`."""
-        return ASCII if getattr(self.app, "ascii_only", False) else UNICODE
+        """The characters to draw with."""
+        return glyphs_of(self.app)
 
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, self._theme_changed)
@@ -70,16 +72,18 @@ class ThemedWidget(Widget):
     def _resolve(self, style: TextStyle) -> Style:
         color = self.color_of(style.name)
         ground = self.color_of(style.on) if style.on else None
+        sent = ground
+        if ground and self.app.console.color_system == "256":
+            sent, ground = of_256(ground, faint=int(style.on.partition("/")[2] or 100) < STRONG_TINT)
         if ground:
             # On a strong ground the widget's own ground may be read better than its text.
             best = max(self.color_of("text"), self.background_colors[1], key=lambda c: contrast(c, ground))
             color = best if style.name == "text" else readable(color, ground, best)
         return self.rich_style + Style(
             color=color.rich_color,
-            bgcolor=ground.rich_color if ground else None,
+            bgcolor=sent.rich_color if sent else None,
             bold=style.bold or None,
             reverse=style.reverse or None,
-            strike=style.strike or None,
         )
 
     def color_of(self, name: str) -> Color:
@@ -98,3 +102,16 @@ class ThemedWidget(Widget):
         if name in DARK_HUES:
             return Color.parse(hue_color(name, ground.brightness < 0.5))
         return Color.parse(name)
+
+
+def of_256(ground: Color, *, faint: bool) -> tuple[Color, Color]:
+    """A ground to be sent to a terminal of 256 colours, and as it shows there.
+
+    A faint one becomes grey: the faintest tint that such a terminal has hides the lines on it.
+    """
+    if faint:
+        red, green, blue = ground.rgb
+        level = round(0.299 * red + 0.587 * green + 0.114 * blue)
+        ground = Color(level, level, level)
+    shown = ground.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
+    return ground, Color(shown.red, shown.green, shown.blue)

@@ -1,5 +1,6 @@
 """The drawing of a slider's row: what it shows as data, and where things lie on it. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -171,39 +172,58 @@ def _choice(
     listed = sum(map(cell_len, names)) + 3 * (len(names) - 1) + 1
     wanted = 6 * (len(stops) - 1) + 1
     cells = min(wanted, room - 2 - listed)
+    first, behind = 0, len(stops)
     if cells < len(stops):
-        # No room for a track beside the names: the names alone are stops enough, or else the track alone.
-        cells, listed = (0, listed) if listed <= room else (max(0, min(wanted, room - 2)), 0)
+        # No room for a track beside the names: the names alone are stops enough, those about the chosen one.
+        cells = 0
+        if listed > room:
+            first, behind = around([cell_len(name) for name in names], stops.index(row.value), room)
     body: list[Run] = []
     if cells:
         body = [(glyphs.start, MUTED), *_runs(_choice_track(row, stops, cells, glyphs)), (glyphs.end, MUTED)]
     places: list[tuple[int, int, Value]] = []
     column = start + width_of(body)
-    for index, (stop, name) in enumerate(zip(stops, names, strict=True) if listed else ()):
+    if first:
+        body.append((f" {glyphs.ellipsis}", FAINT))
+        column += 2
+    for index, (stop, name) in enumerate(zip(stops[first:behind], names[first:behind], strict=True)):
         gap = f" {glyphs.separator} " if index else " "
-        style = TextStyle("faint", strike=True) if str(stop) in row.reach.blocked else MUTED
-        style = STRONG if stop == row.value else style
+        style = STRONG if stop == row.value else MUTED
         body += [(gap, FAINT), (name, style)]
         column += cell_len(gap)
         places.append((column, column + cell_len(name), stop))
         column += cell_len(name)
+    if behind < len(stops):
+        body.append((f" {glyphs.ellipsis}", FAINT))
     left = room - width_of(body)
-    if not listed and left > 4:
-        # Where the names have no room, at least the one that is chosen stands there in full.
-        name = f" {short(row.value)}"
-        body.append((fit(name, min(left, cell_len(name)), ellipsis=glyphs.ellipsis), STRONG))
-        left = room - width_of(body)
     if row.note and left > 4:
         body.append((fit("  " + row.note, left, ellipsis=glyphs.ellipsis), MUTED))
     return body, Places(start + 1, cells, value, tuple(places))
 
 
+def around(widths: Sequence[int], at: int, room: int) -> tuple[int, int]:
+    """The places from the first to behind the last name listed in `room` cells, that at `at` among them."""
+
+    def cells(first: int, behind: int) -> int:
+        cut = 2 * (first > 0) + 2 * (behind < len(widths))
+        return sum(widths[first:behind]) + 3 * (behind - first - 1) + 1 + cut
+
+    first, behind = at, at + 1
+    while True:
+        wider = [(first, behind + 1)] * (behind < len(widths)) + [(first - 1, behind)] * (first > 0)
+        able = [ends for ends in wider if cells(*ends) <= room]
+        if not able:
+            return first, behind
+        first, behind = min(able, key=lambda ends: abs(ends[0] + ends[1] - 1 - 2 * at))
+
+
 def _choice_track(row: Row, stops: tuple[Value, ...], cells: int, glyphs: Glyphs) -> list[Run]:
     track: list[Run] = [(glyphs.track, MUTED)] * cells
     for stop in stops:
-        closed = str(stop) in row.reach.blocked
-        glyph = glyphs.mark if stop in row.marks else glyphs.stop
-        track[cell_of(row.parameter, stop, cells)] = (glyphs.closed, FAINT) if closed else (glyph, MUTED)
+        track[cell_of(row.parameter, stop, cells)] = (
+            glyphs.mark if stop in row.marks else glyphs.stop,
+            MUTED,
+        )
     thumb = glyphs.thumb_on_mark if row.value in row.marks else glyphs.thumb
     style = TextStyle("accent", bold=True) if row.focused else STRONG
     track[cell_of(row.parameter, row.value, cells)] = (thumb, style)

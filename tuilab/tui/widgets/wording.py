@@ -57,7 +57,7 @@ def asciify(text: str) -> str:
     return "".join(c if c.isascii() else "?" * cell_len(c) for c in text)
 
 
-_ASCII = str.maketrans("µ×…–—·≈≤≥±→│─°‘’“”✓✗⊘▸■□●", "ux~--.~<>+>|-o''\"\"YNX>##*")
+_ASCII = str.maketrans("µ×…–—·≈≠≤≥±→│─°‘’“”✓✗⊘▸■□●", "ux~--.~!<>+>|-o''\"\"YNX>##*")
 
 
 def clip(text: str, width: int, lines: int, ellipsis: str = "…") -> list[str]:

@@ -1,0 +1,235 @@
+"""Films of the lab, by keys in a terminal, with the runs that tests/recordings holds: `python -m tests.terminal.film`.
+
+Each becomes an asciinema recording (version 2) and its last picture in tests/pictures. What is filmed is what the
+terminal shows each time the lab is at rest; how long it stays is set here, so that a film is the same on every machine.
+"""
+
+import asyncio
+import io
+import json
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import pyte
+from pyte.screens import Char
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+from tests.terminal.lab import environment, opened
+from tests.terminal.terminal import Terminal
+from tests.tui.recorded import PICTURES, ROOT, RecordedRunner, events_of
+from tuilab.model.events import Round, RunStarted
+from tuilab.model.requests import Measure
+
+SIZE = (120, 36)
+PRESETS = ("stft-small", "stft-crossover")
+"""Those of which there are recordings: the article's claims that the films measure."""
+ROUNDS = 7
+SOME, ALL = signal.SIGUSR1, signal.SIGUSR2
+"""Let so many rounds arrive, or all that are left."""
+SETTLED_S = 0.3
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that is done, what it is called, and how long what then shows stays."""
+
+    said: str
+    keys: str = ""
+    see: tuple[str, ...] = ()
+    seconds: float = 2.0
+    rounds: int = 0
+    """The signal that lets rounds arrive: SOME or ALL; 0 for none."""
+
+
+FILMS: dict[str, tuple[Step, ...]] = {
+    "first-minute": (
+        Step("open the lab", see=("ready",), seconds=3),
+        Step("enter: measure the preset", "\r", ("warming up", "x stops"), 2),
+        *(Step("samples arrive", rounds=SOME, seconds=1, see=(f"round {n}",)) for n in (ROUNDS, 2 * ROUNDS)),
+        Step("the answer", rounds=ALL, see=("done,",), seconds=4),
+        Step("c: compare", "c", ("fastest",), 3),
+        Step("4: where the time goes", "4", ("dispatch", "compute"), 3),
+        Step("6: which op ran where", "6", ("CPU:0", "ops"), 3),
+        Step("d: the claim and its verdict", "d", ("Claim 1", "document 000"), 4),
+        Step("A: the whole answer", "A", ("How sure",), 5),
+    ),
+    "sweep-by-hand": (
+        Step("the second preset", "j", ("overtakes",), 2),
+        Step("enter: sweep over its sizes", "\r", ("x stops",), 1),
+        Step("the curves", rounds=ALL, see=("done,",), seconds=3),
+        Step("tab: to the curve", "\t", (), 1),
+        *(Step("left: along the curve", "\x1b[D", ("At ", "is fastest: "), 1.2) for _ in range(4)),
+        *(Step("right: and back", "\x1b[C", ("At ", "is fastest: "), 1.5) for _ in range(3)),
+    ),
+    "fact-check": (
+        Step("open the lab", see=("ready",), seconds=2),
+        Step("F: measure every claim of the article", "F", ("0 of 2 measured",), 2),
+        Step("the first claim", rounds=ALL, see=("1 of 2 measured",), seconds=3),
+        Step("the second", rounds=ALL, see=("2 of 2 measured", "Measured on"), seconds=6),
+    ),
+}
+
+
+Line = list[tuple[str, Char]]
+
+
+def lines_of(screen: pyte.Screen) -> list[Line]:
+    """What a terminal shows: each line as pieces of one look."""
+    out = []
+    for y in range(screen.lines):
+        cells = [screen.buffer[y][x] for x in range(screen.columns)]
+        groups = groupby(cells, key=lambda cell: cell._replace(data=""))
+        out.append([("".join(cell.data for cell in group), look) for look, group in groups])
+    return out
+
+
+def film(
+    name: str, rest: Callable[[Terminal, int], None] = lambda terminal, step: settle(terminal)
+) -> list[tuple[Step, list[Line]]]:
+    """Play it in a terminal; what shows after each step. rest: waits until a step's picture is whole."""
+    out = []
+    with tempfile.TemporaryDirectory() as home:
+        command = (sys.executable, "-m", "tests.terminal.film", "--lab")
+        env = environment(Path(home), COLORTERM="truecolor")
+        with opened(Path(home), SIZE, command=command, env=env) as terminal:
+            terminal.see("ready")
+            for number, step in enumerate(FILMS[name]):
+                terminal.press(step.keys)
+                if step.rounds:
+                    terminal.signal(step.rounds)
+                terminal.see(*step.see)
+                rest(terminal, number)
+                out.append((step, lines_of(terminal.screen)))
+    return out
+
+
+def settle(terminal: Terminal) -> None:
+    """Wait until nothing more is sent; a picture must not be taken in the middle of one."""
+    while True:
+        before = len(terminal.sent)
+        try:
+            terminal.until(lambda sent=before: len(terminal.sent) > sent, SETTLED_S)
+        except TimeoutError:
+            return
+
+
+def cast(title: str, frames: Sequence[tuple[Step, list[Line]]]) -> Iterator[str]:
+    """The lines of the recording: a head, a marker a step, and of each picture the lines that changed."""
+    yield json.dumps({"version": 2, "width": SIZE[0], "height": SIZE[1], "title": title})
+    at, before = 0.0, [[] for _ in range(SIZE[1])]  # type: list[Line]
+    for step, now in frames:
+        changed = (
+            f"\x1b[{y};1H" + "".join(sgr(look) + text for text, look in line)
+            for y, (line, old) in enumerate(zip(now, before, strict=True), 1)
+            if line != old
+        )
+        yield json.dumps([round(at, 2), "m", step.said], ensure_ascii=False)
+        start = "\x1b[?25l\x1b[2J" if at == 0 else ""
+        yield json.dumps([round(at, 2), "o", start + "".join(changed) + "\x1b[0m"], ensure_ascii=False)
+        at, before = at + step.seconds, now
+    yield json.dumps([round(at, 2), "o", ""])
+
+
+def sgr(look: Char) -> str:
+    """The sequence that gives what follows this look."""
+    words = ["0"]
+    looks = {
+        "1": look.bold,
+        "3": look.italics,
+        "4": look.underscore,
+        "7": look.reverse,
+        "9": look.strikethrough,
+    }
+    words += [word for word, on in looks.items() if on]
+    for first, color in (("38", look.fg), ("48", look.bg)):
+        if len(color) == 6:
+            words.append(f"{first};2;" + ";".join(str(int(color[i : i + 2], 16)) for i in (0, 2, 4)))
+    return f"\x1b[{';'.join(words)}m"
+
+
+def svg(title: str, shown: Sequence[Line]) -> str:
+    """A picture as SVG."""
+    console = Console(
+        file=io.StringIO(), record=True, width=SIZE[0], force_terminal=True, color_system="truecolor"
+    )
+    for line in shown:
+        text = Text(no_wrap=True, end="\n")
+        for piece, look in line:
+            color, ground = (f"#{c}" if len(c) == 6 else None for c in (look.fg, look.bg))
+            text.append(piece, Style(color=color, bgcolor=ground, bold=look.bold, reverse=look.reverse))
+        console.print(text)
+    return console.export_svg(title=title)
+
+
+class FilmRunner(RecordedRunner):
+    """Plays the recorded runs, as many rounds as the film's signals let through, so that they can be watched."""
+
+    async def start(self) -> None:
+        self._left, self._more = 0, asyncio.Event()
+        for number, rounds in ((SOME, ROUNDS), (ALL, 1_000_000)):
+            asyncio.get_running_loop().add_signal_handler(number, self._let, rounds)
+        await super().start()
+
+    def _let(self, rounds: int) -> None:
+        self._left = rounds
+        self._more.set()
+
+    async def _play(self, request: Measure) -> None:
+        for batch in self._batches(request):
+            if isinstance(batch[0], Round):
+                while not self._left:
+                    self._more.clear()
+                    await self._more.wait()
+                self._left -= 1
+            for event in batch:
+                self._on_event(event)
+            await asyncio.sleep(0)
+        self._left = 0
+
+
+def lab() -> int:
+    """The lab of the films, in this terminal."""
+    from tuilab.history.store import Store
+    from tuilab.lab.state import LabState
+    from tuilab.tui.app import run
+    from tuilab.tui.options import Options
+    from tuilab.tui.pacing import Pacing
+
+    # Each report is painted, so that axes, which only grow, grow the same way each time.
+    Pacing.wait = lambda self, elapsed_s, rounds: 0.0  # type: ignore[method-assign]
+    machine = next(e for e in events_of("run") if isinstance(e, RunStarted)).machine
+    with tempfile.TemporaryDirectory() as folder:
+        presets = Path(folder) / "presets"
+        presets.mkdir()
+        for name in PRESETS:
+            shutil.copy(ROOT / "presets" / f"{name}.toml", presets)
+        return run(
+            Options(
+                presets=(presets,),
+                newcomer=False,
+                theme="dark",
+                lab_state=lambda: LabState(clock=lambda: 100.0),
+                runner=lambda on_event: FilmRunner(on_event, machine),
+                store=lambda: Store.open(Path(folder) / "history"),
+            )
+        )
+
+
+def main() -> None:
+    for name in sys.argv[1:] or FILMS:
+        frames = film(name)
+        title = f"tuilab: {name.replace('-', ' ')}"
+        (PICTURES / f"{name}.cast").write_text("\n".join(cast(title, frames)) + "\n", encoding="utf-8")
+        (PICTURES / f"film-{name}.svg").write_text(svg(title, frames[-1][1]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(lab()) if sys.argv[1:] == ["--lab"] else main()
