@@ -1,6 +1,7 @@
 """The table of TensorFlow's names: made by a worker, kept for each version, shipped for the pinned one."""
 
 import lzma
+import sys
 
 import msgspec
 import pytest
@@ -73,6 +74,16 @@ def test_the_shipped_table_knows_what_articles_use():
     assert list(table.names) == sorted(table.names)
 
 
+MADE_WITH = (3, 11)
+"""The Python that made the shipped table: others have other methods in unittest, and sign enumerations anew."""
+OF_PYTHON = ("tf.test.TestCase.", "tf.types.experimental.FunctionType.")
+
+
+def of_tensorflow(names: tuple[str, ...]) -> list[str]:
+    """Without what is inherited from the standard library."""
+    return [name for name in names if not name.startswith(OF_PYTHON)]
+
+
 @pytest.mark.real_worker
 def test_the_shipped_table_is_what_a_worker_makes(worker):
     """Where the installed TensorFlow and Keras are those of the shipped table."""
@@ -82,8 +93,9 @@ def test_the_shipped_table_is_what_a_worker_makes(worker):
     known = api_tables.shipped()
     if (made.version, made.keras) != (known.version, known.keras):
         pytest.skip(f"TensorFlow {made.version} with Keras {made.keras} is not the shipped table's")
-    assert made.names == known.names
-    assert made.signatures == known.signatures
+    assert of_tensorflow(made.names) == of_tensorflow(known.names)
+    if sys.version_info[:2] == MADE_WITH:
+        assert made.names == known.names and made.signatures == known.signatures
     # Which files a wheel holds, and whether it has GPU kernels, is each wheel's own.
     if made.gpu_dtypes:
         assert made.gpu_dtypes == known.gpu_dtypes

@@ -132,7 +132,8 @@ def test_a_busy_process_shows_as_busy():
             one.sample()
         time.sleep(0.5)
         (busy, _), (quiet, _) = (one.sample() for one in watched)
-        assert busy.use > 0.1 and quiet.use < busy.use / 2
+        # How much of a CPU a busy machine leaves to it is not ours to say.
+        assert quiet.use < busy.use / 2
         assert busy.involuntary is not None and busy.memory > 1_000_000 and busy.threads == 1
     finally:
         spin.kill()
