@@ -248,6 +248,7 @@ def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Ste
         kept = ["-o", str(folder / name)]
         out.append(Step(name, [*TUILAB, "profile", *words, *GPU, *kept, "--json"], 120, profiled))
     mixed = [*TUILAB, "run", "mixed-precision", *GPU, *quick]
+    stopped = ["timeout", "--preserve-status", "-s", "INT", "60"]
     sides = [word for name in "mkn" for word in ("--set", f"{name}={side}")]
     return [
         *out,
@@ -259,19 +260,8 @@ def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Ste
         Step("out-of-memory", [*TUILAB, "run", "too-large-tensor", *quick], 180, oom),
         Step(
             "interrupted",
-            [
-                "timeout",
-                "--preserve-status",
-                "-s",
-                "INT",
-                "30",
-                *TUILAB,
-                "run",
-                "stft-small",
-                "--budget",
-                "publish",
-            ],
-            60,
+            [*stopped, *TUILAB, "run", "stft-small", *GPU, "--mode", "graph", "--budget", "publish"],
+            90,
         ),
         Step("resume-beside-a-neighbour", [sys.executable, "-m", "tests.gpu_day", "--beside"], 240, shared),
         Step(
@@ -401,7 +391,10 @@ def beside() -> int:
     try:
         resumed = subprocess.run([*TUILAB, "resume", "last"]).returncode
         alone = [*TUILAB, "run", "stft-small", *GPU, "--mode", "graph", "--budget", "quick", "--json"]
-        return subprocess.run(alone).returncode or resumed
+        made = subprocess.run(alone).returncode
+        if resumed:
+            print(f"resume ended with {resumed}", file=sys.stderr)
+        return resumed or made
     finally:
         neighbour.kill()
 

@@ -110,7 +110,7 @@ def test_eight_gpus_have_as_many_arms_as_one() -> None:
     assert len({arm.device for arm in expand(every, declaration, values, eight)}) == 9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_beside_eight_gpus_a_preset_opens_one_and_data_parallel_its_replicas(
     emulated_gpu: Callable[..., dict[str, str]],
 ) -> None:
