@@ -97,6 +97,13 @@ def call(words: list[str], monkeypatch) -> tuple[int, str]:
     )
 
 
+@pytest.mark.parametrize("words", [["export"], ["history", "undelete"], ["history", "--search"]])
+def test_bytes_that_are_no_text_are_refused_in_words(words, place, monkeypatch):
+    monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
+    code, said = call([*words, "\udcff"], monkeypatch)
+    assert code in (0, 2) and not TRACE.search(said), said
+
+
 def no_worker(*_: object, **__: object) -> None:
     from tuilab.model.errors import WorkerError
 

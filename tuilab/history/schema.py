@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from tuilab.model.errors import InputError
 from tuilab.paths import private_file
 
 # Each step turns the store of version n into one of version n + 1.
@@ -160,12 +161,14 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 class Connection(sqlite3.Connection):
-    """One that says of names which are no text, too, that the file is damaged."""
+    """One that says of names that are no text, too, that the file is damaged, and refuses such words."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """As its base."""
+        """As its base. Raises InputError for a word that is no text, as bytes of a command line may be."""
         try:
             return super().execute(sql, parameters)
+        except UnicodeEncodeError as error:
+            raise InputError("history", error.object, "text in UTF-8") from None
         except UnicodeDecodeError as error:
             damaged = sqlite3.DatabaseError(f"its own description is no text ({error.reason})")
             damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
