@@ -59,7 +59,7 @@ def kills(cluster: LocalCluster, client: Client, folder: Path, trials: int) -> N
             program = subprocess.Popen(
                 words, env={**os.environ, "TUILAB_DATA": str(place / "data")}, stdout=log, stderr=log
             )
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not (ours(str(truth)) if greeting else list(place.glob("truth.*"))):
             assert program.poll() is None and time.monotonic() < deadline, (place / "log").read_text()
             time.sleep(0.02)
