@@ -263,7 +263,7 @@ def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Ste
             [*stopped, *TUILAB, "run", "stft-small", *GPU, "--mode", "graph", "--budget", "publish"],
             90,
         ),
-        Step("resume-beside-a-neighbour", [sys.executable, "-m", "tests.gpu_day", "--beside"], 240, shared),
+        Step("resume-beside-a-neighbour", [sys.executable, "-m", "tests.gpu_day", "--beside"], 420, shared),
         Step(
             "recordings",
             [sys.executable, "-m", "tests.gpu_day", "--record", str(folder), *presets],
