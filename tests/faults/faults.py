@@ -44,7 +44,7 @@ def opened(trial: Trial, worker: dict[str, object] | None = None, **given: objec
 def amid(terminal: Terminal, rng: random.Random) -> None:
     """Begin a run, and wait for a random point of it."""
     terminal.press("r")
-    terminal.see("● round", seconds=REACTS_S)
+    terminal.see("round", "x stops", seconds=REACTS_S)
     time.sleep(rng.uniform(0.0, 0.4))
 
 
