@@ -61,7 +61,7 @@ DEALS = 100
 @contextmanager
 def disturbed() -> Iterator[None]:
     """A hog for each processor, busy for 2 s and quiet for 3 s on average."""
-    codes = [HOG.format(seed=seed, parent=os.getpid()) for seed in range(os.cpu_count() or 1)]
+    codes = [HOG.format(seed=seed, parent=os.getpid()) for seed in range(len(os.sched_getaffinity(0)))]
     made = [subprocess.Popen([sys.executable, "-S", "-c", code]) for code in codes]
     try:
         yield
