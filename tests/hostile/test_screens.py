@@ -149,8 +149,13 @@ async def test_documents(tmp_path):
 
 
 async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
-    """Wait for the message that begins with the token; nothing else may be wrong with it."""
-    await until(pilot, lambda: token in shown(seen.app)[0])
+    """Wait for the message that begins with the token, laid out; nothing may be wrong with it."""
+
+    def said() -> bool:
+        text, faults = shown(seen.app)
+        return token in text and not faults
+
+    await until(pilot, said)
     seen.look(page)
 
 

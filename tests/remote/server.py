@@ -63,14 +63,15 @@ class Sshd:
         )
 
     def _wait(self) -> None:
-        for _ in range(100):
+        for _ in range(1_200):  # a busy machine starts it slowly
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return
             if self.process.poll() is not None:
                 break
             time.sleep(0.05)
-        pytest.fail(f"sshd did not start: {(self.folder / 'log').read_text()[-2_000:]}")
+        log = self.folder / "log"
+        pytest.fail(f"sshd did not start: {log.read_text()[-2_000:] if log.exists() else 'it said nothing'}")
 
     def environment(self, data: Path, remote: str = HERE) -> dict[str, str]:
         """For a tuilab that is to use this server; remote: how tuilab is called at the far end."""
