@@ -21,8 +21,8 @@ from tuilab.spool import folder
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "TUILAB_TRIAL"
 REACTS_S = 30.0
-"""No fault lets a key, or an end, wait for ever: a hang is told from a busy machine. How long they take at rest
-the benchmarks measure."""
+"""No fault lets a key, or an end, wait for ever: a hang is told from a busy machine. How long a key takes at rest
+the benchmarks measure; how long an end takes, nobody."""
 START_S = 40.0
 """For a program to start on a machine that has other things to do; no promise."""
 

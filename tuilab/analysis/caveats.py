@@ -124,7 +124,21 @@ MOST_POINTS = 500
 
 
 def drift(samples: Sequence[float]) -> Caveat | None:
-    """A doubt where `samples` moved by more than 2 % over the run; seconds per call, in order, evenly spaced.
+    """A doubt where `samples` moved by more than 2 % over the run; s per call, in order, evenly spaced."""
+    found = movement(samples)
+    if found is None:
+        return None
+    moved, p = found
+    word = "slowed down" if moved > 0 else "sped up"
+    # `moved` is a share of the pace at half-time, from which the line rises and falls by half of it.
+    low, high = 1 - abs(moved) / 2, 1 + abs(moved) / 2
+    amount = f"by {percent(abs(moved))}" if abs(moved) < 0.5 or low < 0.1 else times(high / low)
+    certain = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return Caveat("drift", f"{word} {amount} while it was measured ({certain})")
+
+
+def movement(samples: Sequence[float]) -> tuple[float, float] | None:
+    """By which share of their median `samples` drifted, rising if positive, and its p; null for no drift.
 
     The movement is the Theil–Sen slope (median of the slopes of all pairs; Sen 1968) times the run's length,
     over the median; it must also be a trend by Mann–Kendall (`trend_p`) with p < 0.01. Beyond 500 samples the
@@ -145,14 +159,7 @@ def drift(samples: Sequence[float]) -> Caveat | None:
         return None
     residuals = values - slope * np.arange(n)
     p = trend_p(steps, values, rank_autocorrelation(residuals.tolist()))
-    if p >= SIGNIFICANCE:
-        return None
-    word = "slowed down" if moved > 0 else "sped up"
-    # `moved` is a share of the pace at half-time, from which the line rises and falls by half of it.
-    low, high = 1 - abs(moved) / 2, 1 + abs(moved) / 2
-    amount = f"by {percent(abs(moved))}" if abs(moved) < 0.5 or low < 0.1 else times(high / low)
-    certain = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    return Caveat("drift", f"{word} {amount} while it was measured ({certain})")
+    return None if p >= SIGNIFICANCE else (moved, p)
 
 
 def _grouped(values: "NDArray[Any]") -> "NDArray[Any]":

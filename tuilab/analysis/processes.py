@@ -92,7 +92,7 @@ def log_ratio(one: ArmSamples, other: ArmSamples) -> Location | None:
 
 
 def log_mean(cell: ArmSamples) -> Location | None:
-    """The mean of the logs of a cell's samples, with the error among processes where that is greater."""
+    """The mean of the logs of a cell's samples, with the error among processes as `combined` has it."""
     cuts = (cell.samples[_cut(cell, low, high)] for low, high in _spans(cell)) if cell.begun else ()
     return combined(locate(logs(cell.samples)), [locate(logs(cut)) for cut in cuts])
 
@@ -100,7 +100,8 @@ def log_mean(cell: ArmSamples) -> Location | None:
 def combined(whole: Location | None, parts: Sequence[Location | None]) -> Location | None:
     """The mean of all samples, with the error that the processes show among themselves where that is greater.
 
-    parts: the mean within each process; as in `estimate_of`, those of few samples do not count.
+    From six processes on each is one observation, and theirs is the error. parts: the mean within each
+    process; as in `estimate_of`, those of few samples do not count.
     """
     middles = [part for part in parts if part is not None and part.n >= MIN_SAMPLES]
     if whole is None or len(middles) < 2:
@@ -214,12 +215,10 @@ def _aligned(one: ArmSamples, other: ArmSamples, low: int, high: int) -> Sequenc
 def _between(middles: Sequence[Location]) -> Location:
     """The mean of the processes' means, each of them one observation.
 
-    From six on the error is such that the interval reaches as far as that of their median.
+    The error is such that the interval reaches as far as that of their median, which is wider from six on.
     """
     means = [m.mean for m in middles]
     n, mean = len(means), statistics.fmean(means)
-    error = statistics.stdev(means) / math.sqrt(n)
-    if rank_of_low_end(n) is not None:
-        low, high = middle_of_processes(means)[1]
-        error = max(error, max(high - mean, mean - low) / t_quantile(0.975, n - 1))
-    return Location(mean, error, n - 1, n)
+    low, high = middle_of_processes(means)[1]
+    reach = max(high - mean, mean - low) / t_quantile(0.975, n - 1)
+    return Location(mean, max(statistics.stdev(means) / math.sqrt(n), reach), n - 1, n)

@@ -43,7 +43,7 @@ class Bars(Picking):
 
 One bar per arm, from zero to its median time per call; `├─┤` at its end is the 95 % interval if it is wider
 than a character. At the right, the ratio to the fastest arm with its interval, taken round by round.
-**↑ ↓** choose an arm, **enter** opens it, **%** switches to a log scale.
+**↑ ↓** choose an arm, **%** switches to a log scale.
 """
 
     def __init__(self, *, log: bool = False, empty: str = "No arm has been measured yet.") -> None:

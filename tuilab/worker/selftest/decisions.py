@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
-from tuilab.analysis.caveats import drift
+from tuilab.analysis.caveats import movement
 from tuilab.analysis.ratios import RatioEstimate, ratio
 from tuilab.analysis.words import percent
 from tuilab.model.quantity import seconds
@@ -174,10 +174,10 @@ def drifting(context: Context, *, long: bool) -> Check:
         by_round(own, cells)
         steady = list(cells[1].samples)
         grown = [s * (1 + GROWTH * i / len(steady)) for i, s in enumerate(steady, 1)]
-        found += drift(cells[0].samples) is not None
-        expected += drift(grown) is not None
-        if drift(steady) is not None:
-            moved[steady[-1] > steady[0]] += 1
+        found += movement(cells[0].samples) is not None
+        expected += movement(grown) is not None
+        if (drifted := movement(steady)) is not None:
+            moved[drifted[0] > 0] += 1
     fewest, most = wanted(expected / runs, runs, runs), allowed(FALSE_ALARMS, runs)
     message = f"a drift of {percent(GROWTH)} was noticed in {found} of {runs} runs"
     if fewest < FOUND * runs:
