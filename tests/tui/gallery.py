@@ -2,11 +2,12 @@
 
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
+from textual.filter import LineFilter
 from textual.widget import Widget
 
 from tests.tui.data import (
@@ -20,7 +21,9 @@ from tests.tui.data import (
     run_state,
     spans,
 )
+from tuilab.lab.answer import Said
 from tuilab.model.parameters import Choice
+from tuilab.tui.filters import ASCII
 from tuilab.tui.themes import DARK, LIGHT
 from tuilab.tui.widgets.answer import AnswerPanel
 from tuilab.tui.widgets.bars import Bars
@@ -56,6 +59,9 @@ class Gallery(App[None]):
     def __init__(self, name: str, *, theme: str = "tuilab-dark", ascii_only: bool = False) -> None:
         super().__init__()
         self.page, self.wanted_theme, self.ascii_only = name, theme, ascii_only
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), *[ASCII] * self.ascii_only]
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
@@ -194,12 +200,13 @@ def answer() -> Iterable[Widget]:
     )
     for verdict in ("confirmed", "refuted", "undecided", "untestable"):
         panel = AnswerPanel()
-        panel.say(sentence, verdict, "claim 1", "A small STFT runs faster on the CPU.")
+        panel.say(Said(sentence, verdict, "A small STFT runs faster on the CPU."))
         yield panel
     panel = AnswerPanel()
-    panel.say(
+    sentence = (
         "On the CPU, one graph is 9.4 × faster than eager. No GPU is visible (driver missing; g tells more)."
     )
+    panel.say(Said(sentence))
     yield panel
 
 

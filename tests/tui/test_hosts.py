@@ -152,5 +152,5 @@ async def test_the_machines_of_the_history_are_compared_and_filtered(tmp_path):
         assert "node-42" in text(app)
         await pilot.press("enter")
         assert "the faster device" in text(app)
-        await pilot.press("escape")
+        await pilot.press("escape", "escape")
         await until(pilot, lambda: isinstance(app.screen, LabScreen))

@@ -6,7 +6,7 @@ from tests.tui.data import run_state
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.tui.panels.replay_strip import ReplayStrip
 from tuilab.tui.views.compare import Compare, opponents
-from tuilab.tui.widgets.look import UNICODE, Mark
+from tuilab.tui.widgets.look import Mark
 from tuilab.tui.widgets.race import FIRST_S, LAST_S, Race, Racer, lanes
 
 RACERS = (
@@ -16,7 +16,7 @@ RACERS = (
 
 
 def filled(elapsed: float) -> list[int]:
-    said = ["".join(part for part, _ in line) for line in lanes(RACERS, elapsed, 100, UNICODE)]
+    said = ["".join(part for part, _ in line) for line in lanes(RACERS, elapsed, 100)]
     assert all(len(line) <= 100 for line in said)
     assert "1,000 calls each at the measured median, slowed 30 ×" in said[0]
     assert "CPU graph (recorded: gpu-09, 2026-01-02)" in said[2]

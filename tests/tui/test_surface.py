@@ -76,8 +76,7 @@ def test_the_device_view_is_never_mostly_blank():
             past.values.append(share)
             past.words = words
     from tuilab.tui.widgets import device_panel
-    from tuilab.tui.widgets.look import UNICODE
 
-    lines = device_panel.graphs(list(panel._past.values()), 118, 30, UNICODE)
+    lines = device_panel.graphs(list(panel._past.values()), 118, 30)
     assert 24 <= len(lines) <= 30
     assert all(sum(len(t) for t, _ in line) <= 118 for line in lines)

@@ -23,8 +23,6 @@ class Said:
     """The answer."""
     verdict: VerdictWord | None = None
     """Of the preset's first claim."""
-    claim: str = ""
-    """What that is called, "" without one."""
     detail: str = ""
     """Stands under it, muted."""
 
@@ -67,7 +65,7 @@ def answer(lab_state: LabState) -> Said:
         detail = f"The run failed after {state.rounds} rounds: {state.message}"
     elif lab_state.stale:
         detail = "These figures are for other settings; r measures the current ones."
-    return Said(result.answer, claim.verdict if claim else None, "claim" if claim else "", detail)
+    return Said(result.answer, claim.verdict if claim else None, detail)
 
 
 QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"

@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -13,6 +12,7 @@ from tuilab.analysis.summary import placement_of
 from tuilab.history import recording
 from tuilab.history.store import Store
 from tuilab.lab.history import CancellableProgress, checked
+from tuilab.lab.offers import Offer
 from tuilab.lab.results import document_of, to_share
 from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim
@@ -27,24 +27,15 @@ DETAILS = {
 }
 
 
-@dataclass(frozen=True)
-class Format:
-    """A way to take something along."""
+def formats(run: bool) -> list[Offer]:
+    """What there is to export: a picture of the screen always, the rest where there is a run.
 
-    key: str
-    """As `tuilab export --format` names it, or svg or recording."""
-    label: str
-    """For a list."""
-    detail: str
-    """What it is, in a few words."""
-
-
-def formats(run: bool) -> list[Format]:
-    """What there is to export: a picture of the screen always, the rest where there is a run."""
-    out = [Format(key, key, DETAILS.get(key, "")) for key in FORMATS] if run else []
-    out.append(Format("svg", "picture", "this screen as SVG"))
+    Their keys are those of `tuilab export --format`, svg and recording.
+    """
+    out = [Offer(key, key, DETAILS.get(key, "")) for key in FORMATS] if run else []
+    out.append(Offer("svg", "picture", "this screen as SVG"))
     if run:
-        out.append(Format("recording", "recording", "every event, to import or to replay (R)"))
+        out.append(Offer("recording", "recording", "every event, to import or to replay (R)"))
     return out
 
 

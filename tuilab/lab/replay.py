@@ -4,12 +4,12 @@ import asyncio
 import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
 from tuilab.history.imports import import_file
 from tuilab.history.store import Piece, Store
+from tuilab.lab.offers import Offer
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event, Finished, Log, Round, RunStarted
 from tuilab.model.rounds import Rounds
@@ -211,24 +211,14 @@ def _steps(part: Event | Piece) -> int:
     return part.rounds + len(part.lines) if isinstance(part, Piece) else 1
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A run that can be replayed."""
-
-    key: str
-    """What `load` takes."""
-    label: str
-    detail: str
-
-
-def recorded(store: Store) -> list[Recorded]:
-    """The latest runs of the history, newest first."""
+def recorded(store: Store) -> list[Offer]:
+    """The latest runs of the history, newest first; their keys are what `load` takes."""
     try:
         lines = store.runs(limit=MOST)
     except sqlite3.Error:
         return []
     return [
-        Recorded(
+        Offer(
             RUN + r.run,
             f"{r.at[:10]} {r.at[11:16]}  {r.preset or r.workload}",
             f"{r.host}, {r.rounds} rounds. {r.answer}",

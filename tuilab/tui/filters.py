@@ -2,20 +2,30 @@
 
 from functools import lru_cache
 
+from rich.cells import cell_len
 from rich.color import Color as RichColor
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-from tuilab.tui.widgets.wording import asciify
-
-BORDERS = str.maketrans(
-    "╭╮╰╯┌┐└┘├┤┬┴┼─│━┃║═╔╗╚╝▔▁▎▊▏▕▄▀▌▐█▇▆▅▃▂⭘▼▶●○◉",
-    "+++++++++++++-|=||=++++-_||||##||#####_ov>*o*",
+TABLE = str.maketrans(
+    "µ×…–—−·≈≠≤≥±→↓°‘’“”✓✗⊘☑☐⚑⚠"  # words and signs
+    "╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝─│━┃║═▔▕▐▀⭘▼▶⏸"  # what Textual draws, and a player
+    "●○◉•◆▲□▽■◇△"  # markers
+    "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞",  # tracks, bars and fills
+    "ux~---|~!<>+>vo''\"\"YNXx-!?+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[]..|>v^|||||###%*+=-:.%=:/\\",
 )
+"""What stands for each character that drawings are made of."""
 RAISED = (38, 225)
 """Greys of a ground that stands out of a dark theme, from there on, and of a light one, below."""
+
+
+def asciify(text: str) -> str:
+    """The text in ASCII, in as many cells."""
+    if text.isascii():
+        return text
+    return "".join(c if c.isascii() else "?" * cell_len(c) for c in text.translate(TABLE))
 
 
 class Ascii(LineFilter):
@@ -23,12 +33,7 @@ class Ascii(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The segments in ASCII."""
-        return [
-            segment
-            if segment.text.isascii()
-            else Segment(asciify(segment.text.translate(BORDERS)), *segment[1:])
-            for segment in segments
-        ]
+        return [Segment(asciify(segment.text), *segment[1:]) for segment in segments]
 
 
 class Colourless(LineFilter):

@@ -18,6 +18,7 @@ from tests.tui.data import (
     run_result,
 )
 from tests.tui.data import spans as many_spans
+from tuilab.lab.answer import Said
 from tuilab.model.telemetry import GpuSample, Link
 from tuilab.tui.widgets import bars, gauges, heatmap, phases
 from tuilab.tui.widgets.answer import AnswerPanel, lay_out, numbers_strong
@@ -25,7 +26,7 @@ from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.device_panel import DevicePanel
 from tuilab.tui.widgets.from_run import bars_of, heat_of, phases_of
 from tuilab.tui.widgets.heatmap import HeatMap
-from tuilab.tui.widgets.look import ASCII, MUTED, STRONG, UNICODE, Mark, marks_for
+from tuilab.tui.widgets.look import BLOCKS, MUTED, STRONG, Mark, marks_for
 from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.phases import PhaseRow, Phases
 from tuilab.tui.widgets.spans import Span, pieces, tracks
@@ -68,7 +69,7 @@ def test_bars_are_in_order_with_ratios_to_the_fastest():
 def test_an_arm_that_did_not_run_has_its_reason_for_a_bar():
     found = bars_of(run_result(gpu=False), MARKS)
     layout = bars.arrange(found, 80, False)
-    assert "no GPU is visible" in text_of([bars.draw_bar(found[-1], layout, UNICODE)])[0]
+    assert "no GPU is visible" in text_of([bars.draw_bar(found[-1], layout)])[0]
 
 
 @given(st.lists(st.floats(1e-7, 10.0), min_size=1, max_size=8), st.integers(40, 160))
@@ -77,10 +78,10 @@ def test_bars_are_as_long_as_their_values(values, width):
     layout = bars.arrange(rows, width, False)
     lengths = []
     for row in rows:
-        line = text_of([bars.draw_bar(row, layout, ASCII)])[0]
-        lengths.append(line.count("#"))
+        line = text_of([bars.draw_bar(row, layout)])[0]
+        lengths.append(sum(BLOCKS.index(c) / 8 for c in line if c in BLOCKS))
         exact = row.value / layout.ends[1] * layout.cells
-        assert abs(lengths[-1] - exact) <= 0.51 or (lengths[-1] == 1 and exact < 1)
+        assert abs(lengths[-1] - exact) <= 0.51 / 8 or (lengths[-1] == 1 / 8 and exact < 1)
     order = sorted(range(len(values)), key=values.__getitem__)
     assert [lengths[i] for i in order] == sorted(lengths)
 
@@ -88,9 +89,9 @@ def test_bars_are_as_long_as_their_values(values, width):
 def test_a_wide_interval_has_whiskers_and_a_narrow_one_none():
     wide = bars.Bar("a", "a", MARK, 1.0, 0.5, 1.4)
     layout = bars.arrange([wide], 80, False)
-    assert "├" in text_of([bars.draw_bar(wide, layout, UNICODE)])[0]
+    assert "├" in text_of([bars.draw_bar(wide, layout)])[0]
     narrow = bars.Bar("a", "a", MARK, 1.0, 0.999, 1.001)
-    assert "├" not in text_of([bars.draw_bar(narrow, layout, UNICODE)])[0]
+    assert "├" not in text_of([bars.draw_bar(narrow, layout)])[0]
 
 
 async def test_keys_and_clicks_move_the_cursor():
@@ -118,9 +119,9 @@ async def test_keys_and_clicks_move_the_cursor():
 def test_segments_fill_exactly_their_share(parts, total, cells):
     row = PhaseRow("a", "a", MARK, total, parts)
     names = phases.phase_names([row])
-    runs = phases.stacked(row, names, row.length, cells, UNICODE)
+    runs = phases.stacked(row, names, row.length, cells)
     assert sum(len(text) for text, _ in runs) == cells
-    half = phases.stacked(row, names, 2 * row.length, cells, UNICODE)
+    half = phases.stacked(row, names, 2 * row.length, cells)
     assert abs(sum(len(text) for text, _ in half) - cells / 2) <= 1
 
 
@@ -146,10 +147,9 @@ def test_phases_say_why_their_total_is_not_the_median_of_live():
 
 def test_known_phases_keep_their_look_and_unknown_ones_get_one_each():
     names = ["dispatch", "compute", "mine", "yours"]
-    looks = [phases.look_of(name, names, UNICODE) for name in [*names, phases.REST]]
+    looks = [phases.look_of(name, names) for name in [*names, phases.REST]]
     assert len({(style.name, fill) for style, fill in looks}) == 5
-    assert phases.look_of("compute", ["compute"], UNICODE) == looks[1]
-    assert all(fill.isascii() for _, fill in (phases.look_of(name, names, ASCII) for name in names))
+    assert phases.look_of("compute", ["compute"]) == looks[1]
 
 
 async def test_phases_that_were_not_measured_say_why():
@@ -166,9 +166,9 @@ def test_a_map_names_the_winner_in_each_cell_and_in_words():
     heat = heat_of(map_result(), ARMS[4].id, ARMS[1].id, MARKS)
     assert heat is not None and heat.values[0][0] > 1 > heat.values[0][-1]
     assert heat.values[-1][-1] is None
-    assert heatmap.cell_text(heat.values[0][0], heat, 9, UNICODE).strip() == "× 1.69×"
-    assert heatmap.cell_text(heat.values[0][-1], heat, 8, UNICODE).strip() == f"{heat.low[1].marker} 12×"
-    assert heatmap.cell_text(heat.values[0][-1], heat, 1, UNICODE) == heat.low[1].marker
+    assert heatmap.cell_text(heat.values[0][0], heat, 9).strip() == "× 1.69×"
+    assert heatmap.cell_text(heat.values[0][-1], heat, 8).strip() == f"{heat.low[1].marker} 12×"
+    assert heatmap.cell_text(heat.values[0][-1], heat, 1) == heat.low[1].marker
     assert heatmap.in_words(heat, 6, 3) == "samples 1M, batch 64: out of memory"
     assert "GPU graph resident is" in heatmap.in_words(heat, 6, 0)
     assert heat_of(run_result(), "a", "b", MARKS) is None
@@ -268,7 +268,7 @@ async def test_panning_zooming_and_stepping():
 
 def test_what_a_device_does_not_tell_is_said_and_never_nought():
     silent = GpuSample(index=0, name="GPU", unread={"power": "not on this card"})
-    text = "\n".join(text_of(gauges.gpu_lines(silent, [], 80, UNICODE)))
+    text = "\n".join(text_of(gauges.gpu_lines(silent, [], 80)))
     assert text.count("not reported") == 3 and "power: not on this card" in text
     assert " 0 " not in text and "0 %" not in text
 
@@ -283,10 +283,10 @@ def test_a_link_that_trained_down_says_what_it_can_do():
 
 @given(st.floats(0, 1), st.integers(1, 60))
 def test_a_gauge_is_as_long_as_its_share(share, cells):
-    runs = gauges.gauge(share, cells, MUTED, ASCII)
+    runs = gauges.gauge(share, cells, MUTED)
     assert sum(len(text) for text, _ in runs) == cells
-    assert abs(runs[0][0].count("#") - share * cells) <= 0.5
-    assert gauges.level(share, ASCII) == " " or share > 0.01
+    assert abs(sum(BLOCKS.index(c) / 8 for c in runs[0][0]) - share * cells) <= 0.5 / 8
+    assert gauges.level(share) == " " or share > 0.01
 
 
 async def test_the_device_panel_counts_logical_cpus_and_scrolls():
@@ -327,9 +327,9 @@ async def test_the_verdict_keeps_its_place():
     async with Bench(widget).run_test(size=(80, 3)) as pilot:
         places = set()
         for sentence in ("Short.", "A much longer answer that takes more than one line of the panel. " * 3):
-            widget.say(sentence, "undecided", "claim 1")
+            widget.say(Said(sentence, "undecided"))
             await pilot.pause()
-            places.add(shown(widget)[-1].index("claim 1: ≈ undecided"))
+            places.add(shown(widget)[-1].index("claim: ≈ undecided"))
         assert len(places) == 1
 
 
@@ -354,8 +354,8 @@ def test_cells_equal_within_the_noise_are_neutral_and_winners_have_hues_of_their
     points[0] = msgspec.structs.replace(points[0], arms=wide)
     heat = heat_of(msgspec.structs.replace(result, points=tuple(points)), ARMS[4].id, ARMS[1].id, MARKS)
     assert heat is not None and (0, 0) in heat.equal and (6, 0) not in heat.equal
-    assert heatmap.cell_text(heat.values[0][0], heat, 9, UNICODE, True).strip() == "≈"
-    assert heatmap.cell_style(heat.values[0][0], heat, (0.1, 10), True).on == "text/12"
+    assert heatmap.cell_text(heat.values[0][0], heat, 9, True).strip() == "≈"
+    assert heatmap.cell_style(heat.values[0][0], heat, True).on == "text/12"
     assert "equal within the noise" in heatmap.in_words(heat, 0, 0)
     assert heat.low[1].hue != heat.high[1].hue
     same = heat_of(result, ARMS[0].id, ARMS[1].id, MARKS)

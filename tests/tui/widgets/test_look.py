@@ -11,11 +11,12 @@ from textual.color import Color
 
 from tests.tui.data import ARMS
 from tuilab.model.arms import Arm
+from tuilab.tui.filters import asciify
 from tuilab.tui.themes import DARK, LIGHT
 from tuilab.tui.widgets.compose import BAND, COLUMN
-from tuilab.tui.widgets.look import DARK_HUES, MARKERS, UNICODE, contrast, hue_color, marks_for, readable
+from tuilab.tui.widgets.look import DARK_HUES, MARKERS, contrast, hue_color, marks_for, readable
 from tuilab.tui.widgets.themed_widget import of_256
-from tuilab.tui.widgets.wording import asciify, clip, fit, wrap
+from tuilab.tui.widgets.wording import clip, fit, wrap
 
 WIDE = st.text("ab 日é—", max_size=80)
 
@@ -61,11 +62,8 @@ def test_arms_that_device_and_mode_do_not_tell_apart_get_hues_in_turn():
 
 
 def test_markers_are_one_cell_and_have_ascii_of_their_own():
-    from tuilab.tui.widgets.look import ASCII
-
-    assert all(cell_len(UNICODE.marker(marker)) == 1 for marker in MARKERS)
-    ascii_markers = [ASCII.marker(marker) for marker in MARKERS]
-    assert len(set(ascii_markers)) == len(MARKERS) and all(m.isascii() for m in ascii_markers)
+    assert all(cell_len(marker) == 1 for marker in MARKERS)
+    assert len(set(map(asciify, MARKERS))) == len(MARKERS)
 
 
 @given(WIDE, st.integers(1, 40), st.sampled_from(["left", "right"]))

@@ -54,12 +54,12 @@ demo and keeps what is on the screen.
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sentence, question, keys = lines(self._demo)
-        dots, told = self.glyphs.ellipsis, self._demo.stage == "told"
+        told = self._demo.stage == "told"
         out: list[Line] = []
         for text, style, rows in ((sentence, STRONG, 2), (question, ACCENT, 1)):
-            for line in clip(text, width, rows, dots):
+            for line in clip(text, width, rows):
                 out.append(tuple(numbers_strong(line)) if told else ((line, style),))
-        return [*out, ((fit(keys, width, ellipsis=dots), MUTED),)]
+        return [*out, ((fit(keys, width), MUTED),)]
 
     def _enter(self, at: int) -> None:
         demo, lab = self._demo, self._lab

@@ -7,7 +7,22 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run, TextStyle
+from tuilab.tui.widgets.look import (
+    ACCENT,
+    BAD,
+    FAINT,
+    FILLED,
+    GOOD,
+    MUTED,
+    SEPARATOR,
+    STRONG,
+    TEXT,
+    TRACK,
+    WARN,
+    Line,
+    Run,
+    TextStyle,
+)
 from tuilab.tui.widgets.wording import fit
 
 if TYPE_CHECKING:
@@ -23,7 +38,6 @@ TONES: dict[str, tuple[str, TextStyle]] = {
 }
 BAR = 10
 """Cells of the bar that says how much is done, where there is room for it."""
-ASCII_TONES = {"○": "o", "●": "*", "⚠": "?", "▲": "!"}
 
 
 class Header(LineWidget):
@@ -65,11 +79,8 @@ and the key that stops it.
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]
-        glyph = ASCII_TONES[glyph] if self.glyphs.ascii else glyph
         # The state always has room; the title gets what it needs of the rest.
-        state = fit(
-            self._state, min(cell_len(self._state), max(12, width - 24)), ellipsis=self.glyphs.ellipsis
-        )
+        state = fit(self._state, min(cell_len(self._state), max(12, width - 24)))
         right: list[Run] = [
             (glyph, style),
             (" ", TEXT),
@@ -79,14 +90,14 @@ and the key that stops it.
         if self._share is not None and cell_len(state) + cell_len(self._title) + BAR + 16 <= width:
             done = round(self._share * BAR)
             bar = [
-                (self.glyphs.filled * done, ACCENT),
-                (self.glyphs.track * (BAR - done), FAINT),
+                (FILLED * done, ACCENT),
+                (TRACK * (BAR - done), FAINT),
                 (" ", TEXT),
             ]
             right[2:2] = bar
         left: list[Run] = [(" tuilab ", TextStyle("accent", bold=True))]
         room = width - 8 - sum(cell_len(text) for text, _ in right) - 2
-        title = fit(self._title, min(cell_len(self._title), max(0, room - 2)), ellipsis=self.glyphs.ellipsis)
+        title = fit(self._title, min(cell_len(self._title), max(0, room - 2)))
         if title:
             left += [("  ", TEXT), (title, STRONG)]
         room -= cell_len(title) + 4
@@ -104,7 +115,7 @@ and the key that stops it.
 
     def _machine_in(self, room: int) -> str:
         parts = list(self._machine)
-        joint = f" {self.glyphs.separator} "
+        joint = f" {SEPARATOR} "
         while parts and cell_len(joint.join(parts)) > room - 3:
             parts.pop()
         return joint.join(parts)

@@ -14,18 +14,10 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tuilab.lab.titles import Title
+from tuilab.tui.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from textual.widgets import Input
-
-VERDICTS = {
-    "confirmed": (0, "$text-success"),
-    "refuted": (1, "$text-error"),
-    "undecided": (2, "$text-warning"),
-    "untestable": (3, "$text-muted"),
-    "impossible": (4, "$text-error"),
-}
-"""Which of the verdict glyphs stands before a preset, and its colour."""
 
 
 class Presets(OptionList):
@@ -125,15 +117,12 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         if row.kind == "problem":
             return Content.assemble(" ", ("! ", "$text-error"), row.text)
         opened = row.name == self._opened
-        place, color = VERDICTS.get(self._verdicts.get(row.name, ""), (-1, ""))
-        if not opened and place < 0:
+        look = VERDICTS.get(self._verdicts.get(row.name, ""))
+        if not opened and look is None:
             return Content("   " + row.text)
-        from tuilab.tui.widgets.look import glyphs_of  # after the first paint, where no row has a mark
-
-        glyphs = glyphs_of(self.app)
         return Content.assemble(
-            (glyphs.focus if opened else " ", "$accent"),
-            ((glyphs.verdicts[place] if place >= 0 else " ") + " ", color),
+            ("▸" if opened else " ", "$accent"),
+            (f"{look.mark} ", f"$text-{look.tone}") if look else "  ",
             ("* " if opened and self._modified else "", "$warning"),
             (row.text, "bold" * opened),
         )

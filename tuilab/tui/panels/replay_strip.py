@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from tuilab.lab import Lab
 from tuilab.tui.messages import LabChanged, hear
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import ACCENT, FAINT, MUTED, TEXT, Line
+from tuilab.tui.widgets.look import ACCENT, FAINT, FILLED, MUTED, TEXT, THUMB, TRACK, Line
 
 KEYS = (
     "space plays and pauses, , . step, ← → seek, < > speed, x ends it",
@@ -59,9 +59,7 @@ seeks too. Sliders move without measuring; **r** measures the settings anew, aft
         replay = self._lab.controller.replaying
         if replay is None:
             return []
-        glyphs = self.glyphs
-        still = replay.paused or replay.over
-        state = ("||" if still else ">") if glyphs.ascii else ("⏸" if still else "▶")
+        state = "⏸" if replay.paused or replay.over else "▶"
         where = f" round {replay.round:,} of {replay.rounds:,}  {replay.speed:g} × "
         room = width - cell_len(where) - LEAST_TRACK - 6
         keys = next((words for words in KEYS if cell_len(words) <= room), "")
@@ -71,9 +69,9 @@ seeks too. Sliders move without measuring; **r** measures the settings anew, aft
         return [
             (
                 (f"{state:<2} ", ACCENT),
-                (glyphs.filled * done, ACCENT),
-                (glyphs.thumb, ACCENT if self.has_focus else TEXT),
-                (glyphs.track * (cells - done - 1), FAINT),
+                (FILLED * done, ACCENT),
+                (THUMB, ACCENT if self.has_focus else TEXT),
+                (TRACK * (cells - done - 1), FAINT),
                 (where, TEXT),
                 (" " + keys, MUTED),
             )

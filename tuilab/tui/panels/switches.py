@@ -11,7 +11,6 @@ from textual.message import Message
 from textual.widgets import Checkbox
 
 from tuilab.lab.settings import Switch
-from tuilab.tui.widgets.look import glyphs_of
 
 
 class SwitchBox(Checkbox):
@@ -33,7 +32,7 @@ class SwitchBox(Checkbox):
 
     def _say(self) -> None:
         name = f"{self.switch.label} input" if self.switch.group == "GPU input" else self.switch.label
-        self.label = Content(f"{glyphs_of(self.app).boxes[not self.value]} {name}")
+        self.label = Content(f"{'☑' if self.value else '☐'} {name}")
 
 
 class Switches(ItemGrid):

@@ -15,7 +15,6 @@ from tuilab.lab.state import LabState
 from tuilab.model.quantity import median_of
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.views.common import marks
-from tuilab.tui.widgets.look import glyphs_of
 
 GHOSTS = "ghosts"
 
@@ -78,13 +77,13 @@ class ArmsScreen(Page[None]):
 
     def _prompts(self) -> Mapping[str, Content]:
         state, result = self._state, self._state.result()
-        looks, glyphs = marks(state.shown), glyphs_of(self.app)
+        looks = marks(state.shown)
         medians = {arm.id: arm.median_s for arm in result.arms} if result else {}
         out = {}
         for key, arm in state.shown.arms.items():
             median = medians.get(key)
             figure = median_of(median) if median is not None else arm.status or ""
-            label = f"{glyphs.marker(looks[key].marker)} {arm.label}  "
+            label = f"{looks[key].marker} {arm.label}  "
             out[key] = Content.assemble(label, (figure, "$text-muted"))
         return out
 

@@ -1,39 +1,13 @@
-"""Pages that ask for a line or for a text."""
+"""A page that asks for a text."""
 
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import TextArea
 
 from tuilab.tui.screens.modal import Page, framed
-from tuilab.tui.widgets.line_input import LineInput
-
-
-class LineScreen(Page[str]):
-    """One line to change. Returns what stands there, or None where it was left."""
-
-    DEFAULT_CSS = """
-    LineScreen Input { margin: 1 0; }
-    LineScreen Static { height: auto; color: $text-muted; }
-    """
-
-    def __init__(self, title: str, value: str, hint: str) -> None:
-        super().__init__()
-        self._title, self._value, self._hint = title, value, hint
-
-    def compose(self) -> ComposeResult:
-        with framed(Container(), self._title, "enter saves, esc cancels"):
-            yield LineInput(self._value, select_on_focus=False)
-            yield Static(self._hint, markup=False)
-
-    def on_mount(self) -> None:
-        self.query_one(Input).focus()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Done."""
-        self.dismiss(event.value)
 
 
 class NoteScreen(Page[str]):

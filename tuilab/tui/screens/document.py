@@ -16,8 +16,9 @@ from textual.widgets.text_area import Selection
 from tuilab.analysis.words import plural
 from tuilab.documents import DocumentReport, ExampleReport
 from tuilab.documents.rules import RULES
+from tuilab.lab.offers import Offer
 from tuilab.model.preset import Preset
-from tuilab.tui.screens.menu import Item, Items
+from tuilab.tui.screens.menu import Items
 from tuilab.tui.screens.modal import Page
 
 if TYPE_CHECKING:
@@ -101,11 +102,11 @@ a document is ever run.
             else:
                 yield Static("No preset could be made from it; the findings say why.")
 
-    def _items(self) -> list[Item]:
+    def _items(self) -> list[Offer]:
         out = []
         for key, preset in self._presets.items():
             settings = " ".join(f"{k}={v}" for k, v in preset.parameters.items())
-            out.append(Item(key, preset.title, f"{preset.workload} {settings}"))
+            out.append(Offer(key, preset.title, f"{preset.workload} {settings}"))
         return out
 
     def on_mount(self) -> None:

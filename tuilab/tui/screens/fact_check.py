@@ -18,17 +18,10 @@ from tuilab.model.preset import Preset
 from tuilab.report.fact_check import html, markdown, stamp
 from tuilab.tui.messages import LabChanged, hear
 from tuilab.tui.screens.modal import Page
+from tuilab.tui.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from tuilab.lab import Lab
-
-STYLES = {
-    "confirmed": "$text-success bold",
-    "refuted": "$text-error bold",
-    "impossible": "$text-error bold",
-    "undecided": "$text-warning bold",
-    "untestable": "$text-muted",
-}
 
 
 class FactCheckScreen(Page[None]):
@@ -140,7 +133,8 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
 
     def _row(self, statement: Statement) -> Content:
         going = statement.preset == self.check.going and statement.verdict is None
-        style = STYLES[statement.verdict] if statement.verdict else "$text-accent" if going else "$text-muted"
+        tone = VERDICTS[statement.verdict].tone if statement.verdict else "accent" if going else "muted"
+        style = f"$text-{tone}" + " bold" * (statement.verdict not in (None, "untestable"))
         word = statement.verdict or ("measuring…" if going else "not measured yet")
         where = f"   line {statement.line}" if statement.line else ""
         parts: list[Content | tuple[str, str] | str] = [

@@ -36,6 +36,7 @@ from tuilab.lab.history import (
     trouble,
     work_out,
 )
+from tuilab.lab.offers import Offer
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import size
@@ -448,7 +449,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
 
     def action_tag(self) -> None:
         """Change the tags."""
-        from tuilab.tui.screens.asking import LineScreen
+        from tuilab.tui.screens.menu import MenuScreen
 
         entries = self._chosen()
         if not entries:
@@ -462,8 +463,9 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
                 call = partial(retag, runs=[e.run for e in entries], before=common, after=after)
                 self._act(lambda: self._change(call, lambda _: said))
 
-        title = f"Tags of {titled(entries)}"
-        self.app.push_screen(LineScreen(title, ", ".join(common), TAGS), given)
+        begun = ", ".join(common)
+        page = MenuScreen(f"Tags of {titled(entries)}", typed="tags", empty=TAGS, begun=begun)
+        self.app.push_screen(page, given)
 
     def action_note(self) -> None:
         """Write a note on the run under the cursor."""
@@ -570,7 +572,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
     def action_export(self) -> None:
         """Write runs into the current folder, in the formats of the lab."""
         from tuilab.lab.export import formats
-        from tuilab.tui.screens.menu import Item, MenuScreen
+        from tuilab.tui.screens.menu import MenuScreen
 
         entries = self._chosen()
         if not entries:
@@ -583,8 +585,8 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
                 going = CancellableProgress(f"Writing {titled(entries)}")
                 self._act(partial(self._export, key, entries, going), going)
 
-        items = [Item(f.key, f.label, f.detail) for f in formats(True)]
-        self.app.push_screen(MenuScreen(f"Export {titled(entries)} to the current folder", items), given)
+        title = f"Export {titled(entries)} to the current folder"
+        self.app.push_screen(MenuScreen(title, formats(True)), given)
 
     def _picture(self) -> None:
         from tuilab.lab.export import free
@@ -618,11 +620,9 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
 
     def action_import(self) -> None:
         """Import a recording."""
-        from tuilab.tui.screens.menu import Item, MenuScreen
+        from tuilab.tui.screens.menu import MenuScreen
 
-        items = [
-            Item(str(path), path.name, f"{size(path.stat().st_size)}") for path in recordings(Path.cwd())
-        ]
+        items = [Offer(str(path), path.name, size(path.stat().st_size)) for path in recordings(Path.cwd())]
 
         def given(words: str | None) -> None:
             if words:

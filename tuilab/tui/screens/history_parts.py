@@ -10,7 +10,7 @@ from tuilab.lab.history import Entry
 from tuilab.model.quantity import median_of, size
 from tuilab.tui.screens.history_table import fastest, status, tags
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import ACCENT, BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, TextStyle
+from tuilab.tui.widgets.look import ACCENT, BAD, GOOD, MUTED, SEPARATOR, STRONG, TEXT, WARN, Line, TextStyle
 from tuilab.tui.widgets.wording import clip, fit, wrap
 
 Tone = Literal["quiet", "good", "warn", "bad"]
@@ -32,30 +32,28 @@ class About(LineWidget):
             self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        entry, dots = self._entry, self.glyphs.ellipsis
+        entry = self._entry
         if entry is None or not entry.run:
             return self.empty_lines(width, height)
         lines: list[Line] = [self._head(entry, width)]
         answer = entry.line.answer or sentence(entry)
         room = max(1, height - 3) if height > 3 else 1
-        lines += [((text, TEXT),) for text in clip(answer, width, room, dots)]
+        lines += [((text, TEXT),) for text in clip(answer, width, room)]
         note = [line for part in entry.line.note.splitlines() for line in wrap(part, width - 6)]
         values = " ".join(f"{name}={value}" for name, value in entry.parameters.items())
         rest = height - len(lines)
         if rest > 1 or not note:
-            lines.append((("with ", MUTED), (fit(values, width - 5, ellipsis=dots), MUTED)))
+            lines.append((("with ", MUTED), (fit(values, width - 5), MUTED)))
         room = height - len(lines)
         if len(note) > room > 0:
-            note[room - 1] += dots
+            note[room - 1] += "…"
         for index, text in enumerate(note[: max(0, room)]):
-            lines.append(
-                (("note  " if not index else "      ", MUTED), (fit(text, width - 6, ellipsis=dots), TEXT))
-            )
+            lines.append((("note  " if not index else "      ", MUTED), (fit(text, width - 6), TEXT)))
         return lines[:height]
 
     def _head(self, entry: Entry, width: int) -> Line:
         line = entry.line
-        between = f" {self.glyphs.separator} "
+        between = f" {SEPARATOR} "
         when = line.at[:19].replace("T", " ")
         parts = [
             f"{when} UTC on {line.host}",
@@ -68,17 +66,17 @@ class About(LineWidget):
         marks = " ".join([line.pinned, tags(entry)]).strip()
         out: list[tuple[str, TextStyle]] = [(entry.name, STRONG), (f"  {marks}" if marks else "", ACCENT)]
         out.append((between + between.join(part for part in parts if part), MUTED))
-        return cut(out, width, self.glyphs.ellipsis)
+        return cut(out, width)
 
 
-def cut(line: Sequence[tuple[str, TextStyle]], width: int, ellipsis: str) -> Line:
+def cut(line: Sequence[tuple[str, TextStyle]], width: int) -> Line:
     """The pieces of a line as far as there is room."""
     out: list[tuple[str, TextStyle]] = []
     room = width
     for text, style in line:
         length = cell_len(text)
         if length > room:
-            return (*out, (fit(text, room, ellipsis=ellipsis), style))
+            return (*out, (fit(text, room), style))
         out.append((text, style))
         room -= length
     return tuple(out)
@@ -120,4 +118,4 @@ class Said(LineWidget):
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        return [((text, self._tone),) for text in clip(self.text, width, height, self.glyphs.ellipsis)]
+        return [((text, self._tone),) for text in clip(self.text, width, height)]

@@ -11,7 +11,7 @@ from tuilab.lab.command_line import typed
 from tuilab.lab.history import PAGE, Entry, RunLine
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import median_of, size
-from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, WARN, Line, TextStyle
+from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, SEPARATOR, WARN, Line, TextStyle
 from tuilab.tui.widgets.table import Table, placed
 from tuilab.tui.widgets.tabular import Column
 
@@ -131,7 +131,7 @@ by the next column and **O** reverses the order, as does a click on a column's h
         ]  # fmt: skip
 
     def _mark(self, entry: Entry) -> str:
-        return ("*" if self.glyphs.ascii else "●") if entry.run in self.marked else ""
+        return "●" if entry.run in self.marked else ""
 
     # Rows
 
@@ -224,7 +224,7 @@ by the next column and **O** reverses the order, as does a click on a column's h
             return ""
         counted = placed(self.cursor, len(self.rows), self._noun)
         found = f" with “{self.search}”" if self.search else ""
-        marks = f"  {self.glyphs.separator}  {len(self.marked):,} marked" if self.marked else ""
+        marks = f"  {SEPARATOR}  {len(self.marked):,} marked" if self.marked else ""
         return f" {counted}{found}{marks}"
 
 

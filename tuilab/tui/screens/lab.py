@@ -1,7 +1,8 @@
 """The main screen: header, presets, answer, picture, controls, placement, keys."""
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -15,6 +16,7 @@ from textual.widget import Widget
 
 from tuilab.lab import titles
 from tuilab.lab.changes import Change
+from tuilab.lab.offers import Offer
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.tui.actions import ACTIONS, by_line, keys_of
 from tuilab.tui.messages import LabChanged
@@ -24,8 +26,6 @@ from tuilab.tui.screens.small import SIZES, Small, size_classes
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
     from tuilab.lab import Lab
-    from tuilab.lab.fact_check import FactCheck
-    from tuilab.lab.replay import Replay
     from tuilab.model.preset import Preset
     from tuilab.model.workload import Declaration
     from tuilab.tui.app import LabApp
@@ -212,8 +212,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
         if self.lab.controller.replaying is None and (strip := self.query("#replay")):
             strip.remove()
             self.refresh_bindings()
-        said = answer(state)
-        self.answer.say(said.sentence, said.verdict, said.claim, said.detail)
+        self.answer.say(answer(state))
         steps = f"next: {next_steps(state)}"
         if steps != self.views.border_subtitle and not self._dragging:  # to set it draws all of the panel
             self.views.border_subtitle = steps
@@ -271,6 +270,16 @@ size at which another device becomes the faster one. **x** stops whatever is run
         words = sanitize_block(text, LONGEST_SAID)
         self.notify(words, severity=tone, markup=False, timeout=seconds)  # type: ignore[arg-type]
 
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What is wrong with what a person gave is said."""
+        from tuilab.model.errors import InputError
+
+        try:
+            yield
+        except InputError as error:
+            self.say(str(error), "error")
+
     # Measure
 
     def action_run(self) -> None:
@@ -298,16 +307,15 @@ size at which another device becomes the faster one. **x** stops whatever is run
         """Measure over a range of sizes."""
         from tuilab.lab.settings import default_sweep
 
-        lab = self.lab
-        if lab.state.settings is None:
+        if self.lab.state.settings is None:
             return
-        sweep = default_sweep(lab.state.settings)
+        sweep = default_sweep(self.lab.state.settings)
         if sweep is None:
             self.say("This workload has no size to sweep over.", "warning")
             return
         if self._spared("s"):
             return
-        lab.controller.run(sweep=sweep)
+        self.lab.controller.run(sweep=sweep)
         await self.views.open("sweep")
 
     def action_budget(self) -> None:
@@ -404,10 +412,9 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
     def open_preset(self, name: str) -> None:
         """Open a preset, and measure it where live sliders are on."""
-        lab = self.lab
-        preset = next(p for p in lab.state.presets if p.name == name)
-        lab.state.choose(preset)
-        lab.controller.moved(now=True)
+        preset = next(p for p in self.lab.state.presets if p.name == name)
+        self.lab.state.choose(preset)
+        self.lab.controller.moved(now=True)
         views = self.views
         if (preset.sweep is None) == (views.key == "sweep"):
             # The picture that shows what the preset measures: a curve for a sweep, samples otherwise.
@@ -470,8 +477,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
         """Choose what is drawn."""
         from tuilab.tui.screens.arms import ArmsScreen
 
-        lab = self.lab
-        self.app.push_screen(ArmsScreen(lab.state), lambda _: lab.changed(Change.LOOK))
+        self.app.push_screen(ArmsScreen(self.lab.state), lambda _: self.lab.changed(Change.LOOK))
 
     def action_jump(self) -> None:
         """Letters on every place."""
@@ -499,22 +505,16 @@ size at which another device becomes the faster one. **x** stops whatever is run
     def action_fact_check(self) -> None:
         """Measure every claim of the document that this preset is from, beside the lab."""
         from tuilab.lab import fact_check
-        from tuilab.model.errors import InputError
+        from tuilab.tui.screens.fact_check import FactCheckScreen
 
         state = self.lab.state
         source = state.settings.preset.source if state.settings else None
         if source is None:
             self.say("This preset comes from no document. o opens one; F there measures its claims.")
             return
-        try:
-            self._check(*fact_check.bundled(source.document, state.presets))
-        except InputError as error:
-            self.say(str(error), "error")
-
-    def _check(self, check: "FactCheck", presets: "Sequence[Preset]") -> None:
-        from tuilab.tui.screens.fact_check import FactCheckScreen
-
-        self.app.push_screen(FactCheckScreen(self.lab, check, presets))
+        with self._told():
+            check, presets = fact_check.bundled(source.document, state.presets)
+            self.app.push_screen(FactCheckScreen(self.lab, check, presets))
 
     def action_machines(self) -> None:
         """Presets by machines, from the history."""
@@ -525,10 +525,9 @@ size at which another device becomes the faster one. **x** stops whatever is run
     def action_hosts(self) -> None:
         """The other machines to measure on, and a line to add one."""
         from tuilab.lab.hosts import about
-        from tuilab.tui.screens.menu import Item, MenuScreen
+        from tuilab.tui.screens.menu import MenuScreen
 
-        lab = self.lab
-        items = [Item(host.name, host.name, about(host)) for host in lab.state.hosts.known.values()]
+        items = [Offer(host.name, host.name, about(host)) for host in self.lab.state.hosts.known.values()]
         page = MenuScreen(
             "Measure on another machine", items, typed="an ssh alias or user@host, then enter", empty=ADDS
         )
@@ -536,26 +535,18 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
     def add_host(self, name: str | None) -> None:
         """Measure on that machine too; what is wrong with its name is said."""
-        from tuilab.model.errors import InputError
-
-        lab = self.lab
-        if not name:
-            return
-        try:
-            lab.controller.add_host(name)
-        except InputError as error:
-            self.say(str(error), "error")
-        else:
-            self.say(f"Connecting to {name}; choose it with the device slider.")
+        if name:
+            with self._told():
+                self.lab.controller.add_host(name)
+                self.say(f"Connecting to {name}; choose it with the device slider.")
 
     def action_copy(self) -> None:
         """The command line that does the same, to the clipboard and to a file."""
         from tuilab.lab.files import keep_command
 
-        lab = self.lab
-        if lab.state.settings is None:
+        if self.lab.state.settings is None:
             return
-        line = lab.state.command(sweeping=self.views.key == "sweep")
+        line = self.lab.state.command(sweeping=self.views.key == "sweep")
         self.app.copy_to_clipboard(line)
         kept = keep_command(line)
         self.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else "."))
@@ -563,17 +554,15 @@ size at which another device becomes the faster one. **x** stops whatever is run
     def action_export(self) -> None:
         """Keep this view and run as a file."""
         from tuilab.lab.export import formats
-        from tuilab.tui.screens.menu import Item, MenuScreen
-
-        lab = self.lab
+        from tuilab.tui.screens.menu import MenuScreen
 
         def chosen(key: str | None) -> None:
             if key:
                 # The page has closed, so that a picture shows the lab itself.
                 self.call_after_refresh(lambda: self._write(key))
 
-        items = [Item(f.key, f.label, f.detail) for f in formats(bool(lab.state.shown.run))]
-        self.app.push_screen(MenuScreen("Export to the current folder", items), chosen)
+        there = formats(bool(self.lab.state.shown.run))
+        self.app.push_screen(MenuScreen("Export to the current folder", there), chosen)
 
     def _write(self, key: str) -> None:
         from tuilab.lab.export import new_file, write_shown
@@ -595,9 +584,9 @@ size at which another device becomes the faster one. **x** stops whatever is run
     def action_open(self) -> None:
         """Open a document, a preset file or code of one's own."""
         from tuilab.lab.files import preferences
-        from tuilab.tui.screens.menu import Item, MenuScreen, Paths
+        from tuilab.tui.screens.menu import MenuScreen, Paths
 
-        recent = [Item(path, path) for path in preferences().recent]
+        recent = [Offer(path, path) for path in preferences().recent]
         self.app.push_screen(
             MenuScreen("Open", recent, typed=TYPED, empty=OPENS, suggester=Paths(), begun=self._mistyped),
             self.open_soon,
@@ -615,7 +604,6 @@ size at which another device becomes the faster one. **x** stops whatever is run
         from tuilab.lab.settings import preset_file
         from tuilab.model.errors import InputError
 
-        lab = self.lab
         if not words:
             return
         try:
@@ -635,17 +623,16 @@ size at which another device becomes the faster one. **x** stops whatever is run
             self.say(f"{error}. o brings back what you typed.", "error")
         except Unanswered as error:
             self._mistyped = words
-            lab.controller.say(error.detail or str(error), "error")
+            self.lab.controller.say(error.detail or str(error), "error")
             more = " The log (9) has the details." if error.detail else ""
             self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
 
     async def _open_code(self, words: str) -> None:
         from tuilab.lab.settings import choose_own, place_of
 
-        lab = self.lab
         self.say(f"Asking {words} what it declares…")
         file = place_of(words)
-        declaration = await lab.declare(file)
+        declaration = await self.lab.declare(file)
         self._take(choose_own(declaration, words).preset, (declaration, file))
 
     async def _open_document(self, words: str) -> None:
@@ -657,8 +644,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
     def _take(self, preset: "Preset", own: "tuple[Declaration, str] | None" = None) -> None:
         """List one more preset, open it and measure it."""
-        lab = self.lab
-        lab.state.add(preset, own)
+        self.lab.state.add(preset, own)
         self._list_presets()
         self.open_preset(preset.name)
 
@@ -679,16 +665,15 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
         from tuilab.lab.history import HistoryClient, ghosts
 
-        lab = self.lab
-        ledger = HistoryClient(lab.store)
+        ledger = HistoryClient(self.lab.store)
         try:
-            lab.state.pinned = await ledger.do(ghosts)
+            self.lab.state.pinned = await ledger.do(ghosts)
         except sqlite3.Error as error:
-            lab.controller.say(f"pinned runs cannot be drawn ({error})", "warning")
+            self.lab.controller.say(f"pinned runs cannot be drawn ({error})", "warning")
         finally:
             ledger.close()
-        if lab.state.pinned:
-            lab.changed(Change.LOOK)
+        if self.lab.state.pinned:
+            self.lab.changed(Change.LOOK)
 
     async def action_replay(self, do: str = "", *by: int) -> None:
         """Show a recorded run as if it were live. do: what the player is to do instead, such as `pause`."""
@@ -696,13 +681,11 @@ size at which another device becomes the faster one. **x** stops whatever is run
             self.lab.controller.play(lambda replay: getattr(replay, do)(*by))
             return
         from tuilab.lab.replay import recorded
-        from tuilab.tui.screens.menu import Item, MenuScreen
+        from tuilab.tui.screens.menu import MenuScreen
 
-        lab = self.lab
-        found = await run_in_daemon_thread(recorded, lab.store)
-        items = [Item(r.key, r.label, r.detail) for r in found]
+        found = await run_in_daemon_thread(recorded, self.lab.store)
         page = MenuScreen(
-            "Replay", items, typed="or the path of a recorded file, then enter",
+            "Replay", found, typed="or the path of a recorded file, then enter",
             empty="No run has been kept yet. Type the path of a recorded file below.",
         )  # fmt: skip
         self.app.push_screen(page, self.play)
@@ -710,33 +693,25 @@ size at which another device becomes the faster one. **x** stops whatever is run
     async def play(self, name: str | None) -> None:
         """Replay a run of the history, or a file."""
         from tuilab.lab.replay import load
-        from tuilab.model.errors import InputError
-
-        lab = self.lab
-        if not name:
-            return
-        try:
-            replay: Replay = await run_in_daemon_thread(load, lab.store, name)
-        except InputError as error:
-            self.say(str(error), "error")
-            return
-        lab.controller.replay(replay)
         from tuilab.tui.panels.replay_strip import ReplayStrip
 
-        if not self.query(ReplayStrip):
-            await self.query_one("#work", Vertical).mount(ReplayStrip(lab), after=self.views)
-        self.query_one(ReplayStrip).focus()
-        self.refresh_bindings()
+        if not name:
+            return
+        with self._told():
+            self.lab.controller.replay(await run_in_daemon_thread(load, self.lab.store, name))
+            if not self.query(ReplayStrip):
+                await self.query_one("#work", Vertical).mount(ReplayStrip(self.lab), after=self.views)
+            self.query_one(ReplayStrip).focus()
+            self.refresh_bindings()
 
     async def action_demo(self) -> None:
         """Guess whether a claim holds, then see."""
         from tuilab.lab.demo import Demo, tour
         from tuilab.tui.panels.demo_bar import DemoBar
 
-        lab = self.lab
         if self.query(DemoBar):
             return
-        steps = tour(lab.state.presets, lab.state.machine)
+        steps = tour(self.lab.state.presets, self.lab.state.machine)
         if not steps:
             self.say("No preset here has a claim to measure.", "warning")
             return
@@ -749,7 +724,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
             else:
                 self.action_presets()
 
-        bar = DemoBar(lab, Demo(steps), lambda: self.call_later(done))
+        bar = DemoBar(self.lab, Demo(steps), lambda: self.call_later(done))
         self.add_class("-demo")
         await self.query_one("#work", Vertical).mount(bar, before=0)
         bar.focus()

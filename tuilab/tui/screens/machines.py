@@ -7,14 +7,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.widgets import Input
 
 from tuilab.lab.history import Store
 from tuilab.lab.machines import PresetRows, Row, compared, latest, sum_up, text_of
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.report.machines import crossover, heading, median, verdict_marks
 from tuilab.tui.screens.modal import Page, framed
-from tuilab.tui.views.filtered import Filter
+from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.look import MUTED, WARN
 from tuilab.tui.widgets.table import Table
 from tuilab.tui.widgets.tabular import Column
@@ -105,7 +104,6 @@ last line says about what. Different software stands out. **/** filters, **o** s
     MachinesScreen > .frame { width: 96%; height: 94%; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", "filter", show=False, id="table.filter"),
         Binding("q,m", "close", "close", show=False, id="machines.close"),
     ]
 
@@ -116,8 +114,7 @@ last line says about what. Different software stands out. **/** filters, **o** s
 
     def compose(self) -> ComposeResult:
         with framed(Container(), "Machines compared", "/ filters, o orders, esc closes"):
-            yield Filter("machines", self.table)
-            yield self.table
+            yield Filtered("machines", self.table)
 
     def on_mount(self) -> None:
         self.table.focus()
@@ -127,19 +124,3 @@ last line says about what. Different software stands out. **/** filters, **o** s
         found, problem = await run_in_daemon_thread(load, self._store)
         self.table.empty = problem or "No run in the history has a result yet."
         self.table.set_rows(found)
-
-    def action_filter(self) -> None:
-        """Go to the filter."""
-        self.set_focus(self.query_one(Filter))
-
-    def action_close(self) -> None:
-        """From the filter back to the rows, from there out."""
-        if self.query_one(Filter).has_focus:
-            self.table.focus()
-        else:
-            self.dismiss(None)
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Show the rows that contain the words."""
-        event.stop()
-        self.table.filter = event.value

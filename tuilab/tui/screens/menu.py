@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,18 +14,10 @@ from textual.suggester import Suggester
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from tuilab.lab.offers import Offer
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.line_input import LineInput
 from tuilab.tui.widgets.wording import fit
-
-
-@dataclass(frozen=True)
-class Item:
-    """key: what is returned. detail: muted, behind the label."""
-
-    key: str
-    label: str
-    detail: str = ""
 
 
 class Items(OptionList):
@@ -36,13 +27,13 @@ class Items(OptionList):
         Binding("space", "select", "choose", show=False, id="menu.choose"),
     ]
 
-    def __init__(self, items: Sequence[Item]) -> None:
+    def __init__(self, items: Sequence[Offer]) -> None:
         wide = min(40, max((cell_len(item.label) for item in items), default=0))
         options = [Option(self._row(i, wide), i.key) for i in items]
         super().__init__(*options, compact=True, markup=False)
 
     @staticmethod
-    def _row(item: Item, wide: int) -> Content:
+    def _row(item: Offer, wide: int) -> Content:
         label = fit(item.label, max(wide, cell_len(item.label)))
         return Content.assemble(label, ("  " + item.detail, "$text-muted"))
 
@@ -85,7 +76,7 @@ class MenuScreen(Page[str]):
     def __init__(
         self,
         title: str,
-        items: Sequence[Item],
+        items: Sequence[Offer] = (),
         *,
         typed: str = "",
         empty: str = "Nothing here.",
@@ -100,7 +91,8 @@ class MenuScreen(Page[str]):
         with framed(Container(), self._title, "enter chooses, esc closes"):
             yield Items(self._items) if self._items else Static(self._empty, markup=False)
             if self._typed:
-                yield LineInput(self._begun, placeholder=self._typed, suggester=self._suggester)
+                given = {"placeholder": self._typed, "suggester": self._suggester}
+                yield LineInput(self._begun, select_on_focus=False, **given)
 
     def on_mount(self) -> None:
         list_first = self._items and not (self._begun or self._suggester)
@@ -111,6 +103,6 @@ class MenuScreen(Page[str]):
         self.dismiss(event.option_id)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Done, with what was typed."""
-        if event.value.strip():
+        """Done, with what was typed; with nothing only where there was something to take away."""
+        if event.value.strip() or self._begun:
             self.dismiss(event.value.strip())

@@ -1,13 +1,14 @@
 """A table with a line to filter it by."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tuilab.tui.views.base import View
 from tuilab.tui.widgets.line_input import LineInput
 from tuilab.tui.widgets.table import Table
 
@@ -27,23 +28,22 @@ class Filter(LineInput):
         self._table.focus()
 
 
-class Filtered(View):
-    """`table` is the table; `/` goes to the filter."""
+class Filtered(Vertical):
+    """A table under its filter, to which `/` goes. what: what its rows are called."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", show=False, id="table.filter"),
         Binding("escape", "rows", "rows", show=False, id="table.rows"),
     ]
-    what = "rows"
+    DEFAULT_CSS = "Filtered { height: 1fr; }"
 
-    def make(self) -> "Table[object]":
-        """The table that this view shows."""
-        raise NotImplementedError
+    def __init__(self, what: str, table: Table[Any]) -> None:
+        super().__init__()
+        self._what, self._table = what, table
 
     def compose(self) -> ComposeResult:
-        self.table = self.make()
-        yield Filter(self.what, self.table)
-        yield self.table
+        yield Filter(self._what, self._table)
+        yield self._table
 
     def action_filter(self) -> None:
         """Go to the filter."""
@@ -51,14 +51,14 @@ class Filtered(View):
 
     def action_rows(self) -> None:
         """Back to the rows; a second time, the filter is emptied."""
-        if self.table.has_focus:
-            self.query_one(Filter).value = ""
-        self.table.focus()
+        line = self.query_one(Filter)
+        if self._table.has_focus:
+            if not line.value:
+                raise SkipAction()
+            line.value = ""
+        self._table.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show the rows that contain the words."""
         event.stop()
-        self.table.filter = event.value
-
-    def place(self) -> Widget:
-        return self.table
+        self._table.filter = event.value

@@ -1,15 +1,16 @@
 """Log: what TensorFlow, the worker and the lab said."""
 
-from typing import Any, cast
+from textual.app import ComposeResult
+from textual.widget import Widget
 
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
+from tuilab.tui.views.base import View
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.lists import log_table
-from tuilab.tui.widgets.table import Table
 
 
-class LogView(Filtered):
+class LogView(View):
     """The log with a filter; it follows the newest line."""
 
     HELP = """\
@@ -18,15 +19,17 @@ class LogView(Filtered):
 Every line printed by TensorFlow, by your code, or by the lab itself; nothing is printed over the screen.
 **/** filters; on the last line the view follows new output.
 """
-    what = "log"
     wants = Change.LOG
 
     def __init__(self, lab: Lab, id: str | None = None) -> None:
         super().__init__(lab, id)
-        self._drawn: object = None
+        self.table, self._drawn = log_table(), object()
 
-    def make(self) -> Table[Any]:
-        return cast("Table[Any]", log_table())
+    def compose(self) -> ComposeResult:
+        yield Filtered("log", self.table)
+
+    def place(self) -> Widget:
+        return self.table
 
     def draw(self) -> None:
         lab_state = self.lab.state

@@ -1,7 +1,6 @@
 """Placement: every op of the run, where it ran and why there."""
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,13 +12,13 @@ from tuilab.lab import Lab
 from tuilab.model.result import PlacementRow
 from tuilab.model.run import RunState
 from tuilab.tui.panels.placement import Group, PlacementRows, group_of, groups
+from tuilab.tui.views.base import View
 from tuilab.tui.views.common import why_empty
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.lists import placement_table
-from tuilab.tui.widgets.table import Table
 
 
-class PlacementView(Filtered):
+class PlacementView(View):
     """The placement log with a filter."""
 
     HELP = """\
@@ -30,7 +29,6 @@ Below, each op as observed: the device that computed it, the memory that holds i
 elsewhere, and the reason if it is not the requested device. A copy between devices is a row of its own, with
 its bytes; ops that the optimiser folded away are counted. **/** filters, **o** sorts by the next column.
 """
-    what = "ops"
     DEFAULT_CSS = """
     PlacementView OptionList { height: auto; max-height: 40%; background: transparent; }
     PlacementView OptionList:focus { background-tint: transparent; }
@@ -45,10 +43,8 @@ its bytes; ops that the optimiser folded away are counted. **/** filters, **o** 
 
     def compose(self) -> ComposeResult:
         yield OptionList(compact=True, markup=False)
-        yield from super().compose()
-
-    def make(self) -> Table[Any]:
-        return cast("Table[Any]", placement_table(arm_label=lambda arm: self._labels.get(arm, arm)))
+        self.table = placement_table(arm_label=lambda arm: self._labels.get(arm, arm))
+        yield Filtered("ops", self.table)
 
     def draw(self) -> None:
         lab_state = self.lab.state

@@ -25,7 +25,4 @@ class Sentences(LineWidget):
             self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        return [
-            tuple(numbers_strong(fit(line, width, ellipsis=self.glyphs.ellipsis)))
-            for line in self._said[:height]
-        ]
+        return [tuple(numbers_strong(fit(line, width))) for line in self._said[:height]]

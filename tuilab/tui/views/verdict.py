@@ -11,18 +11,9 @@ from tuilab.model.claims import Claim, Verdict
 from tuilab.model.preset import Preset
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
-from tuilab.report.rows import VERDICT_MARKS
 from tuilab.report.rows import advice as report_advice
+from tuilab.tui.verdicts import VERDICTS
 from tuilab.tui.views.base import View
-
-COLORS = {
-    "confirmed": "$success",
-    "refuted": "$error",
-    "undecided": "$warning",
-    "untestable": "$primary",
-    "impossible": "$error",
-}
-WORDS = {"untestable": "untestable here", "impossible": "impossible by the bound"}
 
 
 class VerdictView(View):
@@ -97,9 +88,9 @@ def others(preset: Preset, presets: Sequence[Preset], verdicts: Mapping[str, str
     rest = [p for p in presets if number and p.source and p.source.document == number and p != preset]
     out: list[Content] = []
     for other in (p for p in rest if p.name != preset.name):
-        word = verdicts.get(other.name, "")
-        mark = VERDICT_MARKS[word] if word else "·"
-        out.append(Content.assemble((f"{mark} ", COLORS.get(word, "$text-muted")), (other.title, "bold")))
+        look = VERDICTS.get(verdicts.get(other.name, ""))
+        mark, tone = (look.mark, look.tone) if look else ("·", "muted")
+        out.append(Content.assemble((f"{mark} ", f"$text-{tone}"), (other.title, "bold")))
         out += [Content("  " + claim.text) for claim in other.claims]
         out += [Content.styled("  " + line.plain, "$text-muted") for line in paragraph(other.wrong)]
     head = [Content(""), Content.styled("The rest of this document (F measures all of it)", "$accent")]
@@ -128,11 +119,9 @@ def about_claim(number: int, claim: Claim, verdict: Verdict | None) -> list[Cont
     lines = [Content.styled(f"Claim {number}", "$accent"), Content(claim.text)]
     if verdict is None:
         return [*lines, Content.styled("Not measured yet; r measures.", "$primary")]
-    mark = VERDICT_MARKS[verdict.verdict]
-    word = WORDS.get(verdict.verdict, verdict.verdict)
-    lines.append(
-        Content.assemble((f"{mark} {word}", f"{COLORS[verdict.verdict]} bold"), ("  " + verdict.evidence, ""))
-    )
+    look = VERDICTS[verdict.verdict]
+    head = f"{look.mark} {look.words}", f"$text-{look.tone} bold"
+    lines.append(Content.assemble(head, "  " + verdict.evidence))
     if claim.advice:
         lines.append(Content.styled(claim.advice, "$primary"))
     return lines

@@ -6,33 +6,16 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual import events
 
-from tuilab.model.claims import VerdictWord
+from tuilab.lab.answer import Said
+from tuilab.tui.verdicts import VERDICTS
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run, TextStyle
+from tuilab.tui.widgets.look import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run
 from tuilab.tui.widgets.wording import fit, wrap
 
-_STYLES: dict[VerdictWord, TextStyle] = {
-    "confirmed": GOOD,
-    "refuted": BAD,
-    "undecided": WARN,
-    "untestable": MUTED,
-    "impossible": BAD,
-}
-_WORDS: dict[VerdictWord, str] = {
-    "confirmed": "confirmed",
-    "refuted": "refuted",
-    "undecided": "undecided",
-    "untestable": "untestable here",
-    "impossible": "impossible by the bound",
-}
+_STYLES = {"success": GOOD, "error": BAD, "warning": WARN, "muted": MUTED}
 _NUMBER = re.compile(
     r"\[[^\]]*\]|(?<![\w.:])[0-9][0-9.,]*(?:\s?(?:ns|µs|ms|s|%|×|kB|MB|GB|TB|k|M|G)(?![\w]))*"
 )
-
-
-def verdict_mark(verdict: VerdictWord, marks: Sequence[str]) -> tuple[str, TextStyle]:
-    """The mark of a verdict, ✓ ✗ ≈ ? ⊘, and its style."""
-    return marks[list(_WORDS).index(verdict)], _STYLES[verdict]
 
 
 def numbers_strong(text: str) -> list[Run]:
@@ -63,14 +46,12 @@ untestable here, ⊘ impossible on any known GPU.
 
     def __init__(self, *, empty: str = "") -> None:
         super().__init__(empty=empty)
-        self._said: tuple[str, VerdictWord | None, str, str] = ("", None, "", "")
+        self._said = Said("")
 
-    def say(
-        self, sentence: str, verdict: VerdictWord | None = None, claim: str = "", detail: str = ""
-    ) -> None:
-        """Show the sentence. claim: a short name of the claim, such as `claim 1`. detail: stands under it."""
-        if (sentence, verdict, claim, detail) != self._said:
-            self._said = (sentence, verdict, claim, detail)
+    def say(self, said: Said) -> None:
+        """Show the sentence, with what stands under it and the claim's verdict."""
+        if said != self._said:
+            self._said = said
             self.repaint()
 
     async def on_click(self) -> None:
@@ -85,22 +66,19 @@ untestable here, ⊘ impossible on any known GPU.
     @property
     def sentence(self) -> str:
         """The sentence that shows."""
-        return self._said[0]
+        return self._said.sentence
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        sentence, verdict, claim, detail = self._said
-        if not sentence:
+        said, tag = self._said, list[Run]()
+        if not said.sentence:
             return self.empty_lines(width, height)
-        tag: list[Run] = []
-        if verdict:
-            mark, style = verdict_mark(verdict, self.glyphs.verdicts)
-            tag = [(f"{claim}: " if claim else "", MUTED), (f"{mark} {_WORDS[verdict]}", style)]
-        return lay_out(sentence, detail, tag, width, height, self.glyphs.ellipsis)
+        if said.verdict:
+            look = VERDICTS[said.verdict]
+            tag = [("claim: ", MUTED), (f"{look.mark} {look.words}", _STYLES[look.tone])]
+        return lay_out(said.sentence, said.detail, tag, width, height)
 
 
-def lay_out(
-    sentence: str, detail: str, tag: Sequence[Run], width: int, height: int, ellipsis: str = "…"
-) -> list[Line]:
+def lay_out(sentence: str, detail: str, tag: Sequence[Run], width: int, height: int) -> list[Line]:
     """The sentence, the detail under it where there is room, and the tag at the end of the last line."""
     kept = sum(cell_len(text) for text, _ in tag)
     last = width - kept - 2 if kept else width
@@ -111,7 +89,7 @@ def lay_out(
             if len(rows) == height - 1:
                 # The last line: shorter by the tag, and cut where the text goes on.
                 rest = " ".join(lines)
-                rows.append(make(fit(rest, max(1, min(last, cell_len(rest))), ellipsis=ellipsis)))
+                rows.append(make(fit(rest, max(1, min(last, cell_len(rest))))))
                 break
             rows.append(make(lines.pop(0)))
     rows += [[] for _ in range(height - len(rows))]

@@ -7,9 +7,22 @@ from rich.cells import cell_len
 
 from tuilab.model.quantity import seconds, significant
 from tuilab.tui.widgets.chart import Axis, Limits, place, round_down, round_up
-from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, Glyphs, Line, Mark, Run, TextStyle
+from tuilab.tui.widgets.look import (
+    BLOCKS,
+    FAINT,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    THUMB,
+    Line,
+    Mark,
+    Run,
+    TextStyle,
+    blocks,
+)
 from tuilab.tui.widgets.picked import Picking
-from tuilab.tui.widgets.ticks import ticks
+from tuilab.tui.widgets.ticks import laid, ticks
 from tuilab.tui.widgets.wording import fit
 
 _ENDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -70,8 +83,8 @@ than a character. At the right, the ratio to the fastest arm with its interval, 
         if not self._bars:
             return self.empty_lines(width, height)
         layout = arrange(self._bars, width, self._log)
-        foot = draw_foot(layout, self.glyphs) if height >= 4 and layout.cells else []
-        rows = [draw_bar(bar, layout, self.glyphs) for bar in self._bars]
+        foot = draw_foot(layout) if height >= 4 and layout.cells else []
+        rows = [draw_bar(bar, layout) for bar in self._bars]
         body = self.arranged(rows, width, height - len(foot))
         while body and not body[-1]:
             body.pop()
@@ -118,24 +131,24 @@ def arrange(bars: Sequence[Bar], width: int, log: bool) -> Layout:
     return Layout(label, value, max(0, width - label - value - ratio - 3), ratio, (low, high), log)
 
 
-def draw_bar(bar: Bar, layout: Layout, glyphs: Glyphs) -> Line:
+def draw_bar(bar: Bar, layout: Layout) -> Line:
     """One arm's row."""
-    marker = glyphs.marker(bar.mark.marker)
+    marker = bar.mark.marker
     there = bar.value is not None
     head: list[Run] = [
         (f"{marker} ", bar.mark.style if there else MUTED),
-        (fit(bar.label, layout.label - 2, ellipsis=glyphs.ellipsis), TEXT if there else MUTED),
+        (fit(bar.label, layout.label - 2), TEXT if there else MUTED),
     ]
     if bar.value is None:
         room = layout.value + layout.cells + layout.ratio
-        return (*head, (fit(" " + (bar.note or "not measured"), room, ellipsis=glyphs.ellipsis), MUTED))
+        return (*head, (fit(" " + (bar.note or "not measured"), room), MUTED))
     head.append((fit(seconds(bar.value, _half(bar)), layout.value, "right") + " ", STRONG))
     style = STRONG if bar.ratio is None else MUTED
-    tail = (fit(ratio_text(bar, layout.ratio > 10), layout.ratio, "right", glyphs.ellipsis), style)
-    return (*head, *_drawn(bar, layout, glyphs), *([tail] if layout.ratio else []))
+    tail = (fit(ratio_text(bar, layout.ratio > 10), layout.ratio, "right"), style)
+    return (*head, *_drawn(bar, layout), *([tail] if layout.ratio else []))
 
 
-def _drawn(bar: Bar, layout: Layout, glyphs: Glyphs) -> list[Run]:
+def _drawn(bar: Bar, layout: Layout) -> list[Run]:
     """The bar itself, or the dot, with its whiskers, in `layout.cells` cells."""
     cells = layout.cells
     if not cells or bar.value is None:
@@ -144,47 +157,37 @@ def _drawn(bar: Bar, layout: Layout, glyphs: Glyphs) -> list[Run]:
     if layout.log:
         text = [" "] * cells
         at = min(cells - 1, round(exact))
-        text[:at] = glyphs.rule * at
-        text[at] = glyphs.thumb
+        text[:at] = RULE * at
+        text[at] = THUMB
         styles = [FAINT] * at + [bar.mark.style] * (cells - at)
     else:
-        blocks = glyphs.blocks
-        eighths = round(exact * (len(blocks) - 1))
-        full, part = divmod(eighths, len(blocks) - 1)
-        drawn = blocks[-1] * full + (blocks[part] if part else "")
         # However small, a measured time is not nothing.
-        text = list((drawn or blocks[1]).ljust(cells)[:cells])
+        text = list((blocks(exact) or BLOCKS[1]).ljust(cells)[:cells])
         styles = [bar.mark.style] * cells
     if bar.low is not None and bar.high is not None:
         low, high = (round(place(v, layout.ends, layout.log) * cells) for v in (bar.low, bar.high))
         if high - low >= 2:
-            left, middle, right = glyphs.whisker
+            left, middle, right = "├─┤"
             for cell in range(max(0, low), min(cells, high + 1)):
                 here = left if cell == low else right if cell == high else middle
                 # Over the bar itself the whisker is cut out of the bar.
-                style = (
-                    TextStyle(bar.mark.hue, reverse=True)
-                    if text[cell] == glyphs.blocks[-1]
-                    else bar.mark.style
-                )
-                if not (layout.log and text[cell] == glyphs.thumb):
+                over = text[cell] == BLOCKS[-1]
+                style = TextStyle(bar.mark.hue, reverse=True) if over else bar.mark.style
+                if not (layout.log and text[cell] == THUMB):
                     text[cell], styles[cell] = here, style
     return list(zip(text, styles, strict=True))
 
 
-def draw_foot(layout: Layout, glyphs: Glyphs) -> list[Line]:
+def draw_foot(layout: Layout) -> list[Line]:
     """The scale under the bars."""
     axis = Axis("", "time", layout.log)
     marks = ticks(axis, layout.ends, max(2, layout.cells // 12))
     start = 1 + layout.label + layout.value + 1
-    line, text = [glyphs.horizontal] * layout.cells, [" "] * (start + layout.cells + layout.ratio)
-    used = start - 1
+    last, line, labels = layout.cells - 1, ["─"] * layout.cells, []
     for value, label in zip(marks.values, marks.labels, strict=True):
-        column = min(layout.cells - 1, round(place(value, layout.ends, layout.log) * layout.cells))
-        line[column] = glyphs.tick_x
+        column = min(last, round(place(value, layout.ends, layout.log) * layout.cells))
+        line[column] = "┬"
         label = f"{label} {marks.unit}".rstrip() if value == marks.values[-1] else label
-        at = start + column - cell_len(label) // 2
-        if at > used and at + cell_len(label) <= len(text):
-            text[at : at + cell_len(label)] = label
-            used = at + cell_len(label)
-    return [((" " * start, TEXT), ("".join(line), FAINT)), (("".join(text), MUTED),)]
+        labels.append((start + column - cell_len(label) // 2, label))
+    text = laid(labels, start + layout.cells + layout.ratio, start)
+    return [((" " * start, TEXT), ("".join(line), FAINT)), ((text, MUTED),)]

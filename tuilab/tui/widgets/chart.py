@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tuilab.tui.widgets.look import Mark
+from tuilab.tui.widgets.look import Mark, TextStyle
 
-Kind = Literal["plain", "count", "binary", "time", "bytes", "ratio", "rate"]
+Kind = Literal["plain", "count", "binary", "time", "rate"]
 Limits = tuple[float, float]
 
 # From where to where an axis goes on a log scale: these times powers of ten.
@@ -22,8 +22,8 @@ _LINEAR_ENDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 class Axis:
     """An axis: what its numbers are, and its limits where they are fixed.
 
-    kind: `time` in seconds, `bytes`, `count` (with thousands), `binary` (powers of two: 64k), `rate`
-    (with a prefix: 10 G), `ratio` or `plain`.
+    kind: `time` in seconds, `count` (with thousands), `binary` (powers of two: 64k), `rate` (with a prefix:
+    10 G) or `plain`.
     """
 
     label: str = ""
@@ -57,6 +57,11 @@ class Series:
     note: str = ""
     strip: "Strip | None" = None
     tell: Callable[[int], str] | None = None
+
+    @property
+    def drawn_style(self) -> TextStyle:
+        """The mark's, fainter for a ghost."""
+        return TextStyle(f"{self.mark.hue}/45") if self.ghost else self.mark.style
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,28 @@
 How a curve becomes characters is given as a function (`Raster`), so that this file knows no plotting library.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
-from types import MappingProxyType
 
 from rich.cells import cell_len
 
 from tuilab.tui.widgets.chart import Chart, Limits, Series, place, spread
-from tuilab.tui.widgets.look import FAINT, MUTED, TEXT, Glyphs, Line, Run, TextStyle
-from tuilab.tui.widgets.ticks import Ticks, ticks
+from tuilab.tui.widgets.look import (
+    CROSSOVER,
+    FAINT,
+    LEVELS,
+    MUTED,
+    RULE,
+    TEXT,
+    THUMB,
+    VERTICAL,
+    Line,
+    Run,
+    TextStyle,
+)
+from tuilab.tui.widgets.ticks import Ticks, laid, ticks
 from tuilab.tui.widgets.wording import fit, width_of
 
 Points = tuple[Sequence[float], Sequence[float]]
@@ -37,18 +49,6 @@ class Pointer:
     y: float
     hue: str
     text: str
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a plot's width and height are shared out. All in cells."""
-
-    left: int
-    columns: int
-    right: int
-    head: int
-    rows: int
-    foot: int
 
 
 class Canvas:
@@ -131,341 +131,335 @@ def _turn(cell: Sequence[Run], column: int) -> Run:
     return character, style
 
 
-def compose(
-    chart: Chart,
-    size: tuple[int, int],
-    ends: tuple[Limits, Limits],
-    points: Mapping[str, Points],
-    glyphs: Glyphs,
-    raster: Raster,
-    middles: Mapping[str, Points] = MappingProxyType({}),
-    pointer: Pointer | None = None,
-) -> list[Line]:
-    """The whole plot in `size` (width, height), its axes going from and to `ends`."""
-    width, height = size
-    y_ticks, layout = layout_of(chart, size, ends)
-    x_ticks = ticks(chart.x, ends[0], max(2, layout.columns // 10))
-    canvas = Canvas(layout.columns, layout.rows)
-    _draw_verticals(canvas, chart, ends[0], glyphs)
-    for series in chart.series:
-        _draw_level(canvas, chart, series, ends[1], glyphs)
-    for series in chart.series:
-        some = middles.get(series.key, points[series.key])
-        _draw_series(canvas, chart, series, ends, points[series.key], some, glyphs, raster)
-    if pointer is not None:
-        _draw_pointer(canvas, chart, pointer, ends, glyphs)
-    body = _body(chart, canvas, layout, y_ticks, ends[1], points, glyphs)
-    head = _head(chart, layout, y_ticks, ends[0], glyphs)
-    if pointer is not None and head:
-        said = (
-            (" " + fit(pointer.text, width - 1, ellipsis=glyphs.ellipsis), TextStyle(pointer.hue, bold=True)),
-        )
-        head = [said, *head[1:]]
-    return [*head, *body, *_foot(chart, layout, x_ticks, ends[0], glyphs)][:height]
+@dataclass(frozen=True)
+class Layout:
+    """How a plot's width and height are shared out (all in cells), and where on it values lie."""
+
+    chart: Chart
+    width: int
+    height: int
+    ends: tuple[Limits, Limits]
+    """From and to where its axes go."""
+
+    @cached_property
+    def y_ticks(self) -> Ticks:
+        """The ticks of y, whose labels say how wide the left is."""
+        return ticks(self.chart.y, self.ends[1], max(2, (self.height - 3) // 2))
+
+    @cached_property
+    def left(self) -> int:
+        """Left of the curves: the labels of y."""
+        return max(map(cell_len, self.y_ticks.labels), default=0) + 1
+
+    @cached_property
+    def right(self) -> int:
+        """Beside the curves: the legend, 0 where there is no room for it."""
+        series = self.chart.series
+        if not series or self.width < LEGEND_FROM:
+            return 0
+        strips = STRIP + 1 if any(s.strip for s in series) else 0
+        widest = max(cell_len(s.label) for s in series) + 1 + strips + max(cell_len(s.note) for s in series)
+        return min(widest + 4, self.width * 14 // 25)
+
+    @cached_property
+    def columns(self) -> int:
+        """What is left for the curves."""
+        return max(4, self.width - self.left - self.right - 1)
+
+    @cached_property
+    def foot(self) -> int:
+        """Under the curves: the axis, and its labels."""
+        return 2 if self.height >= 5 else 1 if self.height >= 4 else 0
+
+    @cached_property
+    def head(self) -> int:
+        """Above them: the unit, the labels of verticals, a legend for which there is no room beside."""
+        if not self.right and self.height >= 8:
+            return bool(self.chart.verticals) + min(2, len(self.legend_rows(self.width)))
+        return 1 if self.height >= 6 else 0
+
+    @cached_property
+    def rows(self) -> int:
+        """What is left for the curves."""
+        return max(1, self.height - self.foot - self.head)
+
+    def legend_rows(self, width: int) -> list[list[Series]]:
+        """The series in rows of at most `width` cells, the first one shorter by the unit of y before it."""
+        rows: list[list[Series]] = [[]]
+        used = UNIT
+        for series in self.chart.series:
+            if series.label:
+                length = cell_len(f"* {series.label}  ")
+                if used + length > width and rows[-1]:
+                    rows.append([])
+                    used = UNIT
+                rows[-1].append(series)
+                used += length
+        return rows
+
+    def across(self, x: float) -> float:
+        """Where an x lies between left (0) and right (1)."""
+        return place(x, self.ends[0], self.chart.x.log)
+
+    def up(self, y: float) -> float:
+        """Where a y lies between bottom (0) and top (1)."""
+        return place(y, self.ends[1], self.chart.y.log)
+
+    def column(self, x: float) -> int:
+        """The column of an x; far outside stays outside."""
+        return round(min(2.0, max(-1.0, self.across(x))) * (self.columns - 1))
+
+    def row(self, y: float) -> int:
+        """The row, from the top, of a y; far outside stays outside."""
+        return self.rows - 1 - round(min(2.0, max(-1.0, self.up(y))) * (self.rows - 1))
+
+    def span(self, band: Limits) -> range:
+        """The rows from the band's high end to its low one; none where it is lower than one row.
+
+        To draw a whole row for less would show an interval that is not so wide.
+        """
+        low, high = band
+        if not (self.up(high) - self.up(low)) * (self.rows - 1) >= 1:
+            return range(0)
+        return range(self.row(high), self.row(low) + 1)
+
+    def placed(self, points: Points) -> Points:
+        """The points between 0 and 1 on either axis; what lies far beyond, or nowhere, is left out."""
+        places = ((self.across(x), self.up(y)) for x, y in zip(*points, strict=True))
+        kept = [p for p in places if all(-1.0 <= at <= 2.0 for at in p)]
+        return [x for x, _ in kept], [y for _, y in kept]
 
 
-def layout_of(chart: Chart, size: tuple[int, int], ends: tuple[Limits, Limits]) -> tuple[Ticks, Layout]:
-    """The ticks of y, and how the size is shared out."""
-    y_ticks = ticks(chart.y, ends[1], max(2, (size[1] - 3) // 2))
-    return y_ticks, arrange(chart, *size, y_ticks)
+class Drawing:
+    """One plot. points: of each series by its key, few enough for the width; middles: of traces, likewise.
+
+    ascii: the terminal has no dots of braille, so that lines are drawn with the series' markers.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        points: Mapping[str, Points],
+        middles: Mapping[str, Points],
+        raster: Raster,
+        ascii: bool,
+    ) -> None:
+        self._layout, self._chart, self._ascii = layout, layout.chart, ascii
+        self._points, self._middles, self._raster = points, middles, raster
+        self._canvas = Canvas(layout.columns, layout.rows)
+
+    def lines(self, pointer: Pointer | None = None) -> list[Line]:
+        """The whole plot."""
+        for vertical in self._chart.verticals:
+            self._draw_vertical(vertical.at, vertical.low, vertical.high)
+        for series in self._chart.series:
+            self._draw_level(series)
+        for series in self._chart.series:
+            self._draw_series(series)
+        if pointer is not None:
+            self._draw_pointer(pointer)
+        head, body, width = self._head(), self._body(), self._layout.width
+        if pointer is not None and head:
+            style = TextStyle(pointer.hue, bold=True)
+            head = [((" " + fit(pointer.text, width - 1), style),), *head[1:]]
+        return [*head, *body, *self._foot()][: self._layout.height]
+
+    # On the canvas
+
+    def _stamp(self, points: Points, connected: bool, marker: str, style: TextStyle, below: bool) -> None:
+        drawn = self._raster(self._canvas.columns, self._canvas.rows, *points, connected, marker)
+        self._canvas.stamp(drawn, style, below=below)
+
+    def _on_cells(self, points: Points) -> Points:
+        return fewer(points, self._canvas.columns, self._canvas.rows)
+
+    def _on_dots(self, points: Points) -> Points:
+        return fewer(points, 2 * self._canvas.columns, 4 * self._canvas.rows)
+
+    def _draw_pointer(self, pointer: Pointer) -> None:
+        column = self._layout.column(pointer.x)
+        for row in range(self._canvas.rows):
+            self._canvas.put(column, row, VERTICAL, FAINT)
+        style = TextStyle(pointer.hue, bold=True, reverse=True)
+        self._canvas.mark(column, self._layout.row(pointer.y), style, THUMB)
+
+    def _draw_vertical(self, at: float, low: float | None, high: float | None) -> None:
+        column, rows = self._layout.column, range(self._canvas.rows)
+        if low is not None and high is not None:
+            self._canvas.shade(range(column(low), column(high) + 1), rows, COLUMN)
+        for row in rows:
+            self._canvas.put(column(at), row, CROSSOVER, TextStyle("warn"))
+
+    def _draw_level(self, series: Series) -> None:
+        if series.median is None:
+            return
+        if series.band:
+            columns, rows = range(self._canvas.columns), self._layout.span(series.band)
+            self._canvas.shade(columns, rows, series.mark.hue + BAND)
+        row = self._layout.row(series.median)
+        for column in range(self._canvas.columns):
+            self._canvas.put(column, row, RULE, TextStyle(f"{series.mark.hue}/60"))
+
+    def _draw_series(self, series: Series) -> None:
+        points, style = self._points[series.key], series.drawn_style
+        if series.low and series.high and len(series.low) == len(points[0]):
+            for x, low, high in zip(points[0], series.low, series.high, strict=False):
+                rows = self._layout.span((low, high))
+                for row in rows if len(rows) > 1 else ():
+                    self._canvas.put(self._layout.column(x), row, VERTICAL, style)
+        placed, marker = self._layout.placed(points), series.mark.marker
+        dots = marker if self._ascii else "braille"
+        if series.style == "trace":
+            self._draw_trace(series, placed, dots)
+            return
+        if series.style != "points" and len(placed[0]) > 1:
+            self._stamp(self._on_dots(placed), True, dots, style, series.ghost)
+        if (series.style != "line" or len(placed[0]) == 1) and placed[0]:
+            cells = dict.fromkeys(zip(*self._on_cells(placed), strict=True))
+            self._stamp(_pair(cells), False, marker, style, series.ghost)
+
+    def _draw_trace(self, series: Series, extremes: Points, dots: str) -> None:
+        """A line of dots through the medians, the arm's marker on it here and there; extremes as dots."""
+        middles = self._layout.placed(self._middles.get(series.key, self._points[series.key]))
+        xs, ys = middles
+        if len(xs) < len(extremes[0]) and not series.ghost:
+            faint = TextStyle(series.mark.hue + "/45")
+            self._stamp(self._on_dots(extremes), False, dots, faint, True)
+        if len(xs) > 1:
+            self._stamp(self._on_dots(middles), True, dots, series.drawn_style, series.ghost)
+        if series.ghost or not xs:
+            return
+        # Told apart without colour too: markers at columns of the series' own, and at its last point.
+        first = sum(map(ord, series.key)) % APART
+        seen: dict[int, tuple[float, float]] = {}
+        for x, y in zip(xs, ys, strict=True):
+            column = round(x * (self._canvas.columns - 1))
+            if (column - first) % APART == 0:
+                seen.setdefault(column, (x, y))
+        marks = self._on_cells(_pair([*seen.values(), (xs[-1], ys[-1])]))
+        self._stamp(marks, False, series.mark.marker, series.drawn_style, False)
+
+    # Around it
+
+    def _body(self) -> list[Line]:
+        layout, labels = self._layout, dict[int, str]()
+        for value, label in zip(layout.y_ticks.values, layout.y_ticks.labels, strict=True):
+            labels.setdefault(layout.row(value), label)
+        legend = self._legend() if layout.right else {}
+        out: list[Line] = []
+        for row in range(layout.rows):
+            axis = "┤" if row in labels else VERTICAL
+            left = fit(labels.get(row, ""), layout.left - 1, "right")
+            out.append(((left, MUTED), (axis, FAINT), *self._canvas.line(row), *legend.get(row, [])))
+        return out
+
+    def _legend(self) -> dict[int, list[Run]]:
+        """Each series' marker, label and note at the height of its level, moved apart where they collide."""
+        layout = self._layout
+        shown = [series for series in self._chart.series if series.label][: layout.rows]
+        wanted = []
+        for series in shown:
+            ys = self._points[series.key][1]
+            level = series.median if series.median is not None else next(reversed(ys), None)
+            where = 0.0 if level is None else layout.up(level)
+            wanted.append((1 - min(1.0, max(0.0, where))) * (layout.rows - 1))
+        room = layout.right - 4
+        named = min(max((cell_len(s.label) for s in shown), default=0), room)
+        noted = max((cell_len(s.note) for s in shown), default=0)
+        strips = any(s.strip for s in shown) and named + STRIP + 2 + noted <= room
+        out: dict[int, list[Run]] = {}
+        for series, row in zip(shown, spread(wanted, layout.rows), strict=True):
+            wide = named if strips else min(room, cell_len(series.label))
+            used = wide + 1 + (STRIP + 1 if strips else 0)
+            quiet = MUTED if not self._points[series.key][1] else TEXT
+            out[row] = [
+                (f" {series.mark.marker} ", series.mark.style),
+                (fit(series.label, wide) + " ", quiet),
+            ]
+            if strips:
+                out[row] += [*strip_runs(series), (" ", TEXT)]
+            out[row].append((fit(series.note, max(0, room - used)).rstrip(), MUTED))
+        return out
+
+    def _head(self) -> list[Line]:
+        """The unit of y, the labels of verticals above them, and the legend where there is no room beside."""
+        layout = self._layout
+        if not layout.head:
+            return []
+        unit, out = layout.y_ticks.unit, list[Line]()
+        if layout.right or self._chart.verticals:
+            out.append(self._top(fit(unit, layout.left - 1, "right") if unit else self._chart.y.label))
+            unit = ""
+        for series_row in layout.legend_rows(layout.left + layout.columns)[: layout.head - len(out)]:
+            line: list[Run] = [(fit(unit, UNIT), MUTED)]
+            unit = ""
+            for series in series_row:
+                line += [(f"{series.mark.marker} ", series.mark.style), (series.label + "  ", TEXT)]
+            out.append(tuple(line))
+        return out
+
+    def _top(self, unit: str) -> Line:
+        """The unit above the axis, the verticals' labels above them, the title at the right."""
+        layout, title = self._layout, self._chart.title
+        line: list[Run] = [(unit, MUTED)]
+        used, width = cell_len(unit) + 1, layout.left + layout.columns
+        for vertical in sorted(self._chart.verticals, key=lambda v: v.at):
+            at = layout.left + layout.column(vertical.at)
+            length = cell_len(vertical.label)
+            start = min(max(used, at - length // 2), width - length)
+            if vertical.label and start >= used and layout.left <= at < width:
+                line += [(" " * (start - width_of(line)), TEXT), (vertical.label, TextStyle("warn"))]
+                used = start + length + 1
+        if title and used + cell_len(title) + 1 < width:
+            line += [(" " * (width - cell_len(title) - width_of(line)), TEXT), (title, MUTED)]
+        return tuple(line)
+
+    def _foot(self) -> list[Line]:
+        layout, axis = self._layout, self._chart.x
+        if not layout.foot:
+            return []
+        marks = ticks(axis, layout.ends[0], max(2, layout.columns // 10))
+        columns = [layout.column(value) for value in marks.values]
+        drawn = "".join("┬" if column in columns else "─" for column in range(layout.columns))
+        out: list[Line] = [((" " * (layout.left - 1), TEXT), ("└" + drawn, FAINT))]
+        if layout.foot < 2:
+            return out
+        name = " ".join(part for part in (axis.label, marks.unit and f"({marks.unit})") if part)
+        # The axis's name stands under the legend where there is one, else behind the last label that fits.
+        width = layout.left + layout.columns
+        starts = [
+            (min(layout.left + column - cell_len(label) // 2, width - cell_len(label)), label)
+            for column, label in zip(columns, marks.labels, strict=True)
+        ]
+        labels = laid(starts, width if layout.right else width - cell_len(name) - 1)
+        return [*out, ((f"{labels} {name}", MUTED),)]
 
 
-def _draw_pointer(
-    canvas: Canvas, chart: Chart, pointer: Pointer, ends: tuple[Limits, Limits], glyphs: Glyphs
-) -> None:
-    column = column_of(place(pointer.x, ends[0], chart.x.log), canvas.columns)
-    row = row_of(place(pointer.y, ends[1], chart.y.log), canvas.rows)
-    for other in range(canvas.rows):
-        canvas.put(column, other, glyphs.vertical, FAINT)
-    canvas.mark(column, row, TextStyle(pointer.hue, bold=True, reverse=True), glyphs.thumb)
+def _pair(points: Iterable[tuple[float, float]]) -> Points:
+    xs, ys = zip(*points, strict=True)
+    return xs, ys
 
 
-def arrange(chart: Chart, width: int, height: int, y_ticks: Ticks) -> Layout:
-    """Share out the width and the height."""
-    left = max((cell_len(label) for label in y_ticks.labels), default=0) + 1
-    right = 0
-    if chart.series and width >= LEGEND_FROM:
-        strips = STRIP + 1 if any(s.strip for s in chart.series) else 0
-        widest = max((cell_len(s.label) for s in chart.series), default=0) + 1
-        widest += strips + max((cell_len(s.note) for s in chart.series), default=0)
-        right = min(widest + 4, width * 14 // 25)
-    foot = 2 if height >= 5 else 1 if height >= 4 else 0
-    columns = max(4, width - left - right - 1)
-    head = 1 if height >= 6 else 0
-    if not right and height >= 8:
-        head = bool(chart.verticals) + min(2, len(_legend_rows(chart, width)))
-    return Layout(left, columns, right, head, max(1, height - foot - head), foot)
-
-
-def _draw_verticals(canvas: Canvas, chart: Chart, ends: Limits, glyphs: Glyphs) -> None:
-    for vertical in chart.verticals:
-        at = column_of(place(vertical.at, ends, chart.x.log), canvas.columns)
-        if vertical.low is not None and vertical.high is not None:
-            low, high = (
-                column_of(place(v, ends, chart.x.log), canvas.columns) for v in (vertical.low, vertical.high)
-            )
-            canvas.shade(range(low, high + 1), range(canvas.rows), COLUMN)
-        for row in range(canvas.rows):
-            canvas.put(at, row, glyphs.crossover, TextStyle("warn"))
-
-
-def _draw_series(
-    canvas: Canvas,
-    chart: Chart,
-    series: Series,
-    ends: tuple[Limits, Limits],
-    points: Points,
-    middles: Points,
-    glyphs: Glyphs,
-    raster: Raster,
-) -> None:
-    style = _style(series)
-    if series.low and series.high and len(series.low) == len(points[0]):
-        for x, low, high in zip(points[0], series.low, series.high, strict=False):
-            column = column_of(place(x, ends[0], chart.x.log), canvas.columns)
-            rows = _span((low, high), ends[1], chart.y.log, canvas.rows)
-            for row in rows if len(rows) > 1 else ():
-                canvas.put(column, row, glyphs.vertical, style)
-    xs, ys = _placed(points, ends, chart)
-    marker = glyphs.marker(series.mark.marker)
-    if series.style == "trace":
-        _draw_trace(canvas, series, (xs, ys), _placed(middles, ends, chart), glyphs, raster)
-        return
-    if series.style != "points" and len(xs) > 1:
-        stroke = marker if glyphs.ascii else "braille"
-        lines = raster(
-            canvas.columns, canvas.rows, *fewer(xs, ys, 2 * canvas.columns, 4 * canvas.rows), True, stroke
-        )
-        canvas.stamp(lines, style, below=series.ghost)
-    if (series.style != "line" or len(xs) == 1) and xs:
-        cells = dict.fromkeys(zip(*fewer(xs, ys, canvas.columns, canvas.rows), strict=True))
-        xs, ys = zip(*cells, strict=True)
-        canvas.stamp(raster(canvas.columns, canvas.rows, xs, ys, False, marker), style, below=series.ghost)
-
-
-def _placed(points: Points, ends: tuple[Limits, Limits], chart: Chart) -> Points:
-    """The points between 0 and 1 on either axis; what lies far beyond, or nowhere, is left out."""
-    places = (
-        (place(x, ends[0], chart.x.log), place(y, ends[1], chart.y.log)) for x, y in zip(*points, strict=True)
-    )
-    kept = [p for p in places if all(-1.0 <= at <= 2.0 for at in p)]
-    return [x for x, _ in kept], [y for _, y in kept]
-
-
-def fewer(xs: Sequence[float], ys: Sequence[float], columns: int, rows: int) -> Points:
+def fewer(points: Points, columns: int, rows: int) -> Points:
     """The points on a grid of so many dots, without those that fall on the dot before them."""
     grid = [
         (round(x * (columns - 1)) / max(1, columns - 1), round(y * (rows - 1)) / max(1, rows - 1))
-        for x, y in zip(xs, ys, strict=True)
+        for x, y in zip(*points, strict=True)
     ]
     kept = [point for point, before in zip(grid, [None, *grid], strict=False) if point != before]
     return [x for x, _ in kept], [y for _, y in kept]
 
 
-def _draw_trace(
-    canvas: Canvas, series: Series, extremes: Points, middles: Points, glyphs: Glyphs, raster: Raster
-) -> None:
-    """A line of braille dots through the medians, the arm's marker on it here and there; extremes as dots."""
-    style, (xs, ys) = _style(series), middles
-    marker = glyphs.marker(series.mark.marker)
-    dots = marker if glyphs.ascii else "braille"
-    columns, rows = canvas.columns, canvas.rows
-    if len(xs) < len(extremes[0]) and not series.ghost:
-        some = fewer(*extremes, 2 * columns, 4 * rows)
-        faint = TextStyle(series.mark.hue + "/45")
-        canvas.stamp(raster(columns, rows, *some, False, dots), faint, below=True)
-    if len(xs) > 1:
-        line = fewer(xs, ys, 2 * columns, 4 * rows)
-        canvas.stamp(raster(columns, rows, *line, True, dots), style, below=series.ghost)
-    if series.ghost or not xs:
-        return
-    # Told apart without colour too: markers at columns of the series' own, and at its last point.
-    first = sum(map(ord, series.key)) % APART
-    seen: dict[int, tuple[float, float]] = {}
-    for x, y in zip(xs, ys, strict=True):
-        column = column_of(x, columns)
-        if (column - first) % APART == 0:
-            seen.setdefault(column, (x, y))
-    marked = [*seen.values(), (xs[-1], ys[-1])]
-    marks = fewer([x for x, _ in marked], [y for _, y in marked], columns, rows)
-    canvas.stamp(raster(columns, rows, *marks, False, marker), style)
-
-
-def _style(series: Series) -> TextStyle:
-    return TextStyle(f"{series.mark.hue}/45") if series.ghost else series.mark.style
-
-
-def _draw_level(canvas: Canvas, chart: Chart, series: Series, ends: Limits, glyphs: Glyphs) -> None:
-    if series.median is None:
-        return
-    if series.band:
-        rows = _span(series.band, ends, chart.y.log, canvas.rows)
-        canvas.shade(range(canvas.columns), rows, series.mark.hue + BAND)
-    row = row_of(place(series.median, ends, chart.y.log), canvas.rows)
-    for column in range(canvas.columns):
-        canvas.put(column, row, glyphs.rule, TextStyle(f"{series.mark.hue}/60"))
-
-
-def _span(band: Limits, ends: Limits, log: bool, rows: int) -> range:
-    """The rows from the band's high end to its low one; none where it is lower than one row.
-
-    To draw a whole row for less would show an interval that is not so wide.
-    """
-    low, high = (place(value, ends, log) for value in band)
-    if not (high - low) * (rows - 1) >= 1:
-        return range(0)
-    return range(row_of(high, rows), row_of(low, rows) + 1)
-
-
-def column_of(where: float, columns: int) -> int:
-    """The column of a place between 0 (left) and 1 (right); far outside stays outside."""
-    return round(min(2.0, max(-1.0, where)) * (columns - 1))
-
-
-def row_of(where: float, rows: int) -> int:
-    """The row, from the top, of a place between 0 (bottom) and 1 (top)."""
-    return rows - 1 - round(min(2.0, max(-1.0, where)) * (rows - 1))
-
-
-def _body(
-    chart: Chart,
-    canvas: Canvas,
-    layout: Layout,
-    y_ticks: Ticks,
-    ends: Limits,
-    points: Mapping[str, Points],
-    glyphs: Glyphs,
-) -> list[Line]:
-    labels: dict[int, str] = {}
-    for value, label in zip(y_ticks.values, y_ticks.labels, strict=True):
-        labels.setdefault(row_of(place(value, ends, chart.y.log), layout.rows), label)
-    legend = _legend(chart, layout, ends, points, glyphs) if layout.right else {}
-    out: list[Line] = []
-    for row in range(layout.rows):
-        axis = glyphs.tick_y if row in labels else glyphs.vertical
-        left = fit(labels.get(row, ""), layout.left - 1, "right")
-        out.append(((left, MUTED), (axis, FAINT), *canvas.line(row), *legend.get(row, [])))
-    return out
-
-
-def _legend(
-    chart: Chart, layout: Layout, ends: Limits, points: Mapping[str, Points], glyphs: Glyphs
-) -> dict[int, list[Run]]:
-    """Each series' marker, label and note at the height of its level, moved apart where they collide."""
-    shown = [series for series in chart.series if series.label][: layout.rows]
-    wanted = []
-    for series in shown:
-        level = series.median if series.median is not None else next(reversed(points[series.key][1]), None)
-        where = 0.0 if level is None else place(level, ends, chart.y.log)
-        wanted.append((1 - min(1.0, max(0.0, where))) * (layout.rows - 1))
-    room = layout.right - 4
-    named = min(max((cell_len(s.label) for s in shown), default=0), room)
-    noted = max((cell_len(s.note) for s in shown), default=0)
-    strips = any(s.strip for s in shown) and named + STRIP + 2 + noted <= room
-    out: dict[int, list[Run]] = {}
-    for series, row in zip(shown, spread(wanted, layout.rows), strict=True):
-        wide = named if strips else min(room, cell_len(series.label))
-        label = fit(series.label, wide, ellipsis=glyphs.ellipsis)
-        used = wide + 1 + (STRIP + 1 if strips else 0)
-        note = fit(series.note, max(0, room - used), ellipsis=glyphs.ellipsis).rstrip()
-        quiet = MUTED if not points[series.key][1] else TEXT
-        marker = glyphs.marker(series.mark.marker)
-        out[row] = [(f" {marker} ", series.mark.style), (label + " ", quiet)]
-        if strips:
-            out[row] += [*strip_runs(series, glyphs), (" ", TEXT)]
-        out[row].append((note, MUTED))
-    return out
-
-
-def strip_runs(series: Series, glyphs: Glyphs) -> list[Run]:
+def strip_runs(series: Series) -> list[Run]:
     """A distribution as bars: the median's cell strong, its interval in the series' hue, the rest fainter."""
     strip = series.strip
     if strip is None:
         return [(" " * STRIP, TEXT)]
-    bars = " .:-=+*#@" if glyphs.ascii else " ▁▂▃▄▅▆▇█"
     runs: list[Run] = []
     for cell, height in enumerate(strip.cells):
         if cell == strip.median:
-            runs.append((bars[max(1, height)], TextStyle("text", bold=True)))
+            runs.append((LEVELS[max(1, height)], TextStyle("text", bold=True)))
         else:
             hue = series.mark.hue if cell in strip.inside else series.mark.hue + "/60"
-            runs.append((bars[height], TextStyle(hue)))
+            runs.append((LEVELS[height], TextStyle(hue)))
     return runs
-
-
-def _legend_rows(chart: Chart, width: int) -> list[list[Series]]:
-    """The series in rows of at most `width` cells, the first one shorter by the unit of y before it."""
-    rows: list[list[Series]] = [[]]
-    used = UNIT
-    for series in chart.series:
-        if series.label:
-            length = cell_len(f"* {series.label}  ")
-            if used + length > width and rows[-1]:
-                rows.append([])
-                used = UNIT
-            rows[-1].append(series)
-            used += length
-    return rows
-
-
-def _head(chart: Chart, layout: Layout, y_ticks: Ticks, ends: Limits, glyphs: Glyphs) -> list[Line]:
-    """The unit of y, the labels of verticals above them, and the legend where there is no room beside."""
-    if not layout.head:
-        return []
-    unit = fit(y_ticks.unit, layout.left - 1, "right") if y_ticks.unit else chart.y.label
-    out: list[Line] = []
-    if layout.right or chart.verticals:
-        out.append(_top(chart, layout, unit, ends))
-        unit = ""
-    elif layout.head:
-        unit = y_ticks.unit
-    for series_row in _legend_rows(chart, layout.left + layout.columns)[: layout.head - len(out)]:
-        line: list[Run] = [(fit(unit, UNIT), MUTED)]
-        unit = ""
-        for series in series_row:
-            style = series.mark.style
-            line += [(f"{glyphs.marker(series.mark.marker)} ", style), (series.label + "  ", TEXT)]
-        out.append(tuple(line))
-    return out
-
-
-def _top(chart: Chart, layout: Layout, unit: str, ends: Limits) -> Line:
-    """The unit above the axis, the verticals' labels above them, the title at the right."""
-    line: list[Run] = [(unit, MUTED)]
-    used, width = cell_len(unit) + 1, layout.left + layout.columns
-    for vertical in sorted(chart.verticals, key=lambda v: v.at):
-        at = layout.left + column_of(place(vertical.at, ends, chart.x.log), layout.columns)
-        length = cell_len(vertical.label)
-        start = min(max(used, at - length // 2), width - length)
-        if vertical.label and start >= used and layout.left <= at < width:
-            line += [(" " * (start - width_of(line)), TEXT), (vertical.label, TextStyle("warn"))]
-            used = start + length + 1
-    if chart.title and used + cell_len(chart.title) + 1 < width:
-        line += [(" " * (width - cell_len(chart.title) - width_of(line)), TEXT), (chart.title, MUTED)]
-    return tuple(line)
-
-
-def _foot(chart: Chart, layout: Layout, x_ticks: Ticks, ends: Limits, glyphs: Glyphs) -> list[Line]:
-    if not layout.foot:
-        return []
-    columns = [column_of(place(v, ends, chart.x.log), layout.columns) for v in x_ticks.values]
-    axis = [glyphs.horizontal] * layout.columns
-    for column in columns:
-        axis[column] = glyphs.tick_x
-    out: list[Line] = [((" " * (layout.left - 1), TEXT), (glyphs.corner + "".join(axis), FAINT))]
-    if layout.foot < 2:
-        return out
-    name = " ".join(part for part in (chart.x.label, x_ticks.unit and f"({x_ticks.unit})") if part)
-    # The axis's name stands under the legend where there is one, else behind the last label that fits.
-    row = [" "] * (layout.left + layout.columns)
-    limit = len(row) if layout.right else len(row) - cell_len(name) - 1
-    used = 0
-    for column, label in zip(columns, x_ticks.labels, strict=True):
-        start = min(layout.left + column - cell_len(label) // 2, len(row) - cell_len(label))
-        if start >= used and start + cell_len(label) <= limit:
-            row[start : start + cell_len(label)] = label
-            used = start + cell_len(label) + 1
-    text = "".join(row) if layout.right else "".join(row)[: limit + 1]
-    gap = " " if layout.right else ""
-    out.append(((text, MUTED), (gap + name, MUTED)))
-    return out

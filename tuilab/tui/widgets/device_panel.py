@@ -22,7 +22,7 @@ from tuilab.tui.widgets.gauges import (
     process_lines,
 )
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import FAINT, MUTED, TEXT, Glyphs, Line
+from tuilab.tui.widgets.look import FAINT, MUTED, TEXT, VERTICAL, Line
 from tuilab.tui.widgets.wording import fit
 
 REMEMBERED = 120
@@ -79,7 +79,7 @@ def _weight(past: Past) -> int:
     return 2 * order.index(past.name.split()[-1]) + (past.family == "CPU")
 
 
-def graphs(pasts: Sequence[Past], width: int, height: int, glyphs: Glyphs) -> list[Line]:
+def graphs(pasts: Sequence[Past], width: int, height: int) -> list[Line]:
     """A graph for each figure in `height` rows: a line of words, and under it columns as high as it was."""
     across = 2 if width >= BESIDE else 1
     down = -(-len(pasts) // across)
@@ -91,7 +91,7 @@ def graphs(pasts: Sequence[Past], width: int, height: int, glyphs: Glyphs) -> li
     wide = (width - 3 * (across - 1)) // across
     out: list[Line] = []
     for first in range(0, min(len(pasts), down * across), across):
-        parts = [graph(past, wide, rows, glyphs) for past in pasts[first : first + across]]
+        parts = [graph(past, wide, rows) for past in pasts[first : first + across]]
         gap: Line = (("   ", TEXT),)
         for row in zip(*parts, strict=True):
             line: Line = row[0]
@@ -101,18 +101,16 @@ def graphs(pasts: Sequence[Past], width: int, height: int, glyphs: Glyphs) -> li
     return out
 
 
-def graph(past: Past, width: int, rows: int, glyphs: Glyphs) -> list[Line]:
+def graph(past: Past, width: int, rows: int) -> list[Line]:
     """`host load  38 %` over columns, the newest at the right, each filled from below."""
     style = CPU if past.family == "CPU" else GPU
     recent = list(past.values)[-(width - 2) :]
     most = max([1.0, *recent])
-    head = fit(f" {past.name}", width - 12) + fit(past.words, 12, "right", glyphs.ellipsis)
+    head = fit(f" {past.name}", width - 12) + fit(past.words, 12, "right")
     lines: list[Line] = [((head, MUTED),)]
     for row in range(rows, 0, -1):
-        cells = "".join(level(min(1.0, max(0.0, value / most * rows - row + 1)), glyphs) for value in recent)
-        lines.append(
-            ((" " + " " * (width - 2 - len(recent)), TEXT), (cells, style), (glyphs.vertical, FAINT))
-        )
+        cells = "".join(level(min(1.0, max(0.0, value / most * rows - row + 1))) for value in recent)
+        lines.append(((" " + " " * (width - 2 - len(recent)), TEXT), (cells, style), (VERTICAL, FAINT)))
     return lines
 
 
@@ -159,23 +157,22 @@ clock and its copies over PCIe, the newest at the right.
         sample = self._sample
         if sample is None:
             return self.empty_lines(width, height)
-        glyphs = self.glyphs
-        lines = cpu_lines(sample.cpu, self._shares("host load"), width, glyphs)
+        lines = cpu_lines(sample.cpu, self._shares("host load"), width)
         if sample.process:
-            lines += process_lines(sample.process, width, glyphs)
+            lines += process_lines(sample.process, width)
         for gpu in sample.gpus:
-            lines += [(), *gpu_lines(gpu, self._shares(f"GPU:{gpu.index} use"), width, glyphs)]
+            lines += [(), *gpu_lines(gpu, self._shares(f"GPU:{gpu.index} use"), width)]
         lines += note_lines(sample.notes, width)
         if height - len(lines) > LEAST_ROWS:
             lines += [
                 (),
-                *graphs(sorted(self._past.values(), key=_weight), width, height - len(lines) - 1, glyphs),
+                *graphs(sorted(self._past.values(), key=_weight), width, height - len(lines) - 1),
             ]
         self._top = min(self._top, max(0, len(lines) - height))
         shown = lines[self._top : self._top + height]
         if self._top + height < len(lines) and height > 1:
             below = len(lines) - self._top - height + 1
-            shown[-1] = ((f" {below} more lines: {'v' if glyphs.ascii else '↓'}", MUTED),)
+            shown[-1] = ((f" {below} more lines: ↓", MUTED),)
         return shown
 
     def _shares(self, name: str) -> list[float]:

@@ -3,16 +3,17 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 
-from tuilab.model.quantity import seconds, significant
+from tuilab.model.quantity import significant
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, Glyphs, Line, Mark, Run, TextStyle
+from tuilab.tui.widgets.look import FAINT, FOCUS, MUTED, STRONG, TEXT, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.snap_points import short
+from tuilab.tui.widgets.ticks import laid
 from tuilab.tui.widgets.wording import clip, fit
 
 # A ratio of this many powers of two is shown in the full hue.
@@ -31,16 +32,15 @@ class AxisValues:
 
 @dataclass(frozen=True)
 class Heat:
-    """values[j][i] is at y.values[j] and x.values[i]; null where nothing was measured.
+    """The time of `low` over that of `high`, so that below 1 `low` is the faster.
 
-    kind `ratio`: the time of `low` over that of `high`, so that below 1 `low` is the faster.
-    kind `time`: seconds per call of `low`; `high` is not used. words: [j][i], more about a cell.
+    values[j][i] is at y.values[j] and x.values[i]; null where nothing was measured. words: [j][i], more about
+    a cell.
     """
 
     x: AxisValues
     y: AxisValues
     values: tuple[tuple[float | None, ...], ...]
-    kind: Literal["ratio", "time"] = "ratio"
     low: tuple[str, Mark] = ("a", Mark("h0", "•"))
     high: tuple[str, Mark] = ("b", Mark("h1", "×"))
     words: tuple[tuple[str, ...], ...] = ()
@@ -91,7 +91,7 @@ noise. The bottom line describes the cell under the cursor, which the **arrows**
             return self.empty_lines(width, height)
         self._at = (min(self._at[0], len(heat.x.values) - 1), min(self._at[1], len(heat.y.values) - 1))
         self._layout = arrange(heat, width, height, self._at[1])
-        return draw(heat, self._layout, self._at, width, self.has_focus, self.glyphs)
+        return draw(heat, self._layout, self._at, width, self.has_focus)
 
     def action_move(self, right: int, up: int) -> None:
         """Move the cursor."""
@@ -137,45 +137,34 @@ def arrange(heat: Heat, width: int, height: int, at: int) -> Layout:
     return Layout(left, 2, cell, rows, range(first, first + fitting))
 
 
-def cell_text(value: float | None, heat: Heat, width: int, glyphs: Glyphs, equal: bool = False) -> str:
+def cell_text(value: float | None, heat: Heat, width: int, equal: bool = False) -> str:
     """What stands in a cell: the winner's marker and by how much it wins, as far as there is room."""
     if equal:
-        return fit(f" {glyphs.verdicts[2]}" if width > 1 else glyphs.verdicts[2], width)
+        return fit(" ≈" if width > 1 else "≈", width)
     if value is None or not math.isfinite(value) or value <= 0:
         return fit(" -" if width > 1 else "-", width)
-    if heat.kind == "time":
-        text = seconds(value)
-        return fit(f" {text}", width) if cell_len(text) < width else " " * width
     mark = (heat.low if value < 1 else heat.high)[1]
-    marker = glyphs.marker(mark.marker)
+    marker = mark.marker
     factor = max(value, 1 / value)
     text = f"{marker} {significant(factor, 3 if width >= 9 else 2)}×"
     return fit(" " + text if cell_len(text) < width else text if cell_len(text) == width else marker, width)
 
 
-def cell_style(value: float | None, heat: Heat, span: tuple[float, float], equal: bool = False) -> TextStyle:
+def cell_style(value: float | None, heat: Heat, equal: bool = False) -> TextStyle:
     """The hue of the winner, the stronger the more it wins by; a neutral ground where none wins."""
     if equal:
         return TextStyle("text", on="text/12")
     if value is None or not math.isfinite(value) or value <= 0:
         return FAINT
-    if heat.kind == "time":
-        low, high = span
-        share = math.log(value / low) / math.log(high / low) if high > low else 0.5
-        return TextStyle(on=f"{heat.low[1].hue}/{LEAST + round((MOST - LEAST) * min(1.0, max(0.0, share)))}")
     mark = (heat.low if value < 1 else heat.high)[1]
     strength = min(1.0, abs(math.log2(value)) / FULL)
     return TextStyle(on=f"{mark.hue}/{LEAST + round((MOST - LEAST) * strength)}")
 
 
-def draw(
-    heat: Heat, layout: Layout, at: tuple[int, int], width: int, focused: bool, glyphs: Glyphs
-) -> list[Line]:
+def draw(heat: Heat, layout: Layout, at: tuple[int, int], width: int, focused: bool) -> list[Line]:
     """Head, map, the labels of x, and a line on the cell under the cursor."""
-    known = [v for row in heat.values for v in row if v is not None and v > 0]
-    span = (min(known, default=1.0), max(known, default=1.0))
     lines: list[Line] = [
-        _head(heat, width, glyphs),
+        _head(heat, width),
         ((fit(f"{heat.x.label} to the right, {heat.y.label} up", width), MUTED),),
     ]
     for j in reversed(layout.shown):
@@ -185,45 +174,39 @@ def draw(
             line: list[Run] = [((label if middle else " " * (layout.left - 1)) + " ", MUTED)]
             for i, value in enumerate(heat.values[j]):
                 even = (i, j) in heat.equal
-                text = cell_text(value, heat, layout.cell, glyphs, even) if middle else " " * layout.cell
-                style = cell_style(value, heat, span, even)
+                text = cell_text(value, heat, layout.cell, even) if middle else " " * layout.cell
+                style = cell_style(value, heat, even)
                 if (i, j) == at:
                     # The cursor is a frame of strong characters, so that it shows without colour too.
                     style = TextStyle(bold=True, on=style.on, reverse=focused)
                     if middle and layout.cell >= 3:
-                        text = glyphs.focus + text[1:]
+                        text = FOCUS + text[1:]
                 line.append((text, style))
             lines.append(tuple(line))
     lines.append(_labels(heat, layout, width))
-    words = clip(in_words(heat, *at), width - 1, 2 if len(layout.shown) > 2 else 1, glyphs.ellipsis)
+    words = clip(in_words(heat, *at), width - 1, 2 if len(layout.shown) > 2 else 1)
     return [*lines, *(((" " + text, STRONG if focused else MUTED),) for text in words)]
 
 
-def _head(heat: Heat, width: int, glyphs: Glyphs) -> Line:
+def _head(heat: Heat, width: int) -> Line:
     name, mark = heat.low
-    if heat.kind == "time":
-        return ((f"{glyphs.marker(mark.marker)} ", mark.style), (f"{name}: time per call", TEXT))
     other, second = heat.high
     tail = " is faster" if cell_len(name + other) + 30 <= width else ""
     room = max(4, (width - 7) // 2)
     return (
-        (f"{glyphs.marker(mark.marker)} ", mark.style),
-        (fit(name, min(room, cell_len(name)), ellipsis=glyphs.ellipsis) + tail + "   ", TEXT),
-        (f"{glyphs.marker(second.marker)} ", second.style),
-        (fit(other, min(room, cell_len(other)), ellipsis=glyphs.ellipsis) + tail, TEXT),
+        (f"{mark.marker} ", mark.style),
+        (fit(name, min(room, cell_len(name))) + tail + "   ", TEXT),
+        (f"{second.marker} ", second.style),
+        (fit(other, min(room, cell_len(other))) + tail, TEXT),
     )
 
 
 def _labels(heat: Heat, layout: Layout, width: int) -> Line:
-    text = [" "] * width
-    used = 0
+    labels = []
     for i, value in enumerate(heat.x.values):
         label = short(value, binary=heat.x.binary)
-        start = layout.left + i * layout.cell + max(0, (layout.cell - cell_len(label)) // 2)
-        if start >= used and start + cell_len(label) <= width:
-            text[start : start + cell_len(label)] = label
-            used = start + cell_len(label) + 1
-    return (("".join(text).rstrip(), MUTED),)
+        labels.append((layout.left + i * layout.cell + max(0, (layout.cell - cell_len(label)) // 2), label))
+    return ((laid(labels, width).rstrip(), MUTED),)
 
 
 def in_words(heat: Heat, i: int, j: int) -> str:
@@ -234,8 +217,6 @@ def in_words(heat: Heat, i: int, j: int) -> str:
     more = heat.words[j][i] if heat.words else ""
     if value is None:
         said = more or "not measured"
-    elif heat.kind == "time":
-        said = f"{heat.low[0]} takes {seconds(value)}" + (f"; {more}" if more else "")
     elif (i, j) in heat.equal:
         said = f"{heat.low[0]} and {heat.high[0]} are equal within the noise" + (f"; {more}" if more else "")
     else:

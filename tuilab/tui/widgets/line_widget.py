@@ -12,7 +12,7 @@ from textual.strip import Strip
 from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.widgets.look import MUTED, Line
 from tuilab.tui.widgets.themed_widget import ThemedWidget
-from tuilab.tui.widgets.wording import asciify, wrap
+from tuilab.tui.widgets.wording import wrap
 
 
 class LineWidget(ThemedWidget):
@@ -85,8 +85,6 @@ class LineWidget(ThemedWidget):
             self._painted_size = (width, height)
             self._lines = self._safely(width, height)
         line: Line = self._lines[y] if y < len(self._lines) else ()
-        if self.glyphs.ascii:
-            line = tuple((asciify(text), style) for text, style in line)
         segments = [Segment(text, self.style_of(style)) for text, style in line]
         return Strip(segments).simplify().adjust_cell_length(width, self.rich_style)
 

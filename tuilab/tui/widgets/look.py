@@ -1,4 +1,4 @@
-"""Styles, hues, markers and glyphs: the one place that says how things look.
+"""Styles, hues, markers and characters: the one place that says how things look.
 
 Drawing functions are pure: they return lines of (text, style). What colour a style is, the theme decides
 when the line is shown. A series is told apart by its marker and label as well as by its hue.
@@ -69,62 +69,18 @@ class Mark:
 SHADES = 6
 """Hues of a device's family."""
 MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "△", "*")
-ASCII_MARKERS = dict(zip(MARKERS, ".x+o*^#v@%&$", strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
-    """The characters that drawings are made of."""
-
-    ascii: bool
-    start: str
-    end: str
-    filled: str
-    track: str
-    closed: str
-    thumb: str
-    thumb_on_mark: str
-    mark: str
-    stop: str
-    crossover: str
-    band: str
-    focus: str
-    caret: str
-    vertical: str
-    horizontal: str
-    corner: str
-    tick_x: str
-    tick_y: str
-    whisker: tuple[str, str, str]
-    blocks: str
-    separator: str
-    boxes: tuple[str, str]
-    ellipsis: str
-    rule: str
-    verdicts: tuple[str, str, str, str, str]
-
-    def marker(self, marker: str) -> str:
-        """The series marker in this set of glyphs."""
-        return ASCII_MARKERS.get(marker, marker if marker.isascii() else "*") if self.ascii else marker
+# What drawings are made of. A terminal that has ASCII alone gets another for each (tui/filters.py).
+FOCUS, THUMB, FILLED, TRACK, CROSSOVER = "▸", "●", "━", "─", "┊"
+VERTICAL, RULE, SEPARATOR = "│", "┄", "·"
+BLOCKS, LEVELS = " ▏▎▍▌▋▊▉█", " ▁▂▃▄▅▆▇█"
 
 
-UNICODE = Glyphs(
-    ascii=False, start="┣", end="┫", filled="━", track="─", closed="╌", thumb="●", thumb_on_mark="◉",
-    mark="•", stop="┴", crossover="┊", band="═", focus="▸", caret="▏", vertical="│", horizontal="─",
-    corner="└", tick_x="┬", tick_y="┤", whisker=("├", "─", "┤"), blocks=" ▏▎▍▌▋▊▉█", separator="·",
-    boxes=("☑", "☐"), ellipsis="…", rule="┄", verdicts=("✓", "✗", "≈", "?", "⊘"),
-)  # fmt: skip
-ASCII = Glyphs(
-    ascii=True, start="[", end="]", filled="=", track="-", closed=" ", thumb="O", thumb_on_mark="@",
-    mark=".", stop="+", crossover="|", band="~", focus=">", caret="_", vertical="|", horizontal="-",
-    corner="+", tick_x="+", tick_y="+", whisker=("|", "-", "|"), blocks=" #", separator="|",
-    boxes=("[x]", "[ ]"), ellipsis="~", rule=".", verdicts=("Y", "N", "~", "?", "X"),
-)  # fmt: skip
-
-
-def glyphs_of(app: object) -> Glyphs:
-    """What an app draws with: ASCII where it says `ascii_only`, as the lab does and a gallery may."""
-    return ASCII if getattr(app, "ascii_only", False) else UNICODE
+def blocks(cells: float) -> str:
+    """A bar of that length, to an eighth of a cell."""
+    full, part = divmod(round(cells * 8), 8)
+    return BLOCKS[8] * full + BLOCKS[part].strip()
 
 
 def hue_color(hue: str, dark: bool) -> str:

@@ -88,7 +88,7 @@ gives those of the row under the cursor.
 
     def _label(self, arm: ArmResult) -> str:
         mark = self._marks.get(arm.id)
-        return f"{self.glyphs.marker(mark.marker)} {arm.label}" if mark else arm.label
+        return f"{mark.marker} {arm.label}" if mark else arm.label
 
     def _style(self, arm: ArmResult) -> TextStyle | None:
         mark = self._marks.get(arm.id)

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from tuilab.model.quantity import median_of, seconds
 from tuilab.report.rows import REST, told
-from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Glyphs, Line, Mark, Run, TextStyle
+from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import clip, fit
 
@@ -23,7 +23,6 @@ _LOOKS = {
 _OTHERS = (("h6", "▞"), ("h0", "▒"), ("h1", "▓"))
 APART = 0.02
 """From this share on, a total and Live's median are seen to differ."""
-_ASCII_FILLS = {"█": "#", "▓": "%", "▒": "=", "░": ":", "▚": "/", "▞": "\\", "·": "."}
 
 
 @dataclass(frozen=True)
@@ -94,16 +93,13 @@ the last lines give the figures of the arm under the cursor.
         if not any(row.parts for row in self._rows):
             return self.empty_lines(width, height)
         names = phase_names(self._rows)
-        head = legend(names, width, self.glyphs)[: max(0, height - 3)]
-        drawn = [
-            draw_row(row, names, self._rows, width - 1, self.glyphs, relative=self._relative)
-            for row in self._rows
-        ]
+        head = legend(names, width)[: max(0, height - 3)]
+        drawn = [draw_row(row, names, self._rows, width - 1, relative=self._relative) for row in self._rows]
         picked = next(row for row in self._rows if row.key == self.cursor_key)
         apart = beside_live([picked, *self._rows])
         lines = 2 if height > len(drawn) + len(head) + 1 + bool(apart) else 1
-        words = clip(in_words(picked), width - 1, lines, self.glyphs.ellipsis)
-        words += clip(apart, width - 1, 1, self.glyphs.ellipsis)
+        words = clip(in_words(picked), width - 1, lines)
+        words += clip(apart, width - 1, 1)
         foot: list[Line] = [((" " + line, MUTED),) for line in words]
         space: list[Line] = [()] if height >= len(drawn) + len(head) + len(foot) + 2 else []
         body = self.arranged(drawn, width, max(1, height - len(head) - len(space) - len(foot)))
@@ -116,7 +112,7 @@ def phase_names(rows: Sequence[PhaseRow]) -> list[str]:
     return [name for name in _LOOKS if name in seen] + [name for name in seen if name not in _LOOKS]
 
 
-def look_of(name: str, names: Sequence[str], glyphs: Glyphs) -> tuple[TextStyle, str]:
+def look_of(name: str, names: Sequence[str]) -> tuple[TextStyle, str]:
     """The style and the fill of a phase."""
     if name == REST:
         hue, fill = "faint", "·"
@@ -125,15 +121,15 @@ def look_of(name: str, names: Sequence[str], glyphs: Glyphs) -> tuple[TextStyle,
     else:
         unknown = [other for other in names if other not in _LOOKS]
         hue, fill = _OTHERS[unknown.index(name) % len(_OTHERS)]
-    return TextStyle(hue), _ASCII_FILLS[fill] if glyphs.ascii else fill
+    return TextStyle(hue), fill
 
 
-def legend(names: Sequence[str], width: int, glyphs: Glyphs) -> list[Line]:
+def legend(names: Sequence[str], width: int) -> list[Line]:
     """The fills with their names, in as many lines as it takes."""
     lines: list[list[Run]] = [[]]
     used = 0
     for name in [*names, REST]:
-        style, fill = look_of(name, names, glyphs)
+        style, fill = look_of(name, names)
         if used + cell_len(name) + 5 > width and lines[-1]:
             lines.append([])
             used = 0
@@ -147,7 +143,6 @@ def draw_row(
     names: Sequence[str],
     rows: Sequence[PhaseRow],
     width: int,
-    glyphs: Glyphs,
     *,
     relative: bool,
 ) -> Line:
@@ -157,19 +152,19 @@ def draw_row(
     value = max(map(cell_len, totals), default=0) + 1
     there = bool(row.parts)
     head: list[Run] = [
-        (glyphs.marker(row.mark.marker) + " ", row.mark.style if there else MUTED),
-        (fit(row.label, label, ellipsis=glyphs.ellipsis), TEXT if there else MUTED),
+        (row.mark.marker + " ", row.mark.style if there else MUTED),
+        (fit(row.label, label), TEXT if there else MUTED),
     ]
     cells = width - 2 - label - value - 1
     if not there or row.total is None:
         note = row.note or "no phases measured"
-        return (*head, (fit(" " + note, max(0, cells + value + 1), ellipsis=glyphs.ellipsis), MUTED))
+        return (*head, (fit(" " + note, max(0, cells + value + 1)), MUTED))
     head.append((fit(seconds(row.total), value, "right") + " ", STRONG))
     whole = row.length if relative else max(other.length for other in rows)
-    return (*head, *stacked(row, names, whole, cells, glyphs))
+    return (*head, *stacked(row, names, whole, cells))
 
 
-def stacked(row: PhaseRow, names: Sequence[str], whole: float, cells: int, glyphs: Glyphs) -> list[Run]:
+def stacked(row: PhaseRow, names: Sequence[str], whole: float, cells: int) -> list[Run]:
     """The segments in at most `cells` cells, which stand for `whole` seconds; shares where they fit."""
     if cells <= 0 or whole <= 0:
         return []
@@ -181,7 +176,7 @@ def stacked(row: PhaseRow, names: Sequence[str], whole: float, cells: int, glyph
     for name, part in parts:
         done += part
         end = min(cells, round(done / whole * cells))
-        style, fill = look_of(name, names, glyphs)
+        style, fill = look_of(name, names)
         share = f" {100 * part / row.length:.0f} % "
         length = end - at
         if length >= len(share) + 2 and name != REST:

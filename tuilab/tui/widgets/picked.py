@@ -8,7 +8,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import ACCENT, TEXT, Line
+from tuilab.tui.widgets.look import ACCENT, FOCUS, TEXT, Line
 from tuilab.tui.widgets.wording import width_of
 
 
@@ -51,7 +51,7 @@ class Picking(LineWidget, can_focus=True):
         out: list[Line] = []
         for place, row in enumerate(rows[self._top : self._top + fitting], self._top):
             here = self.has_focus and place == self._cursor
-            line: Line = ((self.glyphs.focus if here else " ", ACCENT), *row)
+            line: Line = ((FOCUS if here else " ", ACCENT), *row)
             if here:
                 line += ((" " * max(0, width - width_of(line)), TEXT),)
                 line = tuple((text, replace(style, on=style.on or "accent/22")) for text, style in line)

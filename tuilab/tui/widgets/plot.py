@@ -7,7 +7,7 @@ fit the theme, stay still while data grows, and read the same without colour.
 from collections.abc import Sequence
 from functools import cache
 from threading import Lock
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import events
 from textual.actions import SkipAction
@@ -15,8 +15,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tuilab.model.quantity import seconds
-from tuilab.tui.widgets.chart import Chart, Limits, Series, Thinned, limits, nearest, place, unplace
-from tuilab.tui.widgets.compose import Pointer, Points, compose, layout_of, row_of
+from tuilab.tui.widgets.chart import Chart, Limits, Series, Thinned, limits, nearest, unplace
+from tuilab.tui.widgets.compose import Drawing, Layout, Pointer, Points
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import Line
 
@@ -105,6 +105,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
         self._chart = chart or Chart()
         self._ends: tuple[Limits | None, Limits | None] = (None, None)
         self._axes: tuple[object, ...] = ()
+        self._layout: Layout | None = None
         self._thinned: dict[str, Thinned] = {}
         self._at: tuple[str, int] | None = None
         self._kept = False
@@ -131,8 +132,9 @@ Each series has a marker, a hue and a label at the height of its last point or i
             return self.empty_lines(width, height)
         points = {series.key: self._points(series.key, series.x, series.y, width) for series in chart.series}
         middles = {s.key: self._thinned[s.key].middles(width) for s in chart.series if s.style == "trace"}
-        ends = self._limits(points)
-        return compose(chart, (width, height), ends, points, self.glyphs, raster, middles, self._pointer())
+        self._layout = Layout(chart, width, height, self._limits(points))
+        ascii_only = bool(getattr(self.app, "ascii_only", False))
+        return Drawing(self._layout, points, middles, raster, ascii_only).lines(self._pointer())
 
     # The cursor
 
@@ -203,22 +205,15 @@ Each series has a marker, a hue and a label at the height of its last point or i
 
     def _under(self, event: events.MouseEvent) -> tuple[str, int] | None:
         """The series and the point nearest to the mouse."""
-        at, series = event.get_content_offset(self), self._series()
-        if at is None or not series or None in self._ends:
+        at, series, layout = event.get_content_offset(self), self._series(), self._layout
+        if at is None or not series or layout is None:
             return None
-        ends = cast(tuple[Limits, Limits], self._ends)
-        _, layout = layout_of(self._chart, (self.size.width, self.size.height), ends)
         column, row = at.x - layout.left - 1, at.y - layout.head
         if not 0 <= column < layout.columns:
             return None
-        x = unplace(column / max(1, layout.columns - 1), ends[0], self._chart.x.log)
+        x = unplace(column / max(1, layout.columns - 1), layout.ends[0], self._chart.x.log)
         found = [(s, nearest(s.x, x)) for s in series]
-
-        def away(one: tuple[Series, int]) -> int:
-            where = place(one[0].y[one[1]], ends[1], self._chart.y.log)
-            return abs(row_of(where, layout.rows) - row)
-
-        one, index = min(found, key=away)
+        one, index = min(found, key=lambda some: abs(layout.row(some[0].y[some[1]]) - row))
         return one.key, index
 
     def on_mouse_move(self, event: events.MouseMove) -> None:

@@ -10,7 +10,7 @@ from textual.timer import Timer
 from tuilab.model.quantity import significant
 from tuilab.tui.widgets.gauges import gauge
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Glyphs, Line, Mark, TextStyle
+from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, TextStyle
 from tuilab.tui.widgets.wording import fit
 
 CALLS = 1_000
@@ -75,10 +75,10 @@ class Race(LineWidget):
     def paint(self, width: int, height: int) -> Sequence[Line]:
         if not self._racers:
             return self.empty_lines(width, height)
-        return lanes(self._racers, min(LAST_S, monotonic() - self._begun), width, self.glyphs)
+        return lanes(self._racers, min(LAST_S, monotonic() - self._begun), width)
 
 
-def lanes(racers: Sequence[Racer], elapsed_s: float, width: int, glyphs: Glyphs) -> list[Line]:
+def lanes(racers: Sequence[Racer], elapsed_s: float, width: int) -> list[Line]:
     """A head that says what is raced, and the lanes so many seconds into the race. racers: fastest first."""
     best = racers[0].seconds
     pace = FIRST_S / (CALLS * best)
@@ -89,13 +89,13 @@ def lanes(racers: Sequence[Racer], elapsed_s: float, width: int, glyphs: Glyphs)
         share = min(1.0, elapsed_s / FIRST_S * best / racer.seconds)
         done = share >= 1.0
         said = f"{racer.seconds / best:.2f} ×" if done and racer.seconds > best else "first" if done else ""
-        name = fit(racer.name, label - 3, ellipsis=glyphs.ellipsis)
+        name = fit(racer.name, label - 3)
         style = TextStyle(racer.mark.hue + "/60") if racer.recorded else racer.mark.style
         out.append(
             (
-                (f"{glyphs.marker(racer.mark.marker)} ", racer.mark.style),
+                (f"{racer.mark.marker} ", racer.mark.style),
                 (name + " ", MUTED if racer.recorded else TEXT),
-                *gauge(share, max(4, width - label - 9), style, glyphs),
+                *gauge(share, max(4, width - label - 9), style),
                 (fit(said, 8, "right"), STRONG),
             )
         )

@@ -127,7 +127,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
             self.parameter, self._value, self._reach, self._marks, self._crossover, self._band,
             self._note, self._message, self._typed, self.has_focus, self._label_width,
         )  # fmt: skip
-        line, self._places = track.draw(row, width, self.glyphs)
+        line, self._places = track.draw(row, width)
         return [line]
 
     # Taking and refusing values

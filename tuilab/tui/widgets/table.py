@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import FAINT, MUTED, TEXT, Line, Run, TextStyle
+from tuilab.tui.widgets.look import FAINT, FOCUS, MUTED, SEPARATOR, TEXT, VERTICAL, Line, Run, TextStyle
 from tuilab.tui.widgets.tabular import Column, Index, Row, natural_width, share_out
 from tuilab.tui.widgets.wording import fit
 
@@ -156,14 +156,14 @@ about the row under the cursor, and how many rows there are.
             ]
         if height > body + 1:
             lines += [()] * (height - 1 - len(lines))
-            lines.append(((fit(self._footer(), width, ellipsis=self.glyphs.ellipsis), MUTED),))
+            lines.append(((fit(self._footer(), width), MUTED),))
         return lines
 
     def _body_height(self, height: int) -> int:
         return max(1, height - (2 if height >= 5 else 1))
 
     def _bar(self, thumb: bool) -> Run:
-        return ("█" if not self.glyphs.ascii else "#", MUTED) if thumb else (self.glyphs.vertical, FAINT)
+        return ("█", MUTED) if thumb else (VERTICAL, FAINT)
 
     def _thumb(self, body: int) -> range:
         total = len(self._index)
@@ -184,10 +184,9 @@ about the row under the cursor, and how many rows there are.
         for index, width in layout:
             column, label = self.columns[index], self.columns[index].label
             if self._sorted and self._sorted[0] == index:
-                arrow = ("v" if self._sorted[1] else "^") if self.glyphs.ascii else "▾▴"[not self._sorted[1]]
-                label = f"{label} {arrow}"
+                label = f"{label} {'▾▴'[not self._sorted[1]]}"
             gap = " " if at > 1 else ""
-            text = gap + fit(label, width, column.align, self.glyphs.ellipsis)
+            text = gap + fit(label, width, column.align)
             line.append((text, TextStyle("muted", bold=True)))
             self._heads.append((at, at + width, index))
             at += width + 1
@@ -197,16 +196,14 @@ about the row under the cursor, and how many rows there are.
         row, here = self._index[place], place == self._cursor
         ground = ("accent/22" if self.has_focus else "muted/15") if here else ""
         own = self._row_style(row) if self._row_style else None
-        line: list[Run] = [
-            (self.glyphs.focus if here and self.has_focus else " ", TextStyle("accent", on=ground))
-        ]
+        line: list[Run] = [(FOCUS if here and self.has_focus else " ", TextStyle("accent", on=ground))]
         used = 1
         for index, cells in layout:
             column = self.columns[index]
             style = (column.style(row) if column.style else None) or own or TEXT
             if ground:
                 style = replace(style, on=ground)
-            text = fit(column.cell(row), cells, column.align, self.glyphs.ellipsis)
+            text = fit(column.cell(row), cells, column.align)
             gap = " " if used > 1 else ""
             used += cells + len(gap)
             line.append((gap + text, style))
@@ -220,7 +217,7 @@ about the row under the cursor, and how many rows there are.
             counted += f" with “{self._index.query}” (of {total:,})"
         row = self.row
         said = self._detail(row) if self._detail and row is not None else ""
-        return f" {counted}{'  ' + self.glyphs.separator + '  ' + said if said else ''}"
+        return f" {counted}{'  ' + SEPARATOR + '  ' + said if said else ''}"
 
     # Moving and ordering
 

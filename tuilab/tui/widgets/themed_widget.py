@@ -1,4 +1,4 @@
-"""What every widget of ours knows: its glyphs, and the Rich style of a text style under the present theme."""
+"""What every widget of ours knows: the Rich style of a text style under the present theme."""
 
 from rich.color import ColorSystem
 from rich.style import Style
@@ -8,10 +8,8 @@ from textual.widget import Widget
 
 from tuilab.tui.widgets.look import (
     DARK_HUES,
-    Glyphs,
     TextStyle,
     contrast,
-    glyphs_of,
     hue_color,
     readable,
 )
@@ -24,7 +22,7 @@ _ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warnin
 
 
 class ThemedWidget(Widget):
-    """A widget that draws with text styles and glyphs."""
+    """A widget that draws with text styles."""
 
     ALLOW_SELECT = (
         False  # a drag would repaint the whole screen at each step, for a selection that none draws
@@ -34,11 +32,6 @@ class ThemedWidget(Widget):
         super().__init__(id=id, classes=classes)
         self._rich_styles: dict[TextStyle, Style] = {}
 
-    @property
-    def glyphs(self) -> Glyphs:
-        """The characters to draw with."""
-        return glyphs_of(self.app)
-
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, self._theme_changed)
 
@@ -47,10 +40,6 @@ class ThemedWidget(Widget):
         self.app.theme_changed_signal.unsubscribe(self)
 
     def _theme_changed(self, _: Theme) -> None:
-        self.refresh_look()
-
-    def refresh_look(self) -> None:
-        """Say that the theme or the glyphs changed."""
         self._rich_styles.clear()
         self.forget()
         self.refresh()

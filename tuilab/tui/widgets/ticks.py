@@ -1,10 +1,12 @@
 """Ticks of an axis and their labels: 1-2-5 on a linear axis, powers on a log one, units said once. Pure."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tuilab.model.quantity import prefixed, significant, size, time_unit
+from rich.cells import cell_len
+
+from tuilab.model.quantity import prefixed, significant, time_unit
 from tuilab.tui.widgets.chart import Axis, Kind, Limits
 from tuilab.tui.widgets.snap_points import short
 
@@ -79,13 +81,20 @@ def labelled(kind: Kind, values: Sequence[float], log: bool = False) -> Ticks:
         return _times(values, log)
     if kind == "binary":
         return Ticks(tuple(values), tuple(short(round(v)) for v in values))
-    if kind == "bytes":
-        return Ticks(tuple(values), tuple(size(v) for v in values))
     if kind == "rate":
         return Ticks(tuple(values), tuple(_prefixed(v) for v in values))
-    if kind == "ratio":
-        return Ticks(tuple(values), tuple(f"{text} ×" for text in _plain(values, log)))
     return Ticks(tuple(values), tuple(_plain(values, log)))
+
+
+def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
+    """A row of `width` cells with each label from its place on, as far as it is free from `first` on."""
+    row, free = [" "] * width, first
+    for start, label in labels:
+        end = start + cell_len(label)
+        if start >= free and end <= width:
+            row[start:end] = label
+            free = end + 1
+    return "".join(row)
 
 
 def _times(values: Sequence[float], log: bool) -> Ticks:

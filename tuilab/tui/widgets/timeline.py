@@ -10,9 +10,9 @@ from textual.binding import Binding, BindingType
 from tuilab.model.quantity import seconds
 from tuilab.tui.widgets.chart import Axis
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import CATEGORICAL, FAINT, MUTED, TEXT, Glyphs, Line, Run, TextStyle
+from tuilab.tui.widgets.look import CATEGORICAL, FAINT, FOCUS, MUTED, TEXT, Line, Run, TextStyle
 from tuilab.tui.widgets.spans import Piece, Span, Track, pieces, tracks
-from tuilab.tui.widgets.ticks import ticks
+from tuilab.tui.widgets.ticks import laid, ticks
 from tuilab.tui.widgets.wording import fit
 
 PAN, ZOOM = 0.25, 1.6
@@ -90,32 +90,27 @@ lane. The last line gives the event's name, length and start.
             name = track.lane if track.depth == 0 else ""
             here = row == self._at[0]
             head: list[Run] = [
-                (self.glyphs.focus if here and self.has_focus else " ", TextStyle("accent")),
-                (fit(name, label - 1, ellipsis=self.glyphs.ellipsis), TEXT if here else MUTED),
+                (FOCUS if here and self.has_focus else " ", TextStyle("accent")),
+                (fit(name, label - 1), TEXT if here else MUTED),
             ]
             drawn = pieces(track, *self._window, columns)
             hue = self._hues[track.lane]
             chosen = self._at[1] if here else -1
-            lines.append((*head, *draw_track(drawn, columns, hue, chosen, self.glyphs)))
+            lines.append((*head, *draw_track(drawn, columns, hue, chosen)))
         lines += [()] * (height - 1 - len(lines))
-        return [*lines, ((fit(" " + self._in_words(), width, ellipsis=self.glyphs.ellipsis), MUTED),)]
+        return [*lines, ((fit(" " + self._in_words(), width), MUTED),)]
 
     def _ruler(self, label: int, columns: int) -> list[Line]:
         begin, finish = self._window
         zero = self._whole[0]
         marks = ticks(Axis("", "time"), (begin - zero, finish - zero), max(2, columns // 12))
-        text, line = [" "] * (label + columns), [self.glyphs.horizontal] * columns
-        used = label - 1
+        line, labels = ["─"] * columns, []
         for value, name in zip(marks.values, marks.labels, strict=True):
             column = min(columns - 1, round((value + zero - begin) / (finish - begin) * columns))
-            line[column] = self.glyphs.tick_x
-            start = min(label + column, label + columns - cell_len(name))
-            if start > used:
-                text[start : start + cell_len(name)] = name
-                used = start + cell_len(name)
-        unit = fit(marks.unit, label - 1, "right")
+            line[column] = "┬"
+            labels.append((min(column, columns - cell_len(name)), name))
         return [
-            ((unit, MUTED), ("".join(text[label - 1 :]), MUTED)),
+            ((fit(marks.unit, label - 1, "right") + " ", MUTED), (laid(labels, columns), MUTED)),
             ((" " * label, TEXT), ("".join(line), FAINT)),
         ]
 
@@ -227,7 +222,7 @@ lane. The last line gives the event's name, length and start.
         event.stop()
 
 
-def draw_track(drawn: Sequence[Piece], columns: int, hue: str, chosen: int, glyphs: Glyphs) -> list[Run]:
+def draw_track(drawn: Sequence[Piece], columns: int, hue: str, chosen: int) -> list[Run]:
     """The pieces of a track in `columns` cells; the chosen span stands out."""
     out: list[Run] = []
     at = 0
@@ -237,7 +232,7 @@ def draw_track(drawn: Sequence[Piece], columns: int, hue: str, chosen: int, glyp
         width = piece.end - piece.first
         own = piece.span.hue if piece.span and piece.span.hue else hue
         if piece.span is None:
-            out.append(("=" if glyphs.ascii else "▒", TextStyle(own)))
+            out.append(("▒", TextStyle(own)))
         else:
             picked = piece.index == chosen
             style = (
@@ -245,16 +240,15 @@ def draw_track(drawn: Sequence[Piece], columns: int, hue: str, chosen: int, glyp
                 if width == 1
                 else TextStyle(bold=picked, reverse=picked, on=f"{own}/40")
             )
-            out.append((_block(piece.span.name, width, glyphs), style))
+            out.append((_block(piece.span.name, width), style))
         at = piece.end
     if at < columns:
         out.append((" " * (columns - at), TEXT))
     return out
 
 
-def _block(name: str, width: int, glyphs: Glyphs) -> str:
+def _block(name: str, width: int) -> str:
     """A span of that width with as much of its name as fits; its left edge tells it from its neighbour."""
-    edge = "|" if glyphs.ascii else "▏"
     if width == 1:
-        return "|" if glyphs.ascii else "▌"
-    return edge + (fit(name, width - 1, ellipsis=glyphs.ellipsis) if width > 3 else " " * (width - 1))
+        return "▌"
+    return "▏" + (fit(name, width - 1) if width > 3 else " " * (width - 1))

@@ -10,12 +10,17 @@ from tuilab.model.parameters import Integer, LogInteger, Parameter, Value
 from tuilab.tui.widgets.look import (
     ACCENT,
     BAD,
+    CROSSOVER,
     FAINT,
+    FILLED,
+    FOCUS,
     MUTED,
+    SEPARATOR,
     STRONG,
     TEXT,
+    THUMB,
+    TRACK,
     WARN,
-    Glyphs,
     Line,
     Run,
     TextStyle,
@@ -60,39 +65,37 @@ class Places:
     names: tuple[tuple[int, int, Value], ...] = ()
 
 
-def draw(row: Row, width: int, glyphs: Glyphs) -> tuple[Line, Places]:
+def draw(row: Row, width: int) -> tuple[Line, Places]:
     """The row in `width` cells."""
     label_width = min(row.label_width, max(6, width // 4))
     head: list[Run] = [
-        (glyphs.focus if row.focused else " ", ACCENT),
+        (FOCUS if row.focused else " ", ACCENT),
         (
-            fit(row.parameter.label, label_width - 1, ellipsis=glyphs.ellipsis),
+            fit(row.parameter.label, label_width - 1),
             STRONG if row.focused else TEXT,
         ),
         (" ", TEXT),
-        _value_field(row, glyphs),
+        _value_field(row),
     ]
     start = width_of(head) + 1
     room = max(0, width - start)
     value = (1 + label_width, start - 1)
     if isinstance(row.parameter, Integer | LogInteger):
-        body, places = _number(row, room, start, value, glyphs)
+        body, places = _number(row, room, start, value)
     else:
-        body, places = _choice(row, room, start, value, glyphs)
+        body, places = _choice(row, room, start, value)
     text = row.message or _hint(row)
     if text:
-        body = _with_message(body, text, BAD if row.message else MUTED, room, glyphs)
+        body = _with_message(body, text, BAD if row.message else MUTED, room)
     return (*head, (" ", TEXT), *body), places
 
 
-def _value_field(row: Row, glyphs: Glyphs) -> Run:
+def _value_field(row: Row) -> Run:
     unit = getattr(row.parameter, "unit", "")
     if row.typed is not None:
-        return fit((row.typed + glyphs.caret)[-VALUE_WIDTH:], VALUE_WIDTH, "right"), TextStyle(
-            "text", reverse=True
-        )
+        return fit((row.typed + "▏")[-VALUE_WIDTH:], VALUE_WIDTH, "right"), TextStyle("text", reverse=True)
     text = full(row.value) + (f" {unit}" if unit else "")
-    return fit(text, VALUE_WIDTH, "right", glyphs.ellipsis), STRONG
+    return fit(text, VALUE_WIDTH, "right"), STRONG
 
 
 def _hint(row: Row) -> str:
@@ -105,14 +108,14 @@ def _hint(row: Row) -> str:
     return "Enter sets, Esc leaves"
 
 
-def _with_message(body: list[Run], text: str, style: TextStyle, room: int, glyphs: Glyphs) -> list[Run]:
+def _with_message(body: list[Run], text: str, style: TextStyle, room: int) -> list[Run]:
     """The message behind the track where it fits there, else over it."""
-    end = next((i for i, (piece, _) in enumerate(body) if piece == glyphs.end), len(body) - 1)
+    end = next((i for i, (piece, _) in enumerate(body) if piece == "┫"), len(body) - 1)
     kept = body[: end + 1]
     left = room - width_of(kept) - 1
     if left >= cell_len(text):
         return [*kept, (" " + text, style)]
-    return [(fit(text, room, ellipsis=glyphs.ellipsis), style)]
+    return [(fit(text, room), style)]
 
 
 def right_width(room: int) -> int:
@@ -122,51 +125,47 @@ def right_width(room: int) -> int:
     return 1 + HIGH_WIDTH + (0 if room < 44 else 1 + min(26, room // 3))
 
 
-def _number(
-    row: Row, room: int, start: int, value: tuple[int, int], glyphs: Glyphs
-) -> tuple[list[Run], Places]:
+def _number(row: Row, room: int, start: int, value: tuple[int, int]) -> tuple[list[Run], Places]:
     right = right_width(room)
     cells = room - right - 2
     if cells < MIN_TRACK:
-        return [(fit(row.note, room, ellipsis=glyphs.ellipsis), MUTED)], Places(start, 0, value)
-    body: list[Run] = [(glyphs.start, MUTED), *_runs(_number_track(row, cells, glyphs)), (glyphs.end, MUTED)]
+        return [(fit(row.note, room), MUTED)], Places(start, 0, value)
+    body: list[Run] = [("┣", MUTED), *_runs(_number_track(row, cells)), ("┫", MUTED)]
     if right:
         high = short(row.parameter.high, binary=getattr(row.parameter, "binary", False))  # type: ignore[union-attr]
         body.append((" " + fit(high, HIGH_WIDTH, "left"), MUTED))
-        body.append((fit(" " + row.note, right - 1 - HIGH_WIDTH, ellipsis=glyphs.ellipsis), MUTED))
+        body.append((fit(" " + row.note, right - 1 - HIGH_WIDTH), MUTED))
     return body, Places(start + 1, cells, value)
 
 
-def _number_track(row: Row, cells: int, glyphs: Glyphs) -> list[Run]:
+def _number_track(row: Row, cells: int) -> list[Run]:
     parameter = row.parameter
     at = cell_of(parameter, row.value, cells)
     first, last = cell_of(parameter, row.reach.low, cells), cell_of(parameter, row.reach.high, cells)
     track: list[Run] = []
     for cell in range(cells):
         if not first <= cell <= last:
-            track.append((glyphs.closed, FAINT))
+            track.append(("╌", FAINT))
         else:
-            track.append((glyphs.filled, ACCENT) if cell < at else (glyphs.track, MUTED))
+            track.append((FILLED, ACCENT) if cell < at else (TRACK, MUTED))
     if row.band:
         low, high = (cell_of(parameter, round(end), cells) for end in row.band)
         for cell in range(low, high + 1):
-            track[cell] = (glyphs.band, WARN)
+            track[cell] = ("═", WARN)
     marked = {cell_of(parameter, mark, cells) for mark in row.marks}
     for cell in marked:
-        track[cell] = (glyphs.mark, TEXT)
+        track[cell] = ("•", TEXT)
     if row.crossover is not None:
         track[cell_of(parameter, round(row.crossover), cells)] = (
-            glyphs.crossover,
+            CROSSOVER,
             TextStyle("warn", bold=True),
         )
-    thumb = glyphs.thumb_on_mark if row.value in row.marks else glyphs.thumb
+    thumb = "◉" if row.value in row.marks else THUMB
     track[at] = (thumb, TextStyle("accent", bold=True) if row.focused else STRONG)
     return track
 
 
-def _choice(
-    row: Row, room: int, start: int, value: tuple[int, int], glyphs: Glyphs
-) -> tuple[list[Run], Places]:
+def _choice(row: Row, room: int, start: int, value: tuple[int, int]) -> tuple[list[Run], Places]:
     stops = options(row.parameter)
     names = [short(stop) for stop in stops]
     listed = sum(map(cell_len, names)) + 3 * (len(names) - 1) + 1
@@ -180,24 +179,24 @@ def _choice(
             first, behind = around([cell_len(name) for name in names], stops.index(row.value), room)
     body: list[Run] = []
     if cells:
-        body = [(glyphs.start, MUTED), *_runs(_choice_track(row, stops, cells, glyphs)), (glyphs.end, MUTED)]
+        body = [("┣", MUTED), *_runs(_choice_track(row, stops, cells)), ("┫", MUTED)]
     places: list[tuple[int, int, Value]] = []
     column = start + width_of(body)
     if first:
-        body.append((f" {glyphs.ellipsis}", FAINT))
+        body.append((" …", FAINT))
         column += 2
     for index, (stop, name) in enumerate(zip(stops[first:behind], names[first:behind], strict=True)):
-        gap = f" {glyphs.separator} " if index else " "
+        gap = f" {SEPARATOR} " if index else " "
         style = STRONG if stop == row.value else MUTED
         body += [(gap, FAINT), (name, style)]
         column += cell_len(gap)
         places.append((column, column + cell_len(name), stop))
         column += cell_len(name)
     if behind < len(stops):
-        body.append((f" {glyphs.ellipsis}", FAINT))
+        body.append((" …", FAINT))
     left = room - width_of(body)
     if row.note and left > 4:
-        body.append((fit("  " + row.note, left, ellipsis=glyphs.ellipsis), MUTED))
+        body.append((fit("  " + row.note, left), MUTED))
     return body, Places(start + 1, cells, value, tuple(places))
 
 
@@ -217,14 +216,14 @@ def around(widths: Sequence[int], at: int, room: int) -> tuple[int, int]:
         first, behind = min(able, key=lambda ends: abs(ends[0] + ends[1] - 1 - 2 * at))
 
 
-def _choice_track(row: Row, stops: tuple[Value, ...], cells: int, glyphs: Glyphs) -> list[Run]:
-    track: list[Run] = [(glyphs.track, MUTED)] * cells
+def _choice_track(row: Row, stops: tuple[Value, ...], cells: int) -> list[Run]:
+    track: list[Run] = [(TRACK, MUTED)] * cells
     for stop in stops:
         track[cell_of(row.parameter, stop, cells)] = (
-            glyphs.mark if stop in row.marks else glyphs.stop,
+            "•" if stop in row.marks else "┴",
             MUTED,
         )
-    thumb = glyphs.thumb_on_mark if row.value in row.marks else glyphs.thumb
+    thumb = "◉" if row.value in row.marks else THUMB
     style = TextStyle("accent", bold=True) if row.focused else STRONG
     track[cell_of(row.parameter, row.value, cells)] = (thumb, style)
     return track

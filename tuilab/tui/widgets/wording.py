@@ -1,4 +1,4 @@
-"""Text in cells: cut, wrapped, or in ASCII alone. Pure."""
+"""Text in cells, cut or wrapped. Pure."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.widgets.look import Run
 
 
-def fit(text: str, width: int, align: str = "left", ellipsis: str = "…") -> str:
+def fit(text: str, width: int, align: str = "left") -> str:
     """`text` in exactly `width` cells, cut with an ellipsis where it is too long."""
     if width <= 0:
         return ""
@@ -17,7 +17,7 @@ def fit(text: str, width: int, align: str = "left", ellipsis: str = "…") -> st
         text = sanitize_line(text)
     length = cell_len(text)
     if length > width:
-        return set_cell_size(text, width - 1) + ellipsis if width > 1 else ellipsis
+        return set_cell_size(text, width - 1) + "…"
     pad = " " * (width - length)
     return pad + text if align == "right" else text + pad
 
@@ -49,23 +49,12 @@ def wrap(text: str, width: int) -> list[str]:
     return [*lines, line] if line else lines
 
 
-def asciify(text: str) -> str:
-    """`text` in ASCII, in as many cells."""
-    if text.isascii():
-        return text
-    text = text.translate(_ASCII)
-    return "".join(c if c.isascii() else "?" * cell_len(c) for c in text)
-
-
-_ASCII = str.maketrans("µ×…–—·≈≠≤≥±→│─°‘’“”✓✗⊘▸■□●", "ux~--.~!<>+>|-o''\"\"YNX>##*")
-
-
-def clip(text: str, width: int, lines: int, ellipsis: str = "…") -> list[str]:
+def clip(text: str, width: int, lines: int) -> list[str]:
     """`text` wrapped in at most so many lines, the last one cut with an ellipsis where there is more."""
     wrapped = wrap(text, width)
     if len(wrapped) <= lines:
         return wrapped
-    return [*wrapped[: lines - 1], fit(" ".join(wrapped[lines - 1 :]), width, ellipsis=ellipsis)]
+    return [*wrapped[: lines - 1], fit(" ".join(wrapped[lines - 1 :]), width)]
 
 
 def width_of(line: Sequence[Run]) -> int:
