@@ -105,7 +105,7 @@ def warm(worker: Worker) -> Answer:
     arm = Arm("CPU:0", "graph", "resident", "float32", "whole")
     begun = time.perf_counter()
     request = Measure(
-        id=f"warm-{begun}", scenario=Scenario("stft", dict(VALUES)), arms=(arm,), budget=BUDGET["standard"]
+        id=f"warm-{begun}", scenario=Scenario("stft", dict(VALUES)), arms=(arm,), budget=BUDGET["quick"]
     )
     state = RunState()
     for event in worker.measure(request):

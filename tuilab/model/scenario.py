@@ -100,6 +100,7 @@ BUDGET: dict[BudgetName, Budget] = {
         limit_s=60.0,
         workers=7,
         further_s=4.0,
+        chase_s=6.0,
     ),
     "publish": Budget(
         name="publish", warm_s=1.0, warm_limit_s=10.0, precision=0.01, rounds=20, limit_s=200.0, workers=10
