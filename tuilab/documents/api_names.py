@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuilab.documents.interpreter.trace import Use
+from tuilab.documents.words import words
 from tuilab.model.api import ApiTable
 
 
@@ -99,15 +100,7 @@ def _missing_module(api: ApiTable, use: Use) -> str:
 
 
 # Modules that left with version 2 as a whole; of other names TensorFlow's map tells the old.
-_OLD = (
-    "tf.contrib",
-    "tf.layers",
-    "tf.app",
-    "tf.flags",
-    "tf.gfile",
-    "tf.logging",
-    "tf.examples",
-)
+_OLD = words("tf.contrib tf.layers tf.app tf.flags tf.gfile tf.logging tf.examples")
 _FEW = 3
 _NEW = ("tf.function", "tf.GradientTape", "tf.config.")
 _MOSTLY = 0.3

@@ -12,20 +12,10 @@ from tuilab.documents.fences import Piece, pieces
 from tuilab.documents.frontmatter import front_matter
 from tuilab.documents.parse import is_python
 from tuilab.documents.prose import heading_of, split_between
+from tuilab.documents.words import words
 from tuilab.model.sanitize import sanitize_line
 
-PYTHON = (
-    "python",
-    "py",
-    "python2",
-    "python3",
-    "py3",
-    "ipython",
-    "ipython3",
-    "pycon",
-    "python-repl",
-    "jupyter",
-)
+PYTHON = words("python py python2 python3 py3 ipython ipython3 pycon python-repl jupyter")
 # Fences that name no language, or only that here is code.
 UNSAID = ("", "code", "text", "txt", "plaintext", "pre")
 # Fences of notebooks written as Markdown.

@@ -26,41 +26,14 @@ from tuilab.documents.interpreter.values import (
     integer,
     truth,
 )
+from tuilab.documents.words import words
 
 WITH_SCOPE = ("globals", "locals", "vars")
 # Functions of constants whose results are constants; none of them can take long on what is bounded.
 _PURE: dict[str, Any] = {"abs": abs, "round": round, "bool": bool, "str": str, "min": min, "max": max}
 # Those whose time may be what somebody measures.
-_TAKES_TIME = (
-    "sum",
-    "sorted",
-    "list",
-    "dict",
-    "set",
-    "map",
-    "filter",
-    "min",
-    "max",
-    "any",
-    "all",
-    "pow",
-    "open",
-)
-_WAITS = (
-    "float",
-    "int",
-    "bool",
-    "str",
-    "repr",
-    "format",
-    "sum",
-    "max",
-    "min",
-    "list",
-    "tuple",
-    "abs",
-    "round",
-)
+_TAKES_TIME = words("sum sorted list dict set map filter min max any all pow open")
+_WAITS = words("float int bool str repr format sum max min list tuple abs round")
 
 
 def with_scope(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:

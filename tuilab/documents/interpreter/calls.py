@@ -11,6 +11,7 @@ from tuilab.documents.interpreter.interpreter import (
     Interpreter,
     Keywords,
     called,
+    expression,
     numbered,
 )
 from tuilab.documents.interpreter.library import OPEN
@@ -34,6 +35,7 @@ from tuilab.documents.interpreter.values import (
 )
 
 
+@expression(ast.Call)
 def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
     """Read a call expression."""
     if isinstance(node.func, ast.Name) and node.func.id in builtin_calls.WITH_SCOPE:

@@ -12,6 +12,7 @@ from tuilab.documents.interpreter.values import (
     Unknown,
     Value,
 )
+from tuilab.documents.words import words
 
 _EFFECTS = ("random.", "logging.")
 # Parts that take the values of tensors which they are given.
@@ -31,40 +32,12 @@ def codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 @handles(
-    "os.",
-    "sys.",
-    "warnings.",
-    "logging.",
-    "gc.",
-    "pathlib.",
-    "tempfile.",
-    "argparse.",
-    "typing.",
-    "dataclasses.",
-    "json.",
-    "platform.",
-    "random.",
-    "collections.",
-    "itertools.",
-    "contextlib.",
-    "functools.",
-    "string.",
-    "re.",
-    "pprint.",
-    "shutil.",
-    "threading.",
-    "multiprocessing.",
-    "matplotlib.",
-    "concurrent.",
-    "enum.",
-    "abc.",
-    "unittest.",
-    "psutil.",
-    "pandas.",
-    "pickle.",
-    "csv.",
-    "subprocess.",
-    "absl.",
+    *words(
+        "os. sys. warnings. logging. gc. pathlib. tempfile. argparse. typing. dataclasses. json. platform.",
+        "random. collections. itertools. contextlib. functools. string. re. pprint. shutil. threading.",
+        "multiprocessing. matplotlib. concurrent. enum. abc. unittest. psutil. pandas. pickle. csv.",
+        "subprocess. absl.",
+    )
 )
 def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Python's own library: nothing that a device would compute."""

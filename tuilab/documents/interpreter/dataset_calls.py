@@ -20,6 +20,7 @@ from tuilab.documents.interpreter.values import (
     Value,
     integer,
 )
+from tuilab.documents.words import words
 
 DATASET = "tf.data.Dataset"
 MOST_STEPS = 64
@@ -39,14 +40,11 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 @handles(
-    "tf.data.Dataset.from_tensor_slices",
-    "tf.data.Dataset.from_tensors",
-    "tf.data.Dataset.from_generator",
-    "tf.data.Dataset.range",
-    "tf.data.Dataset.list_files",
-    "tf.data.Dataset.zip",
-    "tf.data.TFRecordDataset",
-    "tf.data.TextLineDataset",
+    *words(
+        "tf.data.Dataset.from_tensor_slices tf.data.Dataset.from_tensors tf.data.Dataset.from_generator",
+        "tf.data.Dataset.range tf.data.Dataset.list_files tf.data.Dataset.zip tf.data.TFRecordDataset",
+        "tf.data.TextLineDataset",
+    )
 )
 def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Where a pipeline begins."""

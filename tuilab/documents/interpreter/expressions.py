@@ -1,14 +1,11 @@
 """What each kind of expression stands for."""
 
 import ast
-from collections.abc import Callable
 from typing import Any, Literal
 
 from tuilab.documents.interpreter import arithmetic, attributes, tensors
 from tuilab.documents.interpreter.arithmetic import Unresolved
-from tuilab.documents.interpreter.calls import call
-from tuilab.documents.interpreter.interpreter import EXPRESSIONS, Evaluate, Interpreter
-from tuilab.documents.interpreter.items import iterate_comprehension, subscript
+from tuilab.documents.interpreter.interpreter import Interpreter, expression
 from tuilab.documents.interpreter.names import BUILTINS
 from tuilab.documents.interpreter.scope import Scope, either
 from tuilab.documents.interpreter.values import (
@@ -26,17 +23,6 @@ from tuilab.documents.interpreter.values import (
     Value,
     truth,
 )
-
-
-def expression(*kinds: type[ast.expr]) -> Callable[[Evaluate], Evaluate]:
-    """Register what evaluates some kinds of expression."""
-
-    def register(function: Evaluate) -> Evaluate:
-        for kind in kinds:
-            EXPRESSIONS[kind] = function
-        return function
-
-    return register
 
 
 @expression(ast.Constant)
@@ -73,11 +59,6 @@ def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Va
     if written is not None:
         interpreter.use(written, node.lineno)
     return value
-
-
-@expression(ast.Call)
-def calls(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
-    return call(interpreter, node, scope)
 
 
 @expression(ast.BinOp)
@@ -276,11 +257,6 @@ def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Va
     return Unknown("a text that is not known as a whole", node.lineno)
 
 
-@expression(ast.Subscript)
-def subscripts(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Value:
-    return subscript(interpreter, node, scope)
-
-
 @expression(ast.Slice)
 def slices(interpreter: Interpreter, node: ast.Slice, scope: Scope) -> Value:
     for part in (node.lower, node.upper, node.step):
@@ -314,11 +290,6 @@ def bind_defaults(interpreter: Interpreter, function: Function, scope: Scope) ->
     for parameter, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         if default is not None:
             function.defaults[parameter.arg] = interpreter.evaluate(default, scope)
-
-
-@expression(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
-def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
-    return iterate_comprehension(interpreter, node, scope)
 
 
 @expression(ast.Yield, ast.YieldFrom)

@@ -2,12 +2,13 @@
 
 import ast
 
-from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.interpreter import Flow, Interpreter, statement
 from tuilab.documents.interpreter.names import member, module
 from tuilab.documents.interpreter.scope import Scope
 
 
-def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> None:
+@statement(ast.Import)
+def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> Flow:
     """`import a.b as c`."""
     for alias in node.names:
         found = module(alias.name, alias.asname or alias.name)
@@ -16,20 +17,22 @@ def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> 
         root = alias.name.partition(".")[0]
         bound = found if alias.asname else module(root, root)
         interpreter.journal.write(scope.names, alias.asname or root, bound)
+    return Flow.NEXT
 
 
-def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
+@statement(ast.ImportFrom)
+def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> Flow:
     """`from a.b import c`; a relative import names a file that the document does not show."""
     interpreter.event("import", (node.module or ".")[:80], node.lineno)
     if node.level or not node.module:
-        return
+        return Flow.NEXT
     if node.module == "__main__":
         # What a timer's set-up imports is the module itself.
         for alias in node.names:
             known = interpreter.module.find(alias.name)
             if known is not None:
                 interpreter.journal.write(scope.names, alias.asname or alias.name, known)
-        return
+        return Flow.NEXT
     owner = module(node.module, node.module)
     for alias in node.names:
         if alias.name == "*":
@@ -38,3 +41,4 @@ def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -
         found = member(owner, alias.name, node.lineno, alias.asname or alias.name)
         interpreter.use(module(f"{node.module}.{alias.name}", ""), node.lineno, f"{node.module}.{alias.name}")
         interpreter.journal.write(scope.names, alias.asname or alias.name, found)
+    return Flow.NEXT

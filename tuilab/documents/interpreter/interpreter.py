@@ -1,10 +1,11 @@
 """The state of one reading: the trace it writes, where it stands, and how far it may still go."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from typing import Any, TypeVar
 
 from tuilab.documents.interpreter.scope import Journal, Scope
@@ -71,21 +72,31 @@ Evaluate = Callable[["Interpreter", Any, Scope], Value]
 Execute = Callable[["Interpreter", Any, Scope], Flow]
 Keywords = dict[str, Value]
 Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
-F = TypeVar("F", bound=Call)
+E = TypeVar("E", bound=Callable[..., Any])
 # What reads each kind of node and calls each kind of value: the modules of this package register it.
 EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
 STATEMENTS: dict[type[ast.stmt], Execute] = {}
 CALLS: dict[type[Value], Call] = {}
 
 
-def called(*kinds: type[Value]) -> Callable[[F], F]:
+def expression(*kinds: type[ast.expr]) -> Callable[[E], E]:
+    """Register what reads some kinds of expression."""
+    return partial(_register, EXPRESSIONS, kinds)
+
+
+def statement(*kinds: type[ast.stmt]) -> Callable[[E], E]:
+    """Register what reads some kinds of statement."""
+    return partial(_register, STATEMENTS, kinds)
+
+
+def called(*kinds: type[Value]) -> Callable[[E], E]:
     """Register what calling some kinds of value gives."""
+    return partial(_register, CALLS, kinds)
 
-    def register(function: F) -> F:
-        CALLS.update(dict.fromkeys(kinds, function))
-        return function
 
-    return register
+def _register(table: dict[Any, Any], kinds: Sequence[type], function: E) -> E:
+    table.update(dict.fromkeys(kinds, function))
+    return function
 
 
 def numbered(args: list[Value]) -> dict[str, Value]:

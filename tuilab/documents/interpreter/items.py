@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.interpreter import Interpreter, expression
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.tensors import sliced
 from tuilab.documents.interpreter.trace import Loop
@@ -162,6 +162,7 @@ def first_side(value: Value | None) -> int | None:
     return None
 
 
+@expression(ast.Subscript)
 def subscript(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Value:
     """What `value[index]` stands for."""
     value = interpreter.evaluate(node.value, scope)
@@ -290,7 +291,8 @@ def _unpack(interpreter: Interpreter, targets: list[ast.expr], value: Value, sco
         bind_target(interpreter, target, item, scope)
 
 
-def iterate_comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
+@expression(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
     """A list of what the comprehension makes; each of a few known items is read by itself."""
     inner = Scope({}, scope)
     generator = node.generators[0]

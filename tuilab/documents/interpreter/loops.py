@@ -3,7 +3,7 @@
 import ast
 
 from tuilab.documents.interpreter import contexts
-from tuilab.documents.interpreter.interpreter import Flow, Interpreter
+from tuilab.documents.interpreter.interpreter import Flow, Interpreter, statement
 from tuilab.documents.interpreter.items import (
     MOST_UNROLLED,
     MOST_UNROLLED_TOGETHER,
@@ -12,7 +12,6 @@ from tuilab.documents.interpreter.items import (
     iterate,
 )
 from tuilab.documents.interpreter.scope import Scope
-from tuilab.documents.interpreter.statements import statement
 from tuilab.documents.interpreter.timers import names_only
 from tuilab.documents.interpreter.trace import Loop
 from tuilab.documents.interpreter.values import OpaqueObject, Span, Tensor, Value, truth

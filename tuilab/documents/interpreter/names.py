@@ -29,26 +29,6 @@ CLOCKS = {
     "timeit.default_timer": "",
 }
 
-_DTYPES = [
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "int4",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint4",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "bool",
-    "complex64",
-    "complex128",
-    "string",
-]
 _ALIASES = {
     "half": "float16",
     "double": "float64",
@@ -78,6 +58,7 @@ ITEM_BYTES = {
     "complex64": 8,
     "complex128": 16,
 }
+_DTYPES = {*ITEM_BYTES, "int4", "uint4", "string"}
 _CONSTANTS: dict[str, Value] = {
     "np.newaxis": NONE,
     "tf.newaxis": NONE,

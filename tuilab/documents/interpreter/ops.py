@@ -31,26 +31,13 @@ from tuilab.documents.interpreter.values import (
     integer,
     shape_of,
 )
+from tuilab.documents.words import words
 
 ShapeOf = Callable[[Arguments], "Shape | None"]
 DtypeOf = Callable[[Arguments], "str | None"]
 
 
-_SUBJECT = (
-    "input_tensor",
-    "input",
-    "tensor",
-    "x",
-    "a",
-    "value",
-    "image",
-    "images",
-    "signals",
-    "signal",
-    "object",
-    "contents",
-    "0",
-)
+_SUBJECT = words("input_tensor input tensor x a value image images signals signal object contents 0")
 
 
 def subject(args: Arguments) -> Value:

@@ -9,6 +9,7 @@ from tuilab.documents.interpreter import (  # noqa: F401  (each registers what i
     codec_calls,
     dataset_calls,
     expressions,
+    imports,
     keras_calls,
     loops,
     ops,

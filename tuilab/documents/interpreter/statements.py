@@ -1,12 +1,11 @@
 """What each kind of statement does."""
 
 import ast
-from collections.abc import Callable
 
-from tuilab.documents.interpreter import expressions, imports
+from tuilab.documents.interpreter import expressions
 from tuilab.documents.interpreter.arithmetic import LONGEST_LIST
 from tuilab.documents.interpreter.calls import apply_decorator
-from tuilab.documents.interpreter.interpreter import STATEMENTS, Execute, Flow, Interpreter
+from tuilab.documents.interpreter.interpreter import Flow, Interpreter, statement
 from tuilab.documents.interpreter.items import bind_target
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.trace import Handler, Try
@@ -23,28 +22,10 @@ from tuilab.documents.interpreter.values import (
     Value,
     truth,
 )
+from tuilab.documents.words import words
 
 # Errors that say a name is missing: inside such a `try`, a missing name is expected.
-MISSING = (
-    "AttributeError",
-    "ImportError",
-    "ModuleNotFoundError",
-    "NameError",
-    "Exception",
-    "BaseException",
-    "",
-)
-
-
-def statement(*kinds: type[ast.stmt]) -> Callable[[Execute], Execute]:
-    """Register what executes some kinds of statement."""
-
-    def register(function: Execute) -> Execute:
-        for kind in kinds:
-            STATEMENTS[kind] = function
-        return function
-
-    return register
+MISSING = ("", *words("AttributeError ImportError ModuleNotFoundError NameError Exception BaseException"))
 
 
 @statement(ast.Expr)
@@ -206,18 +187,6 @@ def asserts(interpreter: Interpreter, node: ast.Assert, scope: Scope) -> Flow:
 
 @statement(ast.Delete)
 def deletes(interpreter: Interpreter, node: ast.Delete, scope: Scope) -> Flow:
-    return Flow.NEXT
-
-
-@statement(ast.Import)
-def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> Flow:
-    imports.import_modules(interpreter, node, scope)
-    return Flow.NEXT
-
-
-@statement(ast.ImportFrom)
-def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> Flow:
-    imports.import_names(interpreter, node, scope)
     return Flow.NEXT
 
 

@@ -25,37 +25,17 @@ from tuilab.documents.interpreter.values import (
     Value,
     text,
 )
+from tuilab.documents.words import words
 
 # Namespaces whose functions describe or set something and compute nothing.
-_NO_WORK = (
-    "tf.train.",
-    "tf.io.gfile.",
-    "tf.errors.",
-    "tf.distribute.",
-    "tf.autograph.",
-    "tf.types.",
-    "tf.dtypes.",
-    "tf.compat.",
-    "tf.version.",
-    "tf.lite.",
-    "tf.tpu.",
-    "tf.sysconfig.",
-    "tf.estimator.",
-    "tf.contrib.",
-    "tf.app.",
-    "tf.logging.",
+_NO_WORK = words(
+    "tf.train. tf.io.gfile. tf.errors. tf.distribute. tf.autograph. tf.types. tf.dtypes. tf.compat.",
+    "tf.version. tf.lite. tf.tpu. tf.sysconfig. tf.estimator. tf.contrib. tf.app. tf.logging.",
 )
 _SETTINGS = ("tf.config.", "tf.profiler.", "tf.data.experimental.", "tf.executing_eagerly")
-_ASKS = (
-    "list_physical_devices",
-    "list_logical_devices",
-    "get_visible_devices",
-    "is_gpu_available",
-    "gpu_device_name",
-    "is_built_with_cuda",
-    "is_built_with_gpu_support",
-    "set_log_device_placement",
-    "list_local_devices",
+_ASKS = words(
+    "list_physical_devices list_logical_devices get_visible_devices is_gpu_available gpu_device_name",
+    "is_built_with_cuda is_built_with_gpu_support set_log_device_placement list_local_devices",
 )
 # What their argument must be, and the keys of their result.
 MEMORY_INFO = ("current", "peak")
@@ -91,11 +71,9 @@ def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 @handles(
-    "tf.autograph.to_graph",
-    "tf.recompute_grad",
-    "tf.custom_gradient",
-    "tf.no_gradient",
-    "tf.stop_gradient_fn",
+    *words(
+        "tf.autograph.to_graph tf.recompute_grad tf.custom_gradient tf.no_gradient tf.stop_gradient_fn",
+    )
 )
 def passing(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return args.get("f", "entity", "func", "0")
@@ -158,7 +136,7 @@ def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Val
     return result
 
 
-@handles("tf.vectorized_map", "tf.while_loop", "tf.cond", "tf.scan", "tf.map_fn", "tf.foldl", "tf.foldr")
+@handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Functions of functions: each is read once with what is known of its arguments."""
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from tuilab.documents.interpreter.values import Graph, Value
 
@@ -32,25 +32,9 @@ Kind = Literal[
     "codec",  # compression or decompression, on the host
 ]
 
+_IDLE = ("sync", "may-wait", "clock", "bind", "print", "config", "query")
 # What takes time that a benchmark could mean to measure.
-WORK: tuple[Kind, ...] = (
-    "op",
-    "graph",
-    "create",
-    "copy",
-    "host-create",
-    "host-op",
-    "train",
-    "iterate",
-    "sleep",
-    "python",
-    "opaque",
-    "import",
-    "build",
-    "dataset",
-    "codec",
-    "effect",
-)
+WORK = tuple(kind for kind in get_args(Kind) if kind not in _IDLE)
 # What a GPU does while the host goes on.
 ASYNCHRONOUS: tuple[Kind, ...] = ("op", "graph", "create", "copy")
 

@@ -8,6 +8,7 @@ from tuilab.documents.recognise.found import Found, Gap, Result, merged
 from tuilab.documents.recognise.pipelines import pipelines, trained_by_hand
 from tuilab.documents.recognise.spectra import FILTERS, spectra
 from tuilab.documents.recognise.storage import allocations, compressions, copies, readouts
+from tuilab.documents.words import words
 
 __all__ = ["Found", "Gap", "recognise"]
 
@@ -24,30 +25,11 @@ RECOGNISERS: tuple[Callable[[Example], Iterator[Result]], ...] = (
     readouts,
 )
 # Ops that only prepare others, or take part in any workload; not worth naming as a gap.
-_MINOR = [
-    "tf.strided_slice",
-    "tf.reshape",
-    "tf.cast",
-    "tf.identity",
-    "tf.expand_dims",
-    "tf.squeeze",
-    "tf.transpose",
-    "tf.concat",
-    "tf.stack",
-    "tf.compare",
-    "tf.zeros",
-    "tf.ones",
-    "tf.constant",
-    "tf.fill",
-    "tf.range",
-    "tf.print",
-    "tf.Variable",
-    "tf.shape",
-    "tf.zeros_like",
-    "tf.ones_like",
-    "tf.eye",
-    "tf.where",
-]
+_MINOR = words(
+    "tf.strided_slice tf.reshape tf.cast tf.identity tf.expand_dims tf.squeeze tf.transpose tf.concat",
+    "tf.stack tf.compare tf.zeros tf.ones tf.constant tf.fill tf.range tf.print tf.Variable tf.shape",
+    "tf.zeros_like tf.ones_like tf.eye tf.where",
+)
 _COVERED = {*CHEAP, *FILTERS, *_MINOR, "tf.matmul", "tf.signal.stft", "tf.signal.rfft"}
 
 

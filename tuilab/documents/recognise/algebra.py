@@ -8,23 +8,13 @@ from tuilab.documents.interpreter.tensors import matrix
 from tuilab.documents.interpreter.trace import Event, Region
 from tuilab.documents.interpreter.values import Shape, Tensor, Value, elements
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
+from tuilab.documents.words import words
 
 # Elementwise arithmetic, which the workload has, and functions of several instructions, which it has not.
-CHEAP = [
-    "tf.add",
-    "tf.subtract",
-    "tf.multiply",
-    "tf.divide",
-    "tf.truediv",
-    "tf.maximum",
-    "tf.minimum",
-    "tf.negative",
-    "tf.abs",
-    "tf.square",
-    "tf.add_n",
-    "tf.nn.relu",
-    "tf.squared_difference",
-]
+CHEAP = words(
+    "tf.add tf.subtract tf.multiply tf.divide tf.truediv tf.maximum tf.minimum tf.negative tf.abs",
+    "tf.square tf.add_n tf.nn.relu tf.squared_difference",
+)
 
 
 def matmuls(example: Example) -> Iterator[Result]:

@@ -34,7 +34,6 @@ class Pipeline:
     """A pipeline as the workloads describe one; missing: what is not known, or not like theirs."""
 
     parameters: dict[str, Setting] = field(default_factory=dict)
-    variant: str = "serial"
     missing: list[tuple[int, str]] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     lines: set[int] = field(default_factory=set)
@@ -101,14 +100,7 @@ def describe(trace: Trace, dataset: Dataset) -> Pipeline:
     else:
         out.parameters["batch"] = size
     _mapped(trace, dataset, out)
-    names = [step.name for step in dataset.steps]
     calls = _parallel_calls(dataset)
-    if calls is not None:
-        out.variant = "prefetched" if "prefetch" in names else "parallel"
-    elif "prefetch" in names:
-        out.variant = "serial"
-    if "cache" in names:
-        out.variant = "cached"
     workers = integer(calls) if calls is not None else None
     if workers is not None and workers > 0:
         out.parameters["workers"] = workers
@@ -147,7 +139,8 @@ def _source(trace: Trace, source: Step, out: Pipeline) -> None:
 
 def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
     """The side of the square RGB images, and the type of their pixels in `out`."""
-    first = _first_tensor(_rows(dataset))
+    rows = _rows(dataset)
+    first = rows if isinstance(rows, Tensor) else None
     decoded = next((e for e in mapped_events(trace, dataset) if e.name == "tf.io.decode_raw"), None)
     if decoded is not None and isinstance(decoded.result, Tensor):
         first = Tensor(_decoded_shape(trace, dataset), decoded.result.dtype)
@@ -179,10 +172,6 @@ def _rows(dataset: Dataset) -> Value:
     if isinstance(first, Tensor) and first.shape is not None:
         return Tensor(first.shape[1:], first.dtype)
     return first
-
-
-def _first_tensor(value: Value) -> Tensor | None:
-    return value if isinstance(value, Tensor) else None
 
 
 def _decoded_shape(trace: Trace, dataset: Dataset) -> tuple[int | None, ...] | None:

@@ -6,16 +6,12 @@ from tuilab.documents.example import Example, ancestry
 from tuilab.documents.interpreter.trace import Event
 from tuilab.documents.interpreter.values import NONE, Api, Known, Tensor, Value, elements, integer, truth
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
+from tuilab.documents.words import words
 from tuilab.model.parameters import Value as Setting
 
-FILTERS = (
-    "tf.signal.lfilter",
-    "tf.nn.conv1d",
-    "tf.nn.convolution",
-    "scipy.signal.lfilter",
-    "scipy.signal.filtfilt",
-    "scipy.signal.fftconvolve",
-    "np.convolve",
+FILTERS = words(
+    "tf.signal.lfilter tf.nn.conv1d tf.nn.convolution scipy.signal.lfilter scipy.signal.filtfilt",
+    "scipy.signal.fftconvolve np.convolve",
 )
 _WINDOWS = {"tf.signal.hann_window": "hann", "tf.signal.hamming_window": "hamming"}
 _REAL = ("tf.signal.rfft",)

@@ -8,6 +8,7 @@ from tuilab.documents.interpreter.names import CLOCKS
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Event, Region
 from tuilab.documents.interpreter.values import Tensor, elements, integer
 from tuilab.documents.rules.rule import Hit, rule
+from tuilab.documents.words import words
 
 # Elements up to which making data costs no more than passing it: drawn at random, and filled.
 _TINY, _LARGE = 16, 1 << 20
@@ -31,15 +32,7 @@ _RATE = re.compile(
     r"|(?:time|took|elapsed)_[cg]pu|[cg]pu_time",
     re.IGNORECASE,
 )
-_GRADIENTS = (
-    "gradient",
-    "apply_gradients",
-    "minimize",
-    "train_on_batch",
-    "fit",
-    "fit_generator",
-    "train_step",
-)
+_GRADIENTS = words("gradient apply_gradients minimize train_on_batch fit fit_generator train_step")
 
 
 def is_log(example: Example, region: Region) -> bool:
