@@ -109,7 +109,6 @@ def test_block_and_pieces_carry_the_same_bytes(make, mode, direction, device):
         assert [t.shape[0] for t in out] == [total // count] * count
         for source, copy in zip(made.case.arguments, out, strict=True):
             np.testing.assert_array_equal(source.numpy(), copy.numpy())
-        assert made.case.bytes_in + made.case.bytes_out == total * (2 if direction == "both" else 1)
 
 
 def test_a_copy_within_the_host_is_a_copy(make):

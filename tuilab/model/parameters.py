@@ -15,9 +15,14 @@ Values = dict[str, Value]
 
 class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
     name: str
-    label: str
     help: str
+    label: str = ""
+    """For people; "" for the name, its words apart."""
     unit: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.label:
+            msgspec.structs.force_setattr(self, "label", self.name.replace("_", " "))
 
 
 class Integer(_Base, frozen=True, kw_only=True, tag="integer"):

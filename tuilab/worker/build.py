@@ -79,7 +79,6 @@ class ArmBuild:
             compute=compute,
             function=compiled,
             arguments=next_device(),
-            bytes_in=sum(a.nbytes for a in inputs),
         )
         if self.arm.input == "copied":
             next_host = _rotation([on(host, arrays) for arrays in sets])

@@ -30,9 +30,7 @@ from tuilab.worker.tracebacks import owns, told
 from tuilab.workloads import declare as own
 from tuilab.workloads.base import Build, Case, Workload
 
-BATCH = LogInteger(
-    name="batch", label="batch", help="Examples in one call of the model.", default=32, low=1, high=4_096
-)
+BATCH = LogInteger(name="batch", help="Examples in one call of the model.", default=32, low=1, high=4_096)
 _loaded: dict[str, tuple[tuple[int, int], ModuleType]] = {}
 
 

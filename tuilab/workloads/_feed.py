@@ -52,25 +52,22 @@ twice in a row; one that does not come to rest within 2 s is ended, and begins a
 PARAMETERS: tuple[Parameter, ...] = (
     LogInteger(
         name="images",
-        label="images",
         help="Images in the data set; it repeats endlessly.",
         default=1_024,
         low=32,
         high=65_536,
         binary=False,
     ),
-    Integer(name="side", label="side", help="Images are side × side × 3.", default=64, low=8, high=512),
+    Integer(name="side", help="Images are side × side × 3.", default=64, low=8, high=512),
     Choice(
         name="pixels",
-        label="pixels",
         help="How the images are stored; they reach the model as float32 from 0 to 1.",
         default="uint8",
         options=("uint8", "float32"),
     ),
-    LogInteger(name="batch", label="batch", help="Images in a batch.", default=32, low=1, high=512),
+    LogInteger(name="batch", help="Images in a batch.", default=32, low=1, high=512),
     Integer(
         name="host_cost",
-        label="host cost",
         help="Work of one processor per image, on top of the augmentation: real work, measured here.",
         unit="µs",
         default=1_000,
@@ -79,14 +76,12 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Choice(
         name="augment",
-        label="augment",
         help="Random changes of each image: its brightness, and whether left and right are swapped.",
         default=FLIPPED,
         options=(NONE, BRIGHT, FLIPPED),
     ),
     Choice(
         name="source",
-        label="source",
         help="Images in memory, or in a TFRecord file, written first and read through the page cache.",
         default="memory",
         options=("memory", "tfrecord"),

@@ -4,10 +4,27 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from tuilab.model.parameters import Choice
 from tuilab.workloads.base import Build, Case, Unavailable
 
+ITEM_BYTES = {
+    "float32": 4,
+    "tf32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "float64": 8,
+    "int32": 4,
+    "complex64": 8,
+    "complex128": 16,
+}
+FULL = "Precision. float32 products on a GPU are taken without TF32."
 TF32_FROM = (8, 0)
 """The first compute capability with TF32: Ampere."""
+
+
+def precision(*options: str, help: str = FULL) -> Choice:
+    """The parameter that is an arm's dtype."""
+    return Choice(name="dtype", help=help, default="float32", options=options)
 
 
 def storage(dtype: str) -> str:

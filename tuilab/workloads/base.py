@@ -52,8 +52,6 @@ class Case:
     arguments: tuple[Any, ...] = ()
     datasets: tuple[Any, ...] = ()
     least_calls: int = 1
-    bytes_in: int = 0
-    bytes_out: int = 0
     close: Callable[[], None] = field(default=lambda: None)
 
 

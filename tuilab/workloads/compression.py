@@ -27,7 +27,6 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="elements",
-            label="elements",
             help="float32 values, 4 bytes each; rounded up to whole blocks.",
             default=1_000_000,
             low=1_024,
@@ -36,7 +35,6 @@ DECLARATION = Declaration(
         ),
         Choice(
             name="data",
-            label="data",
             help="uniform: random in 0 … 1, which zlib hardly shrinks; smooth: a slow wave, ten bits deep; "
             "sparse: one value in twenty is not zero.",
             default="uniform",
@@ -52,14 +50,12 @@ DECLARATION = Declaration(
         ),
         Choice(
             name="bits",
-            label="bits",
             help="Bits kept of each value by the lossy kind.",
             default="8",
             options=("8", "4", "2"),
         ),
         LogInteger(
             name="block",
-            label="block",
             help="Values that share a smallest value and a step in the lossy kind.",
             default=64,
             low=16,
@@ -151,7 +147,6 @@ def _zlib(b: Build, values: Any) -> Case:
     if b.arm.mode != "eager":
         raise Unavailable("zlib is a call of the host's library, not an op of a graph")
     level, resident = b.integer("level"), _resident(b, values)
-    bytes_in = values.nbytes
 
     def to_host() -> Any:
         # Not `resident.numpy()`: the runtime would keep that copy and hand it out in the next call.
@@ -164,15 +159,13 @@ def _zlib(b: Build, values: Any) -> Case:
         return to_device(zlib.compress(to_host(), level))
 
     packed = len(zlib.compress(values, level))
-    _report(b, bytes_in, packed, 0.0, 0.0)
+    _report(b, values.nbytes, packed, 0.0, 0.0)
     _report_apis(b)
     steps: Steps = {"copy_out": to_host, "compress": lambda a: zlib.compress(a, level), "copy_in": to_device}
     return Case(
         call=call,
         scope=lambda: b.tf.device(b.device),
         phases=lambda seconds: _steps(b, steps, seconds),
-        bytes_in=bytes_in,
-        bytes_out=packed,
     )
 
 
@@ -199,8 +192,6 @@ def _decode(b: Build, values: Any) -> Case:
         phases=lambda seconds: _steps(b, steps, seconds),
         function=whole,
         arguments=(blob,),
-        bytes_in=len(data),
-        bytes_out=values.nbytes,
     )
 
 

@@ -6,15 +6,14 @@ from functools import partial
 from typing import Any
 
 from tuilab.model.arms import Arm
-from tuilab.model.parameters import Choice, Integer, LogInteger, Value
+from tuilab.model.parameters import Integer, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads._child import Child, Pipe, shared
 from tuilab.workloads._device import observed, short
-from tuilab.workloads._precision import precise
+from tuilab.workloads._precision import ITEM_BYTES, precise, precision
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
 
-ITEM_BYTES = {"float32": 4, "float16": 2, "float64": 8}
 PROCESS_BYTES = 700_000_000
 """Resident memory of a process that has imported TensorFlow and run a product."""
 
@@ -26,7 +25,6 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="side",
-            label="side",
             help="The matrices are side × side, the rivals' too.",
             default=1_024,
             low=64,
@@ -34,19 +32,12 @@ DECLARATION = Declaration(
         ),
         Integer(
             name="rivals",
-            label="rivals",
             help="Processes that load the same device while a block of the shared arm is timed.",
             default=1,
             low=1,
             high=8,
         ),
-        Choice(
-            name="dtype",
-            label="dtype",
-            help="Precision. float32 products on a GPU are taken without TF32.",
-            default="float32",
-            options=tuple(ITEM_BYTES),
-        ),
+        precision("float32", "float16", "float64"),
     ),
     inputs=("resident",),
     variants=(

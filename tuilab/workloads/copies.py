@@ -20,7 +20,6 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="bytes",
-            label="bytes",
             help="Total bytes of one transfer.",
             unit="B",
             default=16 * 2**20,
@@ -29,7 +28,6 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="pieces",
-            label="pieces",
             help="Number of tensors the bytes are split into; each is a separate copy.",
             default=256,
             low=1,
@@ -37,7 +35,6 @@ DECLARATION = Declaration(
         ),
         Choice(
             name="direction",
-            label="direction",
             help="Direction of the copy.",
             default=TO_DEVICE,
             options=(TO_DEVICE, TO_HOST, BOTH),
@@ -91,8 +88,6 @@ def build(b: Build) -> Case:
         copies=True,
         function=copy,
         arguments=tuple(tensors),
-        bytes_in=total if direction != TO_HOST else 0,
-        bytes_out=total if direction != TO_DEVICE else 0,
     )
 
 

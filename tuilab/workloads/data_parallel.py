@@ -24,7 +24,6 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="batch",
-            label="batch",
             help="Images in one step, over all replicas together.",
             default=64,
             low=2,
@@ -32,16 +31,14 @@ DECLARATION = Declaration(
         ),
         Integer(
             name="replicas",
-            label="replicas",
             help="Devices that share the batch: the first ones of the arm's kind.",
             default=2,
             low=2,
             high=16,
         ),
-        LogInteger(name="side", label="side", help="Pixels of an image's side.", default=64, low=8, high=512),
+        LogInteger(name="side", help="Pixels of an image's side.", default=64, low=8, high=512),
         LogInteger(
             name="filters",
-            label="filters",
             help="Filters of the convolution, 3 × 3 each: the work of a step against its gradients.",
             default=32,
             low=4,

@@ -144,7 +144,7 @@ def _parameter(name: str, hint: Any, default: Any, said: Range | tuple[str, ...]
         options = said
     elif said:
         help_ = said
-    base: dict[str, Any] = {"name": name, "label": name.replace("_", " "), "help": help_}
+    base: dict[str, Any] = {"name": name, "help": help_}
     made: Parameter
     if options:
         made = Choice(**base, default=str(default), options=options)

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tuilab.model.arms import Arm
-from tuilab.model.parameters import Choice, LogInteger, Value
+from tuilab.model.parameters import LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
-from tuilab.workloads._precision import precise
+from tuilab.workloads._precision import ITEM_BYTES, precise, precision
 from tuilab.workloads.base import Build, Case, Workload
 
-ITEM_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 UNROLLED = 1_000
 """Ops laid out one after another in a graph; a longer chain loops over such a piece."""
 
@@ -22,7 +21,6 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="side",
-            label="side",
             help="The matrices are side × side. The larger they are, the less the cost of launching shows.",
             default=10,
             low=1,
@@ -30,20 +28,13 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="ops",
-            label="ops",
             help="Ops in one call. The time of a call divided by this is the cost of one op.",
             default=100,
             low=1,
             high=1_000_000,
             binary=False,
         ),
-        Choice(
-            name="dtype",
-            label="dtype",
-            help="Precision. float32 products on a GPU are taken without TF32.",
-            default="float32",
-            options=tuple(ITEM_BYTES),
-        ),
+        precision("float32", "float16", "bfloat16", "float64"),
     ),
     inputs=("resident",),
     variants=(

@@ -4,30 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from tuilab.model.arms import Arm
-from tuilab.model.parameters import Choice, LogInteger, Value
+from tuilab.model.parameters import LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _kernels
-from tuilab.workloads._precision import precise, require, storage
+from tuilab.workloads._precision import ITEM_BYTES, precise, precision, require, storage
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
 
-ITEM_BYTES = {
-    "float32": 4,
-    "tf32": 4,
-    "float16": 2,
-    "bfloat16": 2,
-    "float64": 8,
-    "int32": 4,
-    "complex64": 8,
-    "complex128": 16,
-}
 TENSOR_CORE_MULTIPLE = 8
 SAMPLED = 64
 """Rows of the product that are compared with a product in double precision."""
 
 
 def _side(name: str, what: str) -> LogInteger:
-    return LogInteger(name=name, label=name, help=what, default=1_024, low=1, high=16_384)
+    return LogInteger(name=name, help=what, default=1_024, low=1, high=16_384)
 
 
 DECLARATION = Declaration(
@@ -39,15 +29,10 @@ DECLARATION = Declaration(
         _side("m", "Rows of the first matrix and of the product."),
         _side("k", "Columns of the first matrix, rows of the second: the length of each sum."),
         _side("n", "Columns of the second matrix and of the product."),
-        Choice(
-            name="dtype",
-            label="dtype",
-            help=(
-                "float32 is taken at full precision; tf32 is float32 as recent NVIDIA GPUs "
-                "multiply it by default. int32 has no GPU kernel."
-            ),
-            default="float32",
-            options=tuple(ITEM_BYTES),
+        precision(
+            *ITEM_BYTES,
+            help="float32 is taken at full precision; tf32 is float32 as recent NVIDIA GPUs multiply it by "
+            "default. int32 has no GPU kernel.",
         ),
     ),
     variants=(

@@ -27,7 +27,6 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="bytes",
-            label="bytes",
             help="Total bytes that one call allocates and fills.",
             unit="B",
             default=256 * 2**20,
@@ -36,7 +35,6 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="step",
-            label="step",
             help="Bytes of one tensor; as many are made as the bytes need.",
             unit="B",
             default=64 * 2**20,
@@ -45,7 +43,6 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="limit",
-            label="limit",
             help="Memory that TensorFlow may take on the GPU (variant limited). A CPU has no such limit.",
             unit="B",
             default=2**30,

@@ -19,8 +19,8 @@ DECLARATION = Declaration(
     summary="Lines of comma-separated numbers, split and made into floats, then added up.",
     unit="batch",
     parameters=(
-        LogInteger(name="lines", label="lines", help="Lines in a batch.", default=1_024, low=1, high=65_536),
-        Integer(name="fields", label="fields", help="Numbers in a line.", default=8, low=1, high=64),
+        LogInteger(name="lines", help="Lines in a batch.", default=1_024, low=1, high=65_536),
+        Integer(name="fields", help="Numbers in a line.", default=8, low=1, high=64),
     ),
     modes=("eager", "graph"),
     inputs=("resident",),

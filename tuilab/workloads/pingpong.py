@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from tuilab.model.arms import Arm
-from tuilab.model.parameters import AtMost, Choice, Integer, LogInteger, Value
+from tuilab.model.parameters import AtMost, Integer, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _kernels
-from tuilab.workloads._precision import precise
+from tuilab.workloads._precision import ITEM_BYTES, precise, precision
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
 
 HOST_ONLY = "BandedTriangularSolve"
 """An op for floats with a CPU kernel only; with one band of ones it hands on what it is given."""
-ITEM_BYTES = {"float32": 4, "float64": 8}
 
 DECLARATION = Declaration(
     name="pingpong",
@@ -23,7 +22,6 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="side",
-            label="side",
             help="The matrices are side × side. Each detour carries one of them there and back.",
             default=64,
             low=2,
@@ -39,19 +37,12 @@ DECLARATION = Declaration(
         ),
         Integer(
             name="detours",
-            label="detours",
             help="Small ops spread over the chain, each before a product.",
             default=1,
             low=1,
             high=256,
         ),
-        Choice(
-            name="dtype",
-            label="dtype",
-            help="Precision. float32 products on a GPU are taken without TF32.",
-            default="float32",
-            options=tuple(ITEM_BYTES),
-        ),
+        precision("float32", "float64"),
     ),
     constraints=(AtMost("detours", "length", "a detour comes before a product"),),
     inputs=("resident",),

@@ -10,10 +10,10 @@ from tuilab.model.parameters import AtMost, Boolean, Choice, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _kernels
+from tuilab.workloads._precision import ITEM_BYTES, precision
 from tuilab.workloads.base import Build, Case, Function, Unavailable, Workload
 
 FIR = (0.1, 0.2, 0.3, 0.2, 0.1)
-ITEM_BYTES = {"float32": 4, "float64": 8}
 
 DECLARATION = Declaration(
     name="stft",
@@ -23,7 +23,6 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="samples",
-            label="samples",
             help="Length of the signal. The work grows in proportion to it.",
             default=10_240,
             low=256,
@@ -31,7 +30,6 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="batch",
-            label="batch",
             help="Signals transformed in one call.",
             default=1,
             low=1,
@@ -39,7 +37,6 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="frame_length",
-            label="frame length",
             help="Samples in a frame. A longer frame resolves frequency more finely.",
             default=512,
             low=16,
@@ -47,7 +44,6 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="frame_step",
-            label="frame step",
             help="Samples from one frame to the next. Half the frame length overlaps frames by half.",
             default=256,
             low=8,
@@ -63,14 +59,12 @@ DECLARATION = Declaration(
         ),
         Choice(
             name="window",
-            label="window",
             help="Weights applied to each frame.",
             default="hann",
             options=("hann", "hamming", "kaiser", "kaiser-bessel derived", "vorbis", "none"),
         ),
         Boolean(
             name="pad_end",
-            label="pad end",
             help="Pad the signal with zeros so that its last samples get whole frames.",
             default=False,
         ),
@@ -89,13 +83,7 @@ DECLARATION = Declaration(
             ),
             default=True,
         ),
-        Choice(
-            name="dtype",
-            label="dtype",
-            help="Precision. The STFT takes float32 or float64 only.",
-            default="float32",
-            options=("float32", "float64"),
-        ),
+        precision("float32", "float64", help="Precision. The STFT takes float32 or float64 only."),
     ),
     constraints=(
         AtMost("frame_length", "samples", "a frame is no longer than the signal"),
@@ -166,7 +154,7 @@ def build(b: Build) -> Case:
         raise Unavailable("there is nothing to split: the filter is switched off")
     if split and b.arm.mode == "xla":
         raise Unavailable("XLA compiles to one device, so one XLA call cannot be split over two")
-    if b.arm.dtype not in ITEM_BYTES:
+    if b.arm.dtype not in ("float32", "float64"):
         raise Unavailable(f"the STFT takes float32 or float64, not {b.arm.dtype}")
     window = windows(tf)[b.word("window")]
     with tf.device(b.host if split else b.device):
@@ -219,7 +207,7 @@ def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
     with b.tf.device(b.host):
         source = b.tf.convert_to_tensor(signal)
     function = b.compiled(transform)
-    return Case(call=lambda: function(source), function=function, arguments=(source,), bytes_in=signal.nbytes)
+    return Case(call=lambda: function(source), function=function, arguments=(source,))
 
 
 def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:

@@ -32,7 +32,6 @@ DECLARATION = Declaration(
         *_feed.PARAMETERS,
         LogInteger(
             name="filters",
-            label="filters",
             help="Filters of the convolution, 3 × 3 each: the weight of the step against its input.",
             default=32,
             low=4,
