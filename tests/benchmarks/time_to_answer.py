@@ -4,8 +4,9 @@
 
 Each measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the CPU. Like
 terms are one process against one (`quick` and a warm worker against torch.utils.benchmark, which stops at 2 %) and
-several fresh processes against several (`standard` against pyperf, whose twenty are its default). pyperf and torch
-count where they are installed. `--write` puts the table into `time_to_answer.md`.
+several fresh processes against several (`standard` against pyperf, whose twenty are its default). The machine's roofs,
+which the first run of all measures, are known. pyperf and torch count where they are installed. `--write` puts the
+table into `time_to_answer.md`.
 """
 
 import importlib.util
@@ -71,29 +72,23 @@ def answer(who: str, wall_s: float, samples: list[float]) -> Answer:
     return Answer(who, wall_s, found.median, low, high, found.n)
 
 
-def cold(budget: BudgetName) -> Answer:
+def command(*words: str, data: str) -> bytes:
+    """What `tuilab` prints in a fresh process. data: its data folder."""
+    environment = {**os.environ, "TUILAB_DATA": data, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tuilab", *words], capture_output=True, env=environment, check=True
+    )
+    return done.stdout
+
+
+def cold(budget: BudgetName, data: str) -> Answer:
     """The command, in a fresh process, up to its end."""
     settings = [word for name, value in VALUES.items() for word in ("--set", f"{name}={value}")]
-    words = [
-        "run",
-        "stft-medium",
-        *settings,
-        "--device",
-        "CPU",
-        "--mode",
-        "graph",
-        "--json",
-        "--budget",
-        budget,
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "TUILAB_DATA": folder, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        begun = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-m", "tuilab", *words], capture_output=True, env=environment, check=True
-        )
-        wall = time.perf_counter() - begun
-    (arm,) = [a for a in json.loads(done.stdout)["arms"] if a["status"] == "ok"]
+    words = ["stft-medium", *settings, "--device", "CPU", "--mode", "graph", "--json", "--budget", budget]
+    begun = time.perf_counter()
+    printed = command("run", *words, data=data)
+    wall = time.perf_counter() - begun
+    (arm,) = [a for a in json.loads(printed)["arms"] if a["status"] == "ok"]
     low, high = arm["ci95_s"]
     number = BUDGET[budget].workers
     terms = "one process" if number == 1 else f"{number} processes"
@@ -146,17 +141,19 @@ def torch() -> Answer:
 def everyone(worker: Worker) -> Iterator[Answer]:
     """All that are installed, one after another; tuilab first, last and in between, so that it sees the same drift."""
     others: list[tuple[str, Callable[[], Answer]]] = [("pyperf", pyperf), ("torch", torch)]
-    yield cold("quick")
-    yield cold("standard")
-    yield from (warm(worker) for _ in range(WARM))
-    for name, measure in others:
-        if importlib.util.find_spec(name) is None:
-            print(f"{name} is not installed", file=sys.stderr)
-            continue
-        yield measure()
+    with tempfile.TemporaryDirectory() as data:
+        command("machine", data=data)
+        yield cold("quick", data)
+        yield cold("standard", data)
         yield from (warm(worker) for _ in range(WARM))
-    yield cold("quick")
-    yield cold("standard")
+        for name, measure in others:
+            if importlib.util.find_spec(name) is None:
+                print(f"{name} is not installed", file=sys.stderr)
+                continue
+            yield measure()
+            yield from (warm(worker) for _ in range(WARM))
+        yield cold("quick", data)
+        yield cold("standard", data)
 
 
 def table(answers: list[Answer], note: str) -> str:
