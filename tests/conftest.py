@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from queue import Empty, Queue
+from typing import Any
 
 import msgspec
 import platformdirs
@@ -222,6 +223,19 @@ def fold(seen: list[Event]) -> RunState:
     for event in seen:
         state.apply(event)
     return state
+
+
+@pytest.fixture(scope="session")
+def tf() -> Any:
+    """TensorFlow with two logical CPUs, so that something can be on another device than the host's."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import tensorflow
+
+    cpu = tensorflow.config.list_physical_devices("CPU")[0]
+    if not tensorflow.config.get_logical_device_configuration(cpu):
+        parts = [tensorflow.config.LogicalDeviceConfiguration() for _ in range(2)]
+        tensorflow.config.set_logical_device_configuration(cpu, parts)
+    return tensorflow
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,12 @@
 """GPUs through a made-up NVML."""
 
 import sys
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.telemetry.fake_nvml import NO_PERMISSION, NOT_SUPPORTED, FakeNvml
+from tests.telemetry.fake_nvml import NO_PERMISSION, NOT_LOADED, NOT_SUPPORTED, FakeNvml
 from tuilab import nvml
 from tuilab.model.telemetry import GpuProcess, Link
 
@@ -60,9 +59,9 @@ def test_what_may_not_be_read_is_null_with_its_reason(fake: FakeNvml):
     assert now.use == 0.97  # the rest is still there
 
 
-def test_older_names_of_the_throttle_call(fake: FakeNvml, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delattr(FakeNvml, "nvmlDeviceGetCurrentClocksEventReasons")
-    fake.nvmlDeviceGetCurrentClocksThrottleReasons = lambda handle: 0x20  # type: ignore[attr-defined]
+def test_older_names_of_the_throttle_call(fake: FakeNvml):
+    del fake.answers["nvmlDeviceGetCurrentClocksEventReasons"]
+    fake.answers["nvmlDeviceGetCurrentClocksThrottleReasons"] = 0x20
     assert nvml.Nvml().sample(0).throttle == ("hot: slowed by the driver",)
 
 
@@ -72,15 +71,10 @@ def test_without_the_package_the_sentence_says_how_to_get_it(monkeypatch: pytest
         nvml.Nvml()
 
 
-def test_without_a_driver_nvmls_own_words_are_told(fake: FakeNvml):
-    fake.refuse = {"nvmlInit": 9}
+@pytest.mark.parametrize("call", ["nvmlInit", "nvmlDeviceGetCount"])
+def test_without_a_driver_nvmls_own_words_are_told_and_nothing_is_left_open(fake: FakeNvml, call: str):
+    fake.refuse = {call: NOT_LOADED}
     with pytest.raises(nvml.NvmlUnavailable, match="Driver Not Loaded"):
-        nvml.Nvml()
-
-
-def test_a_session_that_cannot_count_is_closed(fake: FakeNvml):
-    fake.refuse = {"nvmlDeviceGetCount": 9}
-    with pytest.raises(nvml.NvmlUnavailable):
         nvml.Nvml()
     assert fake.opened == 0
 
@@ -105,7 +99,7 @@ def test_what_held_it_back_is_counted_in_seconds_by_index_and_by_bus(fake: FakeN
 )
 def test_a_gpu_is_shared_with_those_that_compute(fake: FakeNvml, monkeypatch, own, use, others):
     monkeypatch.setattr("os.getpid", lambda: own)
-    fake.use = [SimpleNamespace(pid=pid, timeStamp=0, smUtil=share) for pid, share in use.items()]
+    fake.use = use
     assert [p.pid for p in nvml.busy_processes(0, 1.0)] == others
 
 

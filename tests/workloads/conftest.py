@@ -1,6 +1,5 @@
 """Workloads built in this process, without a worker: their numbers, not their times, are looked at."""
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,19 +13,6 @@ from tuilab.worker.build import ArmBuild
 from tuilab.worker.context import Context
 from tuilab.workloads import find
 from tuilab.workloads.base import Case
-
-
-@pytest.fixture(scope="session")
-def tf() -> Any:
-    """TensorFlow with two logical CPUs, so that something can be on another device than the host's."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    import tensorflow
-
-    cpu = tensorflow.config.list_physical_devices("CPU")[0]
-    if not tensorflow.config.get_logical_device_configuration(cpu):
-        parts = [tensorflow.config.LogicalDeviceConfiguration() for _ in range(2)]
-        tensorflow.config.set_logical_device_configuration(cpu, parts)
-    return tensorflow
 
 
 class Ears:

@@ -2,20 +2,22 @@
 
 import gzip
 import json
-import os
 import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from tests.conftest import Worker
 from tests.report.test_trace import check_rules
+from tuilab.cli import profile as command
 from tuilab.cli.profile import inside, save
 from tuilab.model import events, requests
 from tuilab.model.arms import Arm
@@ -73,8 +75,9 @@ def test_small_graph_tells_each_op_once_a_call(small: Taken) -> None:
     assert profile.diagnosis and all(sentence.endswith(".") for sentence in profile.diagnosis)
 
 
-def test_eager_call_is_mostly_dispatch(worker: Worker) -> None:
-    profile, files = take(worker, stft("eager"))
+def test_eager_call_is_mostly_dispatch_and_a_capped_timeline_says_so(worker: Worker) -> None:
+    profile, files = take(worker, stft("eager", spans=50))
+    assert len(profile.spans) == 50 and profile.spans_left > 0
     shares = {part.phase: part.share for part in profile.phases}
     assert shares["dispatch"] + shares["python"] > shares["compute"]
     assert "dispatch" in profile.diagnosis[0]
@@ -90,12 +93,6 @@ def test_input_pipeline_is_seen_waiting(worker: Worker) -> None:
     assert shares["input"] > 0.5
     assert "input-bound" in profile.diagnosis[0]
     assert any(op.phase == "input" and op.busy_s > 0 for op in profile.ops)
-
-
-def test_timeline_is_capped_and_says_so(worker: Worker) -> None:
-    profile, _ = take(worker, stft("eager", spans=50))
-    assert len(profile.spans) == 50
-    assert profile.spans_left > 0
 
 
 def test_trace_of_a_real_profile_follows_the_format(small: Taken) -> None:
@@ -129,15 +126,14 @@ def test_a_workers_path_stays_inside_the_folder(path: str, tmp_path: Path) -> No
     assert (tmp_path / inside(path)).resolve().is_relative_to(tmp_path)
 
 
-def test_command_writes_the_folder_and_prints_one_object(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "tuilab", "profile", "stft-small", "--json", "-o", str(tmp_path)],
-        capture_output=True,
-        timeout=120,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        check=False,
+def test_command_writes_the_folder_and_prints_one_object(
+    with_shared: Callable[[Any], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "with_lab", with_shared)
+    done = CliRunner().invoke(
+        command.profile, ["stft-small", "--json", "--seconds", "0.1", "-o", str(tmp_path)]
     )
-    assert done.returncode == 0, done.stderr.decode()
+    assert done.exit_code == 0, done.output
     told = msgspec.json.decode(done.stdout, type=Profile)
     assert told.workload == "stft" and told.calls >= 3
     check_rules((tmp_path / "trace.json").read_bytes())

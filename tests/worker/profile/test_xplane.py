@@ -1,8 +1,5 @@
 """Reading the profiler's file: a made one with a GPU, and what is said where the GPU is missing from it."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,76 +7,59 @@ import pytest
 
 from tuilab.model.machine import Device, Machine
 from tuilab.worker.profile import answer
-from tuilab.worker.profile.xplane import Line, Recording
-
-MADE = """
-import json, dataclasses
-from tensorflow.tsl.profiler.protobuf import xplane_pb2
-from tuilab.worker.profile.xplane import read
-
-space = xplane_pb2.XSpace()
-
-def plane(name, lines, stats=()):
-    made = space.planes.add(name=name)
-    for line_name, start_ns, events in lines:
-        line = made.lines.add(name=line_name, timestamp_ns=start_ns)
-        for name, shown, offset_ps, length_ps, values in events:
-            number = len(made.event_metadata) + 1
-            made.event_metadata[number].name = name
-            made.event_metadata[number].display_name = shown
-            event = line.events.add(metadata_id=number, offset_ps=offset_ps, duration_ps=length_ps)
-            for key, value in values.items():
-                stat = len(made.stat_metadata) + 1
-                made.stat_metadata[stat].name = key
-                if isinstance(value, int):
-                    event.stats.add(metadata_id=stat, int64_value=value)
-                else:
-                    text = stat + 1
-                    made.stat_metadata[text].name = value
-                    event.stats.add(metadata_id=stat, ref_value=text)
-
-plane("/host:CPU", [("python", 10, [("b:Mul", "Mul", 5000, 10, {}), ("call", "", 0, 90000, {"id": 4})])])
-plane("/device:GPU:1", [
-    ("Stream #7(Kernel)", 20, [("sgemm", "", 0, 50, {"tf_op": "a/m:MatMul", "correlation_id": 9, "x": 1})]),
-    ("XLA Ops", 20, [("derived", "", 0, 50, {})]),
-    ("CUPTI overhead", 20, [("overhead", "", 0, 50, {})]),
-])
-plane("/host:metadata", [("x", 0, [("x", "", 0, 1, {})])])
-space.errors.append("CUPTI could not be loaded or symbol could not be found.")
-told = read(space.SerializeToString())
-print(json.dumps(dataclasses.asdict(told)))
-"""
+from tuilab.worker.profile.xplane import Line, Recording, read
 
 
 @pytest.fixture(scope="module")
-def recording() -> dict[str, Any]:
-    done = subprocess.run([sys.executable, "-c", MADE], capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr.decode()[-2_000:]
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+def recording(tf: Any) -> Recording:
+    """A host's thread and a GPU's stream, with what is derived from them."""
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    space = xplane_pb2.XSpace()
+
+    def plane(name: str, *lines: tuple[str, int, list[Any]]) -> None:
+        made = space.planes.add(name=name)
+        for line_name, start_ns, events in lines:
+            line = made.lines.add(name=line_name, timestamp_ns=start_ns)
+            for name, shown, offset_ps, length_ps, values in events:
+                number = len(made.event_metadata) + 1
+                made.event_metadata[number].name, made.event_metadata[number].display_name = name, shown
+                event = line.events.add(metadata_id=number, offset_ps=offset_ps, duration_ps=length_ps)
+                for key, value in values.items():
+                    stat = len(made.stat_metadata) + 1
+                    made.stat_metadata[stat].name = key
+                    if isinstance(value, int):
+                        event.stats.add(metadata_id=stat, int64_value=value)
+                    else:
+                        made.stat_metadata[stat + 1].name = value
+                        event.stats.add(metadata_id=stat, ref_value=stat + 1)
+
+    plane("/host:CPU", ("python", 10, [("b:Mul", "Mul", 5000, 10, {}), ("call", "", 0, 90000, {"id": 4})]))
+    kernel = {"tf_op": "a/m:MatMul", "correlation_id": 9, "x": 1}
+    plane(
+        "/device:GPU:1",
+        ("Stream #7(Kernel)", 20, [("sgemm", "", 0, 50, kernel)]),
+        ("XLA Ops", 20, [("derived", "", 0, 50, {})]),
+        ("CUPTI overhead", 20, [("overhead", "", 0, 50, {})]),
+    )
+    plane("/host:metadata", ("x", 0, [("x", "", 0, 1, {})]))
+    space.errors.append("CUPTI could not be loaded or symbol could not be found.")
+    return read(space.SerializeToString())
 
 
-@pytest.mark.real_worker
-def test_streams_of_a_gpu_are_read_and_what_is_derived_is_not(recording: dict[str, Any]) -> None:
-    assert [(line["name"], line["device"]) for line in recording["lines"]] == [
-        ("python", "CPU"),
-        ("Stream #7(Kernel)", "GPU:1"),
-    ]
-    [kernel] = recording["lines"][1]["events"]
-    assert kernel["stats"] == {"tf_op": "a/m:MatMul", "correlation_id": 9}
-    assert (kernel["start"], kernel["end"]) == (20_000, 20_050)
+def test_streams_of_a_gpu_are_read_and_what_is_derived_is_not(recording: Recording) -> None:
+    names = [(line.name, line.device) for line in recording.lines]
+    assert names == [("python", "CPU"), ("Stream #7(Kernel)", "GPU:1")]
+    [kernel] = recording.lines[1].events
+    assert kernel.stats == {"tf_op": "a/m:MatMul", "correlation_id": 9}
+    assert (kernel.start, kernel.end) == (20_000, 20_050)
+    assert recording.errors == ("CUPTI could not be loaded or symbol could not be found.",)
 
 
-@pytest.mark.real_worker
-def test_events_come_by_start_and_nodes_of_graphs_are_known(recording: dict[str, Any]) -> None:
-    first, second = recording["lines"][0]["events"]
-    assert (first["name"], first["op"], first["stats"]) == ("call", "", {"id": 4})
-    assert (second["name"], second["op"], second["start"]) == ("b:Mul", "Mul", 15_000)
-
-
-@pytest.mark.real_worker
-def test_errors_of_the_profiler_are_kept(recording: dict[str, Any]) -> None:
-    assert recording["errors"] == ["CUPTI could not be loaded or symbol could not be found."]
+def test_events_come_by_start_and_nodes_of_graphs_are_known(recording: Recording) -> None:
+    first, second = recording.lines[0].events
+    assert (first.name, first.op, first.stats) == ("call", "", {"id": 4})
+    assert (second.name, second.op, second.start) == ("b:Mul", "Mul", 15_000)
 
 
 def machine(*gpus: str) -> Machine:

@@ -1,0 +1,36 @@
+"""Commands whose questions the session's shared worker answers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.conftest import Worker
+from tuilab.lab.questions import Questions
+from tuilab.model.arms import HERE
+from tuilab.model.events import Answer, Refused
+from tuilab.model.requests import Request
+
+Act = Callable[[Any], Awaitable[Any]]
+
+
+@pytest.fixture
+def with_shared(worker: Worker) -> Callable[[Act], Any]:
+    """In place of a command's `with_lab`: it starts no worker of its own."""
+
+    async def send(request: Request) -> None:
+        worker.send(request)
+        more = True
+        while more:
+            event = worker.next()
+            lab.questions.receive(event)
+            more = not isinstance(event, Refused) and not (isinstance(event, Answer) and not event.more)
+
+    async def ready() -> dict[str, Any]:
+        return {HERE: worker.machine}
+
+    questions = Questions(send)
+    lab = SimpleNamespace(questions=questions, ask=questions.ask, ready=ready)
+    return lambda act: asyncio.run(act(lab))
