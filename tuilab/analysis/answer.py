@@ -22,17 +22,15 @@ from tuilab.analysis.reading import (
 )
 from tuilab.analysis.roofline import bound_sentence
 from tuilab.analysis.sweeps import crossovers, series_of
-from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
+from tuilab.analysis.words import listed, on_axis, percent, plural, short, size, times
 from tuilab.model.brief import Brief
 from tuilab.model.quantity import interval, median_of
 from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
-from tuilab.model.sanitize import sanitize_line
 
 ALIKE = 1.1
 COPYING = 0.2
 MOST_NAMED = 3
-REASON_LENGTH = 160
 
 
 def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:
@@ -69,13 +67,7 @@ def timing(arm: ArmState, point: int) -> str:
 
 def slower(found: RatioEstimate) -> str:
     """`1.27 ×` with the digits that its interval allows."""
-    half = (found.high - found.low) / 2 if found.high is not None and found.low is not None else None
-    return times(found.ratio, half)
-
-
-def short(text: str) -> str:
-    """A reason from outside as part of a sentence: one line, cut, without its full stop."""
-    return sanitize_line(text, REASON_LENGTH).strip().rstrip(".")
+    return times(found.ratio, found.half_width)
 
 
 def _ending(state: RunState) -> str:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+from tuilab.analysis.answer import slower
 from tuilab.analysis.phases import Shares, shares
-from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
     axes,
     compare,
@@ -75,7 +75,7 @@ def _dispatch(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) ->
         left = sum(op_counts(graph, point).values())
         text += f"; one graph launches {left:,}" if 0 < left < ops else ""
         if found is not None and found.is_slower:
-            text += f", and {graph.label} is {_figure(found)} faster"
+            text += f", and {graph.label} is {slower(found)} faster"
     remedy = "Put the whole step into one tf.function."
     if again := next((caveat.message for caveat in arm.flags if caveat.code == "retraced"), ""):
         text, _, remedy = f"{text}; {again}".partition("; pass tensors")
@@ -130,7 +130,7 @@ def _copies(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> I
     resident = next((a for a in arms if a.arm.input == "resident" and _beside(a, arm, "input")), None)
     found = compare(arm, resident, point) if resident is not None else None
     if resident is not None and found is not None and found.is_slower:
-        text += f"; with its input on the device it is {_figure(found)} faster"
+        text += f"; with its input on the device it is {slower(found)} faster"
     what = "input" if way == "in" else "result"
     remedy = f"Keep the {what} on the device, or do more work there for each copy."
     yield Diagnosis("copy-bound", severity, f"{text}.", remedy, arm.arm.id, share)
@@ -206,11 +206,11 @@ def _dtype(other: ArmState, usual: ArmState, point: int) -> Iterator[Diagnosis]:
     name, like = other.arm.dtype, usual.arm.dtype
     where = f"on the {family_of(other, point)}, {other.arm.mode}"
     if slow.ratio > 1:
-        text = f"{name} takes {_figure(slow)} the time of {like} ({where})."
+        text = f"{name} takes {slower(slow)} the time of {like} ({where})."
         remedy = f"Use {like} where its precision and range suffice."
         yield Diagnosis("dtype", "moderate" if slow.ratio >= 2 else "info", text, remedy, other.arm.id)
     else:
-        text = f"{name} is {_figure(fast)} faster than {like} ({where})."
+        text = f"{name} is {slower(fast)} faster than {like} ({where})."
         remedy = f"Use {name} where its precision and range suffice."
         yield Diagnosis("dtype", "info", text, remedy, other.arm.id)
 
@@ -235,8 +235,3 @@ def _beside(a: ArmState, b: ArmState, but: str) -> bool:
     """Whether two arms are alike in everything but one property, and unlike in that."""
     names = ("device", "mode", "input", "dtype", "variant", "host")
     return all((getattr(a.arm, name) == getattr(b.arm, name)) != (name == but) for name in names)
-
-
-def _figure(found: RatioEstimate) -> str:
-    half = (found.high - found.low) / 2 if found.high is not None and found.low is not None else None
-    return times(found.ratio, half)

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from tuilab.analysis.statistics import LARGE, Location, locate, t_quantile
+from tuilab.analysis.statistics import LARGE, Bounded, Location, locate, t_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
-class RatioEstimate:
+class RatioEstimate(Bounded):
     """a's time over b's, with its 95 % interval. Unitless; above 1, a is the slower.
 
     low, high: null with fewer than two common rounds. n: rounds that both have; where nothing pairs them,
@@ -23,11 +23,6 @@ class RatioEstimate:
     low: float | None
     high: float | None
     n: int
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """(low, high), null where there is none."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def differs(self) -> bool:

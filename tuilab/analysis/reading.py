@@ -12,6 +12,7 @@ from tuilab.model.events import Node, Phases, Point, Status, ops_of
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import rate, seconds
+from tuilab.model.roofline import DeviceRoofs, Roofs
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
 NOT_YET = "not measured yet"
@@ -170,12 +171,10 @@ def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
     Held against the highest peak of any dtype, with room for one that was measured while others had a share
     of the processors. Of operations alone: bytes may come from a cache.
     """
-    work, found = arm.work.get(point), estimate_at(arm, point)
-    machine = state.machines.get(arm.arm.host, state.machine)
-    roofs = state.roofs.get(machine.key) if machine is not None else None
+    work, found, roofs = arm.work.get(point), estimate_at(arm, point), roofs_of(state, arm)
     if work is None or not work.needed_flop or work.host_only or found is None or roofs is None:
         return ""
-    device = roofs.devices.get(arm.arm.device if family_of(arm, point) == "GPU" else "CPU:0")
+    device = device_roofs(state, arm, point)
     top = max(device.peaks.values(), default=0.0) if device is not None else 0.0
     slowest = max(found.interval) if found.interval is not None else found.median
     if (
@@ -186,6 +185,23 @@ def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
         return ""
     done = rate(work.needed_flop / slowest, "FLOP/s")
     return f"it would compute at {done}, but the most that was ever measured here is {rate(top, 'FLOP/s')}"
+
+
+def machine_of(state: RunState, arm: ArmState) -> Machine | None:
+    """The machine that measured the arm."""
+    return state.machines.get(arm.arm.host, state.machine)
+
+
+def roofs_of(state: RunState, arm: ArmState) -> Roofs | None:
+    """The roofs of that machine, where they are known."""
+    machine = machine_of(state, arm)
+    return state.roofs.get(machine.key) if machine is not None else None
+
+
+def device_roofs(state: RunState, arm: ArmState, point: int) -> DeviceRoofs | None:
+    """Those of the device that computed."""
+    roofs = roofs_of(state, arm)
+    return roofs.devices.get(arm.arm.device if family_of(arm, point) == "GPU" else "CPU:0") if roofs else None
 
 
 def machines(state: RunState) -> list[Machine]:

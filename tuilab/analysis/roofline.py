@@ -14,9 +14,11 @@ import msgspec
 from tuilab.analysis.phases import shares
 from tuilab.analysis.reading import (
     axes,
+    device_roofs,
     estimate_at,
     family_of,
     has_gpu,
+    machine_of,
     measured,
     nodes_at,
     op_counts,
@@ -27,7 +29,6 @@ from tuilab.analysis.reading import (
 from tuilab.analysis.words import on_axis, size, times
 from tuilab.model.arms import Arm, Input, Mode, family
 from tuilab.model.datasheets import SHEETS, USUAL, DataSheet, name_of, recognised
-from tuilab.model.machine import Machine
 from tuilab.model.quantity import median_of, rate, seconds, share_words, significant
 from tuilab.model.quantity import size as byte_size
 from tuilab.model.roofline import (
@@ -190,17 +191,6 @@ def _each(
 # What a run tells.
 
 
-def machine_of(state: RunState, arm: ArmState) -> Machine | None:
-    """The machine that measured the arm."""
-    return state.machines.get(arm.arm.host, state.machine)
-
-
-def roofs_of(state: RunState, arm: ArmState) -> Roofs | None:
-    """The roofs of that machine, where they are known."""
-    machine = machine_of(state, arm)
-    return state.roofs.get(machine.key) if machine is not None else None
-
-
 def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
     """What a call of the arm has to do at a point; where only another arm tells it, as that one does."""
     if point in arm.work:
@@ -252,9 +242,8 @@ def _prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
 
 def arm_floor(state: RunState, arm: ArmState, point: int) -> Floor | None:
     """The least time of a call of the arm by the measured roofs of the device that computed."""
-    work, roofs, machine = work_of(state, arm, point), roofs_of(state, arm), machine_of(state, arm)
-    kind = family_of(arm, point)
-    device = roofs.devices.get(arm.arm.device if kind == "GPU" else "CPU:0") if roofs else None
+    work, machine = work_of(state, arm, point), machine_of(state, arm)
+    device = device_roofs(state, arm, point)
     if work is None or device is None or machine is None:
         return None
     return floor(
@@ -264,7 +253,7 @@ def arm_floor(state: RunState, arm: ArmState, point: int) -> Floor | None:
         ops=op_count(arm, point),
         copied=arm.arm.input == "copied",
         cores=max(1, machine.cores),
-        gpu=kind == "GPU",
+        gpu=family_of(arm, point) == "GPU",
     )
 
 
@@ -318,9 +307,7 @@ def bound_by(arm: ArmState, point: int, median: float, least: Floor | None) -> B
 
 
 def _roof_words(state: RunState, arm: ArmState, point: int, work: Work, least: Floor | None) -> str:
-    roofs = roofs_of(state, arm)
-    kind = family_of(arm, point)
-    device = roofs.devices.get(arm.arm.device if kind == "GPU" else "CPU:0") if roofs else None
+    device = device_roofs(state, arm, point)
     if device is None or least is None or least.work_s <= 0:
         return ""
     if least.arithmetic_s >= least.memory_s:

@@ -178,8 +178,26 @@ LEVEL = 0.95
 MIN_SAMPLES = 6  # Below, not even the whole range holds the median with 95 %.
 
 
+class Bounded:
+    """A figure with its 95 % interval, from low to high; both are null where there is none."""
+
+    __slots__ = ()
+    low: float | None
+    high: float | None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """(low, high), null where there is none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the interval's length, in the figure's unit."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Bounded):
     """A median with its 95 % interval, in the samples' unit (seconds per call).
 
     low, high: null where the samples are too few, or too much alike their neighbours, for any interval.
@@ -191,16 +209,6 @@ class Estimate:
     high: float | None
     n: int
     rho: float
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """(low, high), null where there is none."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
-
-    @property
-    def half_width(self) -> float | None:
-        """Half the interval's length, in the samples' unit."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
     @property
     def relative_half_width(self) -> float | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tuilab.analysis.answer import answer
+from tuilab.analysis.answer import answer, slower
 from tuilab.analysis.confidence import confidence
 from tuilab.analysis.diagnosis import diagnose
 from tuilab.analysis.processes import doubt
@@ -88,9 +88,8 @@ def _contention(
 def _words(found: RatioEstimate) -> str:
     if not found.differs:
         return "no difference beyond the noise"
-    half = (found.high - found.low) / 2 if found.high is not None and found.low is not None else None
     if found.ratio > 1:
-        return f"{times(found.ratio, half)} slower"
+        return f"{slower(found)} slower"
     return f"{times(1 / found.ratio)} faster"
 
 

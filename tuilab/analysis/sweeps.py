@@ -1,13 +1,13 @@
 """The crossovers of a sweep: which arms to hold against which, and where they cross."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
 import msgspec
 
-from tuilab.analysis.crossover import Pair, Timings, crossover
+from tuilab.analysis.crossover import Pair, Timings, crossover, next_size
 from tuilab.analysis.processes import begun
 from tuilab.analysis.reading import axes, by_round, estimate_at, family_of, measured, value_at
 from tuilab.analysis.words import listed, on_axis
@@ -104,6 +104,24 @@ def crossovers(state: RunState) -> tuple[Crossover, ...]:
         pairs = {(a.arm.id, b.arm.id): (a, b) for a, b in _pairs(series)}
         out += [series.crossover(a, b) for a, b in pairs.values()]
     return tuple(out)
+
+
+MOST_ADDED = 8
+"""Sizes that a sweep adds at most to narrow its crossovers."""
+
+
+def size_to_add(state: RunState, allowed: Callable[[float], int]) -> int | None:
+    """The size that would tell most about the crossovers that the run will be said to have; null for none.
+
+    allowed: the nearest size that the parameter may take.
+    """
+    for series in series_of(state):
+        for found in crossovers(state):
+            a, b = (series.timings(state.arms[arm]) for arm in (found.a, found.b))
+            size = next_size(a, b, allowed=allowed).size
+            if size is not None and size not in series.points:
+                return size
+    return None
 
 
 def _pairs(series: Series) -> list[tuple[ArmState, ArmState]]:

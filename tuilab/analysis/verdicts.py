@@ -25,7 +25,7 @@ from tuilab.analysis.reading import (
 )
 from tuilab.analysis.roofline import ceiling, copies_at_most, least_bound, parts_words, work_of
 from tuilab.analysis.sweeps import Series, series_of
-from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
+from tuilab.analysis.words import listed, on_axis, percent, plural, short, size, times
 from tuilab.model.arms import ArmPattern, family
 from tuilab.model.claims import (
     Claim,
@@ -45,7 +45,6 @@ from tuilab.model.claims import (
 from tuilab.model.events import Fact, Node
 from tuilab.model.quantity import median_of, seconds
 from tuilab.model.run import ArmState, RunState
-from tuilab.model.sanitize import sanitize_line
 
 Finding = tuple[VerdictWord, str]
 """A verdict and its evidence."""
@@ -60,11 +59,6 @@ def timed(state: RunState, pattern: ArmPattern, point: int) -> list[ArmState]:
     """Those measured at a point, fastest first; none that computed on another device than the pattern's."""
     found = [arm for arm in measured(state, point) if pattern.matches(arm.arm)]
     return [arm for arm in found if not (pattern.device and elsewhere(arm, point))]
-
-
-def reason(text: str) -> str:
-    """A reason from outside as part of a sentence."""
-    return sanitize_line(text, 160).strip().rstrip(".")
 
 
 def missing(state: RunState, pattern: ArmPattern) -> Finding:
@@ -88,7 +82,7 @@ def missing(state: RunState, pattern: ArmPattern) -> Finding:
         return "undecided", f"{listed([arm.label for arm in arms][:3])} was not measured."
     label, verb, why = told[0]
     others = f" (and {len(told) - 1} more arms)" if len(told) > 1 else ""
-    return "untestable", f"{label}{others} {verb}{': ' + reason(why) if why else ''}."
+    return "untestable", f"{label}{others} {verb}{': ' + short(why) if why else ''}."
 
 
 def _gpu(arm: ArmState) -> bool:
@@ -360,7 +354,7 @@ def raises(when: Raises, state: RunState) -> Finding:
     arm, errors = rows[0]
     named = errors[0][0]
     of = f", a kind of {wanted}" if named != wanted else ""
-    why = reason(arm.reason or next((c.reason for c in arm.cells.values() if c.reason), ""))
+    why = short(arm.reason or next((c.reason for c in arm.cells.values() if c.reason), ""))
     text = f"{listed([arm.label for arm, _ in rows][:3])} raised {named}{of}"
     return "confirmed", f"{text}: {why}." if why else f"{text}."
 
@@ -375,7 +369,7 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Finding:
         return found if told else ("undecided", f"The run observed no {when.fact.replace('_', ' ')}.")
     wrong = [fact for fact in facts if not _holds(when, fact)]
     shown = (wrong or facts)[-1]
-    text = reason(shown.text) or f"{when.fact.replace('_', ' ')} is {shown.value}"
+    text = short(shown.text) or f"{when.fact.replace('_', ' ')} is {shown.value}"
     differ = len({(fact.text, fact.value) for fact in facts}) > 1
     label = f"{state.arms[shown.arm].label}: " if shown.arm in state.arms and differ else ""
     relation = {"is": "", "at-least": "at least ", "at-most": "at most "}[when.relation]

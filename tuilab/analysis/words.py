@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 
 from tuilab.model.quantity import digits_for, prefixed, significant
+from tuilab.model.sanitize import sanitize_line
+
+REASON_LENGTH = 160
 
 
 def times(ratio: float, half_width: float | None = None) -> str:
@@ -48,3 +51,8 @@ def listed(words: Sequence[str], joint: str = "and") -> str:
 def plural(number: int, noun: str) -> str:
     """`1 op`, `80 ops`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def short(text: str) -> str:
+    """A reason from outside as part of a sentence: one line, cut, without its full stop."""
+    return sanitize_line(text, REASON_LENGTH).strip().rstrip(".")

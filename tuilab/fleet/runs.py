@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tuilab.analysis.sweeps import MOST_ADDED, size_to_add
 from tuilab.fleet.grid import Grid
 from tuilab.fleet.jobs import Job, common_devices, job_of, lacks
 from tuilab.fleet.merge import SweepRun
 from tuilab.fleet.messages import RESOURCE, JobResult
-from tuilab.fleet.refine import MOST_ADDED, next_value
 from tuilab.fleet.scheduler import NodeSlot, Progress, Scheduler
 from tuilab.model import events as e
 from tuilab.model.errors import WorkerError
@@ -73,7 +73,7 @@ class FleetSweep:
         assert self._record is not None and request.sweep is not None
         axis = request.sweep.axes[0].parameter
         for index in range(count, count + MOST_ADDED):
-            size = None if self._spread.stopping else next_value(self.state, self.nearest)
+            size = None if self._spread.stopping else size_to_add(self.state, self.nearest)
             if size is None:
                 return
             point = e.Point(index, {axis: size})

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tuilab.analysis.reading import device_of, summary_point
-from tuilab.analysis.roofline import against_roof, peak, roofs_of, work_of
+from tuilab.analysis.reading import device_of, roofs_of, summary_point
+from tuilab.analysis.roofline import against_roof, peak, work_of
 from tuilab.model.arms import family
 from tuilab.model.quantity import rate, share_words
 from tuilab.model.roofline import DeviceRoofs

@@ -5,17 +5,32 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tuilab.model.arms import Arm
+from tuilab.model.arms import Arm, Mode
 from tuilab.model.events import Fact, Progress
-from tuilab.model.parameters import Value
+from tuilab.model.parameters import Value, check_values
 from tuilab.model.quantity import size as shown
+from tuilab.model.scenario import Scenario
 from tuilab.worker.context import Context
+from tuilab.workloads import find
 from tuilab.workloads._device import moved
-from tuilab.workloads.base import Case, Function
+from tuilab.workloads.base import Case, Function, Workload
 
 MOST_SETS = 65_536
 LARGEST_L2 = 128 * 2**20
 """Bytes: no GPU on sale has a larger L2 (Blackwell's B200 has 126 MB), and none tells TensorFlow its own."""
+
+
+def load(scenario: Scenario) -> tuple[Workload, Scenario]:
+    """The workload and the scenario with its values checked."""
+    if scenario.file:
+        from tuilab.worker.user import load as load_file
+
+        workload: Workload = load_file(scenario.file)
+    else:
+        workload = find(scenario.workload)
+    declaration = workload.declaration
+    values = check_values(declaration.parameters, declaration.constraints, scenario.parameters)
+    return workload, Scenario(scenario.workload, values, scenario.file)
 
 
 class ArmBuild:
@@ -135,3 +150,13 @@ def last_level_cache() -> int:
         text = path.read_text().strip()
         sizes.append(int(text[:-1]) * {"K": 2**10, "M": 2**20}[text[-1]])
     return max(sizes, default=32 * 2**20)
+
+
+def empty_call(tf: Any, mode: Mode, *arguments: Any) -> Callable[[], Any]:
+    """A call that does nothing, made as an arm's of that mode is; a graph hands back its argument."""
+    kept = tf.zeros(())
+    if mode == "eager":
+        x = arguments[0] if arguments else kept
+        return lambda: tf.raw_ops.Identity(input=x)
+    function = tf.function(lambda *given: given[0] if given else kept, jit_compile=mode == "xla" or None)
+    return lambda: function(*arguments)

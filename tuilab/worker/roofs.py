@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 import psutil
 
-from tuilab.model.arms import MODES, Mode, family
+from tuilab.model.arms import MODES, family
 from tuilab.model.roofline import AskRoofs, DeviceRoofs, LinkRoof, MemoryRoof, Roofs
-from tuilab.worker.build import last_level_cache
+from tuilab.worker.build import empty_call, last_level_cache
 from tuilab.worker.context import Context
 from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.selftest.decisions import noise_of
@@ -262,22 +262,13 @@ def _launches(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[dict[str, float
         with tf.device(f"/{name}"):
             x = tf.identity(tf.zeros(()))
         try:
-            calls = [_empty(tf, mode, x), _empty(tf, mode)]
+            calls = [empty_call(tf, mode, x), empty_call(tf, mode)]
             with tf.device(f"/{name}"):
                 launch[mode] = min(_per_call(stopwatch, call) for call in calls)
                 copied[mode] = min(_per_call(stopwatch, _copying(tf, call, x, name)) for call in calls)
         except Exception:
             continue  # XLA has no compiler for this device
     return launch, copied
-
-
-def _empty(tf: Any, mode: Mode, *arguments: Any) -> Callable[[], Any]:
-    kept = tf.zeros(())
-    if mode == "eager":
-        x = arguments[0] if arguments else kept
-        return lambda: tf.raw_ops.Identity(input=x)
-    function = tf.function(lambda *given: given[0] if given else kept, jit_compile=mode == "xla" or None)
-    return lambda: function(*arguments)
 
 
 def _copying(tf: Any, call: Callable[[], Any], x: Any, name: str) -> Callable[[], Any]:

@@ -1,11 +1,9 @@
 """Where one call's time goes: each part timed by itself, beside the whole."""
 
 import statistics
-import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tuilab.analysis.statistics import estimate
@@ -14,10 +12,11 @@ from tuilab.model.arms import family
 from tuilab.model.events import Phases
 from tuilab.model.quantity import seconds
 from tuilab.model.scenario import BudgetName
+from tuilab.worker.build import empty_call
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.stopwatch import Stopwatch
 from tuilab.worker.profile.account import Window, windows
-from tuilab.worker.profile.classify import CALL
+from tuilab.worker.profile.record import profiled
 from tuilab.worker.profile.threads import activity
 from tuilab.worker.profile.xplane import Line, read
 from tuilab.workloads.base import Case
@@ -30,17 +29,8 @@ def kernel_seconds(tf: Any, call: Callable[[], object], calls: int) -> list[floa
 
     A pass of its own, never inside a timed block: recording slows what lies between kernels, not the kernels.
     """
-    profiler = tf.profiler.experimental
-    with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
-        profiler.start(folder)
-        try:
-            for number in range(calls):
-                with profiler.Trace(CALL, step_num=number, _r=1):
-                    call()
-        finally:
-            profiler.stop()
-        files = sorted(Path(folder).rglob("*.xplane.pb"))
-        found = computing(read(files[0].read_bytes()).lines) if files else []
+    taken = profiled(tf, call, calls)
+    found = computing(read(taken[1]).lines) if taken else []
     return [each * PICO for each in found] if any(found) else []
 
 
@@ -190,20 +180,15 @@ def _split(
 
 def _empty_call(bench: Bench, cell: TimedArm) -> tuple[list[float], str]:
     """Seconds of equal calls without work, and how that was measured."""
-    tf, stopwatch, case = bench.context.tf, bench.stopwatch, cell.case
-    if cell.arm.mode == "eager":
-        x = tf.zeros(())
-        each = [stopwatch.time(lambda: tf.raw_ops.Identity(input=x), 50) / 50 for _ in range(9)]
-        how = f"{plural(cell.ops, 'op')}, {seconds(statistics.median(each))} for one that does nothing"
-        return [max(1, cell.ops) * one for one in each], how
-    kept = tf.zeros(())
-    function = tf.function(
-        lambda *given: given[0] if given else kept, jit_compile=True if cell.arm.mode == "xla" else None
-    )
-    given = case.arguments if all(tf.is_tensor(each) for each in case.arguments) else ()
-    function(*given)
-    calls = [stopwatch.time(lambda: function(*given), 20) / 20 for _ in range(9)]
-    return calls, "a call of an equal function that hands its input back"
+    tf, eager = bench.context.tf, cell.arm.mode == "eager"
+    given = cell.case.arguments if all(tf.is_tensor(each) for each in cell.case.arguments) else ()
+    call, often = empty_call(tf, cell.arm.mode, *(() if eager else given)), 50 if eager else 20
+    call()
+    each = [bench.stopwatch.time(call, often) / often for _ in range(9)]
+    if not eager:
+        return each, "a call of an equal function that hands its input back"
+    how = f"{plural(cell.ops, 'op')}, {seconds(statistics.median(each))} for one that does nothing"
+    return [max(1, cell.ops) * one for one in each], how
 
 
 def _event(

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from tuilab.analysis.statistics import estimate
 from tuilab.model.arms import Arm
 from tuilab.model.events import Ending, Finished, Point, RoofsKnown, RunStarted
-from tuilab.model.parameters import check_values
 from tuilab.model.points import grid
 from tuilab.model.requests import Measure, Request
 from tuilab.model.roofline import Roofs
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BudgetName, Scenario
+from tuilab.worker.build import load
 from tuilab.worker.context import Cancelled, Context
 from tuilab.worker.measure.bench import Bench, Reporter
 from tuilab.worker.measure.caveats import kept_memory, of_clock, of_gpus, of_run
@@ -22,8 +22,6 @@ from tuilab.worker.measure.prepare import missing_device, unavailable
 from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.measure.sweep import measure_points
 from tuilab.worker.roofs import measure_roofs, roofed
-from tuilab.workloads import find
-from tuilab.workloads.base import Workload
 
 ROOFS_S = 1.0
 """About how long roofs are measured at the end of a machine's first run; `tuilab machine` takes longer."""
@@ -98,7 +96,7 @@ def _started(bench: Bench, points: tuple[Point, ...]) -> RunStarted:
 
 
 def _bench(context: Context, request: Measure) -> Bench:
-    workload = _workload(request.scenario)
+    workload, scenario = load(request.scenario)
     declaration = workload.declaration
     tf, block_s = context.tf, BLOCK_S[request.budget.name]
     stopwatch = Stopwatch(tf.test.experimental.sync_devices, block_s=block_s)
@@ -109,22 +107,13 @@ def _bench(context: Context, request: Measure) -> Bench:
         context=context,
         request=request,
         workload=workload,
-        values=check_values(declaration.parameters, declaration.constraints, request.scenario.parameters),
+        values=scenario.parameters,
         stopwatch=stopwatch,
         stopwatches=stopwatches,
         reporter=Reporter(context, pace=request.pace),
         random=random.Random(request.seed),
         canary=Canary(stopwatch.now),
     )
-
-
-def _workload(scenario: Scenario) -> Workload:
-    if scenario.file:
-        from tuilab.worker.user import load
-
-        workload: Workload = load(scenario.file)
-        return workload
-    return find(scenario.workload)
 
 
 def _present(bench: Bench) -> list[Arm]:

@@ -4,12 +4,13 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from tuilab.analysis.crossover import next_size
-from tuilab.analysis.sweeps import crossovers, series_of
+import msgspec
+
+from tuilab.analysis.sweeps import MOST_ADDED, size_to_add
 from tuilab.model.arms import Arm, family
 from tuilab.model.errors import InputError
 from tuilab.model.events import ArmStatus, Caveat, Point, PointAdded, WarmedUp, WarmUp
-from tuilab.model.parameters import Integer, Values, check_values
+from tuilab.model.parameters import Integer, LogInteger, Values, check_values, nearest
 from tuilab.model.scenario import Axis
 from tuilab.worker.machine import buses
 from tuilab.worker.measure import caveats
@@ -171,8 +172,6 @@ BUDGETS = 4
 REFINING = 0.25
 """The share of that time kept for new sizes; what the first points leave of theirs comes on top."""
 
-MOST_ADDED = 8
-
 
 def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], limit_s: float) -> None:
     """Measure every point, then refine. A point or an arm that fails ends neither. Raises Cancelled.
@@ -217,16 +216,7 @@ def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
     """An arm that ran at no point at all: how it failed, or last could not run, stands for the whole arm."""
     for arm, trouble in worst.items():
         if not bench.ran(arm):
-            bench.reporter.say(
-                ArmStatus(
-                    run=bench.run,
-                    arm=arm,
-                    status=trouble.status,
-                    reason=trouble.reason,
-                    detail=trouble.detail,
-                    error=trouble.error,
-                )
-            )
+            bench.reporter.say(msgspec.structs.replace(trouble, point=None))
 
 
 def _refine(bench: Bench, axis: Axis, first: int, arms: Sequence[Arm], total_s: float) -> None:
@@ -234,31 +224,13 @@ def _refine(bench: Bench, axis: Axis, first: int, arms: Sequence[Arm], total_s: 
 
     first: the index of the first new point.
     """
+    parameter = bench.workload.declaration.parameter(axis.parameter)
+    assert isinstance(parameter, Integer | LogInteger)
     for added in range(MOST_ADDED):
         left = total_s - bench.elapsed_s
-        size = _next(bench, axis) if left > 0 else None
+        size = size_to_add(bench.state, partial(nearest, parameter)) if left > 0 else None
         if size is None:
             return
         point = Point(first + added, {axis.parameter: size})
         bench.reporter.say(PointAdded(run=bench.run, point=point))
         _measure(bench, point, arms, left / (MOST_ADDED - added))
-
-
-def _next(bench: Bench, axis: Axis) -> int | None:
-    """The size that would tell most about the crossovers that the run will be said to have."""
-    state = bench.state
-    for series in series_of(state):
-        for found in crossovers(state):
-            a, b = (series.timings(state.arms[arm]) for arm in (found.a, found.b))
-            size = next_size(a, b, allowed=lambda at: nearest(bench, axis, at)).size
-            if size is not None and size not in series.points:
-                return size
-    return None
-
-
-def nearest(bench: Bench, axis: Axis, at: float) -> int:
-    """The nearest value that the axis's parameter may take."""
-    parameter = bench.workload.declaration.parameter(axis.parameter)
-    step = parameter.step if isinstance(parameter, Integer) else 1
-    low = parameter.low if isinstance(parameter, Integer) else 0
-    return low + round((at - low) / step) * step

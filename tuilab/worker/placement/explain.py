@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from tuilab.model.arms import Arm, family
+from tuilab.analysis.words import listed
+from tuilab.model.arms import Arm
 from tuilab.model.errors import InputError
 from tuilab.model.explain import (
     ArmPlacement,
@@ -15,18 +16,16 @@ from tuilab.model.explain import (
     OpExplanation,
     ScenarioExplanation,
 )
-from tuilab.model.parameters import check_values
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Scenario
-from tuilab.worker.build import ArmBuild
+from tuilab.worker.build import ArmBuild, load
 from tuilab.worker.context import Context
+from tuilab.worker.measure.prepare import missing_device
 from tuilab.worker.placement import Observation, observe, registry
 from tuilab.worker.placement.forced import forced
 from tuilab.worker.placement.kernels import OpKernels
-from tuilab.worker.placement.reasons import listed
 from tuilab.worker.placement.summary import united
 from tuilab.worker.placement.verdict import dtypes, kernel_lines, verdict
-from tuilab.workloads import find
 from tuilab.workloads.base import Unavailable, Workload
 
 
@@ -100,25 +99,11 @@ def explain_scenario(context: Context, body: bytes) -> Iterator[ScenarioExplanat
     )
 
 
-def load(scenario: Scenario) -> tuple[Workload, Scenario]:
-    """The workload and the scenario with its values checked."""
-    if scenario.file:
-        from tuilab.worker.user import load as load_file
-
-        workload: Workload = load_file(scenario.file)
-    else:
-        workload = find(scenario.workload)
-    declaration = workload.declaration
-    values = check_values(declaration.parameters, declaration.constraints, scenario.parameters)
-    return workload, Scenario(scenario.workload, values, scenario.file)
-
-
 def _placement(
     context: Context, workload: Workload, scenario: Scenario, arm: Arm
 ) -> tuple[ArmPlacement, Observation | None]:
-    if arm.device not in [d.name for d in context.machine.devices]:
-        why = context.machine.no_gpu if family(arm.device) == "GPU" else f"there is no {arm.device} here"
-        return ArmPlacement(arm=arm.id, requested=arm.device, reason=why or "no GPU is visible"), None
+    if absent := missing_device(context.machine, arm):
+        return ArmPlacement(arm=arm.id, requested=arm.device, reason=absent), None
     try:
         case = workload.build(ArmBuild(context, "", arm, scenario.parameters))
     except Unavailable as error:

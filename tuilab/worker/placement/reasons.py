@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tuilab.analysis.words import listed
 from tuilab.model.arms import family
 from tuilab.worker.placement.kernels import Kernel, OpKernels, Types
 
@@ -244,10 +245,3 @@ def sentence(reasons: Sequence[Reason], would: Forecast) -> str:
     if would.reason.code == "host-memory":
         return f"{first.text}; a GPU would not compute this either: {would.reason.text}"
     return f"{first.text}; a GPU would not run this either: {would.reason.text}"
-
-
-def listed(names: Sequence[str], word: str = "and") -> str:
-    """`a, b and c`."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {word} {names[-1]}"

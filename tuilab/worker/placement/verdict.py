@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from tuilab.analysis.words import listed
 from tuilab.model.explain import KernelLine
 from tuilab.worker.placement.kernels import OpKernels
-from tuilab.worker.placement.reasons import Forecast, Reason, forecast, listed
+from tuilab.worker.placement.reasons import Forecast, Reason, forecast
 
 
 def verdict(kernels: OpKernels, dtype: str = "", gpu_kernels: bool = True) -> Forecast:

@@ -11,11 +11,10 @@ from tuilab.model.errors import InputError
 from tuilab.model.machine import Machine
 from tuilab.model.profile import Profile, ProfileArm, ProfileFile
 from tuilab.model.sanitize import sanitize_line
-from tuilab.worker.build import ArmBuild
+from tuilab.worker.build import ArmBuild, load
 from tuilab.worker.context import Context
-from tuilab.worker.measure.prepare import computed, decide_device
+from tuilab.worker.measure.prepare import computed, decide_device, missing_device
 from tuilab.worker.measure.stopwatch import sync_of
-from tuilab.worker.placement.explain import load
 from tuilab.worker.profile import summary
 from tuilab.worker.profile.account import account
 from tuilab.worker.profile.record import Record, record
@@ -34,9 +33,8 @@ def profile(context: Context, body: bytes) -> Iterator[Profile | ProfileFile]:
     question = msgspec.json.decode(body, type=ProfileArm)
     workload, scenario = load(question.scenario)
     arm = question.arm
-    if arm.device not in [d.name for d in context.machine.devices]:
-        why = context.machine.no_gpu if family(arm.device) == "GPU" else ""
-        raise InputError("arm", arm.id, "an arm whose device is here" + (f": {why}" if why else ""))
+    if absent := missing_device(context.machine, arm):
+        raise InputError("arm", arm.id, f"an arm whose device is here: {absent}")
     try:
         case = workload.build(ArmBuild(context, "", arm, scenario.parameters))
     except Unavailable as error:

@@ -35,14 +35,16 @@ def record(tf: Any, case: Case, sync: Callable[[], object], seconds: float) -> R
     with case.scope():
         measured = _measured(case, sync, seconds)
         calls = max(FEWEST, min(MOST, round(seconds / max(statistics.median(measured), 1e-6))))
-        with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
-            _profiled(tf, case, sync, calls, folder)
-            files = sorted(Path(folder).rglob("*.xplane.pb"))
-            if not files:
-                raise RuntimeError("the profiler wrote no file")
-            path = files[0].relative_to(folder)
-            data = files[0].read_bytes()
-    return Record(calls, statistics.median(measured), path.as_posix(), data)
+
+        def call() -> None:
+            case.call()
+            with tf.profiler.experimental.Trace(SYNC):
+                sync()
+
+        taken = profiled(tf, call, calls)
+    if taken is None:
+        raise RuntimeError("the profiler wrote no file")
+    return Record(calls, statistics.median(measured), *taken)
 
 
 def _measured(case: Case, sync: Callable[[], object], seconds: float) -> list[float]:
@@ -56,15 +58,17 @@ def _measured(case: Case, sync: Callable[[], object], seconds: float) -> list[fl
     return times
 
 
-def _profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int, folder: str) -> None:
+def profiled(tf: Any, call: Callable[[], object], calls: int) -> tuple[str, bytes] | None:
+    """The profiler's file of so many calls, with its place in the folder; null where it wrote none."""
     profiler = tf.profiler.experimental
-    # Without options: TensorFlow 2.21 refuses each with a warning, whatever its type, and keeps its default.
-    profiler.start(folder)
-    try:
-        for number in range(calls):
-            with profiler.Trace(CALL, step_num=number, _r=1):
-                case.call()
-                with profiler.Trace(SYNC):
-                    sync()
-    finally:
-        profiler.stop()
+    with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
+        # Without options: TensorFlow 2.21 refuses each with a warning, and keeps its default.
+        profiler.start(folder)
+        try:
+            for number in range(calls):
+                with profiler.Trace(CALL, step_num=number, _r=1):
+                    call()
+        finally:
+            profiler.stop()
+        files = sorted(Path(folder).rglob("*.xplane.pb"))
+        return (files[0].relative_to(folder).as_posix(), files[0].read_bytes()) if files else None
