@@ -4,32 +4,22 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 
+from tests import made
+from tests.made import CPU, EAGER, GPU, GPU_GRAPH, GRAPH, XLA, folded, started  # noqa: F401
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
-from tuilab.model.machine import Device, Machine
+from tuilab.model.machine import Machine
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
+from tuilab.model.scenario import Axis, Scenario, Sweep
 
-CPU, GPU = Device("CPU:0"), Device("GPU:0", "a GPU")
-EAGER, GRAPH, XLA = (Arm("CPU:0", mode) for mode in ("eager", "graph", "xla"))
-GPU_GRAPH, GPU_COPIED = Arm("GPU:0", "graph"), Arm("GPU:0", "graph", "copied")
+GPU_COPIED = Arm("GPU:0", "graph", "copied")
 SIZES = (256, 1_024, 4_096, 16_384, 65_536)
 
 Cost = float | Callable[[int], float]
 
 
 def machine(gpu: bool = True, no_gpu: str = "") -> Machine:
-    return Machine(
-        host="h",
-        cpu="c",
-        cores=2,
-        memory=1,
-        os="o",
-        python="3.11",
-        tensorflow="2.21.0",
-        devices=(CPU, GPU) if gpu else (CPU,),
-        no_gpu=no_gpu,
-    )
+    return made.machine(devices=(CPU, GPU) if gpu else (CPU,), no_gpu=no_gpu)
 
 
 def begun(
@@ -46,21 +36,10 @@ def begun(
     if len(axes) == 2:
         grid = [(x, y) for y in axes[1].values for x in axes[0].values]
         points = [e.Point(i, {axes[0].parameter: x, axes[1].parameter: y}) for i, (x, y) in enumerate(grid)]
-    state = RunState()
-    state.apply(
-        e.RunStarted(
-            run="r",
-            scenario=Scenario("stft", {"samples": samples, "frame_length": 256}),
-            arms=tuple(arms),
-            points=tuple(points),
-            budget=BUDGET["quick"],
-            machine=machine(gpu, no_gpu),
-            at="2026-11-21T00:00:00Z",
-            preset="stft-small",
-            sweep=Sweep(axes=tuple(axes) or (Axis("samples", tuple(sizes)),)) if sizes or axes else None,
-        )
-    )
-    return state
+    scenario = Scenario("stft", {"samples": samples, "frame_length": 256})
+    sweep = Sweep(axes=tuple(axes) or (Axis("samples", tuple(sizes)),)) if sizes or axes else None
+    here = machine(gpu, no_gpu)
+    return folded(started("r", *arms, scenario=scenario, points=tuple(points), machine=here, sweep=sweep))
 
 
 def measure(

@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.made import EAGER as A
+from tests.made import GRAPH as B
+from tests.made import folded, started
 from tuilab.analysis import ratios, statistics
 from tuilab.analysis.reading import compare, estimate_at, latency_at
 from tuilab.analysis.statistics import locate
-from tuilab.model.arms import Arm
-from tuilab.model.events import Block, Point, Round, RunStarted
-from tuilab.model.machine import Machine
+from tuilab.model.events import Block, Round
 from tuilab.model.run import ArmState, RunState
-from tuilab.model.scenario import BUDGET, Scenario
 
-A, B = Arm("CPU:0", "eager"), Arm("CPU:0", "graph")
 odd = st.sampled_from([0.0, -1.0, math.nan, math.inf, 1e-300, 1e300])
 times = st.one_of(st.floats(1e-7, 1e3), st.sampled_from([1e-3, 2e-3]), odd)
 cells = st.lists(st.tuples(st.booleans(), st.booleans(), times, times), max_size=60)
@@ -37,13 +36,7 @@ def many(least: int) -> Iterator[None]:
 
 def run_of(rounds: list[tuple[bool, bool, float, float]]) -> RunState:
     """A run in which each round has either arm or not, with those seconds per call."""
-    state = RunState()
-    machine = Machine(host="h", cpu="c", cores=2, memory=1, os="o", python="3.11", tensorflow="2.21.0")
-    start = RunStarted(
-        run="r", scenario=Scenario("stft", {}), arms=(A, B), points=(Point(0),), budget=BUDGET["quick"],
-        machine=machine, at="2026-01-05T10:00:00Z",
-    )  # fmt: skip
-    state.apply(start)
+    state = folded(started("r", A, B))
     for index, (has_a, has_b, a, b) in enumerate(rounds):
         blocks = [Block(A.id, 0, 1, a, b)] * has_a + [Block(B.id, 0, 1, b, a)] * has_b
         state.apply(Round(run="r", index=index, blocks=tuple(blocks), elapsed_s=0.1))

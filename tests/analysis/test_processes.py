@@ -8,6 +8,7 @@ from array import array
 import pytest
 from made_runs import GRAPH, XLA, begun, finish, measure, placed
 
+from tests.made import started
 from tuilab.analysis.crossover import Pair, crossover
 from tuilab.analysis.processes import doubt, estimate_of, log_ratio, middle_of_processes
 from tuilab.analysis.reading import compare, estimate_at
@@ -116,10 +117,7 @@ def test_a_process_of_few_rounds_says_nothing_yet() -> None:
 
 def again(state: RunState, worker: int) -> e.RunStarted:
     """A further process of the run begins."""
-    return e.RunStarted(
-        run="r", scenario=state.scenario, arms=tuple(arm.arm for arm in state.arms.values()), points=(e.Point(0),),
-        budget=state.budget, machine=state.machine, at=state.at, worker=worker,
-    )  # fmt: skip
+    return started("r", *(arm.arm for arm in state.arms.values()), scenario=state.scenario, worker=worker)
 
 
 def published(*scales: float) -> RunState:

@@ -25,7 +25,7 @@ import psutil
 import pytest
 
 from tests.history.older import older
-from tests.history.test_packed import regular, started
+from tests.made import MODES, regular, regular_run, started
 from tests.remote.conftest import sshd  # noqa: F401
 from tests.remote.server import REPOSITORY, free_port
 from tests.terminal.terminal import Terminal
@@ -257,7 +257,7 @@ def filled(folder: Path, runs: int = 4) -> Path:
     store = Store.open(folder)
     for number in range(runs):
         run = f"{number:x}" * 32
-        some = [started(run), *regular(120, number, run), e.Finished(run=run, status="ok")]
+        some = regular_run(run, 120, number)
         store.replace(some[0], [e.encode(event).rstrip() for event in some])
         store.conclude(run, "ok", "CPU graph is fastest")
     store.close()
@@ -292,7 +292,7 @@ def test_a_damaged_history_is_told_and_what_is_sound_of_it_is_saved(tmp_path, mo
         (folder / FILE).write_bytes(data)
         monkeypatch.setenv("TUILAB_DATA", str(folder))
         for words in commands:
-            code, said = call(words, monkeypatch)
+            code, said = call(words)
             tracebacks += bool(TRACE.search(said))
             escapes += bool(ESCAPE.search(said))
             if code == 70:
@@ -400,10 +400,7 @@ def test_a_mutated_recording_is_taken_in_or_refused_in_words(tmp_path, long):
 def test_an_older_history_survives_kills_while_it_is_brought_up_to_date(tmp_path, long):
     rng = random.Random(23)
     count, kills = (1_000, 20) if long else (120, 4)
-    runs = []
-    for number in range(count):
-        run = f"{number:032x}"
-        runs.append([started(run), *regular(20, number, run), e.Finished(run=run, status="ok")])
+    runs = [regular_run(f"{number:032x}", 20, number) for number in range(count)]
     file = older(tmp_path / "data", runs)
     code = "import sys; from pathlib import Path; from tuilab.history.store import Store; print('up', flush=True); s = Store.open(Path(sys.argv[1])); s.pack_older(); print('done', flush=True)"
     killed = 0
@@ -456,12 +453,13 @@ def test_a_remote_host_cannot_write_into_another_run(tmp_path):
     store = Store.open(file.parent)
     before = [line for _, line in store.raw("0" * 32)]
     own, other = "f" * 32, "0" * 32
+    own_start = started(own, *MODES)
     hello = [{"type": "hello", "protocol": e.PROTOCOL, "tuilab": "0", "pid": 1}]
     forged = [
         msgspec.json.decode(e.encode(event))
-        for event in (started(other), regular(1, 9, other)[0], e.Finished(run=other, status="failed"))
+        for event in (started(other, *MODES), regular(1, 9, other)[0], e.Finished(run=other, status="failed"))
     ]
-    begun = [msgspec.json.decode(e.encode(started(own)))]
+    begun = [msgspec.json.decode(e.encode(own_start))]
     machine = {"type": "ready", "machine": begun[0]["machine"], "import_s": 0, "start_s": 0}
     said = [[*hello, *forged, machine], [*begun, *forged]]
     first, second = ("\n".join(json.dumps(line) for line in lines) for lines in said)
@@ -478,9 +476,9 @@ def test_a_remote_host_cannot_write_into_another_run(tmp_path):
 
         supervisor = Supervisor(heard, [sys.executable, "-c", code])
         await supervisor.start()
-        arms = started(own).arms
+        arms = own_start.arms
         await supervisor.measure(
-            Measure(id=own, scenario=started(own).scenario, arms=arms, budget=BUDGET["quick"])
+            Measure(id=own, scenario=own_start.scenario, arms=arms, budget=BUDGET["quick"])
         )
         await asyncio.wait_for(over.wait(), 60)
         await supervisor.close()

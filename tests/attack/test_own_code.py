@@ -113,11 +113,5 @@ def test_hostile_code_of_ones_own(tmp_path, request):
         tracebacks, escapes, orphans = tracebacks + found[0], escapes + found[1], orphans + found[2]
         for process in left:
             process.kill()
-    table(
-        "hostile own code",
-        kinds=len(kinds),
-        lost=hung,
-        orphans=orphans,
-        tracebacks=tracebacks,
-        escapes=escapes,
-    )
+    found_in_all = {"lost": hung, "orphans": orphans, "tracebacks": tracebacks, "escapes": escapes}
+    table("hostile own code", kinds=len(kinds), **found_in_all)

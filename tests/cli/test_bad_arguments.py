@@ -1,18 +1,16 @@
 """No argument of any command ends in a traceback, an escape on the terminal, or a wait."""
 
-import contextlib
-import io
 import os
 import random
 import re
-import sys
 
 import click
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.history.test_packed import regular, started
+from tests.calling import here
+from tests.made import regular_run
 from tuilab.cli import main as program
 from tuilab.history.store import Store
 from tuilab.model import events as e
@@ -55,7 +53,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("place")
     store = Store.open(folder / "data")
     for run in ("a" * 32, "b" * 32):
-        events = [started(run), *regular(30, 1, run), e.Finished(run=run, status="ok")]
+        events = regular_run(run)
         store.replace(events[0], [e.encode(event).rstrip() for event in events])
         store.conclude(run, "ok", "CPU graph is fastest")
     store.close()
@@ -82,25 +80,16 @@ def words_for(command: click.Command) -> st.SearchStrategy[list[str]]:
     )
 
 
-def call(words: list[str], monkeypatch) -> tuple[int, str]:
-    """The exit code and everything that was printed, as bytes a terminal would get."""
-    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace", write_through=True)
-    monkeypatch.setattr(sys, "argv", ["tuilab", *words])
-    code: object = 0
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        try:
-            program.main()
-        except SystemExit as ended:
-            code = ended.code
-    return int(code or 0) if isinstance(code, int | None) else 1, out.buffer.getvalue().decode(
-        "utf-8", "replace"
-    )
+def call(words: list[str]) -> tuple[int, str]:
+    """The exit code and everything that was printed."""
+    code, out, err = here(*words)
+    return code, out + err
 
 
 @pytest.mark.parametrize("words", [["export"], ["history", "undelete"], ["history", "--search"]])
 def test_bytes_that_are_no_text_are_refused_in_words(words, place, monkeypatch):
     monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
-    code, said = call([*words, "\udcff"], monkeypatch)
+    code, said = call([*words, "\udcff"])
     assert code in (0, 2) and not TRACE.search(said), said
 
 
@@ -129,7 +118,7 @@ def test_no_argument_ends_in_a_traceback(name, place, monkeypatch, request):
     @settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(words_for(COMMANDS[name]))
     def every(words: list[str]) -> None:
-        code, said = call([*name.split(), *words], monkeypatch)
+        code, said = call([*name.split(), *words])
         if TRACE.search(said) or ESCAPE.search(said) or code not in (0, 1, 2, 3, 4, 130):
             failed.append((words, f"{code}: {said[-600:]}"))
             raise AssertionError(failed[-1])

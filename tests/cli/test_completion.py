@@ -1,25 +1,10 @@
 """A shell completes commands, presets, parameters and runs; a name that is nearly right gets the right one."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
+from tests.calling import here
 from tuilab.catalogue.load import load
 from tuilab.model.errors import InputError
-
-
-def completed(words: str, tmp_path: Path, shell: str = "bash") -> list[str]:
-    """What bash would offer for the last word."""
-    environment = {
-        **os.environ, "TUILAB_DATA": str(tmp_path), "_TUILAB_COMPLETE": f"{shell}_complete",
-        "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1),
-    }  # fmt: skip
-    tuilab = Path(sys.executable).with_name("tuilab")
-    done = subprocess.run([tuilab], env=environment, capture_output=True, text=True, timeout=60)
-    return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -32,15 +17,17 @@ def completed(words: str, tmp_path: Path, shell: str = "bash") -> list[str]:
         ("tuilab export la", "last"),
     ],
 )
-def test_bash_completes(typed: str, offered: str, tmp_path: Path) -> None:
-    assert offered in completed(typed, tmp_path)
+def test_bash_completes(typed: str, offered: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = {"_TUILAB_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    for name, value in {**place, "TUILAB_DATA": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    assert offered in [line.partition(",")[2] for line in here().stdout.splitlines()]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_its_script(shell: str) -> None:
-    words = [sys.executable, "-m", "tuilab", "completion", shell]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
-    assert "_TUILAB_COMPLETE" in done.stdout and f"{shell}_complete" in done.stdout
+    script = here("completion", shell).stdout
+    assert "_TUILAB_COMPLETE" in script and f"{shell}_complete" in script
 
 
 def test_a_name_that_is_nearly_right_gets_the_right_one() -> None:

@@ -2,23 +2,20 @@
 
 import pytest
 
-from tests.report.test_reports import EAGER, GRAPH, MACHINE, run
+from tests.made import EAGER, GRAPH, folded, started
+from tests.report.test_reports import run
 from tuilab.analysis.summary import summarise
 from tuilab.cli.narrate import Narrator
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Scenario
 from tuilab.report.text import dressed, lines, table
 
 GPUS = tuple(
     Arm("GPU:0", mode, input=where) for mode in ("eager", "graph", "xla") for where in ("resident", "copied")
 )
 NO_GPU = "no GPU is visible to TensorFlow: no NVIDIA driver is loaded on this host"
-STARTED = e.RunStarted(
-    run="r", scenario=Scenario("stft", {}), arms=(EAGER, GRAPH, *GPUS), points=(e.Point(0),), budget=BUDGET["quick"],
-    machine=MACHINE, at="2026-11-21T00:00:00Z",
-)  # fmt: skip
+STARTED = started("r", EAGER, GRAPH, *GPUS)
 
 
 def test_states_are_said_once_and_a_reason_that_six_arms_share_once(
@@ -47,17 +44,15 @@ def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def without_a_gpu() -> RunState:
-    state = RunState()
-    state.apply(STARTED)
-    for arm in GPUS:
-        state.apply(e.ArmStatus(run="r", arm=arm.id, status="unavailable", reason=NO_GPU))
+    events: list[e.Event] = [
+        e.ArmStatus(run="r", arm=arm.id, status="unavailable", reason=NO_GPU) for arm in GPUS
+    ]
     for index in range(30):
         blocks = tuple(e.Block(arm.id, 0, 10, 0.01 * (1 + index % 5)) for arm in (EAGER, GRAPH))
-        state.apply(e.Round(run="r", index=index, blocks=blocks, elapsed_s=index / 10))
+        events.append(e.Round(run="r", index=index, blocks=blocks, elapsed_s=index / 10))
     for code, message in (("cpu-contention", "the processor was shared"), ("canary", "it moved")):
-        state.apply(e.Caveat(run="r", code=code, message=message))
-    state.apply(e.Finished(run="r", status="ok"))
-    return state
+        events.append(e.Caveat(run="r", code=code, message=message))
+    return folded(STARTED, *events, e.Finished(run="r", status="ok"))
 
 
 def test_arms_that_one_reason_keeps_from_running_are_one_row() -> None:

@@ -1,10 +1,7 @@
 """Which part of a run is measured when it is gone on with, and when it is not."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.data_folder import knowing
+from tests import calling
+from tests.made import GRAPH, MACHINE, folded, rounds, started
 from tuilab.analysis.compare import unlike
 from tuilab.history import browse
 from tuilab.history.recorder import Recorder
@@ -21,46 +19,26 @@ from tuilab.lab.resume import check_code, check_same, request
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.errors import InputError
-from tuilab.model.machine import Device, Machine
+from tuilab.model.machine import Device
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
+from tuilab.model.scenario import Axis, Scenario, Sweep
 
-HERE, THERE = Arm("CPU:0", "graph"), Arm("CPU:0", "graph", host="gpu-07")
+HERE, THERE = GRAPH, Arm("CPU:0", "graph", host="gpu-07")
 OTHER = Arm("CPU:0", "eager", host="gpu-07")
-MACHINE = Machine(host="h", cpu="c", cores=2, memory=1, os="o", python="3", tensorflow="2.21.0", tuilab="1")
 SIZES = (256, 512, 1_024)
 
 
-def begun(*arms: Arm, swept: bool = True) -> e.RunStarted:
-    points = [e.Point(i, {"samples": x}) for i, x in enumerate(SIZES)] if swept else [e.Point(0)]
-    return e.RunStarted(
-        run="r",
-        scenario=Scenario("stft", {"samples": 256}),
-        arms=arms,
-        points=tuple(points),
-        budget=BUDGET["quick"],
-        machine=MACHINE,
-        at="2026-11-21T00:00:00Z",
-        sweep=Sweep(axes=(Axis("samples", SIZES),)) if swept else None,
-    )
-
-
-def rounds(count: int, point: int, *arms: Arm) -> list[e.Event]:
-    blocks = tuple(e.Block(arm.id, point, 1, 1e-3) for arm in arms)
-    return [e.Round(run="r", index=i, blocks=blocks, elapsed_s=1.0) for i in range(count)]
-
-
-def fold(*events: e.Event) -> RunState:
-    state = RunState()
-    for event in events:
-        state.apply(event)
-    return state
+def begun(*arms: Arm, swept: bool = True, **about: object) -> e.RunStarted:
+    points = tuple(e.Point(i, {"samples": x}) for i, x in enumerate(SIZES)) if swept else (e.Point(0),)
+    sweep = Sweep(axes=(Axis("samples", SIZES),)) if swept else None
+    return started("r", *arms, points=points, sweep=sweep, **about)
 
 
 def test_only_the_missing_sizes_of_the_host_that_dropped_are_measured_with_all_its_arms():
-    started = begun(HERE, THERE, OTHER)
-    whole = [event for point in range(3) for event in rounds(20, point, HERE)]
-    state = fold(started, *whole, *rounds(20, 0, THERE, OTHER), *rounds(4, 1, THERE))
+    whole = [event for point in range(3) for event in rounds("r", 20, HERE, point=point)]
+    state = folded(
+        begun(HERE, THERE, OTHER), *whole, *rounds("r", 20, THERE, OTHER), *rounds("r", 4, THERE, point=1)
+    )
     wanted = request(state)
     assert wanted.arms == (THERE, OTHER)
     assert [point.index for point in wanted.points] == [1, 2]
@@ -69,16 +47,16 @@ def test_only_the_missing_sizes_of_the_host_that_dropped_are_measured_with_all_i
 
 def test_an_arm_that_failed_by_itself_is_left_out():
     error = e.ArmStatus(run="r", arm=OTHER.id, status="failed", error=("ValueError",))
-    wanted = request(fold(begun(THERE, OTHER, swept=False), *rounds(3, 0, THERE), error))
+    wanted = request(folded(begun(THERE, OTHER, swept=False), *rounds("r", 3, THERE), error))
     assert (wanted.arms, wanted.points) == ((THERE,), ())
 
 
 def test_a_complete_run_and_a_fleets_run_are_not_gone_on_with():
     with pytest.raises(InputError, match="complete"):
-        request(fold(begun(THERE, swept=False), *rounds(20, 0, THERE)))
+        request(folded(begun(THERE, swept=False), *rounds("r", 20, THERE)))
     joined = e.MachineJoined(run="r", host="node", machine=MACHINE, points=(0,))
     with pytest.raises(InputError, match="--on"):
-        request(fold(begun(HERE), joined))
+        request(folded(begun(HERE), joined))
 
 
 def test_a_host_that_is_not_what_it_was_begins_a_new_run():
@@ -104,14 +82,17 @@ def test_a_neighbours_memory_on_the_gpu_makes_no_other_machine():
 def test_the_rounds_that_follow_are_kept_behind_those_that_are_there(tmp_path):
     store = Store.open(tmp_path)
     recorder = Recorder(store)
-    for event in [begun(THERE, swept=False), *rounds(3, 0, THERE), e.Finished(run="r", status="failed")]:
+    for event in [begun(THERE, swept=False), *rounds("r", 3, THERE), e.Finished(run="r", status="failed")]:
         recorder.record(event)
     recorder.close()
     store = Store.open(tmp_path)
     recorder = Recorder(store)
     recorder.go_on("r")
-    again = msgspec.structs.replace(begun(THERE, swept=False), worker=1)
-    for event in [again, *rounds(5, 0, THERE), e.Finished(run="r", status="ok")]:
+    for event in [
+        begun(THERE, swept=False, worker=1),
+        *rounds("r", 5, THERE),
+        e.Finished(run="r", status="ok"),
+    ]:
         recorder.record(event)
     assert recorder.flush()
     state = store.state("r")
@@ -136,57 +117,43 @@ def mine(size: int = 8):
 """
 
 
-def tuilab(folder: Path, *words: str) -> "subprocess.Popen[str]":
-    environment = {**os.environ, "TUILAB_DATA": knowing(folder / "data")}
-    return subprocess.Popen(
-        [sys.executable, "-m", "tuilab", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-
-
 @pytest.mark.real_worker
-def test_a_run_of_a_persons_own_code_is_gone_on_with(tmp_path):
+def test_a_run_of_a_persons_own_code_is_gone_on_with(tmp_path, monkeypatch):
     file = tmp_path / "own.py"
     file.write_text(OWN)
-    arm = ("--device", "CPU", "--mode", "eager")
-    broken = tuilab(tmp_path, "run", f"{file}:mine", "--set", "size=16", *arm, "--budget", "quick", "--json")
+    words = ("--set", "size=16", "--device", "CPU", "--mode", "eager", "--budget", "quick", "--json")
+    broken = calling.begun(tmp_path, "run", f"{file}:mine", *words)
     assert any(line.startswith("measuring") for line in broken.stderr)
     time.sleep(0.5)
     broken.send_signal(signal.SIGINT)
     out, said = broken.communicate(timeout=60)
     assert broken.returncode == 130, said
     first = json.loads(out)
-    assert 0 < first["rounds"] < 20
+    assert 0 < first["rounds"] < 20 and first["status"] == "cancelled" and first["arms"][0]["n"]
     assert f"to continue: tuilab resume {first['run'][:8]}" in said
 
-    gone_on = tuilab(tmp_path, "resume", "last", "--json")
-    out, said = gone_on.communicate(timeout=120)
-    assert gone_on.returncode == 0, said
-    whole = json.loads(out)
+    gone_on = calling.run(tmp_path, "resume", "last", "--json")
+    assert gone_on.returncode == 0, gone_on.stderr
+    whole = json.loads(gone_on.stdout)
     assert (whole["run"], whole["status"]) == (first["run"], "ok")
     assert whole["scenario"] == first["scenario"]
     assert whole["scenario"]["file"] == f"{file}:mine" and whole["scenario"]["parameters"] == {"size": 16}
     [arm] = whole["arms"]
     assert arm["n"] == whole["rounds"] >= first["rounds"] + 20
 
-    store = Store.open(tmp_path / "data")
+    store = Store.open(tmp_path)
     kept = browse.entry(store, whole["run"]).brief
     store.close()
     assert (kept.rounds, kept.median_s) == (whole["rounds"], arm["median_s"])
 
-    once_more = tuilab(tmp_path, "resume", "last")
-    _, said = once_more.communicate(timeout=60)
-    assert once_more.returncode == 2 and "complete" in said
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    once_more = calling.here("resume", "last")
+    assert once_more.returncode == 2 and "complete" in once_more.stderr
 
 
 def own_run(file: Path, at: str) -> RunState:
-    started = msgspec.structs.replace(
-        begun(HERE, swept=False), scenario=Scenario("mine", {}, f"{file}:mine"), at=at
-    )
-    return fold(started, *rounds(3, 0, HERE))
+    began = begun(HERE, swept=False, scenario=Scenario("mine", {}, f"{file}:mine"), at=at)
+    return folded(began, *rounds("r", 3, HERE))
 
 
 def test_code_that_has_changed_since_is_not_the_code_of_the_run(tmp_path):
@@ -199,4 +166,4 @@ def test_code_that_has_changed_since_is_not_the_code_of_the_run(tmp_path):
     before = (saved - timedelta(seconds=5)).isoformat(timespec="seconds")
     with pytest.raises(InputError, match=r"own\.py.*as it was when the run began"):
         check_code(own_run(file, before))
-    check_code(fold(begun(HERE, swept=False), *rounds(3, 0, HERE)))
+    check_code(folded(begun(HERE, swept=False), *rounds("r", 3, HERE)))

@@ -1,30 +1,23 @@
 """Devices measured at once, by two real workers; two logical CPUs stand in for two devices."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
-from tests.data_folder import knowing
+from tests import calling
+from tests.made import GRAPH, machine, started
+from tuilab.lab.together import runner_of_each
+from tuilab.model.errors import InputError
+from tuilab.model.machine import Device
+from tuilab.model.requests import Measure
 
-WORDS = ("run", "matmul-dtypes", "--dtype", "float32", "--mode", "graph", "--set", "m=256")
-
-
-@pytest.fixture
-def tuilab(tmp_path):
-    def call(*words: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "TUILAB_DATA": knowing(tmp_path), "TUILAB_LOGICAL_CPUS": "2"}
-        command = [sys.executable, "-m", "tuilab", *WORDS, *words, "--budget", "quick", "--json"]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-
-    return call
+WORDS = "run matmul-dtypes --dtype float32 --mode graph --set m=256 --device CPU:0 --device CPU:1 --together"
 
 
 @pytest.mark.real_worker
-def test_each_device_is_measured_alone_and_beside_the_other(tuilab):
-    done = tuilab("--device", "CPU:0", "--device", "CPU:1", "--together")
+def test_each_device_is_measured_alone_and_beside_the_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("TUILAB_LOGICAL_CPUS", "2")
+    done = calling.run(tmp_path, *WORDS.split(), "--budget", "quick", "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     arms = {arm["id"]: arm for arm in result["arms"]}
@@ -39,9 +32,9 @@ def test_each_device_is_measured_alone_and_beside_the_other(tuilab):
         assert line["ci95"][0] <= line["ratio"] <= line["ci95"][1]
 
 
-@pytest.mark.real_worker
-def test_one_device_has_nothing_to_be_beside(tuilab):
-    done = tuilab("--device", "CPU:0", "--together")
-    assert done.returncode == 2
-    assert "--together" in done.stderr
-    assert "CPU:0, CPU:1" in done.stderr
+def test_one_device_has_nothing_to_be_beside():
+    begun = started("r", GRAPH)
+    request = Measure(id="r", scenario=begun.scenario, arms=begun.arms, budget=begun.budget)
+    two = machine(devices=(Device("CPU:0"), Device("CPU:1")))
+    with pytest.raises(InputError, match="--together.*CPU:0, CPU:1"):
+        runner_of_each(request, {"": two})

@@ -1,46 +1,18 @@
-"""`tuilab verdicts`, `tuilab new` and `tuilab run` on a person's own file, as processes."""
+"""`tuilab verdicts`, `tuilab new` and `tuilab run` on a person's own file."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
-from tests.data_folder import knowing
+from tests import calling
 from tuilab.cli.verdicts import VerdictLine, table
 
 
-@pytest.fixture
-def tuilab(tmp_path):
-    def call(*words: str, seconds: float = 120) -> subprocess.CompletedProcess:
-        environment = {
-            **os.environ,
-            "TUILAB_DATA": knowing(tmp_path / "data"),
-            "XDG_CONFIG_HOME": str(tmp_path),
-        }
-        environment["PYTHONPATH"] = os.pathsep.join([os.getcwd(), environment.get("PYTHONPATH", "")])
-        return subprocess.run(
-            [sys.executable, "-m", "tuilab", *words],
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            env=environment,
-            cwd=tmp_path,
-        )
-
-    return call
-
-
 def line(preset: str, verdict: str, example: int = 1) -> VerdictLine:
+    claim = "A claim of " + "many " * 30 + "words."
     return VerdictLine(
-        document="000",
-        example=example,
-        preset=preset,
-        claim="A claim of " + "many " * 30 + "words.",
-        verdict=verdict,
-        evidence="Evidence with 3 figures.",
-    )
+        document="000", example=example, preset=preset, claim=claim, verdict=verdict, evidence="Evidence with 3 figures."
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [20, 80, 200])
@@ -54,51 +26,44 @@ def test_the_table_groups_by_preset_counts_and_fits(width):
 
 
 @pytest.mark.real_worker
-def test_verdicts_are_printed_for_the_presets_named(tuilab):
+def test_verdicts_are_printed_for_the_presets_named(tmp_path):
     """What the library itself says is testable everywhere."""
-    done = tuilab("verdicts", "device-memory", "--json")
+    done = calling.run(tmp_path, "verdicts", "device-memory", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert [(r["document"], r["example"], r["preset"], r["verdict"]) for r in rows] == [
-        ("003", 3, "device-memory", "refuted"),
-        ("003", 3, "device-memory", "refuted"),
-    ]
+        ("003", 3, "device-memory", "refuted")
+    ] * 2
     assert all(r["claim"] and r["evidence"] for r in rows)
 
 
-def test_an_unknown_preset_is_refused_before_anything_runs(tuilab):
-    done = tuilab("verdicts", "stft-smal")
-    assert done.returncode == 2 and "stft-small" in done.stderr and not done.stdout
-
-
 @pytest.mark.real_worker
-def test_the_starter_file_runs_as_it_is_and_with_its_parameters_set(tuilab, tmp_path):
-    assert tuilab("new", "my-net").returncode == 0
-    modes = ("--mode", "graph", "--mode", "xla")
-    done = tuilab("run", "my-net.py:my_net", "--budget", "quick", "--set", "batch=4", *modes, "--json")
+def test_the_starter_file_runs_as_it_is_and_with_its_parameters_set(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert calling.here("new", "my-net").returncode == 0
+    words = ("--budget", "quick", "--set", "batch=4", "--mode", "graph", "--json")
+    done = calling.run(tmp_path, "run", "my-net.py:my_net", *words)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["scenario"]["parameters"] == {"batch": 4, "width": 256, "activation": "relu"}
     cpu = [arm for arm in result["arms"] if arm["requested_device"] == "CPU:0"]
-    assert [arm["status"] for arm in cpu] == ["ok"] * 2
+    assert [arm["status"] for arm in cpu] == ["ok"]
     assert {row["op"] for row in result["placement"]} & {"MatMul", "_FusedMatMul"}
 
 
-def test_a_starter_file_replaces_nothing(tuilab, tmp_path):
+def test_a_starter_file_replaces_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("x = 1\n")
-    done = tuilab("new", "mine")
-    assert done.returncode == 2 and "mine.py" in done.stderr
+    for name, says in (("mine", "mine.py"), *((name, name) for name in ("class", "1st", "no/such/folder/x"))):
+        done = calling.here("new", name)
+        assert done.returncode == 2 and says in done.stderr
     assert (tmp_path / "mine.py").read_text() == "x = 1\n"
-    for name in ("class", "1st", "no/such/folder/x"):
-        done = tuilab("new", name)
-        assert done.returncode == 2 and name in done.stderr
 
 
 @pytest.mark.real_worker
-def test_own_code_that_fails_says_where_and_the_command_says_3_or_2(tuilab, tmp_path):
+def test_own_code_that_fails_says_where_and_the_command_says_3(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("def f(n=1):\n    raise KeyError('gone')\n")
-    done = tuilab("run", "mine.py:f", "--budget", "quick")
+    done = calling.run(tmp_path, "run", "mine.py:f", "--budget", "quick")
     assert done.returncode == 3
     assert "KeyError: 'gone'" in done.stderr and 'mine.py", line 2' in done.stderr
-    done = tuilab("run", "mine.py:f", "--set", "n=0")
-    assert done.returncode == 2 and "n: got" in done.stderr

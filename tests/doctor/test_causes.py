@@ -24,16 +24,6 @@ def test_all_well(machine: Machine):
 
 
 @pytest.mark.usefixtures("no_driver")
-def test_no_gpu_in_the_machine(machine: Machine):
-    machine.tensorflow()
-    machine.says(err=lines.NO_CUDART + lines.CUINIT_303)
-    report = machine.examine()
-    assert report.code == "no-gpu"
-    assert "--host" in report.mend
-    assert [d.code for d in report.further] == ["cuda-wheels-missing"]
-
-
-@pytest.mark.usefixtures("no_driver")
 @pytest.mark.parametrize(
     ("mark", "command"),
     [
@@ -111,12 +101,28 @@ def test_forward_compatibility_not_supported(machine: Machine):
     assert report.mend == 'export LD_LIBRARY_PATH="/opt/other"'
 
 
-def test_wedged_driver(machine: Machine):
+@pytest.mark.parametrize(
+    ("error", "code", "words", "fix"),
+    [
+        (
+            999,
+            "driver-wedged",
+            "CUDA_ERROR_UNKNOWN",
+            "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",
+        ),
+        (34, "libcuda-stub", "", "unset LD_LIBRARY_PATH"),
+        (805, "driver-not-ready", "", "nvidia-cuda-mps-control -d"),
+        # jax#21299: a GH200 has no NVSwitch, so there is nothing for a fabric manager to do.
+        (802, "driver-not-ready", "no NVSwitch here", ""),
+        (100, "no-device", "", "dmesg"),
+    ],
+)
+def test_what_the_drivers_first_call_says(machine: Machine, error: int, code: str, words: str, fix: str):
     machine.healthy()
-    machine.environ["STUB_CUINIT"] = "999"
+    machine.environ |= {"STUB_CUINIT": str(error), "LD_LIBRARY_PATH": str(machine.lib)}
     report = machine.examine()
-    assert report.code == "driver-wedged" and "CUDA_ERROR_UNKNOWN" in report.cause
-    assert report.mend == "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm"
+    assert report.code == code and words in report.cause and fix in report.mend
+    assert "fabricmanager" not in report.mend
 
 
 def test_wedged_without_its_memory_module(machine: Machine):
@@ -164,33 +170,57 @@ def test_nvml_missing(machine: Machine):
     assert (report.code, report.mend) == ("nvml-missing", "sudo apt-get install -y libnvidia-compute-570")
 
 
-def test_gpu_newer_than_the_build(machine: Machine):
+NO_IMAGE = "InvalidArgumentError: no kernel image is available"
+SET_DEVICE = "InternalError: cudaSetDevice() on GPU:0 failed. Status: "
+
+
+@pytest.mark.parametrize(
+    ("capability", "log", "error", "code", "words", "fix"),
+    [
+        ("12.0", lines.newer("12.0a"), "", "gpu-newer-than-build", "8.9 and PTX for 9.0", ""),
+        # Capability 9.0 has PTX of its own and no machine code: all works, the first calls wait.
+        ("9.0", lines.newer("9.0"), "", "gpu-newer-than-build", "the GPU works (Mul, MatMul", "CUDA_CACHE_MAXSIZE"),
+        # TensorFlow promises PTX, and is wrong.
+        ("5.2", lines.newer("5.2"), NO_IMAGE, "gpu-too-old", "6.0 and later", ""),
+        ("9.0", "", "InternalError: CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "driver-too-old", "", ""),
+        # tensorflow#45450.
+        ("7.5", "", SET_DEVICE + "CUDA-capable device(s) is/are busy or unavailable", "gpu-busy", "", "compute-apps"),
+        # Seen with TensorFlow 2.21 on a driver that lacks a call of CUDA 12.5.
+        ("8.9", "", "InternalError: cudaGetDevice() failed. Status: API call is not supported in the installed CUDA driver",
+         "driver-too-old", "", ""),
+        ("8.9", "", SET_DEVICE + "initialization error", "runtime-fails", "Status: initialization error", ""),
+        # The stand-in's metadata asks for no nvcc wheel.
+        ("8.9", lines.NO_PTXAS, "", "ptxas-missing", "", "--force-reinstall"),
+    ],
+)  # fmt: skip
+def test_a_gpu_that_is_listed(machine: Machine, capability, log, error, code, words, fix):
     machine.healthy()
-    machine.sees("12.0", lines.newer("12.0a"))
+    machine.sees(capability, log, *([Tried(what="Mul", error=error)] if error else []))
     report = machine.examine()
-    assert report.gpu_visible and report.code == "gpu-newer-than-build"
-    assert "compute capability 12.0" in report.cause and "8.9 and PTX for 9.0" in report.cause
+    assert report.gpu_visible and report.code == code and words in report.cause and fix in report.mend
 
 
-def test_gpu_older_than_the_build_although_tensorflow_promises_ptx(machine: Machine):
+@pytest.mark.parametrize(
+    ("log", "error", "code", "words"),
+    [
+        (lines.TOO_OLD, "", "gpu-too-old", "3.5"),
+        (lines.FEW_CORES, "", "", "TF_MIN_GPU_MULTIPROCESSOR_COUNT=8"),
+        (
+            "",
+            "InternalError: no supported devices found for platform CUDA",
+            "no-device",
+            "no supported devices found",
+        ),
+        ("", "InternalError: something new", "unknown", "InternalError: something new"),
+        ("", "", "unknown", "the driver counts 1 GPU"),
+    ],
+)
+def test_a_gpu_that_tensorflow_does_not_list(machine: Machine, log: str, error: str, code: str, words: str):
+    """Where the list fails and nothing else is known, TensorFlow's own words are told."""
     machine.healthy()
-    error = Tried(what="MatMul", error="InvalidArgumentError: no kernel image is available")
-    machine.sees("5.2", lines.newer("5.2"), error)
+    machine.says(IMPORTED, BUILT, Listed(error=error), err=log)
     report = machine.examine()
-    assert report.code == "gpu-too-old" and "5.2" in report.cause and "6.0 and later" in report.cause
-
-
-def test_gpu_too_old_to_be_listed(machine: Machine):
-    machine.healthy()
-    machine.says(err=lines.TOO_OLD)
-    report = machine.examine()
-    assert report.code == "gpu-too-old" and "3.0" in report.cause and "3.5" in report.cause
-
-
-def test_gpu_with_too_few_cores(machine: Machine):
-    machine.healthy()
-    machine.says(err=lines.FEW_CORES)
-    assert machine.examine().mend == "export TF_MIN_GPU_MULTIPROCESSOR_COUNT=8"
+    assert code in report.code and words in report.cause + report.mend
 
 
 def test_cudnn_mismatch(machine: Machine):
@@ -227,28 +257,6 @@ def test_xla_toolchain(machine: Machine):
     assert report.mend == f'export XLA_FLAGS="--xla_gpu_cuda_data_dir={home}"'
 
 
-def test_driver_older_than_the_builds_ptx(machine: Machine):
-    machine.healthy()
-    error = "InternalError: cuModuleLoadData failed: CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
-    machine.sees("9.0", "", Tried(what="MatMul", error=error))
-    assert machine.examine().code == "driver-too-old"
-
-
-def test_libcuda_is_the_toolkits_stub(machine: Machine):
-    machine.healthy()
-    machine.environ["STUB_CUINIT"] = "34"
-    machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
-    report = machine.examine()
-    assert (report.code, report.mend) == ("libcuda-stub", "unset LD_LIBRARY_PATH")
-
-
-def test_the_multi_process_service_is_not_running(machine: Machine):
-    machine.healthy()
-    machine.environ["STUB_CUINIT"] = "805"
-    report = machine.examine()
-    assert (report.code, report.mend) == ("driver-not-ready", "nvidia-cuda-mps-control -d")
-
-
 def test_error_802_while_the_fabric_manager_runs(machine: Machine):
     machine.healthy()
     machine.environ["STUB_CUINIT"] = "802"
@@ -257,14 +265,6 @@ def test_error_802_while_the_fabric_manager_runs(machine: Machine):
     report = machine.examine()
     assert report.code == "driver-not-ready" and "not all NVLinks are up" in report.cause
     assert report.mend == "sudo systemctl restart nvidia-fabricmanager && nvidia-smi nvlink --status"
-
-
-def test_error_802_without_nvswitches(machine: Machine):
-    """jax#21299: a GH200 has no NVSwitch, so there is nothing for a fabric manager to do."""
-    machine.healthy()
-    machine.environ["STUB_CUINIT"] = "802"
-    report = machine.examine()
-    assert "no NVSwitch here" in report.cause and "fabricmanager" not in report.mend
 
 
 def test_error_802_in_a_container_is_fixed_on_the_host(machine: Machine):
@@ -362,16 +362,6 @@ def test_compute_modes_where_no_gpu_is_listed(machine: Machine, mode: int, words
     assert words in report.cause
 
 
-def test_a_busy_gpu_in_its_default_mode(machine: Machine):
-    """tensorflow#45450."""
-    machine.healthy()
-    machine.nvml()
-    error = "InternalError: cudaSetDevice() on GPU:0 failed. Status: CUDA-capable device(s) is/are busy or unavailable"
-    machine.sees("7.5", "", Tried(what="Mul", error=error))
-    report = machine.examine()
-    assert report.code == "gpu-busy" and "compute-apps" in report.mend
-
-
 def test_exclusive_mode_alone_is_no_fault(machine: Machine):
     machine.healthy()
     machine.nvml(nvmlDeviceGetComputeMode=3, nvmlDeviceGetTotalEccErrors=1)
@@ -379,36 +369,6 @@ def test_exclusive_mode_alone_is_no_fault(machine: Machine):
     report = machine.examine()
     assert report.code == "well"
     assert "compute mode Exclusive_Process" in {p.name: p.detail for p in report.probes}["devices"]
-
-
-def test_an_old_driver_in_the_runtimes_words(machine: Machine):
-    """Seen with TensorFlow 2.21 on a driver that lacks a call of CUDA 12.5."""
-    machine.healthy()
-    error = "InternalError: cudaGetDevice() failed. Status: API call is not supported in the installed CUDA driver"
-    machine.sees("8.9", "", Tried(what="Mul", error=error))
-    assert machine.examine().code == "driver-too-old"
-
-
-def test_a_runtime_that_does_not_start_for_another_reason(machine: Machine):
-    machine.healthy()
-    error = "InternalError: cudaSetDevice() on GPU:0 failed. Status: initialization error"
-    machine.sees("8.9", "", Tried(what="Mul", error=error))
-    report = machine.examine()
-    assert report.code == "runtime-fails" and report.cause.endswith("Status: initialization error")
-
-
-def test_no_supported_devices_beside_a_driver_that_counts_one(machine: Machine):
-    machine.healthy()
-    machine.says(IMPORTED, BUILT, Listed(error="InternalError: no supported devices found for platform CUDA"))
-    report = machine.examine()
-    assert report.code == "no-device" and "no supported devices found" in report.cause
-
-
-def test_a_list_that_fails_is_told_in_tensorflows_words(machine: Machine):
-    machine.healthy()
-    machine.says(IMPORTED, BUILT, Listed(error="InternalError: something new"))
-    report = machine.examine()
-    assert report.code == "unknown" and "InternalError: something new" in report.cause
 
 
 @pytest.mark.parametrize("wsl_gpu", [True, False])
@@ -422,28 +382,6 @@ def test_docker_on_wsl(machine: Machine, wsl_gpu: bool):
     report = machine.examine()
     assert report.code == "container-without-gpu" and "nvidia-ctk runtime configure" in report.mend
     assert ("has neither /dev/dxg nor" in report.cause) is not wsl_gpu
-
-
-def test_ptxas_never_installed(machine: Machine):
-    machine.healthy()
-    machine.sees("8.9", lines.NO_PTXAS)
-    assert "--force-reinstall" in machine.examine().mend  # the stand-in's metadata asks for no nvcc wheel
-
-
-def test_a_hopper_gpu_is_told_of_its_ptx(machine: Machine):
-    """Capability 9.0 has PTX of its own and no machine code: all works, the first calls wait."""
-    machine.healthy()
-    machine.sees("9.0", lines.newer("9.0"))
-    report = machine.examine()
-    assert report.code == "gpu-newer-than-build" and "CUDA_CACHE_MAXSIZE" in report.mend
-    assert report.cause.startswith("the GPU works (Mul, MatMul, Conv2D, XLA ran)")
-
-
-def test_no_device_although_nothing_hides_it(machine: Machine):
-    machine.healthy()
-    machine.environ["STUB_CUINIT"] = "100"
-    report = machine.examine()
-    assert report.code == "no-device" and "dmesg" in report.mend
 
 
 @pytest.mark.usefixtures("no_driver")
@@ -465,21 +403,15 @@ def test_tensorflow_not_installed(machine: Machine):
     assert (report.code, report.mend) == ("tensorflow-missing", PIP)
 
 
-def test_tensorflow_does_not_import(machine: Machine):
+@pytest.mark.parametrize(
+    ("stages", "then", "code", "words"),
+    [
+        ([Imported(error="ImportError: libstdc++.so.6: version GLIBCXX_3.4.30 not found")], "", "tensorflow-broken", "GLIBCXX"),
+        ([IMPORTED, BUILT], "os.abort()", "tensorflow-crashed", "SIGABRT"),
+    ],
+)  # fmt: skip
+def test_a_tensorflow_that_does_not_run(machine: Machine, stages, then: str, code: str, words: str):
     machine.healthy()
-    machine.says(Imported(error="ImportError: libstdc++.so.6: version GLIBCXX_3.4.30 not found"))
+    machine.says(*stages, then=then)
     report = machine.examine()
-    assert report.code == "tensorflow-broken" and "GLIBCXX" in report.cause
-
-
-def test_tensorflow_crashes_after_its_list(machine: Machine):
-    machine.healthy()
-    machine.says(IMPORTED, BUILT, then="os.abort()")
-    report = machine.examine()
-    assert report.code == "tensorflow-crashed" and "SIGABRT" in report.cause
-
-
-def test_unexplained_says_what_was_established(machine: Machine):
-    machine.healthy()
-    report = machine.examine()
-    assert report.code == "unknown" and "the driver counts 1 GPU" in report.cause
+    assert report.code == code and words in report.cause

@@ -35,6 +35,7 @@ def examined(machine: Machine):
     return examine(real(machine))
 
 
+@pytest.mark.long
 def test_a_wedged_driver(machine: Machine):
     machine.gpu()
     machine.kernel()

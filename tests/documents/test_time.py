@@ -44,14 +44,14 @@ def test_four_times_the_text_takes_about_four_times_as_long(kind):
     piece, name = GROWING[kind]
     piece = "import time\nimport tensorflow as tf\n" * (name == "x.py") + HEAD.get(kind, "") + piece * 1
     unit = GROWING[kind][0]
-    small = piece + unit * (15_000 // len(unit))
-    large = piece + unit * (60_000 // len(unit))
+    small = piece + unit * (8_000 // len(unit))
+    large = piece + unit * (32_000 // len(unit))
     one, four = seconds(small.encode(), name), seconds(large.encode(), name)
     # Quadratic work would take sixteen times as long; 20 ms is the clock's and the collector's noise.
     assert four < 8 * one + 0.02, (one, four)
 
 
 def test_ten_times_the_articles_take_no_longer_in_proportion():
-    small, large = (ARTICLES * (size // len(ARTICLES)) for size in (50_000, 500_000))
+    small, large = (ARTICLES * (size // len(ARTICLES)) for size in (25_000, 250_000))
     # Quadratic work would take a hundred times as long; ten times the memory alone takes up to twenty.
     assert seconds(large.encode(), "x.md", times=1) < 40 * seconds(small.encode(), "x.md") + 0.02

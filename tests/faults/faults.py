@@ -9,11 +9,11 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests import calling
 from tests.faults.trial import REACTS_S, START_S, Trial
 from tests.terminal.terminal import Terminal
 from tuilab.history.store import FILE
@@ -61,7 +61,7 @@ def works(terminal: Terminal) -> None:
     reacts(terminal)
     # A worker that is being replaced takes its time; that is said on the screen meanwhile.
     terminal.press("r")
-    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    done(terminal)
 
 
 def leaves(terminal: Terminal, code: int = 0) -> None:
@@ -70,10 +70,28 @@ def leaves(terminal: Terminal, code: int = 0) -> None:
     assert terminal.ended(REACTS_S) == code
 
 
-def found_again(trial: Trial, *words: str, seconds: float = START_S) -> Terminal:
+def done(terminal: Terminal) -> None:
+    """The run went through to its end."""
+    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+
+
+def killed(terminal: Terminal) -> None:
+    """`kill -9`."""
+    terminal.signal(signal.SIGKILL)
+    terminal.ended()
+
+
+def elsewhere(terminal: Terminal, rng: random.Random) -> None:
+    """A lab that says that its home cannot be used, amid a run that is kept somewhere else."""
+    terminal.see("for now", seconds=START_S)
+    terminal.see("ready, r measures", seconds=START_S)
+    amid(terminal, rng)
+
+
+def found_again(trial: Trial, *words: str, **given: object) -> Terminal:
     """The next start finds what there is to find, and says it."""
-    terminal = trial.open({"rounds": ROUNDS})
-    terminal.see(*words, seconds=seconds)
+    terminal = trial.open({"rounds": ROUNDS}, **given)  # type: ignore[arg-type]
+    terminal.see(*words, seconds=START_S)
     return terminal
 
 
@@ -107,18 +125,24 @@ def device_out_of_memory(trial: Trial, rng: random.Random) -> None:
     at = rng.randint(1, ROUNDS - 1)
     terminal = opened(trial, {"faults": {str(at): "device-memory"}})
     terminal.press("r")
-    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    done(terminal)
     terminal.press("c")
     terminal.see("ResourceExhausted", seconds=REACTS_S)
     leaves(terminal)
 
 
+def hung(trial: Trial, rng: random.Random, how: str) -> tuple[Terminal, int]:
+    """A lab whose worker hangs in its run, once; after how many rounds."""
+    at = rng.randint(1, ROUNDS)
+    terminal = opened(trial, {"faults": {str(at): how}, "once": str(trial.folder / "once")})
+    terminal.press("r")
+    terminal.see(f"round {at}", seconds=START_S)
+    return terminal, at
+
+
 def _worker_hangs(how: str) -> None:
     def run(trial: Trial, rng: random.Random) -> None:
-        at = rng.randint(1, ROUNDS)
-        terminal = opened(trial, {"faults": {str(at): how}, "once": str(trial.folder / "once")})
-        terminal.press("r")
-        terminal.see(f"round {at}", seconds=START_S)
+        terminal, at = hung(trial, rng, how)
         reacts(terminal)
         terminal.press("x")
         terminal.see(f"stopped after {at} round", seconds=REACTS_S)
@@ -136,10 +160,7 @@ _worker_hangs("hang-hard")
 @fault
 def worker_hangs_and_the_lab_is_left(trial: Trial, rng: random.Random) -> None:
     """A hung call does not keep the lab from ending."""
-    at = rng.randint(1, ROUNDS)
-    terminal = opened(trial, {"faults": {str(at): rng.choice(["hang", "hang-hard"])}})
-    terminal.press("r")
-    terminal.see(f"round {at}", seconds=START_S)
+    terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
     leaves(terminal)
 
 
@@ -148,7 +169,7 @@ def worker_talks_nonsense(trial: Trial, rng: random.Random) -> None:
     """Broken lines become log lines."""
     terminal = opened(trial, {"faults": {str(rng.randint(1, ROUNDS)): "noise"}})
     terminal.press("r")
-    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    done(terminal)
     terminal.press("9")
     terminal.see("not an event", seconds=REACTS_S)
     leaves(terminal)
@@ -175,7 +196,7 @@ def worker_cannot_start(trial: Trial, rng: random.Random) -> None:
     reacts(terminal)
     (trial.folder / "born").touch()
     terminal.press("r")
-    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    done(terminal)
     leaves(terminal)
 
 
@@ -192,8 +213,7 @@ def lab_killed(trial: Trial, rng: random.Random) -> None:
     """`kill -9` of the lab during a run: the worker finishes it, the next start takes it in."""
     terminal = opened(trial)
     amid(terminal, rng)
-    terminal.signal(signal.SIGKILL)
-    terminal.ended()
+    killed(terminal)
     gone_alone(trial)
     again = found_again(trial, "in the history")
     works(again)
@@ -205,11 +225,9 @@ def lab_killed_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
     """`kill -9` of a lab whose runs are to end with it: they do, and every round is there."""
     terminal = opened(trial, hangup="end")
     amid(terminal, rng)
-    terminal.signal(signal.SIGKILL)
-    terminal.ended()
+    killed(terminal)
     assert not trial.alone(), "a worker outlived its lab"
-    again = found_again(trial, "in the history")
-    leaves(again)
+    leaves(found_again(trial, "in the history"))
 
 
 @fault
@@ -221,21 +239,15 @@ def lab_and_worker_killed(trial: Trial, rng: random.Random) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     terminal.ended()
-    again = found_again(trial, "in the history")
-    leaves(again)
+    leaves(found_again(trial, "in the history"))
 
 
 @fault
 def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
     """The worker is known at the next start and can be ended by a command."""
-    at = rng.randint(1, ROUNDS)
-    terminal = opened(trial, {"faults": {str(at): rng.choice(["hang", "hang-hard"])}})
-    terminal.press("r")
-    terminal.see(f"round {at}", seconds=START_S)
-    terminal.signal(signal.SIGKILL)
-    terminal.ended()
-    again = found_again(trial, "is still running in the background")
-    leaves(again)
+    terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
+    killed(terminal)
+    leaves(found_again(trial, "is still running in the background"))
     command(trial, "history", "unattended", "--stop")
     assert not trial.alone(), "the hung worker was not ended"
 
@@ -246,8 +258,7 @@ def lab_killed_while_warming(trial: Trial, rng: random.Random) -> None:
     terminal = trial.open({"warm_s": 30})
     terminal.see("importing TensorFlow", seconds=START_S)
     time.sleep(rng.uniform(0.0, 0.3))
-    terminal.signal(signal.SIGKILL)
-    terminal.ended()
+    killed(terminal)
 
 
 @fault
@@ -279,7 +290,7 @@ def second_start_while_warming(trial: Trial, rng: random.Random) -> None:
     for terminal in (first, second):
         terminal.press("r")
     for terminal in (first, second):
-        terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+        done(terminal)
     command(trial, "history", "--json")
     leaves(first)
     leaves(second)
@@ -297,8 +308,7 @@ def line_drops(trial: Trial, rng: random.Random) -> None:
     terminal.hang_up()
     terminal.ended(REACTS_S)
     gone_alone(trial)
-    again = found_again(trial, "in the history")
-    leaves(again)
+    leaves(found_again(trial, "in the history"))
 
 
 @fault
@@ -345,7 +355,7 @@ def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
         time.sleep(rng.uniform(0.0, 0.02))
     terminal.resize(120, 40)
     terminal.see("Presets", "Controls", "Placement", "palette", seconds=REACTS_S)
-    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    done(terminal)
     works(terminal)
     leaves(terminal)
 
@@ -420,11 +430,9 @@ def store_locked_and_the_lab_killed(trial: Trial, rng: random.Random) -> None:
     terminal = opened(trial, hangup=rng.choice(["finish", "end"]))
     with locked(trial):
         amid(terminal, rng)
-        terminal.signal(signal.SIGKILL)
-        terminal.ended()
+        killed(terminal)
     gone_alone(trial)
-    again = found_again(trial, "in the history")
-    leaves(again)
+    leaves(found_again(trial, "in the history"))
 
 
 @fault
@@ -459,7 +467,7 @@ def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
         amid(terminal, rng)
         terminal.press("r")
         terminal.see("cannot be written now", seconds=REACTS_S)
-        terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+        done(terminal)
         leaves(terminal)
         import_named_file(trial, terminal)
 
@@ -473,11 +481,10 @@ def store_damaged(trial: Trial, rng: random.Random) -> None:
         stream.write(rng.randbytes(stream.seek(0, os.SEEK_END) if rng.random() < 0.5 else 4096))
     with contextlib.suppress(OSError), (trial.data / f"{FILE}-wal").open("r+b") as stream:
         stream.write(rng.randbytes(64))
-    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    done(terminal)
     works(terminal)
     leaves(terminal)
-    again = found_again(trial, "ready, r measures")
-    leaves(again)
+    leaves(found_again(trial, "ready, r measures"))
 
 
 @fault
@@ -490,7 +497,7 @@ def store_is_no_database(trial: Trial, rng: random.Random) -> None:
     terminal.see("it was kept as", seconds=START_S)
     terminal.see("ready, r measures", seconds=START_S)
     amid(terminal, rng)
-    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    done(terminal)
     leaves(terminal)
     assert any(file.read_bytes() == rubbish for file in trial.data.glob("history-damaged-*"))
 
@@ -505,19 +512,14 @@ def no_home(trial: Trial, rng: random.Random) -> None:
     bad = str(trial.folder / "in-the-way" / "data")
     home = {"TUILAB_DATA": bad, "HOME": str(trial.folder / "in-the-way"), "TMPDIR": str(trial.temporary)}
     terminal = trial.open({"rounds": ROUNDS}, env=home)
-    terminal.see("for now", seconds=START_S)
-    terminal.see("ready, r measures", seconds=START_S)
-    amid(terminal, rng)
+    elsewhere(terminal, rng)
     if rng.random() < 0.5:
-        terminal.signal(signal.SIGKILL)
-        terminal.ended()
+        killed(terminal)
         gone_alone(trial)
     else:
         leaves(terminal)
     (trial.folder / "in-the-way").unlink()
-    again = trial.open({"rounds": ROUNDS}, env=home)
-    again.see("ready, r measures", seconds=START_S)
-    leaves(again)
+    leaves(found_again(trial, "ready, r measures", env=home))
     trial.moved_to(Path(bad))
 
 
@@ -533,16 +535,12 @@ def read_only_home(trial: Trial, rng: random.Random) -> None:
         leaves(terminal)
         subprocess.run(["mount", "-o", "remount,ro", str(home)], check=True)
         terminal = trial.open({"rounds": ROUNDS}, env=env)
-        terminal.see("for now", seconds=START_S)
-        terminal.see("ready, r measures", seconds=START_S)
-        amid(terminal, rng)
-        terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+        elsewhere(terminal, rng)
+        done(terminal)
         works(terminal)
         leaves(terminal)
         subprocess.run(["mount", "-o", "remount,rw", str(home)], check=True)
-        again = trial.open({"rounds": ROUNDS}, env=env)
-        again.see("ready, r measures", seconds=START_S)
-        leaves(again)
+        leaves(found_again(trial, "ready, r measures", env=env))
         assert not trial.lost(home / "data")
 
 
@@ -561,16 +559,12 @@ def home_that_is_not_yours(trial: Trial, rng: random.Random) -> None:
     home = trial.folder / "home"
     env = {"HOME": str(home), "TUILAB_DATA": str(home / "data")}
     terminal = trial.open({"rounds": ROUNDS}, env=env, before=before)
-    terminal.see("for now", seconds=START_S)
-    terminal.see("ready, r measures", seconds=START_S)
-    amid(terminal, rng)
-    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    elsewhere(terminal, rng)
+    done(terminal)
     leaves(terminal)
     (home).chmod(0o700)
     os.chown(home, os.getuid(), os.getgid())
-    again = trial.open({"rounds": ROUNDS}, env=env)
-    again.see("ready, r measures", seconds=START_S)
-    leaves(again)
+    leaves(found_again(trial, "ready, r measures", env=env))
     trial.moved_to(home / "data")
 
 
@@ -583,7 +577,7 @@ def clock_steps(trial: Trial, rng: random.Random) -> None:
     terminal = opened(trial, clock_step_s=rng.choice([-3_600, 86_400, -86_400 * 400]))
     amid(terminal, rng)
     (trial.folder / "step").touch()
-    terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
+    done(terminal)
     works(terminal)
     leaves(terminal)
 
@@ -598,16 +592,9 @@ def gone_alone(trial: Trial) -> None:
 
 def command(trial: Trial, *words: str) -> str:
     """A command of the real program on the trial's store."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tuilab", *words],
-        env=trial.environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert "Traceback" not in done.stderr
-    return done.stdout
+    told = calling.run(trial.data, *words, seconds=60, env=trial.environment)
+    assert told.returncode == 0 and "Traceback" not in told.stderr, told
+    return told.stdout
 
 
 def import_named_file(trial: Trial, terminal: Terminal) -> None:

@@ -25,15 +25,6 @@ def _failing(fail):
     return step
 
 
-def no_memory(n: int = 4):
-    """A tensor that no memory holds."""
-
-    def fail():
-        raise MemoryError("Unable to allocate 8.00 EiB")
-
-    return _failing(fail)
-
-
 def no_device_memory(n: int = 4):
     """As TensorFlow says that a device is full."""
 

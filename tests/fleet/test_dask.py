@@ -133,27 +133,10 @@ def test_the_nodes_get_what_the_sweep_asks_for(cluster, tmp_path):
     assert (own.sweep, own.arms, own.budget) == (None, request.arms, request.budget)
 
 
-def test_a_stop_reaches_every_node_and_keeps_what_was_measured(cluster, tmp_path):
-    async def run() -> FleetSweep:
-        rig = Rig(tmp_path)
-        work = await rig.begin(cluster.scheduler_address)
-        running = asyncio.create_task(work.run())
-        async with asyncio.timeout(60):
-            while work._spread.done < 3:
-                await asyncio.sleep(0.02)
-            await work.stop()
-            await running
-        await rig.grid.close()
-        return work
-
-    work = asyncio.run(run())
-    assert work.state.status == "cancelled"
-    assert 3 <= len(work.state.where) < 24
-    assert work.state.rounds >= 12
-
-
-def test_progress_names_node_and_cell(cluster, tmp_path):
-    async def run() -> Rig:
+def test_a_stop_reaches_every_node_and_keeps_what_was_measured_and_progress_names_node_and_cell(
+    cluster, tmp_path
+):
+    async def run() -> tuple[Rig, FleetSweep]:
         rig = Rig(tmp_path)
         work = await rig.begin(cluster.scheduler_address)
         running = asyncio.create_task(work.run())
@@ -163,9 +146,12 @@ def test_progress_names_node_and_cell(cluster, tmp_path):
             await work.stop()
             await running
         await rig.grid.close()
-        return rig
+        return rig, work
 
-    rig = asyncio.run(run())
+    rig, work = asyncio.run(run())
+    assert work.state.status == "cancelled"
+    assert 4 <= len(work.state.where) < 24
+    assert work.state.rounds >= 16
     assert len({news.node for news in rig.news if "done" in news.text}) == 2
     assert any(news.text == "samples 256: begins" for news in rig.news)
 

@@ -8,28 +8,19 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.made import GRAPH, machine
 from tuilab.fleet.grid import Address, NodeLost, NodeUnfit
 from tuilab.fleet.jobs import Job
 from tuilab.fleet.messages import Greeting, JobResult, Task
 from tuilab.fleet.scheduler import MOST_LOST, NodeSlot, Progress, Scheduler
 from tuilab.model import events as e
-from tuilab.model.arms import Arm
 from tuilab.model.machine import Device, Machine
 from tuilab.model.requests import Measure
 from tuilab.model.scenario import BUDGET, Scenario
 
 
-def machine(host: str, *devices: str) -> Machine:
-    return Machine(
-        host=host,
-        cpu="c",
-        cores=1,
-        memory=1,
-        os="o",
-        python="3",
-        tensorflow="2",
-        devices=tuple(Device(name) for name in devices or ("CPU:0",)),
-    )
+def machine_of(host: str, *devices: str) -> Machine:
+    return machine(host=host, devices=tuple(map(Device, devices)))
 
 
 @dataclass
@@ -57,7 +48,7 @@ class Fake:
         await asyncio.sleep(0)
         if node.place in self.unfit:
             raise NodeUnfit(self.unfit[node.place])
-        about = machine(node.place.partition("~")[0], *self.devices.get(node.place, ()))
+        about = machine_of(node.place.partition("~")[0], *self.devices.get(node.place, ("CPU:0",)))
         return Greeting(protocol=self.protocol.get(node.place, e.PROTOCOL), tuilab="1", machine=about)
 
     async def measure(self, node: Address, task: Task) -> JobResult:
@@ -95,12 +86,8 @@ class Fake:
 
 def cells(count: int) -> list[Job]:
     def make(key: int) -> Callable[[Machine], Measure]:
-        request = Measure(
-            id=f"cell {key}",
-            scenario=Scenario("stft", {}),
-            arms=(Arm("CPU:0", "graph"),),
-            budget=BUDGET["quick"],
-        )
+        scenario = Scenario("stft", {})
+        request = Measure(id=f"cell {key}", scenario=scenario, arms=(GRAPH,), budget=BUDGET["quick"])
         return lambda machine: request
 
     return [Job(name=f"cell {key}", make=make(key), key=key) for key in range(count)]

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.history.test_store import keep, started
+from tests.history.test_store import keep
+from tests.made import started
 from tuilab.history import browse
 from tuilab.history.recorder import Recorder
 from tuilab.history.search import condition

@@ -6,20 +6,16 @@ import sqlite3
 import pytest
 
 from tests.history.older import older
-from tests.history.test_packed import regular, started
+from tests.made import regular_run
 from tuilab.history.check import check, repair
 from tuilab.history.store import FILE, Store
 from tuilab.model import events as e
 
 
-def run_of(run: str, count: int = 40) -> list[e.Event]:
-    return [started(run), *regular(count, len(run), run), e.Finished(run=run, status="ok")]
-
-
 def filled(folder, runs=6):
     store = Store.open(folder)
     for number in range(runs):
-        events = run_of(f"run{number}", 300)
+        events = regular_run(f"run{number}", 300)
         store.replace(events[0], [e.encode(event).rstrip() for event in events])
         store.conclude(f"run{number}", "ok", "CPU graph is fastest.")
     store.tag("run1", "nightly")
@@ -42,7 +38,7 @@ def test_a_sound_history_is_said_to_be(tmp_path):
 
 
 def test_an_older_one_is_checked_as_it_is(tmp_path):
-    report = check(older(tmp_path, [run_of("r1"), run_of("r2")]))
+    report = check(older(tmp_path, [regular_run("r1", 40), regular_run("r2", 40)]))
     assert (report.runs, report.rounds, report.findings) == (2, 80, ())
 
 

@@ -7,45 +7,17 @@ import msgspec
 import pytest
 
 from tests.history.older import older
+from tests.made import CPU, GRAPH, machine, run_of
 from tuilab.history.machine_summaries import keep, latest, unsummed
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import FILE, Store
 from tuilab.lab.machines import sum_up
 from tuilab.model import events as e
-from tuilab.model.arms import Arm
-from tuilab.model.machine import Device, Machine
-from tuilab.model.scenario import BUDGET, Scenario
-
-ARM = Arm("CPU:0", "graph")
 
 
-def machine(host: str) -> Machine:
-    return Machine(
-        host=host, cpu="c", cores=2, memory=1, os="o", python="3", tensorflow="2", devices=(Device("CPU:0"),)
-    )
-
-
-def run_of(
-    run: str, at: str = "2026-11-21T00:00:00Z", host: str = "h", seconds: float = 1e-3
-) -> list[e.Event]:
-    started = e.RunStarted(
-        run=run,
-        scenario=Scenario("stft", {"samples": 256}),
-        arms=(ARM,),
-        points=(e.Point(0),),
-        budget=BUDGET["quick"],
-        machine=machine(host),
-        at=at,
-        preset="stft-small",
-    )
-    block = (e.Block(ARM.id, 0, 1, seconds),)
-    rounds = [e.Round(run=run, index=index, blocks=block, elapsed_s=1.0) for index in range(3)]
-    return [started, *rounds, e.Finished(run=run, status="ok")]
-
-
-def record(store: Store, run: str, **about: Any) -> None:
+def record(store: Store, run: str, host: str = "h", **about: Any) -> None:
     recorder = Recorder(store)
-    for event in run_of(run, **about):
+    for event in run_of(run, machine=machine(host=host, devices=(CPU,)), **about):
         recorder.record(event)
     assert recorder.flush()
 
@@ -79,7 +51,7 @@ def test_a_run_that_goes_on_is_not_summed_up_yet(store):
 def test_a_run_that_has_gained_rounds_is_summed_up_again(store):
     record(store, "r1")
     standing(store)
-    block = (e.Block(ARM.id, 0, 1, 5e-3),)
+    block = (e.Block(GRAPH.id, 0, 1, 5e-3),)
     more = [e.encode(e.Round(run="r1", index=i, blocks=block, elapsed_s=1.0)).rstrip() for i in range(9)]
     store.append("r1", store.next_number("r1"), more)
     assert standing(store) == [("h", "r1")]

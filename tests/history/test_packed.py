@@ -8,21 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.history.older import older
+from tests.made import MODES, folded, regular, regular_run, started
 from tuilab.history import packed
 from tuilab.history.store import PIECE_BYTES, Store
 from tuilab.model import events as e
-from tuilab.model.arms import Arm
-from tuilab.model.machine import Machine
-from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Scenario
-
-ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"), Arm("CPU:0", "xla"))
-MACHINE = Machine(host="h", cpu="c", cores=2, memory=1, os="o", python="3.11", tensorflow="2.21.0")
 
 seconds = st.floats(min_value=0, max_value=1e12)
 blocks = st.builds(
     e.Block,
-    st.sampled_from([arm.id for arm in ARMS] + ["unknown"]),
+    st.sampled_from([arm.id for arm in MODES] + ["unknown"]),
     st.integers(0, 3),
     st.integers(1, 2**53),
     seconds,
@@ -41,34 +35,6 @@ some_rounds = st.builds(
 )
 
 
-def started(run: str = "r1") -> e.RunStarted:
-    return e.RunStarted(
-        run=run, scenario=Scenario("stft", {}), arms=ARMS, points=(e.Point(0),), budget=BUDGET["quick"],
-        machine=MACHINE, at="2026-11-21T00:00:00Z",
-    )  # fmt: skip
-
-
-def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:
-    rng, out = random.Random(seed), []
-    for index in range(count):
-        order = rng.sample(ARMS, len(ARMS))
-        some = tuple(
-            e.Block(a.id, 0, 16, rng.lognormvariate(-7, 0.1), rng.lognormvariate(-9, 0.1)) for a in order
-        )
-        timed = sum(b.seconds + (b.latency_s or 0.0) for b in some)
-        out.append(
-            e.Round(run=run, index=index, blocks=some, elapsed_s=index / 7, timed_s=timed, canary_s=1e-5)
-        )
-    return out
-
-
-def folded(events: list[e.Event]) -> RunState:
-    state = RunState()
-    for event in events:
-        state.apply(event)
-    return state
-
-
 @settings(max_examples=150, deadline=None)
 @given(st.lists(some_rounds, min_size=1, max_size=12))
 def test_what_is_packed_comes_back_bit_by_bit(rounds):
@@ -83,7 +49,11 @@ def test_what_is_packed_comes_back_bit_by_bit(rounds):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(some_rounds, max_size=12), st.integers(1, 4_000))
 def test_a_run_from_the_store_is_the_run_as_it_was_live(tmp_path_factory, rounds, piece):
-    events = [started(), *sorted(rounds, key=lambda r: r.worker), e.Finished(run="r1", status="ok")]
+    events = [
+        started("r1", *MODES),
+        *sorted(rounds, key=lambda r: r.worker),
+        e.Finished(run="r1", status="ok"),
+    ]
     store = Store.open(tmp_path_factory.mktemp("history"))
     try:
         lines = [e.encode(event).rstrip() for event in events]
@@ -95,31 +65,31 @@ def test_a_run_from_the_store_is_the_run_as_it_was_live(tmp_path_factory, rounds
         assert [line for _, line in store.raw("r1")] == lines
         assert list(store.events("r1")) == events
         assert store.next_number("r1") == len(lines)
-        assert store.state("r1") == folded(events)
+        assert store.state("r1") == folded(*events)
     finally:
         store.close()
 
 
 def test_a_long_run_takes_few_bytes_a_sample(tmp_path):
     store = Store.open(tmp_path)
-    events = [started(), *regular(4_000), e.Finished(run="r1", status="ok")]
+    events = regular_run(count=4_000)
     store.replace(events[0], [e.encode(event).rstrip() for event in events])
     (line,) = store.runs()
     assert line.size < 16 * 12_000 and line.rounds == 4_000
-    assert store.state("r1") == folded(events)
+    assert store.state("r1") == folded(*events)
     store.close()
 
 
 def test_a_damaged_piece_is_told_and_the_rest_is_there(tmp_path):
     store = Store.open(tmp_path)
-    events = [started(), *regular(4_000), e.Finished(run="r1", status="ok")]
+    events = regular_run(count=4_000)
     store.replace(events[0], [e.encode(event).rstrip() for event in events])
     (first,) = store.connection.execute("SELECT first FROM pieces ORDER BY first LIMIT 1").fetchone()
     store.connection.execute("UPDATE pieces SET data = substr(data, 1, 5000) WHERE first = ?", (first,))
     state = store.state("r1")
     assert 0 < state.rounds < 4_000 and any("cannot be read" in log.text for log in state.log)
     assert sum(isinstance(event, e.Round) for event in store.events("r1")) == state.rounds
-    assert math.isclose(state.timed_s, folded(events).timed_s)
+    assert math.isclose(state.timed_s, folded(*events).timed_s)
     store.close()
 
 
@@ -136,9 +106,7 @@ def test_no_damage_of_a_piece_raises_anything_else(length):
 
 
 def test_an_older_history_is_packed_and_says_the_same(tmp_path):
-    runs = [
-        [started(f"r{i}"), *regular(200, i, f"r{i}"), e.Finished(run=f"r{i}", status="ok")] for i in range(3)
-    ]
+    runs = [regular_run(f"r{i}", 200, i) for i in range(3)]
     file = older(tmp_path, runs)
     before = file.stat().st_size
     store = Store.open(tmp_path)
@@ -146,7 +114,7 @@ def test_an_older_history_is_packed_and_says_the_same(tmp_path):
     for events in runs:
         run = events[0].run
         assert list(store.events(run)) == events
-        assert store.state(run) == folded(events)
+        assert store.state(run) == folded(*events)
         assert store.find(run).size < sum(len(e.encode(event)) for event in events) / 3
     assert [line.run for line in store.runs("stft")] == ["r0", "r1", "r2"] or len(store.runs("stft")) == 3
     assert before

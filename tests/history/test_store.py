@@ -6,47 +6,27 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from tests.made import GRAPH, MACHINE, folded, rounds, run_of, started
 from tuilab.history import schema
 from tuilab.history.recorder import Recorder
 from tuilab.history.recording import read, write
 from tuilab.history.store import FILE, Store
 from tuilab.model import events as e
-from tuilab.model.arms import Arm
 from tuilab.model.errors import InputError
-from tuilab.model.machine import Machine
 from tuilab.model.profile import Lane, Profile, Span
-from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Scenario
+from tuilab.model.scenario import Scenario
 
-ARM = Arm("CPU:0", "graph")
-MACHINE = Machine(host="h", cpu="c", cores=2, memory=1, os="o", python="3.11", tensorflow="2.21.0")
-
-
-def started(run: str = "r1", at: str = "2026-11-21T00:00:00Z", preset: str = "stft-small") -> e.RunStarted:
-    return e.RunStarted(
-        run=run,
-        scenario=Scenario("stft", {"samples": 256}),
-        arms=(ARM,),
-        points=(e.Point(0),),
-        budget=BUDGET["quick"],
-        machine=MACHINE,
-        at=at,
-        preset=preset,
-    )
-
-
-def rounds(run: str, count: int) -> list[e.Round]:
-    block = (e.Block(ARM.id, 0, 10, 0.01),)
-    return [e.Round(run=run, index=i, blocks=block, elapsed_s=i / 10) for i in range(count)]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def keep(store: Store, run: str = "r1", count: int = 3, **about: str) -> Recorder:
     recorder = Recorder(store)
-    for event in [started(run, **about), *rounds(run, count), e.Finished(run=run, status="ok")]:
+    for event in run_of(run, count, **about):
         recorder.record(event)
     recorder.conclude(run, "CPU graph takes 1 ms.")
     return recorder
@@ -69,7 +49,7 @@ def test_a_run_is_listed_and_folds_to_what_it_was(store):
         "CPU graph takes 1 ms.",
     )
     state = store.state("r1")
-    assert list(state.arms[ARM.id].cells[0].samples) == [0.001] * 3
+    assert list(state.arms[GRAPH.id].cells[0].samples) == [0.001] * 3
     assert store.scenario("r1") == (Scenario("stft", {"samples": 256}), MACHINE)
 
 
@@ -101,10 +81,10 @@ def test_a_run_stopped_before_its_first_round_is_not_kept(store):
 
 def profiled(run: str, step_s: float = 1e-3) -> e.Profiled:
     found = Profile(
-        workload="stft", arm=ARM.id, device="CPU:0", calls=3, step_s=step_s, measured_s=9e-4, ops_s=5e-4, rest="",
+        workload="stft", arm=GRAPH.id, device="CPU:0", calls=3, step_s=step_s, measured_s=9e-4, ops_s=5e-4, rest="",
         phases=(), devices=(), ops=(), lanes=(Lane("thread", "CPU"),), spans=(Span(0, 0.0, 1e-4, "RFFT"),),
     )  # fmt: skip
-    return e.Profiled(run=run, arm=ARM.id, profile=found)
+    return e.Profiled(run=run, arm=GRAPH.id, profile=found)
 
 
 def test_a_profile_that_comes_after_the_end_is_kept_with_its_run(store, tmp_path):
@@ -116,12 +96,10 @@ def test_a_profile_that_comes_after_the_end_is_kept_with_its_run(store, tmp_path
     (line,) = store.runs()
     assert (line.status, line.rounds) == ("ok", 3)
     state = store.state("r1")
-    assert state.status == "ok" and state.arms[ARM.id].profile == profiled("r1", 2e-3).profile
+    assert state.status == "ok" and state.arms[GRAPH.id].profile == profiled("r1", 2e-3).profile
     write(tmp_path / "run.jsonl", store.events("r1"))
-    replayed = RunState()
-    for event in read(tmp_path / "run.jsonl"):
-        replayed.apply(event)
-    assert replayed.arms[ARM.id].profile == state.arms[ARM.id].profile
+    replayed = folded(*read(tmp_path / "run.jsonl"))
+    assert replayed.arms[GRAPH.id].profile == state.arms[GRAPH.id].profile
 
 
 def test_a_profile_waits_for_a_store_that_is_locked(store, tmp_path):
@@ -133,19 +111,18 @@ def test_a_profile_waits_for_a_store_that_is_locked(store, tmp_path):
     assert recorder.waiting == 1 and recorder.problem
     other.execute("ROLLBACK")
     other.close()
-    assert recorder.flush() and store.state("r1").arms[ARM.id].profile is not None
+    assert recorder.flush() and store.state("r1").arms[GRAPH.id].profile is not None
 
 
 def test_kill_9_loses_no_round_that_was_recorded(tmp_path):
     code = (
-        "import sys, os, signal; sys.path.insert(0, sys.argv[2])\n"
-        "from pathlib import Path; import test_store as t\n"
-        "recorder = t.Recorder(t.Store.open(Path(sys.argv[1])))\n"
-        "recorder.record(t.started())\n"
-        "for event in t.rounds('r1', 40): recorder.record(event)\n"
+        "import os, signal, sys; from pathlib import Path; from tests import made\n"
+        "from tuilab.history.recorder import Recorder; from tuilab.history.store import Store\n"
+        "recorder = Recorder(Store.open(Path(sys.argv[1])))\n"
+        "for event in made.run_of('r1', 40)[:-1]: recorder.record(event)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, tmp_path, os.path.dirname(__file__)], timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT, timeout=60)
     assert done.returncode == -signal.SIGKILL
     store = Store.open(tmp_path)
     assert store.state("r1").rounds == 40
@@ -335,10 +312,7 @@ def test_a_stored_line_that_cannot_be_read_is_skipped_and_said(store):
 def test_a_recording_read_back_folds_to_the_same_state(store, tmp_path):
     keep(store)
     write(tmp_path / "run.jsonl", store.events("r1"))
-    state = RunState()
-    for event in read(tmp_path / "run.jsonl"):
-        state.apply(event)
-    assert state == store.state("r1")
+    assert folded(*read(tmp_path / "run.jsonl")) == store.state("r1")
 
 
 @pytest.mark.parametrize(

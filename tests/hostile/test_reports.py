@@ -1,8 +1,8 @@
 """Reports and commands: what is written to a file or a terminal is text there too."""
 
+import json
 import os
 import re
-import subprocess
 import sys
 import time
 from html.parser import HTMLParser
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.calling import here
 from tests.data_folder import knowing
 from tests.hostile import scene
 from tests.hostile.payloads import HUGE, KINDS, SURROGATES, Supply, tokens_in
@@ -106,6 +107,17 @@ def test_a_message_is_clean_wherever_its_parts_came_from(kind):
     assert not faults_of(message.replace("\n", "")), message
 
 
+EACH = """
+import contextlib, json, sys
+from tuilab.cli.main import main
+for words in json.loads(sys.argv[1]):
+    sys.argv[1:] = words
+    with contextlib.suppress(SystemExit):
+        main()
+"""
+"""One command after another in one process."""
+
+
 @pytest.mark.terminal
 def test_commands_print_text_alone(tmp_path):
     """Every command that shows what is kept, in a real terminal."""
@@ -127,8 +139,9 @@ def test_commands_print_text_alone(tmp_path):
         *(["check", name] for name in names if name.endswith(".md")), ["check", supply.text().replace("\0", "")],
         ["run", supply.text().replace("\0", "")], ["history", "compare", "run1", "run1"],
     ]  # fmt: skip
-    line = " ; ".join(f"{sys.executable} -P -m tuilab " + " ".join(map(_quoted, words)) for words in commands)
-    terminal = Terminal(["sh", "-c", line], env, (120, 40), cwd=str(tmp_path))
+    terminal = Terminal(
+        [sys.executable, "-P", "-c", EACH, json.dumps(commands)], env, (120, 40), cwd=str(tmp_path)
+    )
     try:
         terminal.ended(90)
         time.sleep(0.2)
@@ -141,16 +154,8 @@ def test_commands_print_text_alone(tmp_path):
     assert b"Traceback" not in sent and b"Usage:" not in sent
 
 
-def _quoted(word: str) -> str:
-    return "'" + word.replace("'", "'\\''") + "'"
-
-
-def test_the_words_of_a_command_that_fails_are_clean(tmp_path):
+def test_the_words_of_a_command_that_fails_are_clean():
     """Not a terminal: what goes to a log is clean too."""
-    env = {**environment(tmp_path), "HOME": str(tmp_path)}
-    word = "\x1b]0;x\x07\u202e\x9b31m.md"
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "tuilab", "check", word], env=env, cwd=tmp_path, capture_output=True, timeout=60
-    )  # fmt: skip
+    done = here("check", "\x1b]0;x\x07\u202e\x9b31m.md")
     assert done.returncode == 2
-    assert not faults_of(done.stderr.decode().rstrip("\n"))
+    assert not faults_of(done.stderr.rstrip("\n"))

@@ -141,7 +141,7 @@ def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
         sight.press("\x1b")
         sight.press("y")
         terminal.press("q")
-        assert terminal.ended(20) == 0
+        assert terminal.ended() == 0
         sent = bytes(terminal.sent)
         # After the lab, the shell's screen has one line of where the run is kept.
         found = faults(sent.removesuffix(b"\r\n"), size, clipboard=True)

@@ -3,7 +3,7 @@
 import asyncio
 import random
 
-from tests.history.test_packed import folded, regular, started
+from tests.made import MODES, folded, regular, started
 from tuilab.history.store import Piece, Store
 from tuilab.lab.replay import RUN, Replay, load
 from tuilab.model import events as e
@@ -18,7 +18,7 @@ def kept(folder) -> tuple[Store, list[e.Event]]:
     rounds = regular(ROUNDS)
     note = e.Log(run="r1", text="half", level="info")
     events = [
-        started(),
+        started("r1", *MODES),
         *rounds[: ROUNDS // 2],
         note,
         *rounds[ROUNDS // 2 :],
@@ -27,7 +27,7 @@ def kept(folder) -> tuple[Store, list[e.Event]]:
     number = 0
     for some in (events[:2_000], events[2_000:]):
         lines = [e.encode(event).rstrip() for event in some]
-        store.append("r1", number, lines, None if number else started())
+        store.append("r1", number, lines, None if number else started("r1", *MODES))
         number += len(some)
     assert sum(isinstance(part, Piece) for part in store.parts("r1")) >= 2
     return store, events
@@ -76,7 +76,7 @@ async def test_at_every_place_it_shows_what_the_events_come_to(tmp_path):
     for round in [0, 1, 2, ROUNDS // 2, ROUNDS // 2 + 1, *rng.sample(range(ROUNDS), 6), ROUNDS - 1, ROUNDS]:
         state = await at(replay, screen, round)
         expected = events if round == ROUNDS else events[: after[round - 1] if round else 1]
-        assert same(state, folded(expected)), round
+        assert same(state, folded(*expected)), round
         assert (replay.round, replay.over) == (round, round == ROUNDS)
     await at(replay, screen, 0)
     await at(replay, screen, ROUNDS)
@@ -89,7 +89,7 @@ async def test_a_recording_in_a_file_is_played_as_the_run_it_was_made_of(tmp_pat
 
     store, events = kept(tmp_path)
     write(tmp_path / "r.jsonl", events)
-    assert same(await at(load(store, str(tmp_path / "r.jsonl")), Screen(), ROUNDS), folded(events))
+    assert same(await at(load(store, str(tmp_path / "r.jsonl")), Screen(), ROUNDS), folded(*events))
     store.close()
 
 

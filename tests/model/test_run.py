@@ -1,26 +1,14 @@
 """A run's state is a fold over its events, so that a replay equals what was live."""
 
+from tests.made import GPU_GRAPH as GPU
+from tests.made import GRAPH as CPU
+from tests.made import folded, started
 from tuilab.model import events as e
-from tuilab.model.arms import Arm
-from tuilab.model.machine import Machine
-from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Scenario
-
-CPU, GPU = Arm("CPU:0", "graph"), Arm("GPU:0", "graph")
-MACHINE = Machine(host="h", cpu="c", cores=2, memory=1, os="o", python="3.11", tensorflow="2.21.0")
 
 
 def story() -> list[e.Event]:
     return [
-        e.RunStarted(
-            run="r",
-            scenario=Scenario("stft", {"samples": 256}),
-            arms=(CPU, GPU),
-            points=(e.Point(0),),
-            budget=BUDGET["quick"],
-            machine=MACHINE,
-            at="2026-11-21T00:00:00Z",
-        ),
+        started("r", CPU, GPU),
         e.ArmStatus(run="r", arm=GPU.id, status="unavailable", reason="no GPU is visible"),
         e.Progress(run="r", stage="warming up", done=0.4, total=1.0, unit="s"),
         e.FirstCalls(run="r", arm=CPU.id, point=0, first_s=0.5, second_s=0.001),
@@ -38,15 +26,8 @@ def story() -> list[e.Event]:
     ]
 
 
-def fold(events) -> RunState:
-    state = RunState()
-    for event in events:
-        state.apply(event)
-    return state
-
-
 def test_the_fold():
-    state = fold(story())
+    state = folded(*story())
     cell = state.arms[CPU.id].cells[0]
     assert list(cell.samples) == [0.001, 0.0015]
     assert (list(cell.rounds), list(cell.latencies)) == ([0, 1], [0.0012])
@@ -61,11 +42,11 @@ def test_the_fold():
 
 def test_a_replay_of_the_encoded_stream_gives_the_same_state():
     lines = b"".join(e.encode(event) for event in story()).splitlines()
-    assert fold(e.decode(line) for line in lines) == fold(story())
+    assert folded(*map(e.decode, lines)) == folded(*story())
 
 
 def test_events_of_other_runs_and_arms_change_nothing():
-    state = fold(story())
+    state = folded(*story())
     before = state.version
     assert not state.apply(e.Progress(run="other", stage="x"))
     assert state.version == before
@@ -75,27 +56,27 @@ def test_events_of_other_runs_and_arms_change_nothing():
 
 def test_a_second_worker_adds_to_the_run():
     first, *rest = story()
-    again = e.RunStarted(**{**{f: getattr(first, f) for f in first.__struct_fields__}, "worker": 1})
+    again = started("r", CPU, GPU, worker=1)
     more = next(event for event in rest if isinstance(event, e.Round))
-    state = fold([first, *rest[:-1], again, more, rest[-1]])
+    state = folded(first, *rest[:-1], again, more, rest[-1])
     assert state.workers == 2
     assert len(state.arms[CPU.id].cells[0].samples) == 3
 
 
 def test_a_new_run_begins_afresh():
-    state = fold([*story(), *story()])
+    state = folded(*story(), *story())
     assert state.rounds == 2
 
 
 def test_the_rows_of_a_placement_share_their_words():
     node = e.Node("a/Mul", "Mul", "GPU:0", dtype="float32", reason="no kernel of Mul for string")
     line = e.encode(e.Placement(run="r", arm=CPU.id, nodes=(node, node)))
-    state = fold([*story()[:1], e.decode(line), e.decode(line)])
+    state = folded(*story()[:1], e.decode(line), e.decode(line))
     rows = state.arms[CPU.id].placement[0]
     assert rows == [node] * 4
     assert len({id(row.reason) for row in rows}) == len({id(row.op) for row in rows}) == 1
 
 
 def test_a_cell_knows_its_extremes():
-    cell = fold(story()).arms[CPU.id].cells[0]
+    cell = folded(*story()).arms[CPU.id].cells[0]
     assert (cell.fastest, cell.slowest) == (min(cell.samples), max(cell.samples))

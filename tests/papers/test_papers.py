@@ -1,5 +1,6 @@
 """What the papers say is true: references current, links lead somewhere, commands exist and the local ones run."""
 
+import json
 import os
 import re
 import shlex
@@ -11,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests import calling
 from tests.data_folder import knowing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +27,6 @@ RUN = (
     "tuilab --help",
     "tuilab presets",
     "tuilab completion bash",
-    "tuilab explain MatMul --dtype int32",
     "tuilab check --explain TL103",
     "tuilab check article.md",
     "tuilab check --format full article.md",
@@ -42,7 +43,6 @@ RUN = (
     "tuilab history --json",
     "tuilab history check",
     "tuilab hosts",
-    "tuilab doctor",
 )
 FINE = {"check": (0, 1), "run": (0, 2, 4)}
 """Exit codes: a document has findings; an unknown GPU lists those there are; a claim is not confirmed."""
@@ -52,6 +52,8 @@ ELSEWHERE = {
     "tuilab --preset stft-small": "tests/emulated_gpu/test_app.py::test_every_view_has_the_gpus_arms",
     "tuilab check 000 --measure -o page.html": "tests/lab/test_fact_check.py::test_the_command_tells_each_verdict_and_writes_a_page",
     "tuilab check article.md --measure": "tests/lab/test_fact_check.py::test_an_articles_own_claims_are_found",
+    "tuilab doctor": "tests/doctor/test_report.py::test_the_text_names_every_probe",
+    "tuilab explain MatMul --dtype int32": "tests/worker/placement/test_explain.py::test_command_prints_one_object",
     "tuilab explain stft-small": "tests/worker/placement/test_explain.py::test_command_explains_a_preset",
     "tuilab machine": "tests/cli/test_machine.py::test_measured_once_and_told_with_the_next_run",
     "tuilab machine --again": "tests/cli/test_machine.py::test_measured_once_and_told_with_the_next_run",
@@ -189,28 +191,30 @@ def test_every_command_is_run_by_a_test() -> None:
         assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), f"{line}: there is no {where}"
 
 
+def called(line: str, folder: Path) -> calling.Done:
+    """The line as a shell would run it; in this process where no worker and nothing of the shell is needed."""
+    words = shlex.split(line)[1:]
+    if (words[0] != "run" or "help" in words) and words != ["--version"]:
+        return calling.here(*words)
+    done = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True, timeout=300)
+    return calling.Done(done.returncode, done.stdout, done.stderr)
+
+
 @pytest.mark.slow
-def test_the_commands_of_a_first_day_run(tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "PATH": f"{PYTHON.parent}:{os.environ['PATH']}",
-        "TUILAB_DATA": knowing(tmp_path / "data"),
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-    }
+def test_the_commands_of_a_first_day_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{PYTHON.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    monkeypatch.setenv("TUILAB_DATA", knowing(tmp_path / "data"))
     (tmp_path / "article.md").write_text(ARTICLE)
-    (tmp_path / "notebook.ipynb").write_text(
-        '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
-    )
+    notebook = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "notebook.ipynb").write_text(json.dumps(notebook))
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "further.md").write_text(ARTICLE)
     for line in RUN:
-        done = subprocess.run(
-            ["bash", "-c", line], cwd=tmp_path, env=environment, capture_output=True,
-            text=True, timeout=300, check=False,
-        )  # fmt: skip
-        fine = FINE.get(line.split()[1], (0,))
-        assert done.returncode in fine, f"{line}\n{done.stdout}\n{done.stderr}"
+        done = called(line, tmp_path)
+        assert done.returncode in FINE.get(line.split()[1], (0,)), f"{line}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr, f"{line}\n{done.stderr}"
     assert "time.perf_counter()" in (tmp_path / "article.md").read_text(), "--fix has mended the clock"
     assert "## Claims" in (tmp_path / "summary.md").read_text()
@@ -230,23 +234,8 @@ def test_a_page_that_teaches_a_workload_teaches_one_that_works(tmp_path: Path) -
 @pytest.mark.slow
 def test_a_page_that_teaches_a_function_teaches_one_that_runs(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "own-workload.md").read_text(encoding="utf-8")
-    (source,) = [
-        body for kind, body in FENCE.findall(text) if kind == "python" and "@tuilab.workload" in body
-    ]
+    (source,) = [body for kind, body in FENCE.findall(text) if kind == "python" and "@tuilab.work" in body]
     (tmp_path / "own.py").write_text(source)
-    environment = {**os.environ, "TUILAB_DATA": knowing(tmp_path / "data"), "TF_CPP_MIN_LOG_LEVEL": "3"}
-    words = [
-        PYTHON,
-        "-m",
-        "tuilab",
-        "run",
-        "own.py:product",
-        "--budget",
-        "quick",
-        "--set",
-        "side=64",
-        "--mode",
-        "xla",
-    ]
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    words = ("--budget", "quick", "--set", "side=64", "--mode", "xla")
+    done = calling.run(tmp_path / "data", "run", "own.py:product", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data_folder import knowing
+from tests.calling import environment
 
 SSHD = "/usr/sbin/sshd"
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -77,13 +77,8 @@ class Sshd:
 
     def environment(self, data: Path, remote: str = HERE) -> dict[str, str]:
         """For a tuilab that is to use this server; remote: how tuilab is called at the far end."""
-        return {
-            **os.environ,
-            "TUILAB_SSH": f"ssh -F {self.folder}/config",
-            "TUILAB_REMOTE": remote,
-            "TUILAB_DATA": knowing(data),
-            "XDG_CONFIG_HOME": str(data),
-        }
+        ssh = f"ssh -F {self.folder}/config"
+        return environment(data, TUILAB_SSH=ssh, TUILAB_REMOTE=remote)
 
     def close(self) -> None:
         """End the server."""

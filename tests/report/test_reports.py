@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.made import EAGER, GPU_GRAPH, GRAPH, folded, started
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
-from tuilab.model.arms import Arm
-from tuilab.model.machine import Machine
 from tuilab.model.result import Diagnosis
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
+from tuilab.model.scenario import Axis, Scenario, Sweep
 from tuilab.report.csv import safe
 from tuilab.report.formats import FORMATS
 from tuilab.report.markdown import escape
@@ -24,30 +23,18 @@ from tuilab.report.rows import advice
 from tuilab.report.svg import Series, axis, chart
 from tuilab.report.text import table
 
-EAGER, GRAPH, GPU = Arm("CPU:0", "eager"), Arm("CPU:0", "graph"), Arm("GPU:0", "graph")
-MACHINE = Machine(host="h", cpu="c", cores=2, memory=1, os="o", python="3.11", tensorflow="2.21.0")
 HOSTILE = "<script>alert(1)</script>[x](javascript:1)|=cmd"
 
 
 def run(preset: str = "stft-small", sizes: tuple[int, ...] = ()) -> RunState:
-    state = RunState()
     points = tuple(e.Point(i, {"samples": size}) for i, size in enumerate(sizes)) or (e.Point(0),)
-    state.apply(
-        e.RunStarted(
-            run="abc",
-            scenario=Scenario("stft", {"samples": 256, "window": preset}),
-            arms=(EAGER, GRAPH, GPU),
-            points=points,
-            budget=BUDGET["quick"],
-            machine=MACHINE,
-            at="2026-11-21T00:00:00Z",
-            preset=preset,
-            sweep=Sweep(axes=(Axis("samples", sizes),)) if sizes else None,
-        )
-    )
+    scenario = Scenario("stft", {"samples": 256, "window": preset})
+    sweep = Sweep(axes=(Axis("samples", sizes),)) if sizes else None
+    arms = (EAGER, GRAPH, GPU_GRAPH)
+    state = folded(started("abc", *arms, scenario=scenario, points=points, preset=preset, sweep=sweep))
     for arm in (EAGER, GRAPH):
         state.apply(e.ArmStatus(run="abc", arm=arm.id, status="ok", device="CPU:0"))
-    state.apply(e.ArmStatus(run="abc", arm=GPU.id, status="unavailable", reason="no GPU is visible"))
+    state.apply(e.ArmStatus(run="abc", arm=GPU_GRAPH.id, status="unavailable", reason="no GPU is visible"))
     for index in range(30):
         blocks = []
         for point in points:

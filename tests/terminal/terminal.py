@@ -20,6 +20,8 @@ CHUNK = 65_536
 WHERE, HERE = re.compile(rb"\x1b\[(\d+);(\d+)H\x1b\[6n"), "\x1b[{};{}R"
 """A program asks where it has put the cursor, and a terminal answers."""
 LONGEST_WHERE = 16
+COLOUR, BEGUN = re.compile(rb"\x1b\[[0-9;:]*m"), re.compile(rb"\x1b[^a-zA-Z]*$")
+"""Most of what is sent says of a piece of text how it looks; and a sequence of which the end is still to come."""
 
 
 class Terminal:
@@ -91,22 +93,24 @@ class Terminal:
     def text(self) -> str:
         """The screen as text, trailing blanks left out."""
         with self._lock:
-            new = bytes(self.sent[self._fed :])
-            self._fed = len(self.sent)
+            new = BEGUN.sub(b"", bytes(self.sent[self._fed :]))
+        self._fed += len(new)
         if self._screen.columns != self._size[0] or self._screen.lines != self._size[1]:
             self._screen.resize(self._size[1], self._size[0])
             self._text = ""
         if new:
-            self._stream.feed(new)
+            self._stream.feed(COLOUR.sub(b"", new))
         if new or not self._text:
             self._text = "\n".join(line.rstrip() for line in self._screen.display)
         return self._text
 
     @property
     def screen(self) -> pyte.Screen:
-        """The screen with its colours, as it is now."""
-        self.text  # noqa: B018, to feed what came since
-        return self._screen
+        """The screen with its colours, as it is now, of the size that it has now."""
+        screen = pyte.Screen(*self._size)
+        with self._lock:
+            pyte.ByteStream(screen).feed(bytes(self.sent))
+        return screen
 
     @property
     def last_words(self) -> str:

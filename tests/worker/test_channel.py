@@ -20,7 +20,7 @@ from tuilab.worker.channel import Channel
 channel = Channel.from_stdio()
 from tuilab.model import events as e
 sys.path.insert(0, {history!r})
-from test_store import rounds, started
+from tests.made import rounds, started
 threading.Thread(target=lambda: (list(channel.lines()), channel.reader_gone()), daemon=True).start()
 """
 

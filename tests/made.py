@@ -1,0 +1,80 @@
+"""Machines and runs of which a test says only what matters to it."""
+
+import random
+from typing import Any
+
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.machine import Device, Machine
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, Scenario
+
+EAGER, GRAPH, XLA = MODES = tuple(Arm("CPU:0", mode) for mode in ("eager", "graph", "xla"))
+GPU_GRAPH = Arm("GPU:0", "graph")
+CPU, GPU = Device("CPU:0"), Device("GPU:0", "a GPU")
+
+
+def machine(**about: Any) -> Machine:
+    """A machine. about: its fields."""
+    usual = {
+        "host": "h",
+        "cpu": "c",
+        "cores": 2,
+        "memory": 1,
+        "os": "o",
+        "python": "3.11",
+        "tensorflow": "2.21.0",
+    }
+    return Machine(**{**usual, **about})
+
+
+MACHINE = machine()
+
+
+def started(run: str = "r1", *arms: Arm, **about: Any) -> e.RunStarted:
+    """A run begins, with one arm if none is named. about: its fields."""
+    usual = {
+        "scenario": Scenario("stft", {"samples": 256}), "points": (e.Point(0),), "budget": BUDGET["quick"],
+        "machine": MACHINE, "at": "2026-11-21T00:00:00Z", "preset": "stft-small",
+    }  # fmt: skip
+    return e.RunStarted(run=run, arms=arms or (GRAPH,), **{**usual, **about})
+
+
+def rounds(run: str, count: int, *arms: Arm, seconds: float = 1e-3, point: int = 0) -> list[e.Round]:
+    """So many rounds, in which each arm takes so long a call, ten a second."""
+    blocks = tuple(e.Block(arm.id, point, 10, 10 * seconds) for arm in arms or (GRAPH,))
+    return [e.Round(run=run, index=i, blocks=blocks, elapsed_s=i / 10) for i in range(count)]
+
+
+def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:
+    """So many rounds of the three modes, as noise makes them, each in an order of its own."""
+    rng, out = random.Random(seed), []
+    for index in range(count):
+        blocks = tuple(
+            e.Block(arm.id, 0, 16, rng.lognormvariate(-7, 0.1), rng.lognormvariate(-9, 0.1))
+            for arm in rng.sample(MODES, len(MODES))
+        )
+        timed = sum(block.seconds + (block.latency_s or 0.0) for block in blocks)
+        out.append(
+            e.Round(run=run, index=index, blocks=blocks, elapsed_s=index / 7, timed_s=timed, canary_s=1e-5)
+        )
+    return out
+
+
+def regular_run(run: str = "r1", count: int = 30, seed: int = 1) -> list[e.Event]:
+    """A whole run of the three modes that ends well."""
+    return [started(run, *MODES), *regular(count, seed, run), e.Finished(run=run, status="ok")]
+
+
+def run_of(run: str, count: int = 3, *arms: Arm, seconds: float = 1e-3, **about: Any) -> list[e.Event]:
+    """A whole run that ends well."""
+    told = rounds(run, count, *arms, seconds=seconds)
+    return [started(run, *arms, **about), *told, e.Finished(run=run, status="ok")]
+
+
+def folded(*events: e.Event) -> RunState:
+    """The state that the events add up to."""
+    state = RunState()
+    for event in events:
+        state.apply(event)
+    return state
