@@ -6,8 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from tests.doctor.machine import Machine
-from tuilab.cli.doctor import doctor, text
+from tuilab.cli.doctor import doctor
 from tuilab.model.doctor import Diagnosis, DoctorReport, Probe
+from tuilab.report.doctor import doctor_text
 
 REPORT = DoctorReport(
     gpu_visible=False,
@@ -23,7 +24,7 @@ REPORT = DoctorReport(
 
 
 def test_cause_and_fix_stand_on_top():
-    lines = text(REPORT, 80).splitlines()
+    lines = doctor_text(REPORT, 80).splitlines()
     assert lines[0] == "GPU     not visible to TensorFlow"
     assert lines[1].startswith("cause   CUDA_VISIBLE_DEVICES='-1' hides every GPU")
     assert lines[3] == "fix     unset CUDA_VISIBLE_DEVICES"
@@ -32,7 +33,7 @@ def test_cause_and_fix_stand_on_top():
 
 @pytest.mark.parametrize("width", [20, 60, 80, 200])
 def test_the_table_is_aligned_at_every_width(width: int):
-    lines = text(REPORT, width).splitlines()
+    lines = doctor_text(REPORT, width).splitlines()
     at = lines.index(next(line for line in lines if line.startswith("ok ")))
     table = lines[at:]
     column = table[0].index("tensorflow")

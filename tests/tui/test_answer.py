@@ -8,14 +8,14 @@ from tests.tui.data import arm_results, run_result
 from tests.tui.lab import lab, opened, press, rest, text
 from tests.tui.scripted import CPU_MACHINE
 from tuilab.report.rows import doubts, folded
-from tuilab.tui.screens.answer import AnswerScreen, page
+from tuilab.tui.screens.answer import AnswerScreen
 from tuilab.tui.widgets.answer import AnswerPanel
 from tuilab.tui.widgets.lists import message
 from tuilab.tui.widgets.numbers import Numbers
 
 
 def words(screen: AnswerScreen) -> str:
-    return "\n".join(line.plain for line in page(screen._said, screen._result))
+    return "\n".join(line.plain for line in screen.lines)
 
 
 @pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 40), marks=pytest.mark.long)])

@@ -15,7 +15,7 @@ from tuilab.history.store import FILE, PruneCandidates, Store
 from tuilab.lab import history as kept_history
 from tuilab.model.brief import Brief
 from tuilab.model.sanitize import sanitize_line
-from tuilab.tui.screens.help import HelpScreen
+from tuilab.tui.screens.help import HelpScreen, page_of
 from tuilab.tui.screens.history import HistoryScreen, tags_of
 from tuilab.tui.screens.history_parts import Said, sentence
 from tuilab.tui.screens.history_table import MOST_PAGES, PAGE, WAITING, Rows, fastest, lead
@@ -497,7 +497,7 @@ async def test_help_names_every_key_of_the_page(tmp_path):
     app = history(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["h"])
-        words = app.screen.help_page()
+        words = page_of(app.screen)
         for key in ("/", "c", "t", "n", "g", "b", "d, delete", "u", "p", "e", "i", "x", "space", "a", "o"):
             assert f"| {key} |" in words, key
         await press(pilot, app, ["question_mark"])

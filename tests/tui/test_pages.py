@@ -237,7 +237,9 @@ async def test_why_this_device(tmp_path, monkeypatch):
         shown = text(app)
         assert "sudo apt install nvidia-driver-570" in shown and "built with CUDA [/x]" in shown
         assert "no GPU kernel in this build" in shown
-        await press(pilot, app, ["escape"])
+        await press(pilot, app, ["question_mark"])
+        assert isinstance(app.screen, HelpScreen) and "The doctor checks driver" in text(app)
+        await press(pilot, app, ["escape", "escape"])
         assert isinstance(app.screen, LabScreen)
 
 

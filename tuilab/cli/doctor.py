@@ -2,14 +2,11 @@
 
 import shutil
 import sys
-import textwrap
 
 import click
 import msgspec
 
-from tuilab.model.doctor import DoctorReport, Probe
-
-LABEL = 8
+from tuilab.report.doctor import doctor_text
 
 
 @click.command()
@@ -28,43 +25,10 @@ def doctor(as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
     else:
-        click.echo(text(report, shutil.get_terminal_size((100, 24)).columns))
+        click.echo(doctor_text(report, shutil.get_terminal_size((100, 24)).columns))
 
 
 def _compiling(seconds: float) -> None:
     click.echo(
         f"the driver is compiling TensorFlow's kernels for this GPU: at most {seconds:.0f} s more …", err=True
     )
-
-
-def text(report: DoctorReport, width: int) -> str:
-    """The report for a person: answer, cause and fix on top, the probes below as an aligned table.
-
-    The commands stay on one line each, so that they can be copied.
-    """
-    width = max(width, 50)
-    out = [_row("GPU", "visible to TensorFlow" if report.gpu_visible else "not visible to TensorFlow", width)]
-    out.append(_row("cause", report.cause, width))
-    if report.mend:
-        out.append(f"{'fix':<{LABEL}}{report.mend}")
-    for further in report.further:
-        out += ["", _row("then", further.cause, width)]
-        if further.mend:
-            out.append(f"{'fix':<{LABEL}}{further.mend}")
-    return "\n".join([*out, "", *_table(report.probes, width)])
-
-
-def _row(label: str, words: str, width: int) -> str:
-    lines = textwrap.wrap(words, width - LABEL, break_long_words=False, break_on_hyphens=False) or [""]
-    return "\n".join(f"{label if i == 0 else '':<{LABEL}}{line}" for i, line in enumerate(lines))
-
-
-def _table(probes: tuple[Probe, ...], width: int) -> list[str]:
-    name = max(len(probe.name) for probe in probes) + 2
-    out = []
-    for probe in probes:
-        room = max(width - LABEL - name, 30)
-        lines = textwrap.wrap(probe.detail, room, break_long_words=False, break_on_hyphens=False) or [""]
-        out.append(f"{probe.status:<{LABEL}}{probe.name:<{name}}{lines[0]}")
-        out += [" " * (LABEL + name) + line for line in lines[1:]]
-    return out

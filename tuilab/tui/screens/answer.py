@@ -3,19 +3,16 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from tuilab.lab.answer import Said
 from tuilab.model.result import RunResult
 from tuilab.report.rows import advice, arm_rows, claim_rows, doubts, interval_line, provenance
-from tuilab.tui.screens.modal import Page, framed
+from tuilab.tui.screens.modal import TextPage
 
 
-class AnswerScreen(Page[None]):
+class AnswerScreen(TextPage):
     """What the answer's three lines have no room for."""
 
     HELP = """\
@@ -29,12 +26,12 @@ document with its verdict and evidence, every caveat, what to do, and how it was
     ]
 
     def __init__(self, said: Said, result: RunResult | None) -> None:
-        super().__init__()
-        self._said, self._result = said, result
+        super().__init__("Answer", "arrows and wheel scroll, esc closes")
+        self.lines = page(said, result)
+        """What the page says."""
 
-    def compose(self) -> ComposeResult:
-        with framed(VerticalScroll(), "Answer", "arrows and wheel scroll, esc closes"):
-            yield Static(Content("\n").join(page(self._said, self._result)))
+    def on_mount(self) -> None:
+        self.show(self.lines)
 
 
 def page(said: Said, result: RunResult | None) -> list[Content]:

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Markdown, Static
+from textual.widgets import Markdown
 
 from tuilab.tui.actions import GROUPS, key_name
 from tuilab.tui.actions import keys_of as keys_of_action
-from tuilab.tui.screens.modal import Modal, Page, framed
+from tuilab.tui.screens.modal import Modal, TextPage, framed
 
 SHEET_COLUMN = 23
 
@@ -44,7 +45,7 @@ class HelpScreen(Modal[None]):
         self.query_one(VerticalScroll).focus()
 
 
-class KeysScreen(Page[None]):
+class KeysScreen(TextPage):
     """Every key on one page, in as many columns as there is room for."""
 
     DEFAULT_CSS = "KeysScreen > .frame { width: 98; max-width: 100%; max-height: 100%; }"
@@ -53,12 +54,11 @@ class KeysScreen(Page[None]):
     ]
 
     def __init__(self, keymap: Mapping[str, str]) -> None:
-        super().__init__()
+        super().__init__("Keys", "esc closes")
         self._keymap = keymap
 
-    def compose(self) -> ComposeResult:
-        with framed(VerticalScroll(), "Keys", "? says more, esc closes"):
-            yield Static(Content("\n").join(sheet(self._keymap, self.app.size.width - 8)))
+    def on_mount(self) -> None:
+        self.show(sheet(self._keymap, self.app.size.width - 8))
 
 
 def sheet(keymap: Mapping[str, str], width: int) -> list[Content]:
@@ -83,11 +83,20 @@ def sheet(keymap: Mapping[str, str], width: int) -> list[Content]:
 def page(keymap: Mapping[str, str], focused: Widget | None, shown: Widget | None) -> str:
     """What is written about the widget that has the keys and about the open view, then the table of keys."""
     parts = list(dict.fromkeys([*islice(_about(focused), 2), *islice(_about(shown), 1)]))
-    rows = [f"| {key} | {word} |" for key, word in keys_of(focused)]
+    return "\n\n".join([*parts, *_keys_here(focused), keys_page(keymap)])
+
+
+def page_of(screen: Screen[Any]) -> str:
+    """What is written about a page over the lab and about what has the keys on it, then their keys."""
+    focused = screen.focused
+    parts = dict.fromkeys([*_about(screen), *islice(_about(focused), 1)])
+    return "\n\n".join([*parts, *_keys_here(screen, focused)])
+
+
+def _keys_here(*widgets: Widget | None) -> Iterator[str]:
+    rows = [f"| {key} | {word} |" for key, word in keys_of(*widgets)]
     if rows:
-        parts.append("\n".join(["## Keys here", "", "| key | does |", "|---|---|", *rows]))
-    parts.append(keys_page(keymap))
-    return "\n\n".join(parts)
+        yield "\n".join(["## Keys here", "", "| key | does |", "|---|---|", *rows])
 
 
 def _about(widget: Widget | None) -> Iterator[str]:

@@ -393,21 +393,6 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
         """Mark the run under the cursor."""
         self.table.action_mark()
 
-    def action_help(self) -> None:
-        """What this is, and its keys."""
-        from tuilab.tui.screens.help import HelpScreen
-
-        self.app.push_screen(HelpScreen(self.help_page()))
-
-    def help_page(self) -> str:
-        """What this is, its keys, and those of its table, as Markdown."""
-        from tuilab.tui.screens.help import keys_of
-
-        own = [f"| {keys} | {words} |" for keys, words in keys_of(self, self.table)]
-        keys = "\n".join(["## Keys here", "", "| key | does |", "|---|---|", *own])
-        about = (self.HELP or "", RunsTable.HELP or "")
-        return "\n\n".join([*(text.strip() for text in about), keys])
-
     def action_replay(self) -> None:
         """Show the run under the cursor in the lab, as if it were live."""
         row = self.table.row

@@ -1,11 +1,16 @@
 """What every page over the main screen is: a frame in the middle that escape closes."""
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, Generic, TypeVar
 
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widget import Widget
+from textual.widgets import Static
 
 Result = TypeVar("Result")
 Panel = TypeVar("Panel", bound=Widget)
@@ -24,10 +29,17 @@ class Modal(ModalScreen[Result], Generic[Result]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "app.simulate_key('down')", "down", show=False, id="page.down"),
         Binding("k", "app.simulate_key('up')", "up", show=False, id="page.up"),
+        Binding("question_mark,f1", "help", "help", show=False, id="page.help"),
     ]
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    def action_help(self) -> None:
+        """What this is, and its keys."""
+        from tuilab.tui.screens.help import HelpScreen, page_of
+
+        self.app.push_screen(HelpScreen(page_of(self)))
 
 
 class Page(Modal[Result], Generic[Result]):
@@ -42,3 +54,22 @@ class Page(Modal[Result], Generic[Result]):
     def action_close(self) -> Any:
         """Close, with nothing chosen."""
         self.dismiss(None)
+
+
+class TextPage(Page[None]):
+    """A text in a frame, which scrolls."""
+
+    DEFAULT_CSS = "TextPage Static { height: auto; }"
+
+    def __init__(self, title: str, keys: str) -> None:
+        """keys: what to press, said at the bottom."""
+        super().__init__()
+        self._title, self._keys = title, keys
+
+    def compose(self) -> ComposeResult:
+        with framed(VerticalScroll(), self._title, self._keys):
+            yield Static()
+
+    def show(self, lines: Iterable[Content]) -> None:
+        """The text, line by line."""
+        self.query_one(Static).update(Content("\n").join(lines))
