@@ -1,4 +1,4 @@
-"""Bytes: a still screen, a live run in either colours, a slider's step."""
+"""Bytes: the start, a still screen, a live run in either colours, a slider's step, moves of cursor and focus."""
 
 import statistics
 import time
@@ -10,6 +10,8 @@ PRESET = "stft-medium"
 STILL_S, LIVE_S = 10.0, 25.0
 LIMIT_LIVE = {"truecolor": 16_000, "256": 16_000}
 LIMIT_STEP = 4_000
+LIMIT_START, LIMIT_CURSOR, LIMIT_FOCUS = 140_000, 8_000, 32_000
+TAB, DOWN, UP = "\t", "\x1b[B", "\x1b[A"
 
 
 def rounds(terminal: Terminal) -> bool:
@@ -48,7 +50,7 @@ def drag(terminal: Terminal) -> list[int]:
     y = next(i for i, line in enumerate(lines) if "┣" in line)
     left, right = lines[y].index("┣") + 2, lines[y].index("┫")
     terminal.press(f"\x1b[<0;{left + 4};{y + 1}M")
-    terminal.settle(1.5)  # taking the focus repaints the screen once
+    terminal.settle(1.5)
     took = []
     for x in range(left + 5, min(left + 25, right)):
         before = terminal.sent
@@ -59,9 +61,37 @@ def drag(terminal: Terminal) -> list[int]:
     return took
 
 
+def keys(terminal: Terminal, *pressed: str) -> int:
+    """Bytes in the two seconds after a key; the median of those pressed."""
+    took = []
+    for key in pressed:
+        terminal.press(key)
+        took.append(terminal.bytes_in(2.0))
+    return int(statistics.median(took))
+
+
+def moves() -> list[Row]:
+    """The start, and what moves a cursor alone."""
+    with lab("--preset", PRESET, colors="truecolor") as terminal:
+        opened(terminal)
+        start = terminal.sent
+        cursor, focus = keys(terminal, DOWN, UP, DOWN), keys(terminal, TAB, TAB, TAB)
+    return [
+        below(
+            "bytes, start",
+            start / 1e3,
+            LIMIT_START / 1e3,
+            " kB",
+            "from the command until the worker is ready",
+        ),
+        below("bytes, step in the presets", cursor / 1e3, LIMIT_CURSOR / 1e3, " kB", "an arrow key"),
+        below("bytes, move of the focus", focus / 1e3, LIMIT_FOCUS / 1e3, " kB", "tab"),
+    ]
+
+
 def measure() -> list[Row]:
     """All of them."""
-    rows = []
+    rows = moves()
     for colors, limit in LIMIT_LIVE.items():
         with lab("--preset", PRESET, colors=colors) as terminal:
             opened(terminal)

@@ -11,6 +11,7 @@ from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -50,7 +51,10 @@ password. `ssh HOST true` must work without a prompt, and tuilab must be install
 class LabScreen(Screen[None]):
     """Begins with the presets, so that the first paint is quick; frames and what is in them come after it."""
 
-    AUTO_FOCUS = ""  # the presets, after the first paint: to move the focus draws the screen anew
+    ALLOW_IN_MAXIMIZED_VIEW = "#foot"
+    AUTO_FOCUS = ""  # the presets, after the first paint
+    # The widgets draw what the focus changes; Textual would draw the whole screen too.
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(a.keys, a.name, a.label, show=bool(a.line), id=a.id) for a in by_line(ACTIONS)),
         Binding("escape", "back", "back", show=False, id="back"),
@@ -98,8 +102,11 @@ size at which another device becomes the faster one. **x** stops whatever is run
             # At once, so that the next start has them however soon this one ends.
             self._keep_titles(rows)
         self._fit(*self.app.size)
-        with Horizontal(id="body", classes="-alone"):
+        # What comes later is mounted in these: to mount on the screen itself draws all of it once more.
+        yield Container(id="head")
+        with Horizontal(id="body"):
             yield PresetsPanel(rows)
+        yield Container(id="foot")
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._frame)
@@ -116,10 +123,9 @@ size at which another device becomes the faster one. **x** stops whatever is run
         names = {"answer": "Answer", "controls": "Controls", "below": "Placement"}
         answer, controls, below = (framed(Container(id=key), title) for key, title in names.items())
         with self.app.batch_update():
-            await self.mount(self.header, before=body)
-            await self.mount(KeyBar(), Small())
+            await self.query_one("#head").mount(self.header)
+            await self.query_one("#foot").mount(KeyBar(), Small())
             await body.mount(Vertical(answer, self.views, controls, below, id="work"))
-            body.remove_class("-alone")
         self.call_after_refresh(self._fill)
 
     def _keep_titles(self, rows: tuple[titles.Title, ...]) -> None:

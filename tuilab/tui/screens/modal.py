@@ -8,6 +8,7 @@ from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.reactive import Reactive
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -26,6 +27,7 @@ def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
 class Modal(ModalScreen[Result], Generic[Result]):
     """Over another screen until it is dismissed, once: another key may come after the one that did it."""
 
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "app.simulate_key('down')", "down", show=False, id="page.down"),
         Binding("k", "app.simulate_key('up')", "up", show=False, id="page.up"),
