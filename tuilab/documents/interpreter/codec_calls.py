@@ -55,8 +55,7 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
             interpreter.event("opaque", name, args.line, args.values)
             break
     if name.startswith(_READS):
-        for value in args.values.values():
-            interpreter.reads(value, f"{name}()", args.line)
+        args.read(interpreter, f"{name}()")
     if name.startswith(_WORKS):
         interpreter.event("python", name, args.line)
     if name.startswith(("argparse.", "tf.flags.", "absl.flags.")):

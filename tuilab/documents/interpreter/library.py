@@ -64,6 +64,11 @@ class Arguments:
                 return self.values[name]
         return Unknown("it is spread from arguments that are not known", self.line) if self.open else default
 
+    def read(self, interpreter: Interpreter, how: str) -> None:
+        """The host reads every one of them."""
+        for value in self.values.values():
+            interpreter.reads(value, how, self.line)
+
     def given(self, name: str) -> bool:
         """Whether the parameter was given for certain."""
         return name in self.values

@@ -378,8 +378,7 @@ def make(interpreter: Interpreter, name: str, args: Arguments, op: Op) -> Value:
         if interpreter.in_graph() and op is not TABLE["np."] and name.startswith(("np.random.", "rng.")):
             root = "np.random" if name.startswith("np.random.") else "generator"
             interpreter.event("effect", f"{root}.{word}()", args.line)
-        for value in args.values.values():
-            interpreter.reads(value, f"{name}()", args.line)
+        args.read(interpreter, f"{name}()")
     kind: Kind = "op" if op.kind == "create" and interpreter.in_graph() else op.kind
     inside = op.library == "tf" and any(isinstance(v, Tensor) and v.inside for v in args.values.values())
     made = Tensor(op.shape(args), op.dtype(args), op.library, inside=inside)
@@ -410,8 +409,7 @@ def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.allclose", "np.array_equal", "np.testing.")
 def compared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    for value in args.values.values():
-        interpreter.reads(value, f"{name}()", args.line)
+    args.read(interpreter, f"{name}()")
     return Unknown("a condition that is not known", args.line)
 
 

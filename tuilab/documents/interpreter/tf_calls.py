@@ -159,8 +159,7 @@ def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.strings.", "tf.string_join", "tf.string_split", "tf.as_string")
 def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Ops of texts, which are the host's: they wait for what they are given."""
-    for value in args.values.values():
-        interpreter.reads(value, f"{name}()", args.line)
+    args.read(interpreter, f"{name}()")
     result = Tensor(None, "string", inside=interpreter.in_graph() is not None)
     interpreter.event("host-op", name, args.line, args.values, result)
     return result
@@ -195,8 +194,7 @@ def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if interpreter.in_graph():
         interpreter.event("op", name, args.line, args.values)
     else:
-        for value in list(args.values.values()):
-            interpreter.reads(value, f"{name}()", args.line)
+        args.read(interpreter, f"{name}()")
         interpreter.event("config", name, args.line, args.values)
     return Unknown(f"what {name} gives", args.line)
 

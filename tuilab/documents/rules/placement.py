@@ -27,13 +27,11 @@ def idle_scope(example: Example) -> Iterator[Hit]:
         with tf.device('/GPU:0'):
             z = tf.matmul(x, y)
     """
-    seen: set[int] = set()
     for scope in example.scopes:
-        if scope.line in seen or not scope.families:
+        if not scope.families:
             continue
         events = example.trace.events[scope.first : scope.last + 1]
         if not any(event.kind in (*WORK, "may-wait", "query", "config") for event in events):
-            seen.add(scope.line)
             yield Hit(scope.line, "no op is called inside this device scope, so it places nothing")
 
 
@@ -118,14 +116,12 @@ def mapped_on_gpu(example: Example) -> Iterator[Hit]:
             return v * 2  # on the host, not on the GPU
         d = tf.data.Dataset.range(9).map(f)
     """
-    seen: set[int] = set()
     for event in example.written:
         if event.kind != "dataset" or not event.name.endswith(".map"):
             continue
         function = event.arguments.get("map_func", event.arguments.get("0"))
         believed = _believed_in_code(example, event, function) or _believed_in_prose(example)
-        if believed and event.line not in seen:
-            seen.add(event.line)
+        if believed:
             yield Hit(
                 event.line,
                 f"{believed}, but a function given to Dataset.map runs on the host, in any device scope",

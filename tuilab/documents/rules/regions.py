@@ -195,7 +195,6 @@ def computed_before(example: Example) -> Iterator[Hit]:
         tf.matmul(x, y).numpy()
         print(time.perf_counter() - t)
     """
-    seen: set[int] = set()
     for region, events in regions(example):
         if works(events):
             continue
@@ -204,8 +203,7 @@ def computed_before(example: Example) -> Iterator[Hit]:
             if event.kind not in ("bind", "sync") or not isinstance(value, Tensor) or value.made < 0:
                 continue
             maker = example.trace.events[value.made]
-            if maker.kind in ("op", "graph") and maker.index < region.first and maker.line not in seen:
-                seen.add(maker.line)
+            if maker.kind in ("op", "graph") and maker.index < region.first:
                 yield Hit(
                     maker.line,
                     f"{maker.name} is computed here, once, before the clock is read on line {region.line}",
@@ -333,7 +331,6 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         tf.matmul(x, w).numpy()
         print(time.perf_counter() - t)
     """
-    seen: set[int] = set()
     for region, events in regions(example):
         if holds_others(example, region):
             continue
@@ -341,8 +338,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         timer = example.trace.events[region.first].place.function
         for event in events:
             what = _set_up(event, measured, timer)
-            if what and event.line not in seen and example.holds(event.line):
-                seen.add(event.line)
+            if what and example.holds(event.line):
                 yield Hit(
                     event.line,
                     f"{what} inside the timed region, and counts as if it were the work",

@@ -29,14 +29,12 @@ def side_effects(example: Example) -> Iterator[Hit]:
             return v * 2.0
         f(x)
     """
-    seen: set[int] = set()
     for event in example.written:
         traced = event.place.traced
-        if event.kind != "effect" or traced is None or event.line in seen:
+        if event.kind != "effect" or traced is None:
             continue
         if _is_meant(example, event.line, text(event.arguments.get("text")) or ""):
             continue
-        seen.add(event.line)
         yield Hit(
             event.line,
             f"{event.name} runs only while {_who(traced.by)} traces this function, {_instead(event.name)}",
