@@ -1,6 +1,5 @@
 """What changes in the lab, as a message of Textual's."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -23,10 +22,16 @@ class LabChanged(Message, bubble=False):
         """The worker's event that did it; null where it was a person or a replay, or several in one."""
 
 
-def hear(widget: Widget, lab: "Lab") -> Callable[[], None]:
-    """Have every change of the lab come to the widget as a message; returns what ends that."""
+class Hearing(Widget):
+    """A widget to which every change of the lab comes as a message, as long as it is there."""
 
-    def post(change: Change, event: "Event | None") -> None:
-        widget.post_message(LabChanged(change, event))
+    lab: "Lab"
 
-    return lab.subscribe(post)
+    def on_mount(self) -> None:
+        def post(change: Change, event: "Event | None") -> None:
+            self.post_message(LabChanged(change, event))
+
+        self._unheard = self.lab.subscribe(post)
+
+    def on_unmount(self) -> None:
+        self._unheard()

@@ -239,6 +239,6 @@ async def test_a_click_on_a_name_takes_it_and_a_click_on_the_value_types() -> No
 async def test_the_owner_sets_values_without_an_echo() -> None:
     async with bench(Slider(SAMPLES)) as (app, pilot):
         app.slider.set_value(4_096)
-        app.slider.note = "16 kB in"
+        app.slider.set_note("16 kB in")
         await pilot.pause()
         assert app.changes == [] and "4,096" in row(app) and "16 kB in" in row(app)

@@ -119,7 +119,7 @@ stops moving; **u** undoes a change, **z** sets everything to the document's val
                 slider.set_crossover(found.at if found else None, found.ci95 if found else None)
         axis = self.query(f"#{id_of(declaration.axis)}")
         if axis and self._memory is not None:
-            axis.first(Slider).note = f"{size(self._memory(dict(settings.values)))} needed"
+            axis.first(Slider).set_note(f"{size(self._memory(dict(settings.values)))} needed")
 
     def _value(self, settings: Settings, name: str) -> Value:
         if name == "device":

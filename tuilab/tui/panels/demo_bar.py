@@ -9,7 +9,7 @@ from textual.content import Content
 
 from tuilab.lab.demo import GUESSES, Demo, lines
 from tuilab.model.events import Finished
-from tuilab.tui.messages import LabChanged, hear
+from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.widgets.answer import numbers_strong
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, MUTED, STRONG, Line
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 
-class DemoBar(LineWidget, can_focus=True):
+class DemoBar(Hearing, LineWidget, can_focus=True):
     """Has the keys while the demo goes on."""
 
     DEFAULT_CSS = "DemoBar { height: 6; width: 1fr; }"
@@ -40,17 +40,12 @@ demo and keeps what is on the screen.
 
     def __init__(self, lab: "Lab", demo: Demo, done: Callable[[], object]) -> None:
         super().__init__(id="demo", classes="frame")
-        self._lab, self._demo, self._done = lab, demo, done
+        self.lab, self._demo, self._done = lab, demo, done
         self._run = ""
 
     def on_mount(self) -> None:
-        super().on_mount()
-        self._unheard = hear(self, self._lab)
         self.set_interval(1.0, self._tick)
         self._enter(0)
-
-    def on_unmount(self) -> None:
-        self._unheard()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sentence, question, keys = lines(self._demo)
@@ -62,7 +57,7 @@ demo and keeps what is on the screen.
         return [*out, ((fit(keys, width), MUTED),)]
 
     def _enter(self, at: int) -> None:
-        demo, lab = self._demo, self._lab
+        demo, lab = self._demo, self.lab
         demo.enter(at)
         lab.controller.stop()
         lab.state.put_away()
@@ -76,13 +71,13 @@ demo and keeps what is on the screen.
     def _measure(self) -> None:
         self._demo.stage = "measure"
         self.call_later(self.screen.run_action, "view('live')")
-        self._lab.controller.run("quick")
+        self.lab.controller.run("quick")
         self.repaint()
 
     @on(LabChanged)
     def _receive(self, changed: LabChanged) -> None:
         event = changed.event
-        lab_state = self._lab.state
+        lab_state = self.lab.state
         if self._demo.stage == "measure" and isinstance(event, Finished) and event.run == lab_state.shown.run:
             result = lab_state.result()
             if result is not None and event.status != "cancelled":

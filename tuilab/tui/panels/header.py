@@ -41,7 +41,7 @@ BAR = 10
 
 
 class Header(LineWidget):
-    """One line. `show` what to say; the machine gives way first where there is no room."""
+    """One line; the machine gives way first where there is no room."""
 
     DEFAULT_CSS = "Header { height: 1; dock: top; }"
 
@@ -55,27 +55,19 @@ and the key that stops it.
     def __init__(self) -> None:
         super().__init__(id="header")
         self._title, self._tone, self._state = "", "busy", "starting"
-        self._machine: tuple[str, ...] = ()
+        self._machine: Sequence[str] = ()
         self._share: float | None = None
-
-    def show(
-        self, title: str, machine: Sequence[str], tone: str, state: str, share: float | None = None
-    ) -> None:
-        """title: of the preset. machine: parts, the dearest first. tone: of the state's glyph."""
-        self._title, self._machine = title, tuple(machine)
-        self._tone, self._state, self._share = tone, state, share
-        self.repaint()
 
     def tell(self, state: "LabState") -> None:
         """What is open, on which machine, and what goes on."""
         from tuilab.lab.status import status
 
         now = status(state)
-        settings = state.settings
-        title = settings.title if settings else ""
-        stop = f" · {now.stop} stops" if now.stop else ""
-        machine = state.shown.machine if state.replay else state.machine
-        self.show(title, machine_words(machine), now.tone, now.text + stop, now.share)
+        self._title = state.settings.title if state.settings else ""
+        self._machine = machine_words(state.shown.machine if state.replay else state.machine)
+        self._tone, self._share = now.tone, now.share
+        self._state = now.text + (f" · {now.stop} stops" if now.stop else "")
+        self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]

@@ -8,7 +8,7 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 
 from tuilab.lab import Lab
-from tuilab.tui.messages import LabChanged, hear
+from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, FAINT, FILLED, MUTED, TEXT, THUMB, TRACK, Line
 
@@ -21,7 +21,7 @@ KEYS = (
 LEAST_TRACK = 12
 
 
-class ReplayStrip(LineWidget, can_focus=True):
+class ReplayStrip(Hearing, LineWidget, can_focus=True):
     """Shown while something is replayed."""
 
     DEFAULT_CSS = "ReplayStrip { height: 1; width: 1fr; margin: 0 1; }"
@@ -41,22 +41,15 @@ seeks too. Sliders move without measuring; **r** measures the settings anew, aft
 
     def __init__(self, lab: Lab) -> None:
         super().__init__(id="replay")
-        self._lab = lab
+        self.lab = lab
         self._track = (0, 0)
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._unheard = hear(self, self._lab)
-
-    def on_unmount(self) -> None:
-        self._unheard()
 
     @on(LabChanged)
     def _heard(self) -> None:
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        replay = self._lab.controller.replaying
+        replay = self.lab.controller.replaying
         if replay is None:
             return []
         state = "⏸" if replay.paused or replay.over else "▶"
@@ -79,15 +72,15 @@ seeks too. Sliders move without measuring; **r** measures the settings anew, aft
 
     def action_seek(self, by: int) -> None:
         """A tenth back or on."""
-        self._lab.controller.play(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
+        self.lab.controller.play(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
 
     def action_end(self, end: int) -> None:
         """To the start or the end."""
-        self._lab.controller.play(lambda r: r.seek(end * r.rounds))
+        self.lab.controller.play(lambda r: r.seek(end * r.rounds))
 
     def on_click(self, event: events.Click) -> None:
         """Seek where the track was clicked."""
         first, cells = self._track
         share = (event.x - first) / max(1, cells - 1)
         if 0 <= share <= 1:
-            self._lab.controller.play(lambda r: r.seek(round(share * r.rounds)))
+            self.lab.controller.play(lambda r: r.seek(round(share * r.rounds)))

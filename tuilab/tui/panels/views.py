@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, cast
 from textual.containers import Vertical
 from textual.geometry import Offset
 from textual.message import Message
-from textual.widget import Widget
 
 from tuilab.tui.views.base import View
 
@@ -112,10 +111,6 @@ tabs, as does a click on a tab.
     def tab_offsets(self) -> dict[str, Offset]:
         """Where on the screen each tab's first letter stands."""
         return {tab.id or "": tab.region.offset + Offset(1, 0) for tab in self.query("Tab")}
-
-    def place(self) -> Widget | None:
-        """What should have the keys when a person goes to the picture."""
-        return self.view.place() if self.view else None
 
 
 def load_view(place: str) -> type[View]:

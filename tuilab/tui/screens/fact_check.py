@@ -1,7 +1,7 @@
 """A document's claims, measured one after another: each sentence gets its verdict as it comes."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,7 +16,7 @@ from tuilab.model.errors import WorkerError
 from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
 from tuilab.report.fact_check import html, markdown, stamp
-from tuilab.tui.messages import LabChanged, hear
+from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.screens.modal import Page
 from tuilab.tui.verdicts import VERDICTS
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 
-class FactCheckScreen(Page[None]):
+class FactCheckScreen(Hearing, Page[None]):
     """Starts by itself. `space` stops and goes on; what was measured stays."""
 
     HELP = """\
@@ -51,9 +51,8 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
     def __init__(self, lab: "Lab", check: FactCheck, presets: Sequence[Preset]) -> None:
         super().__init__()
         self.check = check
-        self._lab = lab
+        self.lab = lab
         self._checker = Checker(lab, check, presets, self._show)
-        self._deaf: Callable[[], None] | None = None
         self._said = ""
 
     def compose(self) -> ComposeResult:
@@ -67,13 +66,8 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
             yield Static(id="going")
 
     def on_mount(self) -> None:
-        self._deaf = hear(self, self._lab)
         self._show()
         self._go()
-
-    def on_unmount(self) -> None:
-        if self._deaf is not None:
-            self._deaf()
 
     def on_lab_changed(self, event: LabChanged) -> None:
         """How far the run is."""
@@ -156,7 +150,7 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
         check = self.check
         words = [check.summary()]
         if self.going and check.going:
-            words.append(f"{check.going}: {status(self._lab.state).text}")
+            words.append(f"{check.going}: {status(self.lab.state).text}")
         elif check.left:
             words.append("stopped; space continues")
         else:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import msgspec
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
@@ -41,7 +41,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
-from tuilab.tui.messages import LabChanged, hear
+from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.panels.key_bar import KeyBar
 from tuilab.tui.screens.history_parts import About, Said, Tone
 from tuilab.tui.screens.history_table import LATEST, Rows, RunsTable
@@ -67,7 +67,7 @@ TAGS = "Separated by commas. A tag that you delete from the line is removed."
 IMPORTS = "There is no recording (.jsonl) in the current folder. Type the path of one below."
 
 
-class HistoryScreen(Modal[str]):
+class HistoryScreen(Hearing, Modal[str]):
     """A page of its own. Returns the run to replay, None where it was closed."""
 
     HELP = """\
@@ -106,6 +106,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
         Binding("escape", "back", "back", show=False, id="history.back"),
         Binding("q,h", "close", "close", id="history.close"),
     ]
+    VERTICAL_BREAKPOINTS = [(36, "-tall")]  # noqa: RUF012
     DEFAULT_CSS = """
     HistoryScreen { background: $background; }
     HistoryScreen #runs { height: 1fr; }
@@ -139,19 +140,13 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
         yield KeyBar()
 
     def on_mount(self) -> None:
-        self.set_class(self.app.size.height >= 36, "-tall")
         self.table.focus()
-        self._unheard = hear(self, self.lab)
         self.reload()
 
     def on_unmount(self) -> None:
-        self._unheard()
         if self.going is not None:
             self.going.stop()
         self.history.close()
-
-    def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.height >= 36, "-tall")
 
     def say(self, text: str, tone: Tone = "quiet") -> None:
         """In the line under the runs."""

@@ -250,10 +250,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
     def _fit(self, width: int, height: int) -> None:
         wanted = size_classes(width, height)
-        mine = self.classes & SIZES
-        if mine != wanted:
-            self.remove_class(*(mine - wanted))
-            self.add_class(*wanted)
+        self.update_classes({name: name in wanted for name in SIZES})
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
         """What the command palette offers: (words, help, what to do) of each action, then of each preset."""

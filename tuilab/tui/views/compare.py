@@ -3,16 +3,14 @@
 from statistics import median
 from typing import ClassVar
 
-from msgspec.structs import replace
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tuilab.lab.state import LabState
 from tuilab.model.arms import family
-from tuilab.report.rows import folded
 from tuilab.tui.views.base import View
-from tuilab.tui.views.common import fitting, marks, why_empty
+from tuilab.tui.views.common import fitting, folded_result, marks, why_empty
 from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.from_run import bars_of
 from tuilab.tui.widgets.numbers import Numbers
@@ -48,21 +46,15 @@ machines that are pinned as ghosts in the history race too, labelled as recorded
     def draw(self) -> None:
         lab_state = self.lab.state
         bars, numbers = self.query_one(Bars), self.query_one(Numbers)
-        result = lab_state.result()
-        series = marks(lab_state.shown)
+        result = folded_result(lab_state, going=lab_state.shown.running)
+        series, arms = marks(lab_state.shown), result.arms if result else ()
         bars.empty = why_empty(lab_state)
-        drawn = lab_state.drawn
         run, rounds = self._raced
         if lab_state.shown.run != run or lab_state.shown.rounds < rounds:
             # The lanes are of another run, or of rounds that a replay has gone back from.
             self.query_one(Race).end()
-        arms = (
-            folded([arm for arm in result.arms if arm.id in drawn], going=lab_state.shown.running)
-            if result
-            else []
-        )
         # A row an arm and a row for the scale; the rest is for the numbers, if it is enough.
-        bars.show_bars(bars_of(replace(result, arms=tuple(arms)), series) if result else [])
+        bars.show_bars(bars_of(result, series) if result else [])
         fitting(numbers, len(arms), self.size.height - len(arms) - 3)
         numbers.update_arms(arms, series)
 

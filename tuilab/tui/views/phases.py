@@ -1,11 +1,9 @@
 """Phases: where a call's time goes."""
 
-from msgspec.structs import replace
 from textual.app import ComposeResult
 
-from tuilab.report.rows import folded
 from tuilab.tui.views.base import View
-from tuilab.tui.views.common import marks, why_empty
+from tuilab.tui.views.common import folded_result, marks, why_empty
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.from_run import phases_of
 from tuilab.tui.widgets.phases import Phases
@@ -27,11 +25,8 @@ class PhasesView(View):
         lab_state = self.lab.state
         phases = self.query_one(Phases)
         result = lab_state.result()
-        drawn = lab_state.drawn
-        rows = []
-        if result:
-            arms = folded([arm for arm in result.arms if arm.id in drawn], going=lab_state.shown.running)
-            rows = phases_of(replace(result, arms=tuple(arms)), marks(lab_state.shown))
+        drawn = folded_result(lab_state, going=lab_state.shown.running)
+        rows = phases_of(drawn, marks(lab_state.shown)) if drawn else []
         known = any(row.parts for row in rows)
         phases.empty = why_empty(lab_state)
         if rows and lab_state.shown.running:
@@ -45,6 +40,6 @@ class PhasesView(View):
         elif rows:
             phases.empty = "No phases were measured in this run; r measures with them."
         phases.show_phases(rows if known else [])
-        roofs = [arm.roof for arm in result.arms if arm.id in drawn] if result and result.roofs else []
-        said = [roof.sentence for roof in roofs if roof is not None]
+        arms = drawn.arms if drawn and drawn.roofs else ()
+        said = [arm.roof.sentence for arm in arms if arm.roof is not None]
         self.query_one(Sentences).say(tuple(said[: max(0, min(4, self.size.height - len(rows) - ROOM))]))

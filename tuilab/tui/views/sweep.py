@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import ClassVar
 
-from msgspec.structs import replace
 from textual import on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
@@ -19,9 +18,8 @@ from tuilab.model.events import Node, ops_of
 from tuilab.model.parameters import LogInteger
 from tuilab.model.quantity import seconds, significant, size
 from tuilab.model.result import Crossover, RunResult
-from tuilab.report.rows import folded
 from tuilab.tui.views.base import View
-from tuilab.tui.views.common import marks, why_empty
+from tuilab.tui.views.common import folded_result, marks, why_empty
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.chart import Chart
 from tuilab.tui.widgets.from_run import crossovers, heat_of, sweep_chart
@@ -78,14 +76,9 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound, no
         if two:
             heat.show_heat(heat_of(result, *pair(result), series, binary=binary_axes(lab_state, result)))
         else:
-            drawn = lab_state.drawn
             # Only what cannot run at all is folded: the others may have figures at another size.
-            arms = folded([arm for arm in result.arms if arm.id in drawn], going=True)
-            plot.chart = sweep_chart(
-                replace(result, arms=tuple(arms)),
-                series,
-                binary=binary_axes(lab_state, result)[0],
-            )
+            drawn = folded_result(lab_state, going=True) or result
+            plot.chart = sweep_chart(drawn, series, binary=binary_axes(lab_state, result)[0])
         most = max(1, min(4, self.size.height - PLOT_ROWS))
         here = self._said_here(result) if not two else ()
         lines = [c.sentence for c in said(result)]

@@ -32,59 +32,38 @@ def live_chart(
     """The samples of each arm at one point, in the order they came, over the earlier runs' ones.
 
     figures: the arms' results by id, for medians and their bands. shown: whether to draw an arm. Before the
-    first round there are the blocks of the warm-up, which are not counted and go when the rounds come.
+    first round there are the blocks of the warm-up, which are not counted and go when the rounds come: each
+    arm from the left, since they warm up one after another.
     """
     cells = [arm.cells[point] for arm in state.arms.values() if point in arm.cells]
-    if state.running and cells and not any(cell.samples for cell in cells):
-        return warm_up_chart(state, marks, shown=shown, ghosts=ghosts, point=point)
+    warming = state.running and bool(cells) and not any(cell.samples for cell in cells)
     series = _before(ghosts, marks, shown, point)
-    title = EARLIER if series else ""
+    title = " · ".join([WARMING] * warming + [EARLIER] * bool(series))
     levels: list[float] = []
     for arm, known in state.arms.items():
         if not shown(arm) or arm not in marks:
             continue
         cell, result = known.cells.get(point) or ArmSamples(), (figures or {}).get(arm)
-        median = result.median_s if result else None
+        xs, ys = (range(len(cell.warming)), cell.warming) if warming else (cell.rounds, cell.samples)
+        median, band = (result.median_s, result.ci95_s) if result and not warming else (None, None)
         note = ""
-        if result and result.median_s is not None:
-            note = median_of(result.median_s, _half(result.ci95_s))
+        if median is not None:
+            note = median_of(median, _half(band))
         elif not cell.samples and known.status not in (None, "ok"):
             note = str(known.status)
-        band = result.ci95_s if result else None
-        levels += [cell.fastest, cell.slowest] if cell.samples else []
-        strip = distribution(cell.samples, median, band, STRIP) if median is not None else None
+        if ys:
+            levels += [min(ys), max(ys)] if warming else [cell.fastest, cell.slowest]
+        strip = distribution(ys, median, band, STRIP) if median is not None else None
+        tell = None if warming else partial(about_sample, known, cell, median)
         series.append(
             Series(
-                arm, known.label, marks[arm], cell.rounds, cell.samples, style="trace", median=median,
-                band=band, note=note, strip=strip, tell=partial(about_sample, known, cell, median),
+                arm, known.label, marks[arm], xs, ys, style="trace", median=median, band=band, note=note,
+                strip=strip, tell=tell,
             )
         )  # fmt: skip
-    return Chart(state.run, series, Axis("round", "count", low=0.0), _time_axis(levels), title=title)
-
-
-def warm_up_chart(
-    state: RunState,
-    marks: Mapping[str, Mark],
-    *,
-    shown: Callable[[str], bool] = lambda arm: True,
-    ghosts: Sequence[RunState] = (),
-    point: int = 0,
-) -> Chart:
-    """The blocks of the warm-up so far, each arm from the left, since they warm up one after another."""
-    series = _before(ghosts, marks, shown, point)
-    title = f"{WARMING} · {EARLIER}" if series else WARMING
-    levels: list[float] = []
-    for arm, known in state.arms.items():
-        if shown(arm) and arm in marks:
-            cell = known.cells.get(point)
-            samples = cell.warming if cell else ()
-            levels += [min(samples), max(samples)] if samples else []
-            note = str(known.status) if known.status not in (None, "ok") else ""
-            series.append(
-                Series(arm, known.label, marks[arm], range(len(samples)), samples, style="trace", note=note)
-            )
-    across = Axis("block", "count", low=0.0)
-    return Chart(f"{state.run} warm-up", series, across, _time_axis(levels), title=title)
+    key = f"{state.run} warm-up" if warming else state.run
+    x = Axis("block" if warming else "round", "count", low=0.0)
+    return Chart(key, series, x, _time_axis(levels), title=title)
 
 
 def _time_axis(levels: Sequence[float]) -> Axis:
@@ -121,19 +100,12 @@ def _half(ci95: tuple[float, float] | None) -> float | None:
     return (ci95[1] - ci95[0]) / 2 if ci95 else None
 
 
-def sweep_chart(
-    result: RunResult,
-    marks: Mapping[str, Mark],
-    *,
-    shown: Callable[[str], bool] = lambda arm: True,
-    axis: int = 0,
-    binary: bool = True,
-) -> Chart:
+def sweep_chart(result: RunResult, marks: Mapping[str, Mark], *, binary: bool = True) -> Chart:
     """Medians with error bars along the axis of a sweep, on log scales, with the crossovers found."""
-    name = result.axis[axis]
+    name = result.axis[0]
     series = []
     for arm in result.arms:
-        if arm.id not in marks or not shown(arm.id):
+        if arm.id not in marks:
             continue
         rows = sorted(
             (float(point.values.get(name, 0)), cell.median_s, cell.ci95_s or (cell.median_s, cell.median_s))

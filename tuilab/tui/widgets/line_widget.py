@@ -1,27 +1,40 @@
-"""The base of the widgets that draw themselves line by line."""
+"""The base of the widgets that draw themselves line by line, in the styles of the present theme."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
 
 from rich.cells import cell_len
+from rich.color import ColorSystem
 from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
 from textual.geometry import Region
 from textual.reactive import reactive
 from textual.strip import Strip
+from textual.theme import Theme
+from textual.widget import Widget
 
 from tuilab.model.sanitize import sanitize_line
-from tuilab.tui.widgets.look import MUTED, Line
-from tuilab.tui.widgets.themed_widget import ThemedWidget
+from tuilab.tui.widgets.look import DARK_HUES, MUTED, Line, TextStyle, contrast, hue_color, readable
 from tuilab.tui.widgets.wording import wrap
 
+# How far towards the text colour, from the ground.
+_SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
+STRONG_TINT = 30
+"""Per cent of a hue from which on a ground is to be told by it."""
+_ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning", "primary": "primary"}
 
-class LineWidget(ThemedWidget):
+
+class LineWidget(Widget):
     """A widget whose content is `paint(width, height)`: lines of (text, style).
 
     `repaint` says that the data changed. The lines are then painted once, however often it was called, and
     those that differ are sent. A hidden widget is painted when it shows.
     """
 
+    ALLOW_SELECT = (
+        False  # a drag would repaint the whole screen at each step, for a selection that none draws
+    )
     empty: reactive[str] = reactive("", layout=False, repaint=False)
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
@@ -30,6 +43,18 @@ class LineWidget(ThemedWidget):
         self._lines: Sequence[Line] | None = None
         self._painted_size = (0, 0)
         self._due = False
+        self._rich_styles: dict[TextStyle, Style] = {}
+
+    def on_mount(self) -> None:
+        self.app.theme_changed_signal.subscribe(self, self._theme_changed)
+
+    def on_unmount(self) -> None:
+        # The subscription would keep a closed page's widgets for as long as the lab is open.
+        self.app.theme_changed_signal.unsubscribe(self)
+
+    def _theme_changed(self, _: Theme) -> None:
+        self._rich_styles.clear()
+        self._paint_anew()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         """The lines of the content: at most `height` of them, each of at most `width` cells."""
@@ -45,16 +70,16 @@ class LineWidget(ThemedWidget):
         self._due = False
         old, (width, height) = self._lines, self.size
         if old is None or (width, height) != self._painted_size or not self.is_on_screen:
-            self.forget()
-            self.refresh()
+            self._paint_anew()
             return
         new = self._lines = self._safely(width, height)
         pairs = enumerate(zip_longest(old, new, fillvalue=()))
         if rows := [Region(0, y, width, 1) for y, (before, now) in pairs if before != now]:
             self.refresh(*rows)
 
-    def forget(self) -> None:
+    def _paint_anew(self) -> None:
         self._lines = None
+        self.refresh()
 
     def watch_empty(self) -> None:
         self.repaint()
@@ -94,3 +119,63 @@ class LineWidget(ThemedWidget):
         top = max(0, (height - len(text)) // 2)
         body = [((" " * max(0, (width - cell_len(line)) // 2) + line, MUTED),) for line in text]
         return [*([()] * top), *body]
+
+    # Styles
+
+    def notify_style_update(self) -> None:
+        self._rich_styles.clear()
+        super().notify_style_update()
+
+    def style_of(self, style: TextStyle) -> Style:
+        """The Rich style of a text style under the present theme."""
+        found = self._rich_styles.get(style)
+        if found is None:
+            found = self._rich_styles[style] = self._resolve(style)
+        return found
+
+    def _resolve(self, style: TextStyle) -> Style:
+        color = self.color_of(style.name)
+        ground = self.color_of(style.on) if style.on else None
+        sent = ground
+        if ground and self.app.console.color_system == "256":
+            sent, ground = of_256(ground, faint=int(style.on.partition("/")[2] or 100) < STRONG_TINT)
+        if ground:
+            # On a strong ground the widget's own ground may be read better than its text.
+            best = max(self.color_of("text"), self.background_colors[1], key=lambda c: contrast(c, ground))
+            color = best if style.name == "text" else readable(color, ground, best)
+        return self.rich_style + Style(
+            color=color.rich_color,
+            bgcolor=sent.rich_color if sent else None,
+            bold=style.bold or None,
+            reverse=style.reverse or None,
+        )
+
+    def color_of(self, name: str) -> Color:
+        """The colour of a text style's name: a shade, a role of the theme, a hue, or `#rrggbb`.
+
+        `name/20` is 20 % of that colour laid on the ground.
+        """
+        ground, text = self.background_colors[1], self.colors[3]
+        name, _, share = name.partition("/")
+        if share:
+            return ground.blend(self.color_of(name), int(share) / 100, alpha=1.0)
+        if name in _SHADES:
+            return ground.blend(text, _SHADES[name] * text.a, alpha=1.0)
+        if name in _ROLES:
+            return readable(Color.parse(self.app.theme_variables.get(_ROLES[name], "#808080")), ground, text)
+        if name in DARK_HUES:
+            return Color.parse(hue_color(name, ground.brightness < 0.5))
+        return Color.parse(name)
+
+
+def of_256(ground: Color, *, faint: bool) -> tuple[Color, Color]:
+    """A ground to be sent to a terminal of 256 colours, and as it shows there.
+
+    A faint one becomes grey: the faintest tint that such a terminal has hides the lines on it.
+    """
+    if faint:
+        red, green, blue = ground.rgb
+        level = round(0.299 * red + 0.587 * green + 0.114 * blue)
+        ground = Color(level, level, level)
+    shown = ground.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
+    return ground, Color(shown.red, shown.green, shown.blue)

@@ -1,7 +1,8 @@
 """A slider of one row for a declared parameter: drag, keys, typed values, marks, bounds with reasons."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -73,126 +74,109 @@ One parameter of the scenario, with its value on the left and its upper end on t
     ) -> None:
         super().__init__(id=id, classes=classes)
         self.parameter = parameter
-        self._value: Value = parameter.default if value is None else value
-        self._marks = tuple(marks)
-        self._note = note
-        self._label_width = label_width
-        self._reach = declared(parameter)
-        self._crossover: float | None = None
-        self._band: tuple[float, float] | None = None
-        self._typed: str | None = None
-        self._message = ""
+        value = parameter.default if value is None else value
+        self._row = track.Row(
+            parameter, value, declared(parameter), tuple(marks), note=note, label_width=label_width
+        )
         self._dragging = False
         self._clock = 0
         self._places = track.Places(0, 0, (0, 0))
+
+    def _show(self, **changes: Any) -> None:
+        """Show the row with these changes."""
+        self._row = replace(self._row, **changes)
+        self.repaint()
 
     # What the owner sets
 
     @property
     def value(self) -> Value:
         """The present value."""
-        return self._value
+        return self._row.value
 
     def set_value(self, value: Value) -> None:
         """Show `value`, which the owner has checked."""
-        if value != self._value:
-            self._value = value
-            self.repaint()
+        self._show(value=value)
 
-    @property
-    def note(self) -> str:
+    def set_note(self, note: str) -> None:
         """What stands at the right, such as the memory that the value needs."""
-        return self._note
-
-    @note.setter
-    def note(self, note: str) -> None:
-        if note != self._note:
-            self._note = note
-            self.repaint()
+        self._show(note=note)
 
     def set_crossover(self, at: float | None, ci95: tuple[float, float] | None = None) -> None:
         """Where two arms cross along this parameter, once that is known; None takes it away."""
-        self._crossover, self._band = at, ci95 if at is not None else None
-        self.repaint()
+        self._show(crossover=at, band=ci95 if at is not None else None)
 
     def limit_by(self, constraints: Sequence[Constraint], values: Mapping[str, Value]) -> None:
         """Take range, reasons and step from the constraints with the other parameters' present values."""
-        self._reach = reach(self.parameter, constraints, values)
-        self.repaint()
+        self._show(reach=reach(self.parameter, constraints, values))
 
     # Drawing
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        row = track.Row(
-            self.parameter, self._value, self._reach, self._marks, self._crossover, self._band,
-            self._note, self._message, self._typed, self.has_focus, self._label_width,
-        )  # fmt: skip
-        line, self._places = track.draw(row, width)
+        line, self._places = track.draw(replace(self._row, focused=self.has_focus), width)
         return [line]
 
     # Taking and refusing values
 
     def _take(self, value: Value, *, final: bool) -> None:
         """Set `value` if it is allowed; else say why not."""
-        reason = self._reach.why_not(value)
+        reason = self._row.reach.why_not(value)
         if reason:
             self._say(reason)
             return
         self._say("")
-        if value != self._value or (final and self._dragging):
-            self._value = value
-            self.repaint()
+        if value != self._row.value or (final and self._dragging):
+            self._show(value=value)
             self.post_message(self.Changed(self, value, final))
 
     def _move_to(self, wanted: int, direction: int) -> None:
         """Go towards `wanted`, as far as the bounds allow; at a bound, say why it goes no further."""
-        value = self._reach.held(wanted, direction)
-        if value != self._value and (value - int(self._value)) * direction > 0:
+        value = self._row.reach.held(wanted, direction)
+        if value != self._row.value and (value - int(self._row.value)) * direction > 0:
             self._take(value, final=True)
-        elif wanted != self._value:
-            self._say(self._reach.why_not(wanted) or self._reach.multiple_reason)
+        elif wanted != self._row.value:
+            self._say(self._row.reach.why_not(wanted) or self._row.reach.multiple_reason)
 
     def _say(self, message: str) -> None:
-        if message == self._message:
+        if message == self._row.message:
             return
-        self._message = message
+        self._show(message=message)
         self._clock += 1
-        if message and self._typed is None:
+        if message and self._row.typed is None:
             self.set_timer(MESSAGE_S, lambda said=self._clock: self._unsay(said))
-        self.repaint()
 
     def _unsay(self, said: int) -> None:
-        if said == self._clock and self._typed is None:
+        if said == self._clock and self._row.typed is None:
             self._say("")
 
     # Keys
 
     def _choose(self, direction: int, times: int = 1, around: bool = False) -> None:
         stops = options(self.parameter)
-        index = stops.index(self._value) + direction * times
+        index = stops.index(self._row.value) + direction * times
         index = index % len(stops) if around else min(len(stops) - 1, max(0, index))
-        if stops[index] != self._value:
+        if stops[index] != self._row.value:
             self._take(stops[index], final=True)
 
     def action_step(self, direction: int, times: int = 1) -> None:
         """To the next stop (or the `times`-th) in that direction."""
         if isinstance(self.parameter, Integer | LogInteger):
-            self._move_to(next_stop(self.parameter, int(self._value), direction, times), direction)
+            self._move_to(next_stop(self.parameter, int(self._row.value), direction, times), direction)
         else:
             self._choose(direction, times)
 
     def action_fine(self, direction: int) -> None:
         """A little in that direction."""
         if isinstance(self.parameter, Integer | LogInteger):
-            self._move_to(fine_step(self.parameter, int(self._value), direction), direction)
+            self._move_to(fine_step(self.parameter, int(self._row.value), direction), direction)
         else:
             self._choose(direction)
 
     def action_end(self, direction: int) -> None:
         """As far as is allowed."""
         if isinstance(self.parameter, Integer | LogInteger):
-            end = self._reach.low if direction < 0 else self._reach.high
-            value = self._reach.held(end, -direction)
+            end = self._row.reach.low if direction < 0 else self._row.reach.high
+            value = self._row.reach.held(end, -direction)
             self._take(value, final=True)
         else:
             self._choose(direction, len(options(self.parameter)))
@@ -200,14 +184,14 @@ One parameter of the scenario, with its value on the left and its upper end on t
     def action_mark(self, direction: int) -> None:
         """To the document's next value, or the crossover."""
         if not isinstance(self.parameter, Integer | LogInteger):
-            stops = [options(self.parameter).index(mark) for mark in self._marks]
-            place = next_mark(stops, options(self.parameter).index(self._value), direction)
+            stops = [options(self.parameter).index(mark) for mark in self._row.marks]
+            place = next_mark(stops, options(self.parameter).index(self._row.value), direction)
             if place is not None:
                 self._take(options(self.parameter)[int(place)], final=True)
             return
-        marks = [float(int(mark)) for mark in self._marks]
-        marks += [] if self._crossover is None else [float(round(self._crossover))]
-        mark = next_mark(marks, int(self._value), direction)
+        marks = [float(int(mark)) for mark in self._row.marks]
+        marks += [] if self._row.crossover is None else [float(round(self._row.crossover))]
+        mark = next_mark(marks, int(self._row.value), direction)
         if mark is None:
             self._say("the document gives no value for this parameter")
         else:
@@ -216,7 +200,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
     def action_edit(self) -> None:
         """Begin to type a value; on a choice, take the next one."""
         if isinstance(self.parameter, Integer | LogInteger):
-            self._begin("")
+            self._type("")
         else:
             self.action_cycle()
 
@@ -227,10 +211,10 @@ One parameter of the scenario, with its value on the left and its upper end on t
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
         """Whether a key goes into the value being typed, so that no binding is offered for it."""
-        return self._typed is not None and character is not None and character.isprintable()
+        return self._row.typed is not None and character is not None and character.isprintable()
 
     def on_key(self, event: events.Key) -> None:
-        if self._typed is None:
+        if self._row.typed is None:
             # A key goes up to the app before it is obeyed. This one is obeyed here, so that what is typed in
             # one breath with it comes after it.
             bound = self.screen.active_bindings.get(event.key)
@@ -243,50 +227,39 @@ One parameter of the scenario, with its value on the left and its upper end on t
         event.stop()
         event.prevent_default()
         if event.key == "escape":
-            self._end_typing()
+            self._type(None)
         elif event.key in ("enter", "tab"):
             self._accept()
         elif event.key in ("backspace", "ctrl+h"):
-            self._type(self._typed[:-1])
+            self._type(self._row.typed[:-1])
         elif event.key == "ctrl+u":
             self._type("")
         elif event.character and event.character in TYPED:
-            self._type(self._typed + event.character)
+            self._type(self._row.typed + event.character)
 
-    def _begin(self, text: str) -> None:
-        self._message = ""
-        self._type(text)
-
-    def _type(self, text: str) -> None:
-        self._typed = text[:16]
-        self._message = ""
-        self.repaint()
-
-    def _end_typing(self) -> None:
-        self._typed = None
-        self._message = ""
-        self.repaint()
+    def _type(self, text: str | None) -> None:
+        """What is being typed, null to end that."""
+        self._show(typed=None if text is None else text[:16], message="")
 
     def _accept(self) -> None:
-        text = self._typed or ""
+        text = self._row.typed or ""
         if not text.strip():
-            self._end_typing()
+            self._type(None)
             return
         try:
             value = parse_value(self.parameter, text)
         except InputError as error:
             self._say(f"{text.strip()}: {error.expected} is expected")
             return
-        reason = self._reach.why_not(value)
+        reason = self._row.reach.why_not(value)
         if reason:
             self._say(f"{full(value)}: {reason}")
             return
-        self._typed = None
+        self._type(None)
         self._take(value, final=True)
-        self.repaint()
 
     def on_blur(self) -> None:
-        self._typed = None
+        self._show(typed=None)
 
     # Mouse
 
@@ -298,7 +271,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         if name is not None:
             self._take(name, final=True)
         elif places.cells and places.track - 1 <= at.x <= places.track + places.cells:
-            self._typed = None
+            self._show(typed=None)
             self.capture_mouse()
             self._dragging = True
             self._drag_to(at.x)
@@ -325,11 +298,11 @@ One parameter of the scenario, with its value on the left and its upper end on t
 
     def _drag_to(self, column: int) -> None:
         places = self._places
-        value = value_at(self.parameter, column - places.track, places.cells, self._marks)
-        reason = self._reach.why_not(value)
+        value = value_at(self.parameter, column - places.track, places.cells, self._row.marks)
+        reason = self._row.reach.why_not(value)
         if reason and not isinstance(value, bool | str):
-            held = self._reach.held(value, -1)
-            if not self._reach.why_not(held):
+            held = self._row.reach.held(value, -1)
+            if not self._row.reach.why_not(held):
                 self._take(held, final=False)
         if reason:
             self._say(reason)
@@ -337,9 +310,9 @@ One parameter of the scenario, with its value on the left and its upper end on t
             self._take(value, final=False)
 
     def _drop(self) -> None:
-        message = self._message
+        message = self._row.message
         self.release_mouse()
-        self._take(self._value, final=True)
+        self._take(self._row.value, final=True)
         self._dragging = False
         if message:
             self._say(message)

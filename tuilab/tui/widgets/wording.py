@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
+from textual.content import Content
 
 from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.widgets.look import Run
@@ -24,29 +25,8 @@ def fit(text: str, width: int, align: str = "left") -> str:
 
 def wrap(text: str, width: int) -> list[str]:
     """`text` in lines of at most `width` cells, broken between words where that is possible."""
-    lines, line = [], ""
-    for word in text.split():
-        while cell_len(word) > width:
-            room = width - cell_len(line) - bool(line)
-            if room < 1:
-                lines.append(line)
-                line = ""
-                continue
-            head = set_cell_size(word, room).rstrip()
-            if not head:
-                # A wide character does not fit into one cell: begin a line for it.
-                head, room = word[:1], 0
-            if line and room == 0:
-                lines.append(line)
-                line = ""
-            lines.append(f"{line} {head}" if line else head)
-            word, line = word[len(head) :], ""
-        if line and cell_len(line) + 1 + cell_len(word) > width:
-            lines.append(line)
-            line = word
-        elif word:
-            line = f"{line} {word}" if line else word
-    return [*lines, line] if line else lines
+    lines = Content(" ".join(text.split())).wrap(width)
+    return [line.plain.strip() for line in lines if line.plain.strip()]
 
 
 def clip(text: str, width: int, lines: int) -> list[str]:
