@@ -7,12 +7,10 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import textual.app
-import textual.pilot
-from textual._context import active_app
 from textual.pilot import Pilot
 
 from tests.tui.picture import lines
+from tests.tui.quick import handled
 from tests.tui.scripted import GPU_MACHINE, ScriptedRunner
 from tuilab.history.store import Store
 from tuilab.lab.state import LabState
@@ -63,20 +61,6 @@ def lab(
     return app
 
 
-async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
-    """Instead of Textual's wait for an idle processor, which is 20 ms at least and a second on a busy one."""
-    await asyncio.sleep(0)
-    try:
-        app = active_app.get()
-    except LookupError:
-        await asyncio.sleep(0.02)
-        return
-    await handled(app)
-
-
-textual.app.wait_for_idle = textual.pilot.wait_for_idle = handled_soon
-
-
 @asynccontextmanager
 async def opened(
     app: TestLab, size: tuple[int, int] = (120, 40), *, messages: bool = False
@@ -109,25 +93,14 @@ async def until(pilot: Pilot[int], true: Callable[[], object]) -> None:
     raise AssertionError("it never came to hold")
 
 
-async def handled(app: LabApp) -> bool:
-    """Wait until every message has been handled and what it changed is painted: at once, not by the processor's load."""
-    quiet = 0
-    for _ in range(300):
-        quiet = quiet + 1 if settled(app) else 0
-        await asyncio.sleep(0 if quiet else 0.002)
-        if quiet > 6:
-            return True
-    return False
-
-
 async def rest(pilot: Pilot[int], app: TestLab) -> None:
     """Wait until nothing runs (but for a run that is held), no message waits and everything is painted."""
     quiet, end = 0, time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
-        quiet = quiet + 1 if still(app) else 0
-        await asyncio.sleep(0.003)
-        if quiet > 6:
+        quiet = quiet + 1 if await handled(app) and still(app) else 0
+        if quiet > 2:
             return
+        await asyncio.sleep(0.003)
     raise AssertionError("the lab does not come to rest")
 
 
@@ -136,23 +109,12 @@ def still(app: TestLab) -> bool:
     assert app.lab is not None and app.painter is not None
     if (app.runner.busy and not app.runner.holding) or not (app.lab.controller.idle and app.painter.idle):
         return False
-    if any(not worker.is_finished for worker in app.workers) or app.screen.size != app.size:
-        return False
-    return settled(app)
+    return app.screen.size == app.size and all(worker.is_finished for worker in app.workers)
 
 
-def settled(app: LabApp) -> bool:
-    """Whether no message waits and nothing is left to paint."""
-    screen = app.screen
-    if screen._dirty_widgets or screen._layout_required or screen._callbacks or app._batch_count:
-        return False
-    nodes = (node for shown in (screen, *app._background_screens) for node in shown.walk_children())
-    return all(node.message_queue_size == 0 for node in (app, *app.screen_stack, *nodes))
-
-
-async def press(pilot: Pilot[int], app: TestLab, keys: Iterable[str]) -> None:
-    """Press keys, each when the lab is at rest."""
-    for key in keys:
+async def press(pilot: Pilot[int], app: TestLab, keys: str | Iterable[str]) -> None:
+    """Press keys, given with blanks between them or one by one, each when the lab is at rest."""
+    for key in keys.split() if isinstance(keys, str) else keys:
         await pilot.press(key)
         await rest(pilot, app)
 

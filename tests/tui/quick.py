@@ -1,0 +1,63 @@
+"""Textual made quick for tests: style sheets read once a process, and waits that end when there is nothing to wait for."""
+
+import asyncio
+
+import textual.app
+import textual.pilot
+from textual._context import active_app
+from textual.app import App
+from textual.css.stylesheet import Stylesheet
+
+
+class Kept(dict[object, object]):
+    """Rules of style sheets under one set of variables; an app that takes another set leaves them to the others."""
+
+    def clear(self) -> None:
+        pass
+
+
+RULES: dict[frozenset[tuple[str, str]], Kept] = {}
+parse = Stylesheet.parse
+
+
+def parsed_once(sheet: Stylesheet) -> None:
+    """Most of an app's start is the reading of rules that every app of the process has."""
+    sheet._parse_cache = RULES.setdefault(frozenset(sheet._variables.items()), Kept())  # type: ignore[assignment]
+    parse(sheet)
+
+
+async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
+    """Instead of Textual's wait for an idle processor, which is 20 ms at least and a second on a busy one."""
+    try:
+        await handled(active_app.get())
+    except LookupError:
+        await asyncio.sleep(0.02)
+
+
+async def handled(app: App[object]) -> bool:
+    """Wait until every message has been handled and what it changed is painted; whether that came within half a second."""
+    loop = asyncio.get_running_loop()
+    for _ in range(250):
+        for _ in range(100):
+            await asyncio.sleep(0)
+            if not loop._ready:  # type: ignore[attr-defined]
+                break  # nothing more goes on by itself
+        if settled(app):
+            return True
+        await asyncio.sleep(0.002)
+    return False
+
+
+def settled(app: App[object]) -> bool:
+    """Whether no message waits and nothing is left to paint."""
+    screen = app.screen
+    if screen._dirty_widgets or screen._layout_required or screen._callbacks:
+        return False
+    if app._batch_count or app._resize_event is not None:
+        return False
+    nodes = (node for shown in (screen, *app._background_screens) for node in shown.walk_children())
+    return all(node.message_queue_size == 0 for node in (app, *app.screen_stack, *nodes))
+
+
+Stylesheet.parse = parsed_once  # type: ignore[method-assign]
+textual.app.wait_for_idle = textual.pilot.wait_for_idle = handled_soon
