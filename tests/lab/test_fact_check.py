@@ -7,9 +7,9 @@ import pytest
 
 from tests.lab.test_lab import lab
 from tuilab.lab import fact_check
-from tuilab.lab.fact_check import Checker, FactCheck, bundled, opened
+from tuilab.lab.fact_check import Checker, bundled, opened
 from tuilab.model.errors import InputError
-from tuilab.report.fact_check import html, markdown, stamp, text
+from tuilab.report.fact_check import FactCheck, html, markdown, stamp, text
 
 
 async def checked(tmp_path: Path, document: str = "000") -> FactCheck:

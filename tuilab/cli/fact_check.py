@@ -7,11 +7,11 @@ import click
 from tuilab.cli.exits import DONE, INTERRUPTED
 from tuilab.cli.lab import with_lab
 from tuilab.lab import Lab
-from tuilab.lab.fact_check import Checker, Statement, opened
+from tuilab.lab.fact_check import Checker, opened
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
 from tuilab.model.scenario import BudgetName
-from tuilab.report.fact_check import WRITERS, stamp
+from tuilab.report.fact_check import WRITERS, Statement, stamp
 
 
 def measure_document(document: str, target: Path | None, budget: BudgetName) -> int:

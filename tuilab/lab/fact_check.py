@@ -5,69 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from tuilab.catalogue.load import load
-from tuilab.model.claims import VerdictWord
 from tuilab.model.errors import InputError
-from tuilab.model.machine import Machine
 from tuilab.model.preset import Preset
 from tuilab.model.result import RunResult
-from tuilab.model.scenario import BudgetName
-from tuilab.report.rows import VERDICT_MARKS
+from tuilab.report.fact_check import FactCheck, Statement
 
 if TYPE_CHECKING:
     from tuilab.lab.lab import Lab
-
-WAITING = "·"
-"""The mark of a claim that is not measured yet."""
-
-
-class Statement(msgspec.Struct, kw_only=True):
-    """A claim of the document, and what became of it."""
-
-    preset: str
-    """The name of the preset that measures it."""
-    text: str
-    """The claim, in the lab's words or as the document's reader found it."""
-    line: int = 0
-    """Where the document says it, from 1; 0 where that is not known."""
-    verdict: VerdictWord | None = None
-    """Null until it was measured."""
-    evidence: str = ""
-    """One sentence with numbers."""
-    run: str = ""
-    """The run that measured it, "" before."""
-
-    @property
-    def mark(self) -> str:
-        """`✓`, `✗`, `≈`, `?`, `⊘`; `·` before it was measured."""
-        return VERDICT_MARKS[self.verdict] if self.verdict else WAITING
-
-
-class FactCheck(msgspec.Struct, kw_only=True):
-    """What is stamped: a document, its statements in order, where and when they were measured."""
-
-    title: str
-    statements: list[Statement]
-    machine: Machine | None = None
-    at: str = ""
-    """UTC, ISO 8601; "" before anything was measured."""
-    budget: BudgetName = "quick"
-    going: str = ""
-    """The preset that is measured now, "" where nothing is."""
-
-    @property
-    def left(self) -> int:
-        """How many statements have no verdict yet."""
-        return sum(statement.verdict is None for statement in self.statements)
-
-    def summary(self) -> str:
-        """`4 of 6 measured: 1 confirmed, 2 refuted, 1 untestable here`."""
-        words = [s.verdict for s in self.statements if s.verdict]
-        counts = [f"{words.count(word)} {word}" for word in VERDICT_MARKS if word in words]
-        said = f"{len(words)} of {len(self.statements)} measured"
-        return f"{said}: {', '.join(counts)}" if counts else said
 
 
 class Checker:

@@ -1,48 +1,69 @@
-"""A document's claims with their verdicts, stamped with machine and date: text, Markdown, one HTML page."""
+"""A document's claims and their verdicts, stamped with machine and date: text, Markdown, one HTML page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
-from typing import Protocol
+
+import msgspec
 
 from tuilab.model.claims import VerdictWord
 from tuilab.model.machine import Machine
+from tuilab.model.scenario import BudgetName
 from tuilab.report.markdown import escape as plain
+from tuilab.report.rows import VERDICT_MARKS
+
+WAITING = "·"
+"""The mark of a claim that is not measured yet."""
 
 
-class Stated(Protocol):
-    """A claim and what became of it."""
+class Statement(msgspec.Struct, kw_only=True):
+    """A claim of the document, and what became of it."""
 
+    preset: str
+    """The name of the preset that measures it."""
     text: str
-    line: int
-    verdict: VerdictWord | None
-    evidence: str
+    """The claim, in the lab's words or as the document's reader found it."""
+    line: int = 0
+    """Where the document says it, from 1; 0 where that is not known."""
+    verdict: VerdictWord | None = None
+    """Null until it was measured."""
+    evidence: str = ""
+    """One sentence with numbers."""
+    run: str = ""
+    """The run that measured it, "" before."""
 
     @property
     def mark(self) -> str:
-        """The verdict's sign."""
+        """`✓`, `✗`, `≈`, `?`, `⊘`; `·` before it was measured."""
+        return VERDICT_MARKS[self.verdict] if self.verdict else WAITING
 
 
-class Checked(Protocol):
-    """A document that was checked."""
+class FactCheck(msgspec.Struct, kw_only=True):
+    """What is stamped: a document, its statements in order, where and when they were measured."""
 
     title: str
-    machine: Machine | None
-    at: str
+    statements: list[Statement]
+    machine: Machine | None = None
+    at: str = ""
+    """UTC, ISO 8601; "" before anything was measured."""
+    budget: BudgetName = "quick"
+    going: str = ""
+    """The preset that is measured now, "" where nothing is."""
 
     @property
-    def budget(self) -> str:
-        """With what patience."""
-
-    @property
-    def statements(self) -> Sequence[Stated]:
-        """In the document's order."""
+    def left(self) -> int:
+        """How many statements have no verdict yet."""
+        return sum(statement.verdict is None for statement in self.statements)
 
     def summary(self) -> str:
-        """How many of them came to what."""
+        """`4 of 6 measured: 1 confirmed, 2 refuted, 1 untestable here`."""
+        words = [s.verdict for s in self.statements if s.verdict]
+        counts = [f"{words.count(word)} {word}" for word in VERDICT_MARKS if word in words]
+        said = f"{len(words)} of {len(self.statements)} measured"
+        return f"{said}: {', '.join(counts)}" if counts else said
 
 
-def stamp(check: Checked) -> str:
+def stamp(check: FactCheck) -> str:
     """`Measured on h (AMD EPYC, no GPU visible) with TensorFlow 2.21.0 on 2026-11-22; budget quick.`"""
     machine = check.machine
     if machine is None:
@@ -53,12 +74,12 @@ def stamp(check: Checked) -> str:
     return f"Measured on {where} with TensorFlow {machine.tensorflow} {when}."
 
 
-def text(check: Checked) -> str:
+def text(check: FactCheck) -> str:
     """For a terminal or a mail."""
     return "\n".join([check.title, "", *_lines(check), "", check.summary(), stamp(check)])
 
 
-def _lines(check: Checked) -> Iterator[str]:
+def _lines(check: FactCheck) -> Iterator[str]:
     for statement in check.statements:
         where = f" (line {statement.line})" if statement.line else ""
         yield f"{statement.mark} {statement.verdict or 'not measured'}: {statement.text}{where}"
@@ -66,7 +87,7 @@ def _lines(check: Checked) -> Iterator[str]:
             yield f"  {statement.evidence}"
 
 
-def markdown(check: Checked) -> str:
+def markdown(check: FactCheck) -> str:
     """A page to put beside the document."""
     rows = ["| | claim | line | verdict | evidence |", "|---|---|---|---|---|"]
     for s in check.statements:
@@ -76,7 +97,7 @@ def markdown(check: Checked) -> str:
     return "\n".join([*head, *rows, "", plain(stamp(check)), ""])
 
 
-def html(check: Checked) -> str:
+def html(check: FactCheck) -> str:
     """One page that carries everything with it."""
     rows = "".join(
         f'<tr><td>{s.mark}</td><td>{escape(s.text)}</td><td class="n">{s.line or ""}</td>'

@@ -11,11 +11,11 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tuilab.lab.fact_check import Checker, FactCheck, Statement
+from tuilab.lab.fact_check import Checker
 from tuilab.model.errors import WorkerError
 from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
-from tuilab.report.fact_check import html, markdown, stamp
+from tuilab.report.fact_check import FactCheck, Statement, html, markdown, stamp
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.screens.modal import Page
 from tuilab.tui.verdicts import VERDICTS
