@@ -40,7 +40,8 @@ def test_dispatch_bound_eager() -> None:
     (one,) = found(state, "dispatch-bound")
     assert (one.severity, one.arm) == ("high", EAGER.id)
     assert one.sentence.startswith(
-        "CPU eager spends 81 % of each call dispatching its 80 ops; one graph launches 4, and CPU graph is 9."
+        "CPU eager spends 81 % of each call in Python and dispatching its 80 ops; one graph launches 4, "
+        "and CPU graph is 9."
     )
     assert one.sentence.endswith(" × faster.")
     assert "tf.function" in one.remedy

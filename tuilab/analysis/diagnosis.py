@@ -61,14 +61,14 @@ def _grade(share: float, limits: tuple[float, float]) -> Severity | None:
 
 def _dispatch(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> Iterator[Diagnosis]:
     """Eager: the time between ops outweighs the ops."""
-    # Eagerly what lies between the kernels is Python and the runtime dispatching, measured or not.
+    # Between the kernels of an eager call there is Python and the runtime dispatching, the remainder too.
     share = parts.of("dispatch") + max(0.0, parts.residual)
     severity = _grade(share, DISPATCH)
     if arm.arm.mode != "eager" or severity is None:
         return
     ops = sum(op_counts(arm, point).values())
-    text = f"{name_of(arm, point)} spends {percent(share)} of each call dispatching"
-    text += f" its {plural(ops, 'op')}" if ops else ""
+    text = f"{name_of(arm, point)} spends {percent(share)} of each call in Python and dispatching "
+    text += f"its {plural(ops, 'op')}" if ops else "its ops"
     graph = next((a for a in arms if a.arm.mode != "eager" and _beside(a, arm, "mode")), None)
     found = compare(arm, graph, point) if graph is not None else None
     if graph is not None:
