@@ -14,6 +14,7 @@ from tuilab.model.requests import Measure
 WORDS = "run matmul-dtypes --dtype float32 --mode graph --set m=256 --device CPU:0 --device CPU:1 --together"
 
 
+@pytest.mark.long  # by default: tests/emulated_gpu/test_commands.py::test_two_gpus_together
 @pytest.mark.real_worker
 def test_each_device_is_measured_alone_and_beside_the_other(tmp_path, monkeypatch):
     monkeypatch.setenv("TUILAB_LOGICAL_CPUS", "2")

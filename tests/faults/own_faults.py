@@ -12,13 +12,14 @@ AFTER = 40
 """Calls that are well before one is not."""
 
 
-def _failing(fail):
+def _failing(fail, in_graphs=False):
+    """A step that fails after some calls, and if `in_graphs` while it is traced."""
     calls = [0]
     one = tf.ones((8, 8))
 
     def step():
         calls[0] += 1
-        if calls[0] > AFTER and not tf.inside_function():
+        if in_graphs if tf.inside_function() else calls[0] > AFTER:
             fail()
         return tf.matmul(one, one)
 
@@ -33,12 +34,12 @@ def no_device_memory(n: int = 4):
             None, None, "OOM when allocating tensor with shape[1099511627776]"
         )
 
-    return _failing(fail)
+    return _failing(fail, in_graphs=True)
 
 
 def segfault(n: int = 4):
     """As an op with a broken kernel does."""
-    return _failing(lambda: os.kill(os.getpid(), signal.SIGSEGV))
+    return _failing(lambda: os.kill(os.getpid(), signal.SIGSEGV), in_graphs=True)
 
 
 def hang(n: int = 4):

@@ -53,7 +53,7 @@ ELSEWHERE = {
     "tuilab check 000 --measure -o page.html": "tests/lab/test_fact_check.py::test_the_command_tells_each_verdict_and_writes_a_page",
     "tuilab check article.md --measure": "tests/lab/test_fact_check.py::test_an_articles_own_claims_are_found",
     "tuilab doctor": "tests/doctor/test_report.py::test_the_text_names_every_probe",
-    "tuilab explain MatMul --dtype int32": "tests/worker/placement/test_explain.py::test_command_prints_one_object",
+    "tuilab explain MatMul --dtype int32": "tests/worker/placement/test_explain.py::test_command_prints_one_object_and_refuses_an_unknown_op",
     "tuilab explain stft-small": "tests/worker/placement/test_explain.py::test_command_explains_a_preset",
     "tuilab machine": "tests/cli/test_machine.py::test_measured_once_and_told_with_the_next_run",
     "tuilab machine --again": "tests/cli/test_machine.py::test_measured_once_and_told_with_the_next_run",
@@ -236,6 +236,6 @@ def test_a_page_that_teaches_a_function_teaches_one_that_runs(tmp_path: Path) ->
     text = (ROOT / "docs" / "own-workload.md").read_text(encoding="utf-8")
     (source,) = [body for kind, body in FENCE.findall(text) if kind == "python" and "@tuilab.work" in body]
     (tmp_path / "own.py").write_text(source)
-    words = ("--budget", "quick", "--set", "side=64", "--mode", "xla")
+    words = ("--budget", "quick", "--set", "side=64", "--mode", "graph")
     done = calling.run(tmp_path / "data", "run", "own.py:product", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
