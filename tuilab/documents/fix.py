@@ -1,13 +1,15 @@
 """`--fix`: the changes that need no thought, made in the file without touching anything else of it."""
 
+import ast
 import difflib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tuilab.documents.dialect import plain
+from tuilab.documents.parse import parse
 from tuilab.documents.report import DocumentReport
 from tuilab.documents.rules.rule import Finding
 from tuilab.documents.settings import Settings
@@ -79,7 +81,7 @@ def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[
                 by_line.setdefault(line - first_line + 1, []).append(finding)
     if not by_line:
         return
-    for code_, old, line, start in _names("\n".join(plain(code).lines)):
+    for code_, old, line, start in _names(plain(code).lines):
         for finding in by_line.get(line, ()):
             kind = "TL002" if finding.code == "TL002" else "name"
             # Of a line that a magic changed, the columns are others.
@@ -88,39 +90,26 @@ def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[
                 break
 
 
-def _names(code: str) -> list[tuple[str, str, int, int]]:
-    """Dotted names and keywords of calls: (kind, text, line, column from 0); [] for what is no Python.
+def _names(lines: Sequence[str]) -> Iterator[tuple[str, str, int, int]]:
+    """Dotted names and keywords of calls: (kind, text, line, column from 0).
 
     A keyword has the line of its call's function.
     """
-    import libcst
-    from libcst.helpers import get_full_name_for_node
-    from libcst.metadata import MetadataWrapper, PositionProvider
+    for node in (node for statement in parse(lines, 1).statements for node in ast.walk(statement)):
+        places: list[tuple[str, ast.Attribute | ast.keyword, int | None]] = []
+        if isinstance(node, ast.Attribute):
+            places = [("name", node, node.end_col_offset)]
+        elif isinstance(node, ast.Call):
+            own = [(k, k.arg) for k in node.keywords if k.arg and k.lineno == node.func.end_lineno]
+            places = [("TL002", k, k.col_offset + len(word.encode())) for k, word in own]
+        for kind, place, end in places:
+            # Python counts columns in bytes.
+            line, start = lines[place.lineno - 1].encode(), place.col_offset
+            yield kind, _text(line[start:end]), place.lineno, len(_text(line[:start]))
 
-    found: list[tuple[str, str, int, int]] = []
 
-    class Names(libcst.CSTVisitor):
-        METADATA_DEPENDENCIES = (PositionProvider,)
-
-        def visit_Attribute(self, node: libcst.Attribute) -> None:
-            name = get_full_name_for_node(node)
-            if name:
-                start = self.get_metadata(PositionProvider, node).start
-                found.append(("name", name, start.line, start.column))
-
-        def visit_Call(self, node: libcst.Call) -> None:
-            line = self.get_metadata(PositionProvider, node.func).end.line
-            for argument in node.args:
-                if argument.keyword is not None:
-                    start = self.get_metadata(PositionProvider, argument.keyword).start
-                    if start.line == line:
-                        found.append(("TL002", argument.keyword.value, line, start.column))
-
-    try:
-        MetadataWrapper(libcst.parse_module(code), unsafe_skip_copy=True).visit(Names())
-    except (libcst.ParserSyntaxError, RecursionError):
-        return []
-    return found
+def _text(part: bytes) -> str:
+    return part.decode(errors="replace")
 
 
 def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[str, int]:
