@@ -42,7 +42,7 @@ PHASES = (
     {"dispatch": 0.10e-3, "compute": 0.41e-3},
     {"dispatch": 3.6e-3, "compute": 0.29e-3},
     {"dispatch": 0.27e-3, "compute": 0.26e-3},
-    {"dispatch": 0.15e-3, "copy in": 0.21e-3, "compute": 0.05e-3, "copy out": 0.18e-3},
+    {"dispatch": 0.15e-3, "copy_in": 0.21e-3, "compute": 0.05e-3, "copy_out": 0.18e-3},
 )
 MACHINE = Machine(
     host="gpu-07",

@@ -176,7 +176,7 @@ def phases(arm: Arm, total: float) -> dict[str, float]:
     dispatch = {"eager": 0.81, "graph": 0.22, "xla": 0.18}[arm.mode] * total
     if arm.input == "copied":
         rest = total - dispatch
-        return {"dispatch": dispatch, "copy in": 0.3 * rest, "compute": 0.4 * rest, "copy out": 0.28 * rest}
+        return {"dispatch": dispatch, "copy_in": 0.3 * rest, "compute": 0.4 * rest, "copy_out": 0.28 * rest}
     return {"dispatch": dispatch, "compute": 0.97 * total - dispatch}
 
 

@@ -45,8 +45,8 @@ LOOK = (
     Action("view-roofline", "0,w", "view('roofline')", "roofline", "Each arm against its device's roof."),
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
-    Action("answer", "A", "answer", "full answer", "The whole answer: how sure, claims, every caveat."),
-    Action("arms", "a", "arms", "arms", "Choose which arms and ghosts are drawn."),
+    Action("answer", "A", "page('answer')", "full answer", "The whole answer: how sure, every caveat."),
+    Action("arms", "a", "page('arms')", "arms", "Choose which arms and ghosts are drawn."),
     Action(
         "maximize",
         "plus",
@@ -55,8 +55,8 @@ LOOK = (
         "Give this panel the whole screen; again to go back.",
     ),
     Action("fact-check", "F", "fact_check", "fact-check", "Measure every claim of this preset's document."),
-    Action("machines", "m", "machines", "machines", "Compare every machine in the history."),
-    Action("why", "g", "why", "why this device", "Why a GPU is or is not used; the doctor.", 8),
+    Action("machines", "m", "page('machines')", "machines", "Compare every machine in the history."),
+    Action("why", "g", "page('why')", "why this device", "Why a GPU is or is not used; the doctor.", 8),
 )
 GO = (
     Action("hosts", "H", "hosts", "hosts", "Measure on another machine, over ssh."),

@@ -1,6 +1,7 @@
 """What changes in the lab, as a message of Textual's."""
 
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 from textual.widget import Widget
@@ -35,3 +36,9 @@ class Hearing(Widget):
 
     def on_unmount(self) -> None:
         self._unheard()
+
+
+def load_class(place: str) -> Any:
+    """A view's or a page's class from `module:name`."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,7 +1,6 @@
 """What the smaller drawings say: bars, phases, map, timeline, gauges, document, answer, numbers."""
 
 import itertools
-from dataclasses import replace
 
 import msgspec
 import pytest
@@ -47,6 +46,17 @@ class Bench(App[None]):
         yield self.widget
 
 
+def arm(median: float | None, **fields):
+    """The result of one arm, `a`."""
+    return msgspec.structs.replace(
+        arm_results()[0], id="a", label="a", median_s=median, ci95_s=None, **fields
+    )
+
+
+def phased(total: float | None, parts: dict[str, float], median: float | None = None) -> PhaseRow:
+    return PhaseRow(arm(median, total_s=total, phases_s=parts), MARK)
+
+
 def text_of(lines) -> list[str]:
     return ["".join(text for text, _ in line) for line in lines]
 
@@ -60,7 +70,7 @@ def shown(widget: Widget) -> list[str]:
 
 def test_bars_are_in_order_with_ratios_to_the_fastest():
     found = bars_of(run_result(), MARKS)
-    assert [bar.value for bar in found] == sorted(bar.value for bar in found)
+    assert [bar.arm.median_s for bar in found] == sorted(bar.arm.median_s for bar in found)
     assert bars.ratio_text(found[0], True) == "fastest"
     assert bars.ratio_text(found[-1], True).startswith("9.13 × [8.95 9.40]")
     assert bars.ratio_text(found[-1], False) == "9.13 ×"
@@ -74,23 +84,23 @@ def test_an_arm_that_did_not_run_has_its_reason_for_a_bar():
 
 @given(st.lists(st.floats(1e-7, 10.0), min_size=1, max_size=8), st.integers(40, 160))
 def test_bars_are_as_long_as_their_values(values, width):
-    rows = [bars.Bar(str(i), f"arm {i}", MARK, value) for i, value in enumerate(values)]
+    rows = [bars.Bar(arm(value), MARK) for value in values]
     layout = bars.arrange(rows, width, False)
     lengths = []
     for row in rows:
         line = text_of([bars.draw_bar(row, layout)])[0]
         lengths.append(sum(BLOCKS.index(c) / 8 for c in line if c in BLOCKS))
-        exact = row.value / layout.ends[1] * layout.cells
+        exact = row.arm.median_s / layout.ends[1] * layout.cells
         assert abs(lengths[-1] - exact) <= 0.51 / 8 or (lengths[-1] == 1 / 8 and exact < 1)
     order = sorted(range(len(values)), key=values.__getitem__)
     assert [lengths[i] for i in order] == sorted(lengths)
 
 
 def test_a_wide_interval_has_whiskers_and_a_narrow_one_none():
-    wide = bars.Bar("a", "a", MARK, 1.0, 0.5, 1.4)
+    wide = bars.Bar(msgspec.structs.replace(arm(1.0), ci95_s=(0.5, 1.4)), MARK)
     layout = bars.arrange([wide], 80, False)
     assert "├" in text_of([bars.draw_bar(wide, layout)])[0]
-    narrow = bars.Bar("a", "a", MARK, 1.0, 0.999, 1.001)
+    narrow = bars.Bar(msgspec.structs.replace(arm(1.0), ci95_s=(0.999, 1.001)), MARK)
     assert "├" not in text_of([bars.draw_bar(narrow, layout)])[0]
 
 
@@ -112,12 +122,12 @@ async def test_keys_and_clicks_move_the_cursor():
 
 
 @given(
-    st.dictionaries(st.sampled_from(["dispatch", "copy in", "compute", "mine"]), st.floats(0, 1), max_size=4),
+    st.dictionaries(st.sampled_from(["dispatch", "copy_in", "compute", "mine"]), st.floats(0, 1), max_size=4),
     st.floats(1e-6, 2.0),
     st.integers(1, 120),
 )
 def test_segments_fill_exactly_their_share(parts, total, cells):
-    row = PhaseRow("a", "a", MARK, total, parts)
+    row = phased(total, parts)
     names = phases.phase_names([row])
     runs = phases.stacked(row, names, row.length, cells)
     assert sum(len(text) for text, _ in runs) == cells
@@ -132,15 +142,15 @@ def test_phases_in_words_account_for_the_whole():
         words
         == "CPU graph: 483 µs = dispatch 110 µs (23 %) + compute 360 µs (75 %) + remainder 13.0 µs (3 %)"
     )
-    overlapping = PhaseRow("a", "a", MARK, 1.0, {"compute": 1.5})
+    overlapping = phased(1.0, {"compute": 1.5})
     assert phases.in_words(overlapping) == "a: 1.00 s = compute 1.50 s (100 %) − 500 ms that overlap"
-    rounding = PhaseRow("a", "a", MARK, 1.0, {"dispatch": 0.9, "compute": 0.1 + 1e-12})
+    rounding = phased(1.0, {"dispatch": 0.9, "compute": 0.1 + 1e-12})
     assert "overlap" not in phases.in_words(rounding)
 
 
 def test_phases_say_why_their_total_is_not_the_median_of_live():
-    row = PhaseRow("a", "a", MARK, 580e-6, {"compute": 400e-6}, median=530e-6)
-    agreeing = replace(row, median=579e-6)
+    row = phased(580e-6, {"compute": 400e-6}, median=530e-6)
+    agreeing = phased(580e-6, {"compute": 400e-6}, median=579e-6)
     said = "Calls timed one by one; in Live's blocks a takes 530 µs."
     assert phases.beside_live([agreeing, row]) == said and not phases.beside_live([agreeing])
 
@@ -154,7 +164,7 @@ def test_known_phases_keep_their_look_and_unknown_ones_get_one_each():
 
 async def test_phases_that_were_not_measured_say_why():
     widget = Phases(empty="Switched off.")
-    widget.show_phases([PhaseRow("a", "a", MARK, None)])
+    widget.show_phases([phased(None, {})])
     async with Bench(widget).run_test(size=(80, 10)):
         assert "Switched off." in "\n".join(shown(widget))
 

@@ -1,12 +1,12 @@
 """The picture: a row of tabs, and the view that is open under it."""
 
-import importlib
 from typing import TYPE_CHECKING, cast
 
 from textual.containers import Vertical
 from textual.geometry import Offset
 from textual.message import Message
 
+from tuilab.tui.messages import load_class
 from tuilab.tui.views.base import View
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ tabs, as does a click on a tab.
         for tabs in self.query("Tabs"):
             cast("Tabs", tabs).active = key
         if view is None:
-            view = self._views[key] = load_view(VIEWS[key][1])(self._lab, id=f"view-{key}")
+            view = self._views[key] = load_class(VIEWS[key][1])(self._lab, id=f"view-{key}")
             for other in self._views.values():
                 other.display = other is view
             await self.mount(view)
@@ -111,9 +111,3 @@ tabs, as does a click on a tab.
     def tab_offsets(self) -> dict[str, Offset]:
         """Where on the screen each tab's first letter stands."""
         return {tab.id or "": tab.region.offset + Offset(1, 0) for tab in self.query("Tab")}
-
-
-def load_view(place: str) -> type[View]:
-    """A view's class from `module:name`."""
-    module, _, name = place.partition(":")
-    return cast(type[View], getattr(importlib.import_module(module), name))

@@ -1,15 +1,18 @@
 """The answer in full: how sure it is, every claim with its evidence, every caveat, what to do."""
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tuilab.lab.answer import Said
+from tuilab.lab.answer import Said, answer
 from tuilab.model.result import RunResult
 from tuilab.report.rows import advice, arm_rows, claim_rows, doubts, interval_line, provenance
 from tuilab.tui.screens.modal import TextPage
+
+if TYPE_CHECKING:
+    from tuilab.lab import Lab
 
 
 class AnswerScreen(TextPage):
@@ -25,9 +28,9 @@ document with its verdict and evidence, every caveat, what to do, and how it was
         Binding("A,q,enter", "close", "close", show=False, id="answer.close")
     ]
 
-    def __init__(self, said: Said, result: RunResult | None) -> None:
+    def __init__(self, lab: "Lab") -> None:
         super().__init__("Answer", "arrows and wheel scroll, esc closes")
-        self.lines = page(said, result)
+        self.lines = page(answer(lab.state), lab.state.result())
         """What the page says."""
 
     def on_mount(self) -> None:

@@ -1,7 +1,7 @@
 """Which arms and ghosts are drawn."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,10 +11,13 @@ from textual.content import Content
 from textual.widgets import SelectionList
 from textual.widgets.selection_list import Selection
 
-from tuilab.lab.state import LabState
+from tuilab.lab.changes import Change
 from tuilab.model.quantity import median_of
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.views.common import marks
+
+if TYPE_CHECKING:
+    from tuilab.lab import Lab
 
 GHOSTS = "ghosts"
 
@@ -60,9 +63,9 @@ class ArmsScreen(Page[None]):
     ArmsScreen SelectionList:focus { background-tint: transparent; }
     """
 
-    def __init__(self, state: LabState) -> None:
+    def __init__(self, lab: "Lab") -> None:
         super().__init__()
-        self._state = state
+        self._lab, self._state = lab, lab.state
 
     def compose(self) -> ComposeResult:
         state = self._state
@@ -100,3 +103,4 @@ class ArmsScreen(Page[None]):
         else:
             # One arm at least is drawn.
             event.selection_list.select(next(iter(state.drawn), next(iter(state.shown.arms))))
+        self._lab.changed(Change.LOOK)

@@ -20,7 +20,7 @@ from tuilab.lab.changes import Change
 from tuilab.lab.offers import Offer
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.tui.actions import ACTIONS, by_line, keys_of
-from tuilab.tui.messages import LabChanged
+from tuilab.tui.messages import LabChanged, load_class
 from tuilab.tui.panels.presets import Presets, PresetsPanel
 from tuilab.tui.screens.small import SIZES, Small, size_classes
 
@@ -38,6 +38,13 @@ if TYPE_CHECKING:
 
 LONGEST_SAID = 600
 """Characters of a message: more would cover the screen."""
+PAGES = {
+    "answer": "tuilab.tui.screens.answer:AnswerScreen",
+    "arms": "tuilab.tui.screens.arms:ArmsScreen",
+    "machines": "tuilab.tui.screens.machines:MachinesScreen",
+    "why": "tuilab.tui.screens.why:WhyScreen",
+}
+"""What is loaded when it is first opened; each is given the lab."""
 READ = ("timeline", "placement", "device", "verdict", "log")
 EARLY = ("run", "theme", "leave", "help")
 """What can be done before the screen is filled."""
@@ -458,13 +465,9 @@ size at which another device becomes the faster one. **x** stops whatever is run
         view = self.views.view if self.filled else None
         self.app.push_screen(HelpScreen(page(self.app.keymap, self.focused, view)))
 
-    def action_answer(self) -> None:
-        """The whole answer, which its panel has no room for."""
-        from tuilab.lab.answer import answer
-        from tuilab.tui.screens.answer import AnswerScreen
-
-        state = self.lab.state
-        self.app.push_screen(AnswerScreen(answer(state), state.result()))
+    def action_page(self, name: str) -> None:
+        """A page over the screen that shows the lab in its own way."""
+        self.app.push_screen(load_class(PAGES[name])(self.lab))
 
     def action_keys(self) -> None:
         """Every key on one page."""
@@ -475,12 +478,6 @@ size at which another device becomes the faster one. **x** stops whatever is run
     def action_arrow(self, key: str) -> None:
         """What an arrow does where the keys are."""
         self.app.simulate_key(key)
-
-    def action_arms(self) -> None:
-        """Choose what is drawn."""
-        from tuilab.tui.screens.arms import ArmsScreen
-
-        self.app.push_screen(ArmsScreen(self.lab.state), lambda _: self.lab.changed(Change.LOOK))
 
     def action_jump(self) -> None:
         """Letters on every place."""
@@ -499,12 +496,6 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
         self.app.push_screen(JumpScreen(places), go)
 
-    def action_why(self) -> None:
-        """The doctor, and what a GPU would run."""
-        from tuilab.tui.screens.why import WhyScreen
-
-        self.app.push_screen(WhyScreen(self.lab))
-
     def action_fact_check(self) -> None:
         """Measure every claim of the document that this preset is from, beside the lab."""
         from tuilab.lab import fact_check
@@ -518,12 +509,6 @@ size at which another device becomes the faster one. **x** stops whatever is run
         with self._told():
             check, presets = fact_check.bundled(source.document, state.presets)
             self.app.push_screen(FactCheckScreen(self.lab, check, presets))
-
-    def action_machines(self) -> None:
-        """Presets by machines, from the history."""
-        from tuilab.tui.screens.machines import MachinesScreen
-
-        self.app.push_screen(MachinesScreen(self.lab.store))
 
     def action_hosts(self) -> None:
         """The other machines to measure on, and a line to add one."""

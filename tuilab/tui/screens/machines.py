@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -17,6 +17,9 @@ from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.look import MUTED, WARN
 from tuilab.tui.widgets.table import Table
 from tuilab.tui.widgets.tabular import Column
+
+if TYPE_CHECKING:
+    from tuilab.lab import Lab
 
 
 @dataclass(frozen=True)
@@ -107,9 +110,9 @@ last line says about what. Different software stands out. **/** filters, **o** s
         Binding("q,m", "close", "close", show=False, id="machines.close"),
     ]
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, lab: "Lab") -> None:
         super().__init__()
-        self._store = store
+        self._store = lab.store
         self.table = machines_table()
 
     def compose(self) -> ComposeResult:

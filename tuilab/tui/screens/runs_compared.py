@@ -1,6 +1,7 @@
 """Two or more runs of the history side by side: arms × runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -95,14 +96,15 @@ def arms_table(found: Across) -> Table[ArmAcross]:
     runs = len(found.warnings)
     for index in range(runs):
         columns.append(
-            Column(LETTERS[index], _figure(index), most=24, align="right", key=_median(index),
+            Column(LETTERS[index], partial(_shown, index=index), most=24, align="right",
+                   key=partial(_median, index=index),
                    drop=0 if runs == 2 or index == found.base else MOST + index)
         )  # fmt: skip
         if index != found.base:
             letters = f"{LETTERS[index]} / {LETTERS[found.base]}"
             columns.append(
-                Column(letters, _figure_text(index), most=16, style=_figure_style(index),
-                       drop=0 if index < 2 else index, key=_ratio(index))
+                Column(letters, partial(_words, index=index), most=16, style=partial(_style, index=index),
+                       drop=0 if index < 2 else index, key=partial(_ratio, index=index))
             )  # fmt: skip
     return Table(
         columns,
@@ -140,39 +142,27 @@ def detail(row: ArmAcross, found: Across) -> str:
     return "; ".join(parts)
 
 
-def _figure(index: int) -> Callable[[ArmAcross], str]:
-    def cell(row: ArmAcross) -> str:
-        figure = row.figures[index]
-        return shown(figure) if figure else "–"
-
-    return cell
+def _shown(row: ArmAcross, index: int) -> str:
+    figure = row.figures[index]
+    return shown(figure) if figure else "–"
 
 
-def _median(index: int) -> Callable[[ArmAcross], float]:
-    def key(row: ArmAcross) -> float:
-        figure = row.figures[index]
-        return figure.median_s if figure else float("inf")
-
-    return key
+def _median(row: ArmAcross, index: int) -> float:
+    figure = row.figures[index]
+    return figure.median_s if figure else float("inf")
 
 
-def _ratio(index: int) -> Callable[[ArmAcross], float]:
-    def key(row: ArmAcross) -> float:
-        figure = row.figures[index]
-        return figure.ratio if figure and figure.ratio is not None else float("inf")
-
-    return key
+def _ratio(row: ArmAcross, index: int) -> float:
+    figure = row.figures[index]
+    return figure.ratio if figure and figure.ratio is not None else float("inf")
 
 
-def _figure_text(index: int) -> Callable[[ArmAcross], str]:
-    return lambda row: figure_text(row.figures[index])
+def _words(row: ArmAcross, index: int) -> str:
+    return figure_text(row.figures[index])
 
 
-def _figure_style(index: int) -> Callable[[ArmAcross], TextStyle | None]:
-    def style(row: ArmAcross) -> TextStyle | None:
-        figure = row.figures[index]
-        if figure is None or figure.ratio is None or not figure.differs:
-            return MUTED
-        return BAD if figure.ratio > 1 else GOOD
-
-    return style
+def _style(row: ArmAcross, index: int) -> TextStyle | None:
+    figure = row.figures[index]
+    if figure is None or figure.ratio is None or not figure.differs:
+        return MUTED
+    return BAD if figure.ratio > 1 else GOOD

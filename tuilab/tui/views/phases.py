@@ -27,7 +27,7 @@ class PhasesView(View):
         result = lab_state.result()
         drawn = folded_result(lab_state, going=lab_state.shown.running)
         rows = phases_of(drawn, marks(lab_state.shown)) if drawn else []
-        known = any(row.parts for row in rows)
+        known = any(row.arm.phases_s for row in rows)
         phases.empty = why_empty(lab_state)
         if rows and lab_state.shown.running:
             phases.empty = "The phases are measured after the rounds, so as not to disturb them."

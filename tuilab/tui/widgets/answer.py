@@ -56,12 +56,12 @@ untestable here, ⊘ impossible on any known GPU.
 
     async def on_click(self) -> None:
         """Open the whole answer."""
-        await self.screen.run_action("answer")
+        await self.screen.run_action("page('answer')")
 
     async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """To read on is to open the whole answer."""
         event.stop()
-        await self.screen.run_action("answer")
+        await self.screen.run_action("page('answer')")
 
     @property
     def sentence(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from tuilab.model.quantity import seconds, significant
+from tuilab.model.result import ArmResult
 from tuilab.tui.widgets.chart import Axis, Limits, place, round_down, round_up
 from tuilab.tui.widgets.look import (
     BLOCKS,
@@ -30,20 +31,24 @@ _ENDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 @dataclass(frozen=True)
 class Bar:
-    """One arm. value, low, high: seconds; value null where it did not run, for the reason in `note`.
+    """One arm. ratio: how many times the fastest's time it takes, with its interval; null for the fastest."""
 
-    ratio: how many times the fastest arm's time it takes, with its interval; null for the fastest.
-    """
-
-    key: str
-    label: str
+    arm: ArmResult
     mark: Mark
-    value: float | None
-    low: float | None = None
-    high: float | None = None
     ratio: float | None = None
     ratio_ci: tuple[float, float] | None = None
-    note: str = ""
+
+    @property
+    def note(self) -> str:
+        """Why there is no bar."""
+        return self.arm.reason or (self.arm.status if self.arm.status != "ok" else "not measured")
+
+    @property
+    def text(self) -> str:
+        """Its median, as precisely as it is known."""
+        assert self.arm.median_s is not None
+        ends = self.arm.ci95_s
+        return seconds(self.arm.median_s, (ends[1] - ends[0]) / 2 if ends else None)
 
 
 class Bars(Picking):
@@ -72,7 +77,7 @@ than a character. At the right, the ratio to the fastest arm with its interval, 
 
     @property
     def keys(self) -> Sequence[str]:
-        return [bar.key for bar in self._bars]
+        return [bar.arm.id for bar in self._bars]
 
     def action_turn(self) -> None:
         """Between bars from nought and dots on a log scale."""
@@ -105,7 +110,7 @@ class Layout:
 
 def ratio_text(bar: Bar, wide: bool) -> str:
     """`1.27 × [1.24 1.30]`, `fastest`, or nothing where it did not run."""
-    if bar.value is None:
+    if bar.arm.median_s is None:
         return ""
     if bar.ratio is None:
         return "fastest"
@@ -115,17 +120,13 @@ def ratio_text(bar: Bar, wide: bool) -> str:
     return text
 
 
-def _half(bar: Bar) -> float | None:
-    return (bar.high - bar.low) / 2 if bar.low is not None and bar.high is not None else None
-
-
 def arrange(bars: Sequence[Bar], width: int, log: bool) -> Layout:
     """Share out the width."""
-    label = min(max(cell_len(bar.label) for bar in bars) + 3, max(10, width * 2 // 5))
-    texts = [seconds(bar.value, _half(bar)) for bar in bars if bar.value is not None]
+    label = min(max(cell_len(bar.arm.label) for bar in bars) + 3, max(10, width * 2 // 5))
+    texts = [bar.text for bar in bars if bar.arm.median_s is not None]
     value = max(map(cell_len, texts), default=0) + 1
     ratio = max(cell_len(ratio_text(bar, width >= 72)) for bar in bars) + 1 if width >= 44 else 0
-    known = [v for bar in bars for v in (bar.value, bar.low, bar.high) if v]
+    known = [v for bar in bars for v in (bar.arm.median_s, *(bar.arm.ci95_s or ())) if v]
     high = round_up(max(known, default=1.0), _ENDS)
     low = round_down(min(known, default=0.1) * 0.9, _ENDS) if log else 0.0
     return Layout(label, value, max(0, width - label - value - ratio - 3), ratio, (low, high), log)
@@ -134,15 +135,15 @@ def arrange(bars: Sequence[Bar], width: int, log: bool) -> Layout:
 def draw_bar(bar: Bar, layout: Layout) -> Line:
     """One arm's row."""
     marker = bar.mark.marker
-    there = bar.value is not None
+    arm, there = bar.arm, bar.arm.median_s is not None
     head: list[Run] = [
         (f"{marker} ", bar.mark.style if there else MUTED),
-        (fit(bar.label, layout.label - 2), TEXT if there else MUTED),
+        (fit(arm.label, layout.label - 2), TEXT if there else MUTED),
     ]
-    if bar.value is None:
+    if not there:
         room = layout.value + layout.cells + layout.ratio
-        return (*head, (fit(" " + (bar.note or "not measured"), room), MUTED))
-    head.append((fit(seconds(bar.value, _half(bar)), layout.value, "right") + " ", STRONG))
+        return (*head, (fit(" " + bar.note, room), MUTED))
+    head.append((fit(bar.text, layout.value, "right") + " ", STRONG))
     style = STRONG if bar.ratio is None else MUTED
     tail = (fit(ratio_text(bar, layout.ratio > 10), layout.ratio, "right"), style)
     return (*head, *_drawn(bar, layout), *([tail] if layout.ratio else []))
@@ -150,10 +151,10 @@ def draw_bar(bar: Bar, layout: Layout) -> Line:
 
 def _drawn(bar: Bar, layout: Layout) -> list[Run]:
     """The bar itself, or the dot, with its whiskers, in `layout.cells` cells."""
-    cells = layout.cells
-    if not cells or bar.value is None:
+    cells, value = layout.cells, bar.arm.median_s
+    if not cells or value is None:
         return []
-    exact = min(1.0, max(0.0, place(bar.value, layout.ends, layout.log))) * cells
+    exact = min(1.0, max(0.0, place(value, layout.ends, layout.log))) * cells
     if layout.log:
         text = [" "] * cells
         at = min(cells - 1, round(exact))
@@ -164,8 +165,8 @@ def _drawn(bar: Bar, layout: Layout) -> list[Run]:
         # However small, a measured time is not nothing.
         text = list((blocks(exact) or BLOCKS[1]).ljust(cells)[:cells])
         styles = [bar.mark.style] * cells
-    if bar.low is not None and bar.high is not None:
-        low, high = (round(place(v, layout.ends, layout.log) * cells) for v in (bar.low, bar.high))
+    if bar.arm.ci95_s:
+        low, high = (round(place(v, layout.ends, layout.log) * cells) for v in bar.arm.ci95_s)
         if high - low >= 2:
             left, middle, right = "├─┤"
             for cell in range(max(0, low), min(cells, high + 1)):

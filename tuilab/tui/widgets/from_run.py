@@ -17,6 +17,8 @@ from tuilab.tui.widgets.phases import PhaseRow
 
 # From this ratio between the slowest and the fastest arm on, a linear axis would squash the fast ones.
 LOG_FROM = 3.0
+UNKNOWN = Mark("muted", "•")
+"""Of an arm that the run has not named."""
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 
 
@@ -193,28 +195,13 @@ def bars_of(result: RunResult, marks: Mapping[str, Mark]) -> list[Bar]:
             ratio, ci = 1 / turned, (1 / ends[1], 1 / ends[0])
         if ratio is None and arm.id != fastest and arm.median_s and measured[0].median_s:
             ratio = arm.median_s / measured[0].median_s
-        low, high = arm.ci95_s if arm.ci95_s else (None, None)
-        mark = marks.get(arm.id, Mark("muted", "•"))
-        note = arm.reason or (arm.status if arm.status != "ok" else "not measured")
-        out.append(Bar(arm.id, arm.label, mark, arm.median_s, low, high, ratio, ci, note))
+        out.append(Bar(arm, marks.get(arm.id, UNKNOWN), ratio, ci))
     return out
 
 
 def phases_of(result: RunResult, marks: Mapping[str, Mark]) -> list[PhaseRow]:
     """Each arm's phases beside its end-to-end time."""
-    return [
-        PhaseRow(
-            arm.id,
-            arm.label,
-            marks.get(arm.id, Mark("muted", "•")),
-            arm.total_s,
-            {name.replace("_", " "): part for name, part in arm.phases_s.items()},
-            arm.reason or arm.phases_note or ("" if arm.status == "ok" else arm.status),
-            {name.replace("_", " "): ends for name, ends in arm.phases_ci95_s.items()},
-            arm.median_s,
-        )
-        for arm in result.arms
-    ]
+    return [PhaseRow(arm, marks.get(arm.id, UNKNOWN)) for arm in result.arms]
 
 
 def heat_of(

@@ -1,11 +1,12 @@
 """Where a call's time goes: a stacked bar an arm, its phases told apart by fill, hue and share."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 
 from tuilab.model.quantity import median_of, seconds
+from tuilab.model.result import ArmResult
 from tuilab.report.rows import REST, told
 from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.picked import Picking
@@ -14,10 +15,10 @@ from tuilab.tui.widgets.wording import clip, fit
 # Phases of the worker's have hues and fills of their own, the same in every run.
 _LOOKS = {
     "dispatch": ("h7", "▒"),
-    "copy in": ("h4", "▓"),
+    "copy_in": ("h4", "▓"),
     "compute": ("h2", "█"),
-    "copy out": ("h3", "▚"),
-    "input wait": ("h5", "░"),
+    "copy_out": ("h3", "▚"),
+    "input_wait": ("h5", "░"),
     "other": ("muted", "░"),
 }
 _OTHERS = (("h6", "▞"), ("h0", "▒"), ("h1", "▓"))
@@ -27,30 +28,25 @@ APART = 0.02
 
 @dataclass(frozen=True)
 class PhaseRow:
-    """One arm: the end-to-end time of a call, and what its phases took (seconds), in their order.
+    """One arm, whose bar is its phases in their order."""
 
-    Without phases, `note` says why.
-    """
-
-    key: str
-    label: str
+    arm: ArmResult
     mark: Mark
-    total: float | None
-    parts: Mapping[str, float] = field(default_factory=dict)
-    note: str = ""
-    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    median: float | None = None
-    """Of a call in Live's blocks."""
+
+    @property
+    def note(self) -> str:
+        """What is to be said of the phases, or why there are none."""
+        return self.arm.reason or self.arm.phases_note or ("" if self.arm.status == "ok" else self.arm.status)
 
     @property
     def rest(self) -> float:
         """What the phases leave of the total; below nought where they overlap."""
-        return (self.total or 0.0) - sum(self.parts.values())
+        return (self.arm.total_s or 0.0) - sum(self.arm.phases_s.values())
 
     @property
     def length(self) -> float:
         """What the bar stands for: the total, or the phases where they are more."""
-        return max(self.total or 0.0, sum(self.parts.values()))
+        return max(self.arm.total_s or 0.0, sum(self.arm.phases_s.values()))
 
 
 class Phases(Picking):
@@ -82,7 +78,7 @@ the last lines give the figures of the arm under the cursor.
 
     @property
     def keys(self) -> Sequence[str]:
-        return [row.key for row in self._rows]
+        return [row.arm.id for row in self._rows]
 
     def action_turn(self) -> None:
         """Between times to one scale and shares of each call."""
@@ -90,12 +86,12 @@ the last lines give the figures of the arm under the cursor.
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        if not any(row.parts for row in self._rows):
+        if not any(row.arm.phases_s for row in self._rows):
             return self.empty_lines(width, height)
         names = phase_names(self._rows)
         head = legend(names, width)[: max(0, height - 3)]
         drawn = [draw_row(row, names, self._rows, width - 1, relative=self._relative) for row in self._rows]
-        picked = next(row for row in self._rows if row.key == self.cursor_key)
+        picked = next(row for row in self._rows if row.arm.id == self.cursor_key)
         apart = beside_live([picked, *self._rows])
         lines = 2 if height > len(drawn) + len(head) + 1 + bool(apart) else 1
         words = clip(in_words(picked), width - 1, lines)
@@ -108,7 +104,7 @@ the last lines give the figures of the arm under the cursor.
 
 def phase_names(rows: Sequence[PhaseRow]) -> list[str]:
     """Every phase that some row has, the known ones in the order in which a call goes through them."""
-    seen = dict.fromkeys(name for row in rows for name in row.parts)
+    seen = dict.fromkeys(name for row in rows for name in row.arm.phases_s)
     return [name for name in _LOOKS if name in seen] + [name for name in seen if name not in _LOOKS]
 
 
@@ -130,11 +126,12 @@ def legend(names: Sequence[str], width: int) -> list[Line]:
     used = 0
     for name in [*names, REST]:
         style, fill = look_of(name, names)
-        if used + cell_len(name) + 5 > width and lines[-1]:
+        word = name.replace("_", " ")
+        if used + cell_len(word) + 5 > width and lines[-1]:
             lines.append([])
             used = 0
-        lines[-1] += [(" " + fill * 2 + " ", style), (name + " ", TEXT)]
-        used += cell_len(name) + 5
+        lines[-1] += [(" " + fill * 2 + " ", style), (word + " ", TEXT)]
+        used += cell_len(word) + 5
     return [tuple(line) for line in lines]
 
 
@@ -147,19 +144,19 @@ def draw_row(
     relative: bool,
 ) -> Line:
     """One arm: marker, label, total and its stacked bar."""
-    label = min(max(cell_len(other.label) for other in rows) + 1, max(8, width * 2 // 5))
-    totals = [seconds(other.total) for other in rows if other.total is not None]
+    label = min(max(cell_len(other.arm.label) for other in rows) + 1, max(8, width * 2 // 5))
+    totals = [seconds(other.arm.total_s) for other in rows if other.arm.total_s is not None]
     value = max(map(cell_len, totals), default=0) + 1
-    there = bool(row.parts)
+    there = bool(row.arm.phases_s)
     head: list[Run] = [
         (row.mark.marker + " ", row.mark.style if there else MUTED),
-        (fit(row.label, label), TEXT if there else MUTED),
+        (fit(row.arm.label, label), TEXT if there else MUTED),
     ]
     cells = width - 2 - label - value - 1
-    if not there or row.total is None:
+    if not there or row.arm.total_s is None:
         note = row.note or "no phases measured"
         return (*head, (fit(" " + note, max(0, cells + value + 1)), MUTED))
-    head.append((fit(seconds(row.total), value, "right") + " ", STRONG))
+    head.append((fit(seconds(row.arm.total_s), value, "right") + " ", STRONG))
     whole = row.length if relative else max(other.length for other in rows)
     return (*head, *stacked(row, names, whole, cells))
 
@@ -168,7 +165,7 @@ def stacked(row: PhaseRow, names: Sequence[str], whole: float, cells: int) -> li
     """The segments in at most `cells` cells, which stand for `whole` seconds; shares where they fit."""
     if cells <= 0 or whole <= 0:
         return []
-    parts = [(name, row.parts[name]) for name in names if row.parts.get(name, 0.0) > 0]
+    parts = [(name, row.arm.phases_s[name]) for name in names if row.arm.phases_s.get(name, 0.0) > 0]
     if row.rest > 0:
         parts.append((REST, row.rest))
     out: list[Run] = []
@@ -190,15 +187,16 @@ def stacked(row: PhaseRow, names: Sequence[str], whole: float, cells: int) -> li
 
 def beside_live(rows: Iterable[PhaseRow]) -> str:
     """Why a total is not the median that Live shows, for the first that is not; "" where all agree."""
-    for row in rows:
-        if row.parts and row.total and row.median and abs(row.total / row.median - 1) > APART:
-            return f"Calls timed one by one; in Live's blocks {row.label} takes {median_of(row.median)}."
+    for arm in (row.arm for row in rows if row.arm.phases_s):
+        if arm.total_s and arm.median_s and abs(arm.total_s / arm.median_s - 1) > APART:
+            return f"Calls timed one by one; in Live's blocks {arm.label} takes {median_of(arm.median_s)}."
     return ""
 
 
 def in_words(row: PhaseRow) -> str:
     """`CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23 %) + compute 360 µs (75 %) + remainder 13 µs`."""
-    if row.total is None or not row.parts:
-        return f"{row.label}: {row.note or 'no phases measured'}"
+    arm = row.arm
+    if arm.total_s is None or not arm.phases_s:
+        return f"{arm.label}: {row.note or 'no phases measured'}"
     note = f"; {row.note}" if row.note else ""
-    return f"{row.label}: {told(row.total, row.parts, row.intervals)}{note}"
+    return f"{arm.label}: {told(arm.total_s, arm.phases_s, arm.phases_ci95_s)}{note}"

@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from tuilab.model.parameters import Boolean, Choice, Integer, LogInteger, Parameter, Value
+from tuilab.tui.widgets.chart import Limits, place, round_up, unplace
 
 Numeric = Integer | LogInteger
 SUFFIXES = ((2**30, "G"), (2**20, "M"), (2**10, "k"))
@@ -21,17 +22,17 @@ def options(parameter: Parameter) -> tuple[Value, ...]:
             return ()
 
 
+def _ends(parameter: Numeric) -> tuple[Limits, bool]:
+    """From and to where the track goes, and whether its scale is logarithmic."""
+    low, log = parameter.low, isinstance(parameter, LogInteger)
+    low = max(low, 1) if log else low
+    return (low, max(parameter.high, low + 1)), log
+
+
 def fraction(parameter: Numeric, value: float) -> float:
     """Where `value` lies between low (0) and high (1), clamped."""
-    low, high = parameter.low, parameter.high
-    if high <= low:
-        return 0.0
-    if isinstance(parameter, LogInteger):
-        zero = max(low, 1)
-        place = math.log(max(value, zero) / zero) / math.log(max(high, zero + 1) / zero)
-    else:
-        place = (value - low) / (high - low)
-    return min(1.0, max(0.0, place))
+    ends, log = _ends(parameter)
+    return min(1.0, place(max(value, ends[0]), ends, log))
 
 
 def cell_of(parameter: Parameter, value: Value, cells: int) -> int:
@@ -60,19 +61,11 @@ def value_at(parameter: Parameter, cell: int, cells: int, marks: Sequence[Value]
         return parameter.low
     if cell == cells - 1:
         return parameter.high
-    low, middle, high = (_unfraction(parameter, (cell + half) / (cells - 1)) for half in (-0.5, 0.0, 0.5))
+    low, middle, high = (unplace((cell + half) / (cells - 1), *_ends(parameter)) for half in (-0.5, 0.0, 0.5))
     here = [int(mark) for mark in marks if low <= int(mark) < high]
     if here:
         return min(here, key=lambda mark: abs(mark - middle))
     return roundest(parameter, low, middle, high)
-
-
-def _unfraction(parameter: Numeric, place: float) -> float:
-    low, high = parameter.low, parameter.high
-    if isinstance(parameter, LogInteger):
-        zero = max(low, 1)
-        return float(zero * (max(high, zero + 1) / zero) ** place)
-    return low + (high - low) * place
 
 
 def roundest(parameter: Numeric, low: float, middle: float, high: float) -> int:
@@ -103,7 +96,7 @@ def stops_of(parameter: Numeric) -> list[int]:
     """The values at which arrow keys stop: powers of two, 1-2-5, or even steps; both ends always."""
     low, high = parameter.low, parameter.high
     if isinstance(parameter, Integer):
-        step = parameter.step * _nice(max(1, (high - low) // parameter.step / 40))
+        step = parameter.step * int(round_up(max(1, (high - low) // parameter.step / 40), (1, 2, 5, 10)))
         inner = range(low, high + 1, step)
         # Every value that the slider takes is low plus whole steps, so the last one may fall short of high.
         top = low + (high - low) // parameter.step * parameter.step
@@ -113,16 +106,6 @@ def stops_of(parameter: Numeric) -> list[int]:
     else:
         series = [m * 10**k for k in range(len(str(high)) + 1) for m in (1, 2, 5)]
     return sorted({low, high, *(stop for stop in series if low < stop < high)})
-
-
-def _nice(value: float) -> int:
-    """The smallest of 1, 2, 5, 10 … that is at least `value`."""
-    power = 1
-    while True:
-        for factor in (1, 2, 5):
-            if factor * power >= value:
-                return factor * power
-        power *= 10
 
 
 def next_stop(parameter: Numeric, value: int, direction: int, times: int = 1) -> int:
