@@ -22,13 +22,13 @@ from tests.analysis.made_runs import (
 from tuilab.analysis.answer import answer
 from tuilab.analysis.reading import measured
 from tuilab.analysis.roofline import (
+    GpuCall,
     against_roof,
     bandwidth,
     better,
     bounds,
     expectation,
     floor,
-    gpu_floor,
     kernel_count,
     sweep_bound,
 )
@@ -170,21 +170,21 @@ class TestArm:
 class TestGpu:
     def test_the_longest_of_its_parts(self) -> None:
         work = Work(flop=1e9, inputs=11e6, outputs=10e6)
-        found = gpu_floor(work, GPU_SHEET, CPU_ROOFS, "graph", copied=False)
+        found = GpuCall(work, CPU_ROOFS, "graph", copied=False).on(GPU_SHEET)
         assert found.arithmetic_s == pytest.approx(1e-3)
         assert found.memory_s == pytest.approx(20e6 / 100e9)  # a megabyte may still lie in the cache
         assert found.seconds == pytest.approx(1e-3)
-        copied = gpu_floor(work, GPU_SHEET, CPU_ROOFS, "graph", copied=True)
+        copied = GpuCall(work, CPU_ROOFS, "graph", copied=True).on(GPU_SHEET)
         assert copied.seconds == pytest.approx(11e6 / 10e9 + 1e-3 + 10e6 / 10e9)
 
     def test_starting_a_call_on_this_host(self) -> None:
-        found = gpu_floor(Work(flop=1, inputs=1, outputs=1), GPU_SHEET, CPU_ROOFS, "xla", copied=False)
+        found = GpuCall(Work(flop=1, inputs=1, outputs=1), CPU_ROOFS, "xla", copied=False).on(GPU_SHEET)
         assert found.seconds == found.host_s == pytest.approx(80e-6)
-        bare = gpu_floor(Work(flop=1, inputs=1, outputs=1), GPU_SHEET, None, "xla", copied=False)
+        bare = GpuCall(Work(flop=1, inputs=1, outputs=1), None, "xla", copied=False).on(GPU_SHEET)
         assert bare.host_s == 0 and "TensorFlow's own dispatch on this host" in bare.unknown
 
     def test_what_is_not_known_is_named(self) -> None:
-        found = gpu_floor(Work(), GPU_SHEET, CPU_ROOFS, "graph", copied=False)
+        found = GpuCall(Work(), CPU_ROOFS, "graph", copied=False).on(GPU_SHEET)
         assert found.unknown[:2] == ("the arithmetic", "the bytes it moves")
         assert "a launch's cost on None" in found.unknown
 
@@ -202,7 +202,7 @@ class TestGpu:
     def test_more_work_never_takes_less(self, name: str, flop: float, moved: float) -> None:
         def least(share: float) -> float:
             work = Work(flop=share * flop, inputs=share * moved, outputs=share * moved)
-            return gpu_floor(work, SHEETS[name], CPU_ROOFS, "graph", copied=True).seconds
+            return GpuCall(work, CPU_ROOFS, "graph", copied=True).on(SHEETS[name]).seconds
 
         assert least(0.5) <= least(1.0) and math.isfinite(least(1.0))
 

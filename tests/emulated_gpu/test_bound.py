@@ -6,7 +6,7 @@ import pytest
 from tests.conftest import Worker
 from tests.emulated_gpu.runs import measure
 from tuilab.analysis.reading import estimate_at
-from tuilab.analysis.roofline import gpu_floor, kernel_count, work_of
+from tuilab.analysis.roofline import GpuCall, kernel_count, work_of
 from tuilab.model.arms import Arm
 from tuilab.model.datasheets import LEAST_LAUNCH, DataSheet, Figure
 from tuilab.model.roofline import AskRoofs, Roofs
@@ -45,5 +45,5 @@ def test_the_arms_of_an_emulated_gpu_lie_above_its_bound_and_near_it(
         known = state.arms[arm.id]
         timed, work = estimate_at(known, 0), work_of(state, known, 0)
         kernels = kernel_count(state, arm, 0)
-        bound = gpu_floor(work, sheet, None, "graph", copied=arm.input == "copied", kernels=kernels)
+        bound = GpuCall(work, None, "graph", copied=arm.input == "copied", kernels=kernels).on(sheet)
         assert bound.seconds <= timed.median <= WITHIN * bound.seconds, (arm.id, bound, timed)

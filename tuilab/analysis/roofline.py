@@ -128,11 +128,13 @@ def floor(
     link = roofs.link
     way_in = there / link.to_device if link and link.to_device else 0.0
     way_out = back / link.to_host if link and link.to_host else 0.0
-    if copied:
-        total = max(launches, way_in + done) + way_out
-    else:
-        total = max(launches, done, way_in, way_out)
+    total = _least(launches, done, way_in, way_out, copied)
     return Floor(arithmetic, memory, launches, way_in + way_out, prepared, max(prepared, total))
+
+
+def _least(begun: float, done: float, way_in: float, way_out: float, copied: bool) -> float:
+    """Of all that goes on together the longest; with copies, which wait, the way in and out come on top."""
+    return max(begun, way_in + done) + way_out if copied else max(begun, done, way_in, way_out)
 
 
 def _crossing(work: Work, copied: bool) -> tuple[float, float]:
@@ -195,10 +197,11 @@ def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
     """What a call of the arm has to do at a point; where only another arm tells it, as that one does."""
     if point in arm.work:
         return arm.work[point]
-    alike = [
-        a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.arm.dtype, arm.arm.variant)
-    ]
-    return next((a.work[point] for a in alike if point in a.work), None)
+    return next((a.work[point] for a in _like(state, arm.arm) if point in a.work), None)
+
+
+def _like(state: RunState, arm: Arm) -> list[ArmState]:
+    return [a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.dtype, arm.variant)]
 
 
 def op_count(arm: ArmState, point: int) -> int:
@@ -213,12 +216,10 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
     """
     if arm.mode == "xla":
         return 1
-    for other in state.arms.values():
-        if (other.arm.mode, other.arm.dtype, other.arm.variant) == (arm.mode, arm.dtype, arm.variant):
-            nodes = [node for node in nodes_at(other, point) if node.kind == "op"]
-            found = sum(n.count for n in nodes if n.op not in NO_KERNEL and n.dtype not in HOST_DTYPES)
-            if nodes:
-                return max(1, found)
+    for other in _like(state, arm):
+        nodes = [node for node in nodes_at(other, point) if node.kind == "op"]
+        if other.arm.mode == arm.mode and nodes:
+            return max(1, sum(n.count for n in nodes if n.op not in NO_KERNEL and n.dtype not in HOST_DTYPES))
     return 1
 
 
@@ -337,68 +338,73 @@ def _arm_sentence(
 # A GPU that is not here.
 
 
-def gpu_floor(
-    work: Work,
-    sheet: DataSheet,
-    host: DeviceRoofs | None,
-    mode: Mode,
-    *,
-    copied: bool,
-    ops: int = 1,
-    kernels: int = 1,
-    cores: int = 1,
-) -> GpuBound:
-    """The least time of a call on the GPU of a data sheet, started by TensorFlow on this host.
+@dataclass(frozen=True)
+class GpuCall:
+    """A call on a GPU that is not here, started by TensorFlow on this host, with what is known of it.
 
     host: the roofs of this host's processor; null where they are not known, and starting counts as nothing.
-    measured_s and what follows from it are left for the caller.
+    least_s: of the same call here, where the host does the work whatever the device.
     """
-    unknown = []
-    flop, moved, top = work.needed_flop, work.bytes, sheet.peak(work.dtype)
-    if flop is None:
-        unknown.append("the arithmetic")
-    if moved is None:
-        unknown.append("the bytes it moves")
-    arithmetic = flop / top.value if flop and top else 0.0
-    # What the cache held at the end of the last call need not come from memory in this one.
-    if moved and sheet.cache is None:
-        unknown.append(f"the {sheet.name}'s cache, so its memory's bandwidth")
-    kept = sheet.cache.value if sheet.cache else float("inf")
-    memory = max(0.0, (moved or 0.0) - kept) / sheet.bandwidth.value
-    launch = sheet.launch
-    if launch is None:
-        unknown.append(f"a launch's cost on {sheet.family}")
-    launches = kernels * launch.value if launch else 0.0
-    there, back = _crossing(work, copied)
-    way_in, way_out = there / sheet.link.value, back / sheet.link.value
-    starting = 0.0
-    if host is None:
-        unknown.append("TensorFlow's own dispatch on this host")
-    else:
-        empty = host.launch_s.get(mode, 0.0)
-        if copied:
-            empty = max(empty, host.copied_s.get(mode, 0.0))
-        starting = empty * (max(1, ops) if mode == "eager" else 1)
-    prepared = work.host_s / (cores if work.host_parallel else 1)
-    done, begun = max(arithmetic, memory), max(starting, launches)
-    if copied:
-        total = max(begun, way_in + done) + way_out
-    else:
-        total = max(begun, done, way_in, way_out)
-    return GpuBound(
-        gpu=name_of(sheet),
-        name=sheet.name,
-        input="copied" if copied else "resident",
-        mode=mode,
-        seconds=max(prepared, total),
-        arithmetic_s=arithmetic,
-        memory_s=memory,
-        launches_s=launches,
-        copies_s=way_in + way_out,
-        host_s=max(starting, prepared),
-        unknown=tuple(unknown),
-        fits=(moved or 0.0) <= sheet.memory.value,
-    )
+
+    work: Work
+    host: DeviceRoofs | None
+    mode: Mode
+    copied: bool = False
+    ops: int = 1
+    kernels: int = 1
+    cores: int = 1
+    least_s: float | None = None
+
+    def on(self, sheet: DataSheet) -> GpuBound:
+        """Its least time on the GPU of a data sheet; measured_s and what follows from it are left out."""
+        unknown = []
+        flop, moved, top = self.work.needed_flop, self.work.bytes, sheet.peak(self.work.dtype)
+        if flop is None:
+            unknown.append("the arithmetic")
+        if moved is None:
+            unknown.append("the bytes it moves")
+        arithmetic = flop / top.value if flop and top else 0.0
+        # What the cache held at the end of the last call need not come from memory in this one.
+        if moved and sheet.cache is None:
+            unknown.append(f"the {sheet.name}'s cache, so its memory's bandwidth")
+        kept = sheet.cache.value if sheet.cache else float("inf")
+        memory = max(0.0, (moved or 0.0) - kept) / sheet.bandwidth.value
+        launch = sheet.launch
+        if launch is None:
+            unknown.append(f"a launch's cost on {sheet.family}")
+        launches = self.kernels * launch.value if launch else 0.0
+        there, back = _crossing(self.work, self.copied)
+        way_in, way_out = there / sheet.link.value, back / sheet.link.value
+        starting = 0.0
+        if self.host is None:
+            unknown.append("TensorFlow's own dispatch on this host")
+        else:
+            empty = self.host.launch_s.get(self.mode, 0.0)
+            if self.copied:
+                empty = max(empty, self.host.copied_s.get(self.mode, 0.0))
+            starting = empty * (max(1, self.ops) if self.mode == "eager" else 1)
+        prepared = self.work.host_s / (self.cores if self.work.host_parallel else 1)
+        done, begun = max(arithmetic, memory), max(starting, launches)
+        total = _least(begun, done, way_in, way_out, self.copied)
+        found = GpuBound(
+            gpu=name_of(sheet),
+            name=sheet.name,
+            input="copied" if self.copied else "resident",
+            mode=self.mode,
+            seconds=max(prepared, total),
+            arithmetic_s=arithmetic,
+            memory_s=memory,
+            launches_s=launches,
+            copies_s=way_in + way_out,
+            host_s=max(starting, prepared),
+            unknown=tuple(unknown),
+            fits=(moved or 0.0) <= sheet.memory.value,
+        )
+        if self.least_s is None:
+            return found
+        # The same call of the host's library: a GPU only adds its copies.
+        whole = self.least_s + found.copies_s
+        return msgspec.structs.replace(found, seconds=whole, host_s=self.least_s, unknown=())
 
 
 def gpu_arms(state: RunState, like: ArmState) -> list[Arm]:
@@ -416,52 +422,13 @@ def gpu_arms(state: RunState, like: ArmState) -> list[Arm]:
     return [msgspec.structs.replace(a, device="GPU:0", input=i) for a in every for i in inputs]
 
 
-@dataclass(frozen=True)
-class _Call:
-    """A GPU arm's call at a point, with what of it can be known without the GPU.
-
-    least_s: of the same call here, where the host does the work whatever the device.
-    """
-
-    arm: Arm
-    work: Work
-    host: DeviceRoofs | None
-    ops: int
-    kernels: int
-    cores: int
-    least_s: float | None
-
-    def on(self, sheet: DataSheet) -> GpuBound:
-        """Its least time on the GPU of a data sheet."""
-        found = gpu_floor(
-            self.work,
-            sheet,
-            self.host,
-            self.arm.mode,
-            copied=self.arm.input == "copied",
-            ops=self.ops,
-            kernels=self.kernels,
-            cores=self.cores,
-        )
-        if self.least_s is None:
-            return found
-        # The same call of the host's library: a GPU only adds its copies.
-        return msgspec.structs.replace(
-            found, seconds=self.least_s + found.copies_s, host_s=self.least_s, unknown=()
-        )
-
-
-def _call(state: RunState, arm: Arm, point: int) -> _Call | None:
+def _call(state: RunState, arm: Arm, point: int) -> GpuCall | None:
     """Null where the arm's work is not known."""
-    like = [a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.dtype, arm.variant)]
-    own = state.arms.get(arm.id)
-    work = own.work.get(point) if own is not None else None
-    if work is None:
-        work = next((a.work[point] for a in like if point in a.work), None)
+    work = work_of(state, state.arms.get(arm.id) or ArmState(arm, ""), point)
     machine = state.machines.get(arm.host, state.machine)
     if work is None or machine is None:
         return None
-    here = next((a for a in like if a.arm.mode == arm.mode and a.cells.get(point)), None)
+    here = next((a for a in _like(state, arm) if a.arm.mode == arm.mode and a.cells.get(point)), None)
     least = None
     if here is not None:
         work = _prepared(state, here, point, work)
@@ -469,8 +436,9 @@ def _call(state: RunState, arm: Arm, point: int) -> _Call | None:
         if work.host_only and timed is not None and family_of(here, point) == "CPU":
             least = timed.interval[0] if timed.interval else timed.median
     roofs = state.roofs.get(machine.key)
-    return _Call(
-        arm=arm,
+    return GpuCall(
+        mode=arm.mode,
+        copied=arm.input == "copied",
         work=work,
         host=roofs.devices.get("CPU:0") if roofs and not roofs.busy else None,
         ops=op_count(here, point) if here is not None else 1,
@@ -480,12 +448,12 @@ def _call(state: RunState, arm: Arm, point: int) -> _Call | None:
     )
 
 
-def _calls(state: RunState, arms: Iterable[Arm], point: int) -> list[_Call]:
+def _calls(state: RunState, arms: Iterable[Arm], point: int) -> list[GpuCall]:
     found = [_call(state, arm, point) for arm in arms]
     return [call for call in found if call is not None]
 
 
-def _best(calls: Iterable[_Call], sheet: DataSheet) -> dict[str, GpuBound]:
+def _best(calls: Iterable[GpuCall], sheet: DataSheet) -> dict[str, GpuBound]:
     """The least time by where the input lives."""
     best: dict[str, GpuBound] = {}
     for call in calls:
