@@ -6,20 +6,7 @@ from importlib.resources import files
 
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
-from tuilab.report.rows import (
-    ARM_HEAD,
-    ROOF_HEAD,
-    advice,
-    arm_rows,
-    claim_rows,
-    crossing_lines,
-    doubts,
-    interval_line,
-    phase_lines,
-    provenance,
-    roof_rows,
-    sweep_rows,
-)
+from tuilab.report.rows import ARM_HEAD, ROOF_HEAD, arm_rows, interval_line, provenance, sections
 from tuilab.report.svg import Series, chart
 
 MOST_POINTS = 400
@@ -32,24 +19,13 @@ def page(result: RunResult, state: RunState) -> str:
     body.append(_table(ARM_HEAD, arm_rows(result), numeric=True))
     if line := interval_line(result):
         body.append(f'<p class="dim">{escape(line)}</p>')
-    if result.points:
-        head, rows = sweep_rows(result)
-        body += ["<h2>Sweep</h2>", _table(head, rows)]
-        body += [f"<p>{escape(line)}</p>" for line in crossing_lines(result)]
-    if rows := roof_rows(result):
-        body += ["<h2>Against the roof</h2>", _table(ROOF_HEAD, rows, numeric=True)]
-    if lines := phase_lines(result):
-        body += [
-            "<h2>Where a call's time goes</h2><ul>",
-            *(f"<li>{escape(line)}</li>" for line in lines),
-            "</ul>",
-        ]
-    if result.diagnosis:
-        body += ["<h2>What to do</h2><ul>", *(f"<li>{escape(line)}</li>" for line in advice(result)), "</ul>"]
-    if result.claims:
-        body += ["<h2>Claims</h2>", _table(["verdict", "claim", "evidence"], claim_rows(result))]
-    if said := doubts(result):
-        body += ["<h2>Doubts</h2><ul>", *(f"<li>{escape(doubt)}</li>" for doubt in said), "</ul>"]
+    for section in sections(result):
+        body.append(f"<h2>{section.title}</h2>")
+        if section.head:
+            body.append(_table(section.head, section.rows, numeric=section.head is ROOF_HEAD))
+            body += [f"<p>{escape(line)}</p>" for line in section.lines]
+        else:
+            body += ["<ul>", *(f"<li>{escape(line)}</li>" for line in section.lines), "</ul>"]
     if result.placement:
         body += ["<h2>Placement</h2>", _placement(result)]
     body.append(f'<h2>How it was measured</h2><p class="dim">{escape(" ".join(provenance(result)))}</p>')
@@ -103,7 +79,7 @@ def _placement(result: RunResult) -> str:
     return _table(["arm", "op", "node", "device", "reason"], rows) + note
 
 
-def _table(head: list[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
     """A table; with `numeric`, the columns between the first and the last are aligned as numbers."""
 
     def line(tag: str, row: Sequence[str]) -> str:

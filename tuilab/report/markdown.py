@@ -1,23 +1,10 @@
 """A result as Markdown."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tuilab.model.result import RunResult
-from tuilab.report.rows import (
-    ARM_HEAD,
-    ROOF_HEAD,
-    advice,
-    arm_rows,
-    claim_rows,
-    crossing_lines,
-    doubts,
-    interval_line,
-    phase_lines,
-    provenance,
-    roof_rows,
-    sweep_rows,
-)
+from tuilab.report.rows import ARM_HEAD, CLAIM_HEAD, arm_rows, interval_line, provenance, sections
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|<>~&])|^([#+!-])")
 
@@ -35,24 +22,18 @@ def document(result: RunResult) -> str:
     parts += _table(ARM_HEAD, arm_rows(result))
     if line := interval_line(result):
         parts += [line, ""]
-    if result.points:
-        parts += ["## Sweep", "", *_table(*sweep_rows(result))]
-        parts += [f"- {escape(line)}" for line in crossing_lines(result)] + [""]
-    if rows := roof_rows(result):
-        parts += ["## Against the roof", "", *_table(ROOF_HEAD, rows)]
-    if lines := phase_lines(result):
-        parts += ["## Where a call's time goes", "", *(f"- {escape(line)}" for line in lines), ""]
-    if result.diagnosis:
-        parts += ["## What to do", "", *(f"- {escape(line)}" for line in advice(result)), ""]
-    if result.claims:
-        parts += ["## Claims", ""]
-        parts += [f"- **{v}**: {escape(claim)} {escape(why)}" for v, claim, why in claim_rows(result)] + [""]
-    if said := doubts(result):
-        parts += ["## Doubts", "", *(f"- {escape(doubt)}" for doubt in said), ""]
+    for section in sections(result):
+        parts += [f"## {section.title}", ""]
+        if section.head is CLAIM_HEAD:
+            parts += [f"- **{v}**: {escape(claim)} {escape(why)}" for v, claim, why in section.rows] + [""]
+        elif section.head:
+            parts += _table(section.head, section.rows)
+        if section.lines:
+            parts += [*(f"- {escape(line)}" for line in section.lines), ""]
     parts += ["## How it was measured", "", *(f"- {escape(line)}" for line in provenance(result))]
     return "\n".join(parts) + "\n"
 
 
-def _table(head: list[str], rows: Iterable[list[str]]) -> list[str]:
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     lines = ["| " + " | ".join(map(escape, head)) + " |", "|" + "---|" * len(head)]
     return [*lines, *("| " + " | ".join(map(escape, row)) + " |" for row in rows), ""]

@@ -1,6 +1,7 @@
 """What every report shows, as plain rows of text; each format only dresses them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
@@ -9,6 +10,7 @@ from tuilab.model.arms import LOCAL, family
 from tuilab.model.quantity import interval, median_of, rate, seconds, share_words
 from tuilab.model.result import ArmResult, Diagnosis, MachineLine, RunResult
 
+CLAIM_HEAD = ["verdict", "claim", "evidence"]
 ARM_HEAD = ["arm", "median", "95 % interval", "n", "first call", "device"]
 VERDICT_MARKS = {"confirmed": "✓", "refuted": "✗", "undecided": "≈", "untestable": "?", "impossible": "⊘"}
 
@@ -106,6 +108,29 @@ def phase_lines(result: RunResult) -> list[str]:
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
     """Verdict with its mark, claim, evidence."""
     return [(f"{VERDICT_MARKS[c.verdict]} {c.verdict}", c.text, c.evidence) for c in result.claims]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a whole report: a table, lines, or a table with lines below it."""
+
+    title: str
+    lines: Sequence[str] = ()
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+
+
+def sections(result: RunResult) -> list[Section]:
+    """What a whole report says below the arms' figures, without what the run does not have."""
+    every = [
+        Section("Sweep", crossing_lines(result), *sweep_rows(result)),
+        Section("Against the roof", (), ROOF_HEAD, roof_rows(result)),
+        Section("Where a call's time goes", phase_lines(result)),
+        Section("What to do", advice(result)),
+        Section("Claims", (), CLAIM_HEAD, claim_rows(result)),
+        Section("Doubts", doubts(result)),
+    ]
+    return [section for section in every if section.rows or section.lines]
 
 
 def advice(result: RunResult) -> list[str]:
