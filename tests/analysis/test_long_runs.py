@@ -27,10 +27,7 @@ cells = st.lists(st.tuples(st.booleans(), st.booleans(), times, times), max_size
 @contextmanager
 def many(least: int) -> Iterator[None]:
     """From how many samples on they count as many."""
-    with (
-        patch.object(statistics, "LARGE", least),
-        patch.object(ratios, "LARGE", least),
-    ):
+    with patch.object(statistics, "LARGE", least), patch.object(ratios, "LARGE", least):
         yield
 
 

@@ -63,10 +63,7 @@ def test_ctrl_c_stops_the_nodes_and_keeps_what_was_measured(address, tmp_path):
 
 @pytest.mark.parametrize(
     ("missing", "on", "says"),
-    [
-        ("dask_jobqueue", "slurm", "pip install dask-jobqueue"),
-        ("dask", "tcp://h:1", "tuilab[fleet]"),
-    ],
+    [("dask_jobqueue", "slurm", "pip install dask-jobqueue"), ("dask", "tcp://h:1", "tuilab[fleet]")],
 )
 def test_what_is_not_installed_is_named(monkeypatch, missing, on, says):
     monkeypatch.setitem(sys.modules, missing, None)

@@ -47,12 +47,7 @@ def check_rules(text: bytes) -> list[dict[str, Any]]:
         assert isinstance(event["name"], str)
         assert isinstance(event["pid"], int) and isinstance(event["tid"], int)
         if event["ph"] == "M":
-            assert event["name"] in (
-                "process_name",
-                "process_sort_index",
-                "thread_name",
-                "thread_sort_index",
-            )
+            assert event["name"] in ("process_name", "process_sort_index", "thread_name", "thread_sort_index")
             assert set(event["args"]) <= {"name", "sort_index"}
         else:
             assert event["ts"] >= 0 and event["dur"] >= 0

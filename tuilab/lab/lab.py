@@ -36,6 +36,7 @@ from tuilab.model.profile import Profile, ProfileArm
 from tuilab.model.requests import Measure
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
+from tuilab.model.sanitize import sanitize
 from tuilab.model.scenario import BudgetName, Sweep
 from tuilab.model.workload import Declaration
 
@@ -379,7 +380,8 @@ class Lab:
         """
         from tuilab.doctor.examine import examine
 
-        self.diagnosis = await run_in_daemon_thread(examine, wait=wait)
+        # What drivers, files and libraries say of themselves is text from outside.
+        self.diagnosis = sanitize(await run_in_daemon_thread(examine, wait=wait))
         return self.diagnosis
 
     # Earlier runs
