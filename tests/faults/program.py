@@ -21,7 +21,7 @@ def step_clock(by: float, when: str) -> None:
 
 
 def main(given: dict[str, object]) -> int:
-    """worker: what the worker is told to do. hangup, preset: as the command's options."""
+    """worker: what the worker is told to do. hangup, preset, rerun: as the options of the lab."""
     if "clock_step_s" in given:
         step_clock(float(str(given["clock_step_s"])), str(given["step"]))
     told = json.dumps(given.get("worker", {}))
@@ -32,7 +32,7 @@ def main(given: dict[str, object]) -> int:
             preset=str(given.get("preset", "stft-small")),
             hangup=str(given.get("hangup", "finish")),
             newcomer=False,
-            rerun=False,
+            rerun=bool(given.get("rerun", False)),
             runner=lambda on_event: Supervisor(on_event, command),
         )
     )

@@ -42,8 +42,10 @@ def lab(tmp_path: Path, **given: object) -> tuple[Lab, Runners]:
     return Lab(runner=runners, store=lambda: Store.open(tmp_path)), runners
 
 
-async def test_a_preset_is_measured_and_kept(tmp_path):
+async def test_a_preset_is_measured_kept_told_of_and_replayed(tmp_path):
     made, _ = lab(tmp_path, rounds=6)
+    heard: list[tuple[Change, Event | None]] = []
+    end = made.subscribe(lambda change, event: heard.append((change, event)))
     async with made:
         result = await made.measure(SMALL, budget="quick")
         assert result.status == "ok" and result.rounds == 6 and result.answer
@@ -52,6 +54,17 @@ async def test_a_preset_is_measured_and_kept(tmp_path):
         assert (line.run, line.status, line.answer) == (result.run, "ok", result.answer)
         assert made.kept("last").rounds == 6
         assert result.answer.split(":")[0][:20] in made.export("last")
+        changes = [change for change, _ in heard]
+        assert sum(Change.REPORT in change for change in changes) == 6
+        assert Change.OVER in changes[-1] and isinstance(heard[-1][1], Finished)
+        end()
+        number = len(heard)
+        made.state.put_away()
+        made.replay("run:" + result.run)
+        while made.state.shown.status is None:
+            await asyncio.sleep(0.01)
+        assert made.state.shown.rounds == 6 and made.state.replay.startswith("replay · gpu-07")
+        assert len(heard) == number, "who has unsubscribed hears nothing"
 
 
 async def test_settings_are_given_as_they_are_typed_and_bad_ones_name_what_would_be_right(tmp_path):
@@ -79,64 +92,42 @@ async def test_a_sweep_finds_its_sizes_and_is_compared_with_another(tmp_path):
         assert {arm.at["samples"] for arm in compared.arms} == {256, 1024, 4096}
 
 
-async def test_what_was_measured_before_a_stop_is_the_result(tmp_path):
+async def test_a_run_is_stopped_with_what_it_has_measured_also_by_a_script_that_is_broken_off(tmp_path):
     made, runners = lab(tmp_path, hold=3)
     async with made:
         assert not made.stop(), "nothing runs yet"
-        measuring = asyncio.ensure_future(made.measure(SMALL))
-        while not (runners[0].holding):
-            await asyncio.sleep(0.001)
-        assert made.stop()
-        result = await measuring
-        assert (result.status, result.rounds) == ("cancelled", 3)
-        assert made.find("last").rounds == 3
+        for broken_off in (False, True):
+            measuring = asyncio.ensure_future(made.measure(SMALL))
+            while not runners[0].holding:
+                await asyncio.sleep(0.001)
+            if broken_off:
+                measuring.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await measuring
+                assert runners[0].cancelled[-1] == runners[0].measured[1].id
+            else:
+                assert made.stop()
+                result = await measuring
+                assert (result.status, result.rounds) == ("cancelled", 3)
+                assert made.find("last").rounds == 3
 
 
-async def test_a_script_that_is_broken_off_stops_its_run(tmp_path):
-    made, runners = lab(tmp_path, hold=3)
-    async with made:
-        measuring = asyncio.ensure_future(made.measure(SMALL))
-        while not runners[0].holding:
-            await asyncio.sleep(0.001)
-        measuring.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await measuring
-        assert runners[0].cancelled == [runners[0].measured[0].id]
+class Dying(ScriptedRunner):
+    async def start(self) -> None:
+        self._on_event(WorkerExited(code=1, message="No module named tensorflow"))
 
 
-async def test_every_change_is_told_until_one_unsubscribes(tmp_path):
-    made, _ = lab(tmp_path, rounds=5)
-    heard: list[tuple[Change, Event | None]] = []
-    end = made.subscribe(lambda change, event: heard.append((change, event)))
-    async with made:
-        await made.measure(SMALL)
-        changes = [change for change, _ in heard]
-        assert sum(Change.REPORT in change for change in changes) == 5
-        assert Change.OVER in changes[-1] and isinstance(heard[-1][1], Finished)
-        end()
-        number = len(heard)
-        await made.measure(SMALL)
-        assert len(heard) == number
+class Failing(ScriptedRunner):
+    async def measure(self, request: Measure) -> None:
+        self._on_event(Finished(run=request.id, status="failed", message="it fell over"))
 
 
-async def test_a_worker_that_dies_while_it_starts_is_an_error(tmp_path):
-    class Dying(ScriptedRunner):
-        async def start(self) -> None:
-            self._on_event(WorkerExited(code=1, message="No module named tensorflow"))
-
-    made = Lab(runner=Dying, store=lambda: Store.open(tmp_path))
-    async with made:
-        with pytest.raises(WorkerError, match="No module named tensorflow"):
-            await made.measure(SMALL)
-
-
-async def test_a_run_that_does_not_begin_is_an_error(tmp_path):
-    class Failing(ScriptedRunner):
-        async def measure(self, request: Measure) -> None:
-            self._on_event(Finished(run=request.id, status="failed", message="it fell over"))
-
-    async with Lab(runner=Failing, store=lambda: Store.open(tmp_path)) as made:
-        with pytest.raises(WorkerError, match="it fell over"):
+@pytest.mark.parametrize(
+    ("runner", "message"), [(Dying, "No module named tensorflow"), (Failing, "it fell over")]
+)
+async def test_a_worker_that_dies_or_a_run_that_does_not_begin_is_an_error(tmp_path, runner, message):
+    async with Lab(runner=runner, store=lambda: Store.open(tmp_path)) as made:
+        with pytest.raises(WorkerError, match=message):
             await made.measure(SMALL)
 
 
@@ -156,17 +147,6 @@ async def test_questions_are_answered_or_refused(tmp_path):
         runners[0]._answer = refuse
         with pytest.raises(RefusedInput, match="got 'X'"):
             await made.ask("explain-op", question, ScenarioExplanation)
-
-
-async def test_a_run_of_the_history_is_replayed(tmp_path):
-    made, _ = lab(tmp_path, rounds=4)
-    async with made:
-        result = await made.measure(SMALL)
-        made.state.put_away()
-        made.replay("run:" + result.run)
-        while made.state.shown.status is None:
-            await asyncio.sleep(0.01)
-        assert made.state.shown.rounds == 4 and made.state.replay.startswith("replay · gpu-07")
 
 
 @pytest.mark.real_worker

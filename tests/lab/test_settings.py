@@ -1,5 +1,6 @@
 """What is to be measured, as sliders and switches set it."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,12 +16,7 @@ from tuilab.model.scenario import Axis, Sweep
 from tuilab.workloads.stft import DECLARATION
 
 PRESET = Preset(title="STFT", workload="stft", name="stft-small", parameters={"samples": 4096})
-TWO_GPUS = type(GPU_MACHINE)(
-    **{
-        **{f: getattr(GPU_MACHINE, f) for f in GPU_MACHINE.__struct_fields__},
-        "devices": (Device("CPU:0"), Device("GPU:0"), Device("GPU:1")),
-    }
-)
+TWO_GPUS = msgspec.structs.replace(GPU_MACHINE, devices=(Device("CPU:0"), Device("GPU:0"), Device("GPU:1")))
 
 
 @pytest.fixture
@@ -33,14 +29,11 @@ def test_a_preset_is_its_documents_settings(chosen):
     assert not chosen.with_value("samples", 8192).original
 
 
-def test_a_constraint_refuses(chosen):
+def test_a_constraint_refuses_and_several_values_change_at_once(chosen):
+    """One after another they would break a constraint on the way."""
     with pytest.raises(InputError) as refused:
         chosen.with_value("frame_length", 8192)
     assert "samples" in str(refused.value) or "fft" in str(refused.value)
-
-
-def test_several_values_change_at_once(chosen):
-    """One after another they would break a constraint on the way."""
     changed = chosen.with_values({"samples": 256, "frame_length": 128, "frame_step": 64, "fft_length": 128})
     assert changed.values["samples"] == 256
     with pytest.raises(InputError):
@@ -82,29 +75,20 @@ def test_dtype_all_where_the_preset_compares_several():
     assert s.dtype_stop(s.with_dtype(one, "all")) == "all"
 
 
-def test_variants(chosen):
+def test_variants_and_switches(chosen):
     assert s.variant_stop(chosen) == "all"
     split = s.with_variant(chosen, "split")
     assert split.arms.variants == ("split",) and s.variant_stop(split) == "split"
     assert s.with_variant(split, "all").arms.variants == ()
-
-
-def test_the_last_switch_of_a_group_stays_on(chosen):
+    switch = next(w for w in s.switches(chosen) if w.key == "filter")
+    assert s.flipped(chosen, switch).values["filter"] is not switch.on
+    assert any(switch.group == "GPU input" for switch in s.switches(chosen))
+    cpu = chosen.with_arms(devices=("CPU",))
+    assert not any(switch.group == "GPU input" for switch in s.switches(cpu)), "it matters only with a GPU"
     for _ in range(5):
         on = [switch for switch in s.switches(chosen) if switch.group == "mode" and switch.on]
         chosen = s.flipped(chosen, on[0])
-    assert len(chosen.arms.modes) == 1
-
-
-def test_where_the_input_lives_matters_only_with_a_gpu(chosen):
-    assert any(switch.group == "GPU input" for switch in s.switches(chosen))
-    cpu = chosen.with_arms(devices=("CPU",))
-    assert not any(switch.group == "GPU input" for switch in s.switches(cpu))
-
-
-def test_a_flag_of_the_workload_is_a_switch(chosen):
-    switch = next(w for w in s.switches(chosen) if w.key == "filter")
-    assert s.flipped(chosen, switch).values["filter"] is not switch.on
+    assert len(chosen.arms.modes) == 1, "the last of a group stays on"
 
 
 def test_the_sweep_of_the_preset_or_a_ladder(chosen):

@@ -2,14 +2,26 @@
 
 import re
 
+from tests.tui.data import ARMS, run_state
 from tests.tui.lab import PRESETS
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, Script
 from tuilab.catalogue.load import Catalogue, read_file
 from tuilab.lab.answer import answer
 from tuilab.lab.changes import Change
-from tuilab.lab.state import LabState, overall
+from tuilab.lab.state import LabState, ghost, overall
 from tuilab.lab.status import status
-from tuilab.model.events import Finished, Log, Progress, Ready, Refused, RunStarted, Warming, WorkerExited
+from tuilab.model.events import (
+    Finished,
+    Log,
+    Node,
+    Placement,
+    Progress,
+    Ready,
+    Refused,
+    RunStarted,
+    Warming,
+    WorkerExited,
+)
 from tuilab.model.preset import Preset
 
 SMALL = read_file(PRESETS / "stft-small.toml")
@@ -43,8 +55,12 @@ def play(made: LabState, rounds: int = 6, stop_after: int | None = None, **asked
             made.apply(event)
 
 
-def test_a_run_and_its_verdict():
+def test_a_run_and_its_verdict_which_is_only_of_the_presets_own_settings():
     made = lab_state()
+    made.change(made.settings.with_value("samples", 512))
+    play(made)
+    assert made.verdicts == {}
+    made.undo()
     play(made)
     assert made.shown.rounds == 6 and made.shown.status == "ok" and not made.running
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
@@ -53,25 +69,23 @@ def test_a_run_and_its_verdict():
     assert re.fullmatch(r"done, 6 rounds · .*± \d+ % \(wanted ± 2 %\)", status(made).text)
 
 
-def test_a_verdict_is_only_of_the_presets_own_settings():
+def test_runs_of_before_are_ghosts_of_the_same_workload_but_for_one_of_a_few_rounds():
     made = lab_state()
-    made.change(made.settings.with_value("samples", 512))
-    play(made)
-    assert made.verdicts == {}
+    for rounds in (6, 2, 6, 6, 6, 6):
+        play(made, rounds=rounds)
+    assert [g.run for g in made.ghosts_of(made.shown)] == ["run5", "run4", "run3"]
 
 
-def test_runs_of_before_are_ghosts_of_the_same_workload():
-    made = lab_state()
-    for _ in range(5):
-        play(made)
-    assert [g.run for g in made.ghosts_of(made.shown)] == ["run4", "run3", "run2"]
-
-
-def test_a_run_of_a_few_rounds_leaves_no_ghost():
-    made = lab_state()
-    play(made, rounds=2)
-    play(made)
-    assert made.ghosts == []
+def test_a_ghost_has_the_samples_and_lets_the_rest_go():
+    state = run_state(20)
+    state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=(Node("n", "Mul", "CPU:0"),)))
+    left = ghost(state)
+    assert (left.run, left.scenario, left.rounds) == (state.run, state.scenario, 20)
+    for name, arm in state.arms.items():
+        cell, kept = arm.cells[0], left.arms[name].cells[0]
+        assert (kept.samples, kept.rounds) == (cell.samples, cell.rounds)
+        assert not kept.latencies and not kept.calls and not left.arms[name].placement
+    assert state.arms[ARMS[0].id].placement and state.arms[ARMS[0].id].cells[0].latencies
 
 
 def test_undo_and_redo():
@@ -143,15 +157,11 @@ def test_progress_says_how_far():
     assert status(made).text == "building, 25 %"
 
 
-def test_a_refusal_and_a_log_line_are_in_the_log():
+def test_a_refusal_and_a_log_line_are_in_the_log_which_is_bounded():
     made = lab_state()
     assert made.apply(Log(text="hello")) == Change.LOG
     assert made.apply(Refused(request="q", message="no such op")) == Change.LOG
     assert [line.text for line in made.log] == ["hello", "no such op"]
-
-
-def test_the_log_is_bounded():
-    made = lab_state()
     for index in range(100_500):
         made.apply(Log(text=str(index)))
     assert len(made.log) <= 100_000 and made.log[-1].text == "100499"

@@ -1,5 +1,6 @@
 """The lab as a person starts it, `python -m tuilab`, in a terminal of its own: keys, mouse, what is left behind."""
 
+import json
 import os
 import re
 import sys
@@ -21,6 +22,8 @@ LIBRARY_LOG = re.compile(
     rb"[0-9]: [IWEF] (tensorflow|external)/|[IWEF][0-9]{4} [0-9:]{8}|cpu_feature_guard|WARNING:tensorflow|"
     rb"oneDNN custom operations|All log messages before absl"
 )
+SCRIPTED = (sys.executable, "-m", "tests.faults.program")
+TRUECOLOR, OF_256 = b"8;2;", b"8;5;"
 COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
 
 
@@ -49,6 +52,25 @@ def opened(
         for process in workers:
             if process.is_running():
                 process.kill()
+
+
+@contextmanager
+def scripted(
+    home: Path,
+    term: str = "xterm-256color",
+    size: tuple[int, int] = (120, 40),
+    given: Mapping[str, object] | None = None,
+    **more: str,
+) -> Iterator[Terminal]:
+    """A lab whose worker needs no TensorFlow, at that kind of terminal."""
+    command = (*SCRIPTED, json.dumps(given or {}))
+    with opened(home, size, env=environment(home, term, **more), command=command) as terminal:
+        yield terminal
+
+
+def colours(terminal: Terminal) -> list[bytes]:
+    """The sequences with a colour in them."""
+    return [found[0] for found in COLOUR.finditer(bytes(terminal.sent))]
 
 
 def family(pid: int) -> list[psutil.Process]:

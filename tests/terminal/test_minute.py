@@ -1,13 +1,24 @@
-"""The minute at a colleague's side, with the real program, a real worker and a real terminal: by keys, by mouse."""
+"""The minute at a colleague's side, in a real terminal: by keys with a real worker, by mouse with a scripted one."""
 
 import contextlib
 import re
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.terminal.lab import LIBRARY_LOG, READY_S, click, drag, find, leave, opened
+from tests.terminal.lab import (
+    LIBRARY_LOG,
+    READY_S,
+    TRUECOLOR,
+    click,
+    colours,
+    drag,
+    find,
+    leave,
+    opened,
+    scripted,
+)
 from tests.terminal.terminal import Terminal
 
 SMALL, LARGE = (80, 24), (160, 50)
@@ -17,7 +28,7 @@ AGAIN = re.compile(r"● (warming up|compiling|round [\d,]+|done, )")
 """A run goes on, or is over already: a small one may end between two looks at the screen."""
 SAMPLED = re.compile(r"• CPU eager [^\n]*?[\d.]+ (µs|ms)")
 
-pytestmark = [pytest.mark.terminal, pytest.mark.real_worker, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.terminal, pytest.mark.timeout(240)]
 
 
 def by_size(size: tuple[int, int]) -> str:
@@ -34,12 +45,22 @@ def slider(terminal: Terminal, name: str) -> str:
     return found[1] if found else ""
 
 
-def measured(terminal: Terminal, samples: str) -> None:
-    """Wait until a run with so many samples is over, its samples on the plot."""
+def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED) -> None:
+    """Wait until a run with so many samples is over, and shown."""
     terminal.until(lambda: slider(terminal, "samples") == samples, 30, f"samples at {samples}")
     terminal.until(lambda: not matches(terminal, DONE), 30, f"a run with {samples} samples under way")
     terminal.until(lambda: matches(terminal, DONE), 60, f"the end of the run with {samples} samples")
-    terminal.until(lambda: matches(terminal, SAMPLED), 30, "the median beside the plot")
+    terminal.until(lambda: matches(terminal, shown), 30, "what it came to")
+
+
+def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[], object]) -> None:
+    """Act, and again: what comes in meanwhile may move the focus, or what was to be clicked on."""
+    for _ in range(3):
+        act()
+        with contextlib.suppress(TimeoutError):
+            terminal.until(done, 10)
+            return
+    raise AssertionError(f"it does nothing:\n{terminal.text}")
 
 
 def closed(terminal: Terminal, words: str) -> None:
@@ -53,6 +74,7 @@ def well_left(terminal: Terminal, key: str = "q") -> None:
     assert not LIBRARY_LOG.findall(bytes(terminal.sent)), "TensorFlow printed on the screen"
 
 
+@pytest.mark.real_worker
 @pytest.mark.parametrize("size", [SMALL, pytest.param(LARGE, marks=pytest.mark.long)], ids=by_size)
 def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
     with opened(tmp_path, size) as terminal:
@@ -64,7 +86,7 @@ def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
         measured(terminal, "256")
         terminal.press("i")
         terminal.see("▸samples")
-        nudged(terminal)
+        until_it_does(terminal, lambda: terminal.press(RIGHT), lambda: slider(terminal, "samples") == "512")
         measured(terminal, "512")
         assert terminal.shows("faint: earlier runs")
 
@@ -82,7 +104,7 @@ def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
         closed(terminal, "the measured crossover")
 
         terminal.press("u")
-        measured_back(terminal)
+        measured(terminal, "256", DONE)
         terminal.press("s")
         terminal.see("x stops")
         terminal.press("x")
@@ -93,60 +115,21 @@ def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
         well_left(terminal)
 
 
-def nudged(terminal: Terminal) -> None:
-    """One step to the right. A key that comes while the focus still moves goes where it was, so look, and try again."""
-    for _ in range(3):
-        terminal.press(RIGHT)
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
-            if slider(terminal, "samples") == "512":
-                return
-            time.sleep(0.1)
-
-
-def helped(terminal: Terminal) -> None:
-    """Click on help in the footer. It is made anew when the focus has moved, so look, and try again."""
-    for _ in range(3):
-        click(terminal, *find(terminal, "help", below="x stop"))
-        with contextlib.suppress(TimeoutError):
-            terminal.see("╭─ Help", seconds=15)
-            return
-    terminal.see("╭─ Help")
-
-
-def dragged(terminal: Terminal) -> None:
-    """Drag the first slider. A line that comes in meanwhile may move it on the screen, so look, and try again."""
-
-    def moved() -> bool:
-        return slider(terminal, "samples") not in ("", "256")
-
-    for _ in range(3):
-        x, y = find(terminal, "┣", below=" Controls ")
-        drag(terminal, x + 1, y, x + 9)
-        with contextlib.suppress(TimeoutError):
-            terminal.until(moved, 10)
-            return
-    raise AssertionError(f"the slider does not move:\n{terminal.text}")
-
-
-def measured_back(terminal: Terminal) -> None:
-    """The undo shows in the slider, and is measured."""
-    terminal.until(lambda: slider(terminal, "samples") == "256", 30, "samples back at 256")
-    terminal.until(lambda: not matches(terminal, DONE), 30, "the run after the undo")
-    terminal.until(lambda: matches(terminal, DONE), 60, "the end of that run")
-
-
 @pytest.mark.parametrize("size", [pytest.param(SMALL, marks=pytest.mark.long), LARGE], ids=by_size)
-def test_by_mouse(tmp_path: Path, size: tuple[int, int]) -> None:
-    with opened(tmp_path, size) as terminal:
+def test_by_mouse_in_truecolor(tmp_path: Path, size: tuple[int, int]) -> None:
+    with scripted(tmp_path, size=size, given={"rerun": True}, COLORTERM="truecolor") as terminal:
         terminal.see("ready", seconds=READY_S)
         if size[0] < 100:
             click(terminal, *find(terminal, "p preset", below="x stop"))
-            terminal.see("001 Poor performance")
+            terminal.see("000 STFT")
         click(terminal, *find(terminal, "1 Small STFT", below="000 STFT"))
         measured(terminal, "256")
 
-        dragged(terminal)
+        def drag_it() -> None:
+            x, y = find(terminal, "┣", below=" Controls ")
+            drag(terminal, x + 1, y, x + 9)
+
+        until_it_does(terminal, drag_it, lambda: slider(terminal, "samples") not in ("", "256"))
         measured(terminal, slider(terminal, "samples"))
         moved = slider(terminal, "samples")
 
@@ -158,7 +141,11 @@ def test_by_mouse(tmp_path: Path, size: tuple[int, int]) -> None:
         ):
             click(terminal, *find(terminal, tab, below="Live"))
             terminal.see(*words)
-        helped(terminal)
+        until_it_does(
+            terminal,
+            lambda: click(terminal, *find(terminal, "help", below="x stop")),
+            lambda: terminal.shows("╭─ Help"),
+        )
         closed(terminal, "╭─ Help")
 
         click(terminal, *find(terminal, "sweep", below="x stop"))
@@ -171,3 +158,4 @@ def test_by_mouse(tmp_path: Path, size: tuple[int, int]) -> None:
         click(terminal, *find(terminal, "stop", below="r run"))
         assert slider(terminal, "samples") == moved
         well_left(terminal)
+        assert sum(TRUECOLOR in one for one in colours(terminal)) > 100

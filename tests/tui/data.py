@@ -1,27 +1,23 @@
-"""Runs with realistic figures, made up from a fixed seed, for the gallery and the widgets' tests."""
+"""Runs with realistic figures, as the script has them, for the gallery and the widgets' tests."""
 
 import random
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain
 
 import msgspec
 
-from tuilab.model.arms import Arm, labels
+from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, Script
+from tuilab.analysis.summary import summarise
+from tuilab.model.arms import Arm
 from tuilab.model.claims import Verdict
-from tuilab.model.events import ArmStatus, Block, Log, Point, Round, RunStarted
-from tuilab.model.machine import Device, Machine
+from tuilab.model.events import ArmStatus, Event, Log, Round, RunStarted
+from tuilab.model.machine import Machine
 from tuilab.model.parameters import defaults
-from tuilab.model.result import (
-    ArmResult,
-    CaveatLine,
-    Crossover,
-    MachineLine,
-    PlacementRow,
-    PointArm,
-    PointResult,
-    Ratio,
-    RunResult,
-)
+from tuilab.model.requests import Measure
+from tuilab.model.result import ArmResult, PlacementRow, RunResult
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Scenario
+from tuilab.model.scenario import BUDGET, Axis, BudgetName, Scenario, Sweep
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link, ProcessSample
 from tuilab.tui.widgets.spans import Span
 from tuilab.workloads.stft import DECLARATION
@@ -34,126 +30,69 @@ ARMS = (
     Arm("GPU:0", "graph"),
     Arm("GPU:0", "graph", "copied"),
 )
-MEDIANS = (4.41e-3, 4.83e-4, 5.17e-4, 3.92e-3, 5.35e-4, 6.12e-4)
-FIRST = (0.021, 0.34, 1.92, 0.44, 0.61, 0.58)
-PHASES = (
-    {"dispatch": 3.7e-3, "compute": 0.66e-3},
-    {"dispatch": 0.11e-3, "compute": 0.36e-3},
-    {"dispatch": 0.10e-3, "compute": 0.41e-3},
-    {"dispatch": 3.6e-3, "compute": 0.29e-3},
-    {"dispatch": 0.27e-3, "compute": 0.26e-3},
-    {"dispatch": 0.15e-3, "copy_in": 0.21e-3, "compute": 0.05e-3, "copy_out": 0.18e-3},
-)
-MACHINE = Machine(
-    host="gpu-07",
-    cpu="AMD EPYC 9654",
-    cores=96,
-    memory=768 * 2**30,
-    os="Linux 6.8",
-    python="3.11.7",
-    tensorflow="2.21.0",
-    devices=(Device("CPU:0"), Device("GPU:0", "NVIDIA H200", "9.0", 139 * 2**30)),
-    cuda_build=True,
-)
+MACHINE = GPU_MACHINE
 SCENARIO = Scenario("stft", defaults(DECLARATION.parameters))
+FIGURES = RunStarted | ArmStatus | Round
+"""What a run that goes on has told, but for warming up."""
+
+
+def events(
+    rounds: int = 24,
+    run: str = "r1",
+    *,
+    arms: tuple[Arm, ...] = ARMS,
+    axes: tuple[Axis, ...] = (),
+    scenario: Scenario = SCENARIO,
+    machine: Machine = MACHINE,
+    preset: str = "stft-small",
+    budget: BudgetName = "standard",
+    scale: float = 1.0,
+    seed: str = "",
+) -> Iterator[Event]:
+    """Those of a run from its start to its end. scale: how much slower its arms are than the script's."""
+    sweep = Sweep(axes=axes, refine=False) if axes else None
+    request = Measure(id=run, scenario=scenario, arms=arms, budget=BUDGET[budget], sweep=sweep, preset=preset)
+    return chain.from_iterable(Script(request, machine, rounds, scale=scale, seed=seed).batches())
+
+
+def folded(told: Iterable[Event]) -> RunState:
+    """What the events come to."""
+    state = RunState()
+    for event in told:
+        state.apply(event)
+    return state
 
 
 def run_state(rounds: int = 60, *, run: str = "r1", scale: float = 1.0, gpu: bool = True) -> RunState:
     """A run after so many rounds, its GPU arms unavailable where `gpu` is false."""
-    state = RunState()
-    rng = random.Random(run)
-    start = RunStarted(
-        run=run, scenario=SCENARIO, arms=ARMS, points=(Point(0),), budget=BUDGET["standard"], machine=MACHINE,
-        at="2026-01-05T10:00:00Z", preset="stft-small",
-    )  # fmt: skip
-    state.apply(start)
-    live = [i for i, arm in enumerate(ARMS) if gpu or arm.device == "CPU:0"]
-    for i, arm in enumerate(ARMS):
-        known = ("ok", arm.device, "") if i in live else ("unavailable", None, "no GPU is visible")
-        state.apply(ArmStatus(run=run, arm=arm.id, status=known[0], device=known[1], reason=known[2]))  # type: ignore[arg-type]
-    for index in range(rounds):
-        blocks = []
-        for i in live:
-            spike = 1.35 if rng.random() < 0.03 else 1.0
-            sample = MEDIANS[i] * scale * spike * rng.lognormvariate(0, 0.018)
-            blocks.append(Block(ARMS[i].id, 0, 16, 16 * sample, sample * 1.12))
-        state.apply(Round(run=run, index=index, blocks=tuple(blocks), elapsed_s=index * 0.1, timed_s=0.09))
-    return state
+    told = events(rounds, run, scale=scale, machine=MACHINE if gpu else CPU_MACHINE)
+    return folded(event for event in told if isinstance(event, FIGURES))
+
+
+@cache
+def run_result(*, gpu: bool = True) -> RunResult:
+    """A sweep along samples, with a crossover, or CPU arms alone."""
+    sizes, machine = Axis("samples", tuple(2**n for n in range(8, 25, 2))), MACHINE if gpu else CPU_MACHINE
+    run, sweep = (summarise(folded(events(axes=axes, machine=machine))) for axes in ((), (sizes,)))
+    claim = Verdict("a small STFT is slower on the GPU", "confirmed", "1.11 × slower")
+    found = {name: getattr(sweep, name) for name in ("axis", "points", "crossover", "crossovers")}
+    return msgspec.structs.replace(run, claims=(claim,), **found)
 
 
 def arm_results(*, gpu: bool = True) -> tuple[ArmResult, ...]:
     """The arms of the run as its result gives them."""
-    out = []
-    for i, (arm, label) in enumerate(zip(ARMS, labels(ARMS), strict=True)):
-        there = gpu or arm.device == "CPU:0"
-        median = MEDIANS[i]
-        flags = (CaveatLine("outliers", "2 of 60 blocks lie beyond three quartile ranges"),) if i == 3 else ()
-        out.append(
-            ArmResult(
-                id=arm.id,
-                label=label,
-                requested_device=arm.device,
-                device=arm.device if there else None,
-                mode=arm.mode,
-                dtype=arm.dtype,
-                input=arm.input,
-                variant="",
-                host="",
-                status="ok" if there else "unavailable",
-                reason="" if there else "no GPU is visible",
-                median_s=median if there else None,
-                ci95_s=(median * 0.985, median * 1.02) if there else None,
-                n=60 if there else 0,
-                latency_s=median * 1.12 if there else None,
-                first_call_s=FIRST[i] if there else None,
-                second_call_s=median * 1.3 if there else None,
-                phases_s=PHASES[i] if there else {},
-                total_s=median if there else None,
-                residual_s=median * 0.02 if there else None,
-                flags=flags,
-            )
-        )
-    return tuple(out)
+    return run_result(gpu=gpu).arms
 
 
-def run_result(*, gpu: bool = True) -> RunResult:
-    """A sweep along samples, with a crossover, or CPU arms alone."""
-    arms = arm_results(gpu=gpu)
-    points = []
-    for exponent in range(8, 25, 2):
-        n = 2**exponent
-        cells = []
-        for i, arm in enumerate(ARMS):
-            if not gpu and arm.device != "CPU:0":
-                cells.append(PointArm(id=arm.id, median_s=None, ci95_s=None, n=0, status="unavailable"))
-                continue
-            fixed = (4.2e-3, 3.4e-4, 3.6e-4, 3.8e-3, 5.8e-4, 6.4e-4)[i]
-            slope = (1.4e-8, 1.35e-8, 1.4e-8, 6e-10, 5.6e-10, 3.2e-9)[i]
-            median = fixed + slope * n
-            cells.append(
-                PointArm(id=arm.id, median_s=median, ci95_s=(median * 0.95, median * 1.06), n=40, status="ok")
-            )
-        points.append(PointResult({"samples": n}, tuple(cells)))
-    fast = min((a for a in arms if a.median_s), key=lambda a: a.median_s or 0.0)
-    ratios = tuple(
-        Ratio(a.id, fast.id, r := a.median_s / fast.median_s, (r * 0.98, r * 1.03))
-        for a in arms
-        if a.median_s and fast.median_s and a is not fast
-    )
-    found = Crossover(
-        a=ARMS[4].id, b=ARMS[1].id, at=18_300.0, ci95=(15_000.0, 22_000.0), status="found",
-        sentence="GPU graph overtakes CPU graph at 18 k samples [15 k 22 k].",
-    )  # fmt: skip
-    machine = MachineLine(
-        host="gpu-07", cpu=MACHINE.cpu, gpus=("NVIDIA H200",), tensorflow="2.21.0", python="3.11.7"
-    )
-    claim = Verdict("a small STFT is slower on the GPU", "confirmed", "1.11 × slower")
-    return RunResult(
-        schema=1, preset="stft-small", scenario=SCENARIO, machine=machine, arms=arms, ratios=ratios,
-        claims=(claim,), placement=(), answer="", budget="standard", status="ok", message="", run="r1",
-        at="2026-01-05T10:00:00Z", elapsed_s=6.1, rounds=60, flags=(), facts={}, axis=("samples",),
-        points=tuple(points), crossover=found if gpu else None, crossovers=(found,) if gpu else (),
-    )  # fmt: skip
+@cache
+def map_result() -> RunResult:
+    """A sweep over samples and batch; one cell was not measured."""
+    axes = (Axis("samples", tuple(2**n for n in range(8, 21, 2))), Axis("batch", (1, 4, 16, 64)))
+    result = summarise(folded(events(axes=axes, arms=(ARMS[1], ARMS[4]))))
+    *points, last = result.points
+    lost = {"median_s": None, "ci95_s": None, "status": "failed", "reason": "out of memory"}
+    arms = tuple(msgspec.structs.replace(arm, **lost) for arm in last.arms)
+    return msgspec.structs.replace(result, points=(*points, msgspec.structs.replace(last, arms=arms)))
 
 
 def placement_rows(count: int) -> list[PlacementRow]:
@@ -197,27 +136,6 @@ def log_lines() -> list[Log]:
         ),
         Log(text="ResourceExhaustedError: OOM when allocating tensor with shape[65536,65536]", level="error"),
     ]
-
-
-def map_result() -> RunResult:
-    """A sweep over samples and batch; one cell was not measured."""
-    points = []
-    for batch in (1, 4, 16, 64):
-        for exponent in range(8, 21, 2):
-            work = batch * 2**exponent
-            cpu, gpu = 3.4e-4 + 1.35e-8 * work, 5.8e-4 + 5.6e-10 * work
-            there = batch < 64 or exponent < 20
-            cells = tuple(
-                PointArm(
-                    id=arm.id, median_s=value if there else None, ci95_s=(value * 0.97, value * 1.04), n=30,
-                    status="ok" if there else "failed", reason="" if there else "out of memory",
-                )
-                for arm, value in ((ARMS[1], cpu), (ARMS[4], gpu))
-            )  # fmt: skip
-            points.append(PointResult({"samples": 2**exponent, "batch": batch}, cells))
-    return msgspec.structs.replace(
-        run_result(), axis=("samples", "batch"), points=tuple(points), crossover=None, crossovers=()
-    )
 
 
 def spans(count: int) -> list[Span]:

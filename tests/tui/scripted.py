@@ -86,9 +86,12 @@ def cost(arm: Arm, samples: int) -> float:
 class Script:
     """The events of a run, in batches, each of which a worker would send in one write."""
 
-    def __init__(self, request: Measure, machine: Machine, rounds: int = 24) -> None:
-        self._request, self._machine, self._count = request, machine, rounds
-        self._rng = random.Random(repr(sorted(request.scenario.parameters.items())))
+    def __init__(
+        self, request: Measure, machine: Machine, rounds: int = 24, *, scale: float = 1.0, seed: str = ""
+    ) -> None:
+        """scale: how much slower the arms are. seed: the same scenario measured anew has other samples."""
+        self._request, self._machine, self._count, self._scale = request, machine, rounds, scale
+        self._rng = random.Random(repr(sorted(request.scenario.parameters.items())) + seed)
         devices = {d.name for d in machine.devices}
         filtering = bool(request.scenario.parameters.get("filter", True))
         self._live = [a for a in request.arms if a.device in devices and (filtering or a.variant != "split")]
@@ -145,7 +148,9 @@ class Script:
         for point in self._points:
             for arm in self._live:
                 spike = 1.35 if self._rng.random() < 0.03 else 1.0
-                sample = cost(arm, self._samples(point)) * spike * self._rng.lognormvariate(0, 0.018)
+                sample = (
+                    self._scale * cost(arm, self._samples(point)) * spike * self._rng.lognormvariate(0, 0.018)
+                )
                 blocks.append(Block(arm.id, point.index, 16, 16 * sample, 1.12 * sample))
         return Round(
             run=self._request.id, index=index, blocks=tuple(blocks), elapsed_s=0.12 * (index + 1),

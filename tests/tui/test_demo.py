@@ -58,38 +58,38 @@ def test_each_verdict_makes_one_guess_right_and_is_told_in_its_own_word(word, ri
 async def test_guess_see_next_back_leave(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["D"])
+        await press(pilot, app, "D")
         assert "Demo 1 of 1: Small STFT" in text(app) and "True on this machine? 1 it holds · 2" in text(app)
         assert "For so small an input the CPU is faster" in text(app)
         assert app.runner.measured == []
-        await press(pilot, app, ["1"])
+        await press(pilot, app, "1")
         assert app.lab is not None
         said = answer(app.lab.state)
         assert said.verdict == "confirmed"
         shown = text(app)
         assert "You said: it holds. Right; 1 of 1. Confirmed: " in shown and "Why: " in shown
         assert app.runner.measured[0].budget.name == "quick"
-        await press(pilot, app, ["b"])
+        await press(pilot, app, "b")
         assert "1 it holds" in text(app)
-        await press(pilot, app, ["2"])
+        await press(pilot, app, "2")
         assert "You said: it does not. Not this time; 1 of 2. Confirmed: " in text(app)
-        await press(pilot, app, ["escape"])
+        await press(pilot, app, "escape")
         assert not app.screen.query(DemoBar) and "Controls" in text(app)
 
 
 async def test_without_a_gpu_it_can_be_paused_and_stepped_without_a_guess(tmp_path):
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, (80, 24)) as pilot:
-        await press(pilot, app, ["D", "space"])
+        await press(pilot, app, "D space")
         assert "paused" in text(app)
-        await press(pilot, app, ["n"])
+        await press(pilot, app, "n")
         assert "Untestable here: No GPU" in text(app) and "You said" not in text(app)
 
 
 async def test_leaving_while_it_measures_leaves_the_run(tmp_path):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
-        await press(pilot, app, ["D", "1", "escape"])
+        await press(pilot, app, "D 1 escape")
         assert app.runner.cancelled == []
         app.runner.let_go()
         await rest(pilot, app)

@@ -27,7 +27,7 @@ async def test_every_claim_of_the_presets_document_gets_its_verdict(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["F"])
+        await press(pilot, app, "F")
         screen = app.screen
         assert isinstance(screen, FactCheckScreen)
         await until(pilot, lambda: screen.check.left == 0)
@@ -36,10 +36,10 @@ async def test_every_claim_of_the_presets_document_gets_its_verdict(tmp_path, mo
         for statement in screen.check.statements:
             assert statement.text[:40] in shown and statement.verdict in shown
         assert "Measured on gpu-07" in shown
-        await press(pilot, app, ["e"])
+        await press(pilot, app, "e")
         (page,) = tmp_path.glob("fact-check-*.html")
         assert screen.check.statements[0].text in page.read_text()
-        await press(pilot, app, ["escape"])
+        await press(pilot, app, "escape")
         assert not isinstance(app.screen, FactCheckScreen)
         runs = {statement.run for statement in screen.check.statements}
         assert runs <= {line.run for line in app.lab.store.runs()}
@@ -58,14 +58,10 @@ async def test_it_stops_and_goes_on(tmp_path):
         app.runner._hold = None
         await pilot.press("space")
         await until(pilot, lambda: screen.check.left == 0)
-
-
-async def test_a_preset_of_no_document_says_what_to_do(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app, messages=True) as pilot:
+        await press(pilot, app, "escape")
         app.lab.state.settings = None
-        await press(pilot, app, ["F"])
-        assert not isinstance(app.screen, FactCheckScreen)
+        await press(pilot, app, "F")
+        assert not isinstance(app.screen, FactCheckScreen), "there is no document to check"
 
 
 async def test_an_opened_articles_claims_are_measured_from_its_page(tmp_path):

@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from contextlib import asynccontextmanager
 
 import msgspec
 from hypothesis import given
@@ -23,13 +24,16 @@ from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.screens.prune import PruneScreen, amount
 from tuilab.tui.screens.runs_compared import RunsCompared
 
-SLOWER, FIRST, GHOST = "b2" * 16, "a1" * 16, "d4" * 16
+SLOWER, FIRST, GHOST, LAPTOP, LAST = "b2" * 16, "a1" * 16, "d4" * 16, "c3" * 16, "07" * 16
 
 
-def history(tmp_path, make=some, **options):
-    """The lab on a history of its own."""
+@asynccontextmanager
+async def page(tmp_path, make=some, size=(120, 40), **options):
+    """The page open over a lab with a history of its own."""
     app = lab(tmp_path, store=lambda: make(tmp_path / "history"), **options)
-    return app
+    async with opened(app, size) as pilot:
+        await press(pilot, app, "h")
+        yield pilot, app
 
 
 def store_of(app):
@@ -46,73 +50,13 @@ def listed(app):
 
 
 async def type_in(pilot, app, words):
-    for word in words:
-        await pilot.press("space" if word == " " else word)
+    await pilot.press(*["space" if word == " " else word for word in words])
     await rest(pilot, app)
 
 
-async def test_it_opens_lists_the_latest_first_and_closes(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h"])
-        assert isinstance(app.screen, HistoryScreen)
-        lines = text(app)
-        assert "7 runs" in lines and "CPU graph 630 µs" in lines and "1.07 ×" in lines
-        assert listed(app)[0] == "07" * 16 and listed(app)[-1] == FIRST
-        assert "#driver-570" in lines and "baseline" in lines and "laptop" in lines
-        await press(pilot, app, ["escape"])
-        assert isinstance(app.screen, LabScreen)
-
-
-async def test_it_opens_from_the_palette(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await pilot.press("ctrl+p")
-        await until(pilot, lambda: not isinstance(app.screen, LabScreen))
-        await pilot.press(*"history")
-        await until(pilot, lambda: "history  (h)" in text(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, HistoryScreen))
-        await rest(pilot, app)
-
-
-async def test_the_palette_over_the_page_has_the_pages_own_keys(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "end"])
-        await pilot.press("ctrl+p")
-        await until(pilot, lambda: not isinstance(app.screen, HistoryScreen))
-        await pilot.press(*"baseline")
-        await until(pilot, lambda: "pin as baseline, or unpin  (b)" in text(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, HistoryScreen) and "unpinned" in said(app))
-        await rest(pilot, app)
-
-
-async def test_runs_of_another_program_are_listed_again(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h"])
-        other = Store.open(tmp_path / "history")
-        keep(other, run_events("ff" * 16, "2026-02-01T00:00:00Z"))
-        other.close()
-        await press(pilot, app, ["r"])
-        assert listed(app)[0] == "ff" * 16
-
-
-async def test_what_is_worked_out_for_the_list_is_kept(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "escape"])
-        (brief,) = (
-            store_of(app).connection.execute("SELECT brief FROM runs WHERE run = ?", (FIRST,)).fetchone()
-        )
-        assert msgspec.json.decode(brief)[1] == "CPU graph"
-
-
 FINDS = {
-    "#nightly": ["c3" * 16, SLOWER],
-    "machine:lap": ["c3" * 16],
+    "#nightly": [LAPTOP, SLOWER],
+    "machine:lap": [LAPTOP],
     "stft-medium": ["f6" * 16],
     "new driver": [SLOWER],
     "pinned:ghost": [GHOST],
@@ -120,134 +64,165 @@ FINDS = {
 }
 
 
-async def test_it_finds_as_one_types(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h"])
+async def test_it_lists_the_latest_first_finds_as_one_types_and_lists_again(tmp_path):
+    async with page(tmp_path) as (pilot, app):
+        assert isinstance(app.screen, HistoryScreen)
+        lines = text(app)
+        assert "7 runs" in lines and "CPU graph 450 µs" in lines and "1.06 ×" in lines
+        assert listed(app)[0] == LAST and listed(app)[-1] == FIRST
+        assert "#driver-570" in lines and "baseline" in lines and "laptop" in lines
+        (brief,) = (
+            store_of(app).connection.execute("SELECT brief FROM runs WHERE run = ?", (FIRST,)).fetchone()
+        )
+        assert msgspec.json.decode(brief)[1] == "CPU graph", "what is worked out for the list is kept"
         for words, found in FINDS.items():
-            await press(pilot, app, ["slash"])
+            await press(pilot, app, "slash")
             await type_in(pilot, app, words)
             assert listed(app) == found
-            if not found:
-                assert f"No run has “{words}”" in text(app)
-            await press(pilot, app, ["enter", "escape"])
+            assert found or f"No run has “{words}”" in text(app)
+            await press(pilot, app, "enter escape")
             assert len(listed(app)) == 7
+        other = Store.open(tmp_path / "history")
+        keep(other, run_events("ff" * 16, "2026-02-01T00:00:00Z"))
+        other.close()
+        await press(pilot, app, "r")
+        assert listed(app)[0] == "ff" * 16, "a run of another program"
+        await press(pilot, app, "escape")
+        assert isinstance(app.screen, LabScreen)
 
 
-async def test_the_run_under_the_cursor_is_told_of(tmp_path):
-    app = history(tmp_path)
-    async with opened(app, (160, 50)) as pilot:
-        await press(pilot, app, ["h", "end", "up"])
+async def test_the_palette_opens_it_and_has_its_keys_and_so_has_its_help(tmp_path):
+    async with page(tmp_path) as (pilot, app):
+        for words, action, there in (
+            ("baseline", "pin as baseline, or unpin  (b)", lambda: "pinned as baseline" in said(app)),
+            ("history", "history  (h)", lambda: True),
+        ):
+            await pilot.press("ctrl+p")
+            await until(pilot, lambda: not isinstance(app.screen, LabScreen | HistoryScreen))
+            await pilot.press(*words)
+            await until(pilot, lambda action=action: action in text(app))
+            await pilot.press("enter")
+            await until(pilot, lambda there=there: isinstance(app.screen, HistoryScreen) and there())
+            await rest(pilot, app)
+            await press(pilot, app, "escape") if words == "baseline" else None
+        words = page_of(app.screen)
+        for key in ("/", "c", "t", "n", "g", "b", "d, delete", "u", "p", "e", "i", "x", "space", "a", "o"):
+            assert f"| {key} |" in words, key
+        await press(pilot, app, "question_mark")
+        assert isinstance(app.screen, HelpScreen) and "The history" in text(app)
+        await press(pilot, app, "escape")
+        assert isinstance(app.screen, HistoryScreen)
+
+
+async def test_the_run_under_the_cursor_is_told_of_and_the_mouse_marks_and_orders(tmp_path):
+    async with page(tmp_path, size=(160, 50)) as (pilot, app):
+        table = app.screen.table
+        await pilot.click(table, offset=(1, 3))
+        await rest(pilot, app)
+        assert list(table.marked) == [listed(app)[2]]
+        head = text(app).splitlines()[2].index("rounds") - table.region.x
+        for place in (0, -1):
+            await pilot.click(table, offset=(head, 0))
+            await rest(pilot, app)
+            assert listed(app)[place] == LAST, "the one with the fewest rounds"
+        await press(pilot, app, "escape h end up")
         shown = text(app)
         assert "After the new driver." in shown and "busy with a build" in shown
-        assert "CPU graph is fastest: 0.63 ms." in shown and "id b2b2b2b2" in shown
+        assert "CPU graph is fastest: 0.45 ms." in shown and "id b2b2b2b2" in shown
+        await press(pilot, app, "o o")
+        names = [entry.name for entry in app.screen.rows.known(0, 10)]
+        assert names == sorted(names)
+        await press(pilot, app, "O slash")
+        await type_in(pilot, app, "stft")
+        names = [entry.name for entry in app.screen.rows.known(0, 10)]
+        assert names == sorted(names, reverse=True) and len(names) == 7, "the order stays while one searches"
+        await press(pilot, app, "enter")
+        keys = text(app).splitlines()[-1]
+        await pilot.click(offset=(keys.index("prune"), 49))
+        await until(pilot, lambda: isinstance(app.screen, PruneScreen))
 
 
-async def test_tags_of_several_runs(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "end", "up", "up", "space", "space", "t"])
+async def test_tags_of_several_runs_and_a_note_of_several_lines(tmp_path):
+    async with page(tmp_path) as (pilot, app):
+        await press(pilot, app, "end up up space space t")
         assert app.screen.query_one(Input).value == "nightly"
-        await press(pilot, app, [*["backspace"] * 7])
+        await press(pilot, app, ["backspace"] * 7)
         await type_in(pilot, app, "#weekly, a b,weekly")
-        await press(pilot, app, ["enter"])
+        await press(pilot, app, "enter")
         assert said(app) == "Tags of 2 runs: #weekly #a b"
         tags = {line.run: line.tags for line in store_of(app).runs()}
-        assert tags["c3" * 16] == ("a b", "weekly") and tags[SLOWER] == ("a b", "driver-570", "weekly")
-
-
-async def test_a_note_of_several_lines(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "end", "n"])
+        assert tags[LAPTOP] == ("a b", "weekly") and tags[SLOWER] == ("a b", "driver-570", "weekly")
+        await press(pilot, app, "escape h end n")
         await type_in(pilot, app, "one")
-        await press(pilot, app, ["enter"])
+        await press(pilot, app, "enter")
         await type_in(pilot, app, "[two]")
-        await press(pilot, app, ["ctrl+s"])
+        await press(pilot, app, "ctrl+s")
         assert store_of(app).find(FIRST).note == "one\n[two]" and "is kept" in said(app)
         assert "[two]" in text(app)
-        await press(pilot, app, ["n"])
+        await press(pilot, app, "n")
         app.screen.query_one(TextArea).text = "thrown away"
-        await press(pilot, app, ["escape"])
+        await press(pilot, app, "escape")
         assert isinstance(app.screen, HistoryScreen) and store_of(app).find(FIRST).note == "one\n[two]"
 
 
 async def test_a_pinned_ghost_is_drawn_under_the_live_plot(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        lab_state = app.screen.lab.state
+    async with page(tmp_path) as (pilot, app):
+        lab_state = app.screen_stack[0].lab.state
         assert {state.run for state in lab_state.pinned} == {FIRST, GHOST}, "drawn from the start"
-        await press(pilot, app, ["h", "end", "up", "g"])
+        await press(pilot, app, "end up g")
         assert "pinned as ghost" in said(app) and store_of(app).find(SLOWER).pinned == "ghost"
         assert SLOWER in {state.run for state in lab_state.pinned}
-        await press(pilot, app, ["escape", "r"])
+        await press(pilot, app, "escape r")
         assert {g.run for g in lab_state.ghosts_of(lab_state.shown)} == {FIRST, GHOST, SLOWER}
         assert "faint: earlier runs" in text(app)
-        await press(pilot, app, ["h", "end", "up", "g"])
+        await press(pilot, app, "h end up g")
         assert ": unpinned." in said(app) and store_of(app).find(SLOWER).pinned == ""
         assert SLOWER not in {state.run for state in lab_state.pinned}
 
 
-async def test_deleted_runs_come_back(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "space", "space", "d"])
+async def test_deleted_and_pruned_runs_come_back_and_a_prune_says_before_what_it_would_delete(tmp_path):
+    async with page(tmp_path) as (pilot, app):
+        await press(pilot, app, "space space d")
         assert said(app) == "Deleted: 2 runs. u undoes it."
         assert len(listed(app)) == 5 and not app.screen.table.marked
-        await press(pilot, app, ["delete", "escape", "h", "u"])
+        await press(pilot, app, "delete escape h u")
         assert said(app) == "Brought back: 1 run." and len(listed(app)) == 5
-        await press(pilot, app, ["u", "u"])
+        await press(pilot, app, "u u")
         assert len(listed(app)) == 7 and said(app) == "Nothing more to bring back."
-
-
-async def test_a_prune_says_before_what_it_would_delete(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "p"])
+        await press(pilot, app, "p")
         assert isinstance(app.screen, PruneScreen) and "Nothing chosen yet" in text(app)
-        await press(pilot, app, ["enter", "x"])
+        await press(pilot, app, "enter x")
         assert "x is not a number" in text(app) and isinstance(app.screen, PruneScreen)
-        await press(pilot, app, ["backspace", "1", "0"])
+        await press(pilot, app, "backspace 1 0")
         assert "5 runs with " in text(app) and "Pinned and running runs" in text(app)
-        await press(pilot, app, ["enter"])
+        await press(pilot, app, "enter")
         assert "5 runs deleted" in said(app)
         assert set(listed(app)) == {FIRST, GHOST}, "what is pinned stays"
-        await press(pilot, app, ["u"])
+        await press(pilot, app, "u")
         assert len(listed(app)) == 7
 
 
 async def test_runs_side_by_side_with_what_is_unlike(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
+    async with page(tmp_path, size=(160, 50)) as (pilot, app):
+        await press(pilot, app, "end c")
+        assert "Mark two runs or more" in said(app) and isinstance(app.screen, HistoryScreen)
+        await press(pilot, app, "up c")
+        assert "2 runs compared" in text(app) and "2026-01-02 09:00" in text(app), "against the baseline"
+        await press(pilot, app, "escape up c")
+        shown = text(app)
+        assert "host is gpu-07 against laptop" in shown and "pci bus id: 0000:1b:00.0 against no GPU" in shown
+        assert "samples is 256 against 65536" in shown
+        assert "–" in next(line for line in shown.splitlines() if "GPU eager" in line)
         # The slower one, the baseline, and one on another TensorFlow.
-        await press(pilot, app, ["h", "down", "space", "end", "up", "space", "space", "c"])
+        await press(pilot, app, "escape home down space end up space space c")
         assert isinstance(app.screen, RunsCompared)
         shown = text(app)
         assert "3 runs compared" in shown and "A stft-small  2026-01-02" in shown and "the base" in shown
         assert "≠ different machines: tensorflow is 2.21.0 against 2.22.0" in shown
         graph = next(line for line in shown.splitlines() if "CPU graph  " in line and "[" in line)
-        assert "484 µs [479 490]" in graph and "1.30 × slower" in graph and "no difference" in graph
-        await press(pilot, app, ["escape"])
+        assert "346 µs [342 349]" in graph and "1.29 × slower" in graph and "no difference" in shown
+        await press(pilot, app, "escape")
         assert isinstance(app.screen, HistoryScreen)
-
-
-async def test_a_run_without_a_gpu_is_unlike_one_with(tmp_path):
-    app = history(tmp_path)
-    async with opened(app, (160, 50)) as pilot:
-        await press(pilot, app, ["h", "end", "up", "up", "c"])
-        shown = text(app)
-        assert "host is gpu-07 against laptop" in shown and "NVIDIA H200 against no GPU" in shown
-        assert "samples is 256 against 65536" in shown
-        assert "–" in next(line for line in shown.splitlines() if "GPU eager" in line)
-
-
-async def test_one_run_alone_needs_a_baseline(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "end", "c"])
-        assert "Mark two runs or more" in said(app) and isinstance(app.screen, HistoryScreen)
-        await press(pilot, app, ["up", "c"])
-        assert "2 runs compared" in text(app) and "2026-01-02 09:00" in text(app)
 
 
 async def test_too_many_runs_are_not_compared(tmp_path):
@@ -257,80 +232,61 @@ async def test_too_many_runs_are_not_compared(tmp_path):
             keep(store, run_events(f"r{number}", f"2026-01-{number + 1:02}T00:00:00Z", rounds=1))
         return store
 
-    app = history(tmp_path, many)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", *["space"] * 10, "c"])
+    async with page(tmp_path, many) as (pilot, app):
+        await press(pilot, app, [*["space"] * 10, "c"])
         assert "At most 8 runs" in said(app)
-        await press(pilot, app, ["a"])
+        await press(pilot, app, "a")
         assert not app.screen.table.marked
 
 
-async def test_export(tmp_path, monkeypatch):
-    (tmp_path / "out").mkdir()
-    monkeypatch.chdir(tmp_path / "out")
-    app = history(tmp_path)
+async def test_runs_are_written_in_each_form_and_recordings_go_to_another_history(tmp_path, monkeypatch):
+    (out := tmp_path / "out").mkdir()
+    monkeypatch.chdir(out)
     known = set()
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "end"])
-        for place, suffix in enumerate((".md", ".html", ".csv", ".json", ".svg", ".jsonl")):
+    async with page(tmp_path) as (pilot, app):
+        await press(pilot, app, "end")
+        for place, suffix in enumerate((".md", ".html", ".csv", ".json", ".svg")):
             await press(pilot, app, ["e", *["down"] * place, "enter"])
-            await until(pilot, lambda: len(list((tmp_path / "out").iterdir())) > len(known))
-            (file,) = set((tmp_path / "out").iterdir()) - known
+            await until(pilot, lambda: len(list(out.iterdir())) > len(known))
+            (file,) = set(out.iterdir()) - known
             await until(pilot, lambda file=file: str(file) in said(app))
             assert file.suffix == suffix and file.stat().st_size > 500
             known.add(file)
-
-
-async def test_a_recording_goes_from_one_history_to_another(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "end", "space", "up", "space", "e", *["down"] * 5, "enter"])
+        await press(pilot, app, ["space", "up", "space", "e", *["down"] * 5, "enter"])
         await until(pilot, lambda: "2 files" in said(app))
-    other = lab(tmp_path / "other", store=lambda: Store.open(tmp_path / "other"))
-    async with opened(other) as pilot:
-        await press(pilot, other, ["h"])
-        assert "No run has been kept yet" in text(other) and "i imports" in text(other)
+    async with page(tmp_path / "other", Store.open) as (pilot, other):
+        shown = " ".join(text(other).split())
+        assert (
+            "No run has been kept yet" in shown and "r measures one there" in shown and "i imports" in shown
+        )
         for _ in range(2):
-            await press(pilot, other, ["i", "enter"])
+            await press(pilot, other, "i enter")
             await until(pilot, lambda: "1 run, " in said(other))
         assert said(other).endswith("0 of them new here.")
         assert len(listed(other)) == 1
-        await press(pilot, other, ["i", "down", "enter"])
+        await press(pilot, other, "i down enter")
         assert "1 of them new here" in said(other) and len(listed(other)) == 2
+        (out / "bad.jsonl").write_text("{\x1b]52;c;aGk=\x07}\n")
+        await press(pilot, other, "i enter")
+        assert "bad.jsonl, line 1" in said(other) and "\x1b" not in said(other)
+        await press(pilot, other, "i tab")
+        await type_in(pilot, other, "none.jsonl")
+        await press(pilot, other, "enter")
+        assert "none.jsonl" in said(other) and "a file that can be read" in said(other)
 
 
-async def test_what_is_no_recording_is_said(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.jsonl").write_text("{\x1b]52;c;aGk=\x07}\n")
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "i", "enter"])
-        assert "bad.jsonl, line 1" in said(app) and "\x1b" not in said(app)
-        await press(pilot, app, ["i", "tab"])
-        await type_in(pilot, app, "none.jsonl")
-        await press(pilot, app, ["enter"])
-        assert "none.jsonl" in said(app) and "a file that can be read" in said(app)
-
-
-async def test_a_run_is_replayed_in_the_lab(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "enter"])
+async def test_a_run_is_replayed_in_the_lab_and_one_that_ends_meanwhile_is_listed(tmp_path):
+    async with page(tmp_path, hold=3) as (pilot, app):
+        await press(pilot, app, "enter")
         assert "nothing to replay" in said(app)
-        await press(pilot, app, ["end", "enter"])
+        await press(pilot, app, "end enter")
         assert isinstance(app.screen, LabScreen)
         await until(pilot, lambda: app.screen.lab.state.shown.status == "ok")
         await rest(pilot, app)
         assert "replay · gpu-07 · 2026-01-02" in text(app) and app.runner.measured == []
-
-
-async def test_a_run_that_ends_meanwhile_is_listed(tmp_path):
-    app = history(tmp_path, hold=3)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["r", "h", "d"])
+        await press(pilot, app, "r r h d")
         assert "stop it in the lab" in said(app)
-        await press(pilot, app, ["enter"])
+        await press(pilot, app, "enter")
         assert "A run is in progress" in said(app) and isinstance(app.screen, HistoryScreen)
         assert len(listed(app)) == 8 and "not finished" in text(app)
         app.runner.let_go()
@@ -347,57 +303,65 @@ async def test_long_acts_are_told_of_and_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(kept_history, "import_file", endless)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "long.jsonl").write_text("")
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h"])
-        await pilot.press("i", "enter")
-        await until(pilot, lambda: "of 10,000… x stops" in said(app))
-        await pilot.press("i", "enter")
-        await until(pilot, lambda: "Only one thing runs at a time" in said(app))
-        await pilot.press("x")
-        await until(pilot, lambda: "stopped" in said(app))
+    async with page(tmp_path) as (pilot, app):
+        for keys, words in (
+            (("i", "enter"), "of 10,000… x stops"),
+            (("i", "enter"), "Only one thing runs at a time"),
+            (("x",), "stopped"),
+        ):
+            await pilot.press(*keys)
+            await until(pilot, lambda words=words: words in said(app))
         await rest(pilot, app)
         assert app.screen.going is None
-        await press(pilot, app, ["x"])
+        await press(pilot, app, "x")
         assert "Nothing is running" in said(app)
+        screen, going = app.screen, kept_history.CancellableProgress("Pruning")
+        store_of(app).connection.execute("UPDATE runs SET deleted_at = 1 WHERE run = ?", (LAST,))
+        going.stop()
+        await screen._prune_now(PruneCandidates((SLOWER,), 10), going)
+        assert "1 run deleted" in said(app) and "was stopped" in said(app)
+        entry = browse.entry(store_of(app), FIRST)
+        await screen._export("recording", [entry, entry], going)
+        assert said(app) == "Stopped: 0 of 2 files written."
+        await rest(pilot, app)
+    assert [file.name for file in tmp_path.glob("*.jsonl")] == ["long.jsonl"]
 
 
-async def test_a_locked_history_is_said_and_nothing_is_lost(tmp_path, monkeypatch):
+async def test_a_locked_history_is_said_and_a_damaged_one_set_aside_and_the_page_goes_on(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(kept_history, "PATIENCE_MS", 50)
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h", "end"])
-        other = sqlite3.connect(tmp_path / "history" / FILE, isolation_level=None)
+    file = tmp_path / "history" / FILE
+    async with page(tmp_path) as (pilot, app):
+        await press(pilot, app, "end")
+        other = sqlite3.connect(file, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        await press(pilot, app, ["d"])
+        await press(pilot, app, "d")
         assert "Another program is using the history" in said(app) and len(listed(app)) == 7
         other.execute("ROLLBACK")
         other.close()
-        await press(pilot, app, ["d"])
+        await press(pilot, app, "d")
         assert "Deleted" in said(app) and len(listed(app)) == 6
-
-
-async def test_a_damaged_history_is_set_aside_and_the_page_goes_on(tmp_path):
-    app = history(tmp_path)
-    file = tmp_path / "history" / FILE
-    async with opened(app) as pilot:
+        await press(pilot, app, "escape")
         store_of(app).connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         with file.open("r+b") as stream:
             stream.write(b"no database at all" * 5_000)
-        await press(pilot, app, ["h"])
+        await press(pilot, app, "h")
         assert "damaged" in said(app) and "kept under another name" in said(app)
         assert "No run has been kept yet" in text(app)
         assert list(file.parent.glob("history-damaged-*"))
-        await press(pilot, app, ["escape", "r", "h"])
+        await press(pilot, app, "escape r h")
         assert len(listed(app)) == 1, "the lab goes on in the new one"
 
 
-async def test_a_history_in_memory_says_why_it_is_empty(tmp_path):
-    app = history(tmp_path, lambda folder: Store.in_memory("there is no home"))
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h"])
-        assert "Runs are kept in memory only: there is no home." in " ".join(text(app).split())
-        await press(pilot, app, ["escape", "r", "h", "d", "u"])
+async def test_an_empty_history_in_memory_says_why_and_takes_every_key(tmp_path):
+    async with page(tmp_path, lambda folder: Store.in_memory("there is no home"), (80, 24)) as (pilot, app):
+        shown = " ".join(text(app).split())
+        assert "Runs are kept in memory only: there is no home." in shown
+        for key in ("enter", "space", "c", "t", "n", "g", "b", "d", "e", "o", "O", "end", "pagedown"):
+            await press(pilot, app, key)
+            assert isinstance(app.screen, HistoryScreen), key
+        await press(pilot, app, "escape r h d u")
         assert len(listed(app)) == 1 and "Brought back" in said(app)
 
 
@@ -408,7 +372,7 @@ HOSTILE = "[red]x[/] \x1b]52;c;aGk=\x07\x1b[2J\u202e\u200b[@click=app.quit]y[/] 
 async def test_no_text_of_the_store_is_taken_for_markup_or_reaches_the_terminal(tmp_path):
     def make(folder):
         store = some(folder)
-        for column in (
+        for column in [
             "preset",
             "host",
             "answer",
@@ -418,21 +382,19 @@ async def test_no_text_of_the_store_is_taken_for_markup_or_reaches_the_terminal(
             "status",
             "pinned",
             "workload",
-        ):
+        ]:
             store.connection.execute(f"UPDATE runs SET {column} = ?", (HOSTILE,))
         store.connection.execute("UPDATE OR IGNORE tags SET tag = ?", (HOSTILE,))
         return store
 
-    app = history(tmp_path, make)
-    async with opened(app, (200, 60)) as pilot:
-        await press(pilot, app, ["h", "end", "up"])
-        shown = text(app)
-        assert "[red]x[/]" in shown and not set(shown) & set("\x1b\x07\u202e\u200b")
-        for keys in (["t"], ["n"], ["e"], ["space", "space", "c"]):
+    async with page(tmp_path, make, (200, 60)) as (pilot, app):
+        await press(pilot, app, "end up")
+        assert "[red]x[/]" in text(app)
+        for keys in ("end", "t", "n", "e", "space space c"):
             await press(pilot, app, keys)
             assert not set(text(app)) & set("\x1b\x07\u202e\u200b")
-            await press(pilot, app, ["escape"])
-        await press(pilot, app, ["g", "d", "u", "question_mark", "escape"])
+            await press(pilot, app, "escape" if keys != "end" else "up")
+        await press(pilot, app, "g d u question_mark escape")
         assert isinstance(app.screen, HistoryScreen)
 
 
@@ -441,79 +403,21 @@ def ten_thousand(folder):
 
     store = Store.open(folder)
     keep_many(store, next(run_events("r", "2026-01-05T10:00:00Z")))
+    store.connection.execute("UPDATE runs SET status = NULL")
     return store
 
 
 async def test_ten_thousand_runs_open_with_the_rows_that_show(tmp_path):
-    app = history(tmp_path, ten_thousand)
-    async with opened(app) as pilot:
-        store_of(app).connection.execute("UPDATE runs SET status = NULL")
-        await press(pilot, app, ["h"])
+    async with page(tmp_path, ten_thousand) as (pilot, app):
         assert "1 of 10,000 runs" in text(app)
         assert app.screen.rows.read <= 2 * PAGE
-        await press(pilot, app, ["end"])
+        await press(pilot, app, "end")
         assert "10,000 of 10,000 runs" in text(app) and app.screen.rows.read <= 4 * PAGE
-        for _ in range(5):
-            await press(pilot, app, ["pageup"])
+        await press(pilot, app, ["pageup"] * 5)
         assert app.screen.rows.read <= 5 * PAGE and "▸  …" not in text(app)
-        await press(pilot, app, ["slash"])
+        await press(pilot, app, "slash")
         await type_in(pilot, app, "00000000000000000000000000000f")
         assert 0 < len(listed(app)) <= 256
-
-
-async def test_the_mouse_marks_orders_and_does_what_the_footer_says(tmp_path):
-    app = history(tmp_path)
-    async with opened(app, (160, 50)) as pilot:
-        await press(pilot, app, ["h"])
-        table = app.screen.table
-        await pilot.click(table, offset=(1, 3))
-        await rest(pilot, app)
-        assert list(table.marked) == [listed(app)[2]]
-        head = text(app).splitlines()[2].index("rounds") - table.region.x
-        await pilot.click(table, offset=(head, 0))
-        await rest(pilot, app)
-        assert listed(app)[0] == "07" * 16, "the one with the fewest rounds"
-        await pilot.click(table, offset=(head, 0))
-        await rest(pilot, app)
-        assert listed(app)[-1] == "07" * 16
-        keys = text(app).splitlines()[-1]
-        await pilot.click(offset=(keys.index("prune"), 49))
-        await until(pilot, lambda: isinstance(app.screen, PruneScreen))
-
-
-async def test_orders_by_key_and_keeps_them_while_searching(tmp_path):
-    app = history(tmp_path)
-    async with opened(app, (160, 50)) as pilot:
-        await press(pilot, app, ["h", "o", "o"])
-        names = [entry.name for entry in app.screen.rows.known(0, 10)]
-        assert names == sorted(names)
-        await press(pilot, app, ["O", "slash"])
-        await type_in(pilot, app, "stft")
-        names = [entry.name for entry in app.screen.rows.known(0, 10)]
-        assert names == sorted(names, reverse=True) and len(names) == 7
-
-
-async def test_help_names_every_key_of_the_page(tmp_path):
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h"])
-        words = page_of(app.screen)
-        for key in ("/", "c", "t", "n", "g", "b", "d, delete", "u", "p", "e", "i", "x", "space", "a", "o"):
-            assert f"| {key} |" in words, key
-        await press(pilot, app, ["question_mark"])
-        assert isinstance(app.screen, HelpScreen) and "The history" in text(app)
-        await press(pilot, app, ["escape"])
-        assert isinstance(app.screen, HistoryScreen)
-
-
-async def test_keys_on_an_empty_history_say_that_there_is_nothing(tmp_path):
-    app = history(tmp_path, Store.open)
-    async with opened(app, (80, 24)) as pilot:
-        await press(pilot, app, ["h"])
-        assert "r measures one there" in " ".join(text(app).split())
-        for key in ("enter", "space", "c", "t", "n", "g", "b", "d", "e", "o", "O", "end", "pagedown"):
-            await press(pilot, app, [key])
-            assert isinstance(app.screen, HistoryScreen), key
 
 
 @given(st.text(max_size=200))
@@ -556,20 +460,3 @@ def test_rows_ask_for_the_pages_that_are_looked_at_and_for_no_other(total, looke
 def test_any_brief_can_be_shown(brief):
     entry = msgspec.structs.replace(WAITING, brief=brief)
     assert all(isinstance(text, str) for text in (fastest(entry), lead(entry), sentence(entry)))
-
-
-async def test_a_prune_or_an_export_that_is_stopped_says_what_it_did(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    app = history(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["h"])
-        screen, going = app.screen, kept_history.CancellableProgress("Pruning")
-        store_of(app).connection.execute("UPDATE runs SET deleted_at = 1 WHERE run = ?", ("07" * 16,))
-        going.stop()
-        await screen._prune_now(PruneCandidates((SLOWER,), 10), going)
-        assert "1 run deleted" in said(app) and "was stopped" in said(app)
-        entry = browse.entry(store_of(app), FIRST)
-        await screen._export("recording", [entry, entry], going)
-        assert said(app) == "Stopped: 0 of 2 files written."
-        await rest(pilot, app)
-    assert not list(tmp_path.glob("*.jsonl"))

@@ -128,7 +128,7 @@ async def test_a_host_is_added_measured_on_and_lost_and_the_lab_goes_on(tmp_path
 async def test_the_machines_of_the_history_are_compared_and_filtered(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["r"])
+        await press(pilot, app, "r")
         await rest(pilot, app)
         await pilot.press("m")
         await until(pilot, lambda: isinstance(app.screen, MachinesScreen) and app.screen.table.rows)

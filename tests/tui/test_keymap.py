@@ -70,24 +70,18 @@ def test_every_action_and_widget_is_known():
     assert {"run", "slider.less", "switches.next", "table.filter", "presets.open"} <= ids
 
 
-async def test_the_lab_obeys_it(tmp_path):
-    (tmp_path / "keymap.toml").write_text('[keys]\nrun = "m"\nstpo = "z"\n')
+async def test_the_lab_and_its_pages_obey_it(tmp_path):
+    (tmp_path / "keymap.toml").write_text('[keys]\nrun = "m"\nstpo = "z"\n"history.close" = "z"\n')
     app = lab(tmp_path)
     async with opened(app, (200, 40)) as pilot:
-        await press(pilot, app, ["r"])
-        assert app.runner.measured == []
-        await press(pilot, app, ["m"])
-        assert len(app.runner.measured) == 1
-        assert "m run" in text(app)
-        assert any("stpo: no such action" in line.text for line in app.screen.lab.state.log)
-
-
-async def test_a_page_obeys_it_too(tmp_path):
-    (tmp_path / "keymap.toml").write_text('[keys]\n"history.close" = "z"\n')
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        assert not any("history.close" in line.text for line in app.screen.lab.state.log)
-        await press(pilot, app, ["h", "q"])
+        said = [line.text for line in app.screen.lab.state.log]
+        assert any("stpo: no such action" in text for text in said)
+        assert not any("history.close" in text for text in said)
+        await press(pilot, app, "r")
+        assert app.runner.measured == [] and "m run" in text(app)
+        await press(pilot, app, "h q")
         assert "No run has been kept yet" in text(app)
-        await press(pilot, app, ["z"])
+        await press(pilot, app, "z")
         assert "No run has been kept yet" not in text(app)
+        await press(pilot, app, "m")
+        assert len(app.runner.measured) == 1

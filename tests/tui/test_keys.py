@@ -11,33 +11,30 @@ from tuilab.tui.screens.help import KeysScreen
 from tuilab.tui.widgets.slider import Slider
 
 
-async def test_a_digit_on_a_slider_is_a_view_and_enter_types(tmp_path):
+async def test_keys_mean_the_same_wherever_the_focus_is_and_the_footer_says_which(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["l", "i", "2"])
-        assert app.screen.views.key == "compare"
-        await press(pilot, app, ["i", "enter", "5", "1", "2", "enter"])
-        assert app.screen.lab.state.settings.values["samples"] == 512 and app.screen.views.key == "compare"
-        await press(pilot, app, ["z"])
-        assert app.screen.lab.state.settings.values["samples"] == 256
-
-
-async def test_j_and_k_move_in_lists_tables_and_controls(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        listed = app.screen.presets
+        values, listed = app.screen.lab.state, app.screen.presets
+        assert "enter open and measure" in text(app).splitlines()[-1]
+        assert "* " not in text(app).splitlines()[0]
         at = listed.highlighted
-        await press(pilot, app, ["j"])
+        await press(pilot, app, "j")
         assert listed.highlighted > at
-        await press(pilot, app, ["k"])
+        await press(pilot, app, "k")
         assert listed.highlighted == at
-        await press(pilot, app, ["i"])
-        first = app.focused
-        await press(pilot, app, ["j"])
+        await press(pilot, app, "l i")
+        foot, first = text(app).splitlines()[-1], app.focused
+        assert "enter type a value" in foot and "open and measure" not in foot
+        await press(pilot, app, "j")
         assert isinstance(app.focused, Slider) and app.focused is not first
-        await press(pilot, app, ["k"])
-        assert app.focused is first
-        await press(pilot, app, ["r", "a", "home", "j"])  # a page's list
+        await press(pilot, app, "k 2")
+        assert app.focused is first and app.screen.views.key == "compare", "a digit is a view"
+        await press(pilot, app, "i enter 5 1 2 enter")
+        assert values.settings.values["samples"] == 512 and app.screen.views.key == "compare"
+        assert "samples *" in text(app).splitlines()[0] and "▸  * " in text(app), "a changed preset is marked"
+        await press(pilot, app, "z")
+        assert values.settings.values["samples"] == 256 and "▸  * " not in text(app)
+        await press(pilot, app, "r a home j")  # a page's list
         assert app.screen.focused.highlighted == 1
 
 
@@ -60,13 +57,13 @@ async def test_slash_filters_the_presets(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         everything = app.screen.presets.option_count
-        await press(pilot, app, ["slash", *"medium"])
+        await press(pilot, app, "slash m e d i u m")
         assert app.screen.presets.option_count == 2, "the document's heading, and the preset"
         assert app.runner.measured == []
-        await press(pilot, app, ["enter"])
+        await press(pilot, app, "enter")
         assert [m.preset for m in app.runner.measured] == ["stft-medium"]
         assert isinstance(app.focused, Presets)
-        await press(pilot, app, ["escape"])
+        await press(pilot, app, "escape")
         assert app.screen.presets.option_count == everything
 
 
@@ -87,29 +84,10 @@ def test_what_a_filter_lists():
 async def test_every_key_is_on_one_page(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
-        await press(pilot, app, ["K"])
+        await press(pilot, app, "K")
         assert isinstance(app.screen, KeysScreen)
         shown = text(app)
         for action in ACTIONS:
             assert action.label in shown, action.id
-        await press(pilot, app, ["escape"])
+        await press(pilot, app, "escape")
         assert not isinstance(app.screen, KeysScreen)
-
-
-async def test_the_footer_says_what_the_focus_can_do(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        assert "enter open and measure" in text(app).splitlines()[-1]
-        await press(pilot, app, ["i"])
-        foot = text(app).splitlines()[-1]
-        assert "enter type a value" in foot and "open and measure" not in foot
-
-
-async def test_a_changed_preset_is_marked(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        assert "* " not in text(app).splitlines()[0]
-        await press(pilot, app, ["l", "i", "right"])
-        assert "samples *" in text(app).splitlines()[0] and "▸  * " in text(app)
-        await press(pilot, app, ["z"])
-        assert "▸  * " not in text(app)

@@ -39,13 +39,6 @@ def test_what_a_path_is():
     assert kind("article.md") == kind("benchmark.py") == kind("notebook.ipynb") == "document"
 
 
-async def typed(pilot, app, words: str) -> None:
-    await press(pilot, app, ["o"])
-    await pilot.press(*[{"/": "slash", ".": "full_stop", "_": "underscore"}.get(c, c) for c in words])
-    await pilot.press("enter")
-    await rest(pilot, app)
-
-
 async def test_a_document_with_its_findings_and_presets(tmp_path: Path):
     file = tmp_path / "article.md"
     file.write_text(DOCUMENT)
@@ -59,34 +52,29 @@ async def test_a_document_with_its_findings_and_presets(tmp_path: Path):
         assert "stft samples=4096" in shown
         assert app.focused.id == "findings" and "TL" in shown
         first = app.screen.query_one(TextArea).cursor_location
-        await press(pilot, app, ["j"])
+        await press(pilot, app, "j")
         assert app.screen.query_one(TextArea).cursor_location != first, "the text follows the findings"
-        await press(pilot, app, ["tab", "enter"])
+        await press(pilot, app, "tab enter")
         request = app.runner.measured[-1]
         assert request.scenario.workload == "stft" and request.scenario.parameters["samples"] == 4096
 
 
-async def test_a_preset_file(tmp_path: Path):
-    file = tmp_path / "mine.toml"
-    file.write_text('title = "Mine"\nworkload = "stft"\n[parameters]\nsamples = 1024\n')
+async def test_a_preset_file_and_what_is_wrong_is_said_and_the_lab_goes_on(tmp_path: Path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
+        await press(pilot, app, ["o", *"nowhere", "enter"])
+        assert any("nowhere" in n.message for n in app._notifications)
+        for words in (str(tmp_path / "none.md"), str(tmp_path / "none.toml"), "no/such.py:thing"):
+            before = len(app._notifications)
+            app.screen.open_soon(words)
+            await until(pilot, lambda count=before: len(app._notifications) > count)
+        file = tmp_path / "mine.toml"
+        file.write_text('title = "Mine"\nworkload = "stft"\n[parameters]\nsamples = 1024\n')
         app.screen.open_soon(str(file))
         await until(pilot, lambda: app.runner.measured)
         await rest(pilot, app)
         assert app.runner.measured[-1].scenario.parameters["samples"] == 1024
         assert "Others and yours" in text(app) and "Mine" in text(app)
-
-
-async def test_what_is_wrong_is_said_and_the_lab_goes_on(tmp_path: Path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        for words in (str(tmp_path / "none.md"), str(tmp_path / "none.toml"), "no/such.py:thing"):
-            before = len(app._notifications)
-            app.screen.open_soon(words)
-            await until(pilot, lambda count=before: len(app._notifications) > count)
-        await press(pilot, app, ["enter"])
-        assert app.runner.measured
 
 
 async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path):
@@ -102,15 +90,8 @@ async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path):
         assert request.scenario.parameters == {"width": 64}
         shown = text(app)
         assert "width" in shown and "forward [/x]" in shown and "Others and yours" in shown
-        await press(pilot, app, ["i", "right", "y"])
+        await press(pilot, app, "i right y")
         assert app.clipboard == f"tuilab run {tmp_path}/model.py:forward --set width=128"
-
-
-async def test_open_by_typing(tmp_path: Path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        await typed(pilot, app, "nowhere")
-        assert any("nowhere" in n.message for n in app._notifications)
 
 
 async def test_open_lists_what_was_opened_completes_paths_and_keeps_what_was_mistyped(tmp_path, monkeypatch):
@@ -121,9 +102,9 @@ async def test_open_lists_what_was_opened_completes_paths_and_keeps_what_was_mis
     async with opened(app) as pilot:
         await app.screen.open_path(str(file))
         await rest(pilot, app)
-        await press(pilot, app, ["escape"])
+        await press(pilot, app, "escape")
         await app.screen.open_path(str(tmp_path / "articel.md"))
-        await press(pilot, app, ["o"])
+        await press(pilot, app, "o")
         line = app.screen.query_one(Input)
         assert str(file) in text(app)
         assert line.value == str(tmp_path / "articel.md")

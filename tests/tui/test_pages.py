@@ -15,7 +15,7 @@ from tuilab.model.events import Profiled
 from tuilab.model.profile import ProfileArm
 from tuilab.tui.actions import ACTIONS
 from tuilab.tui.panels.controls import Controls
-from tuilab.tui.panels.views import VIEWS, Views
+from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.help import HelpScreen, page
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.views.timeline import TimelineView
@@ -44,24 +44,22 @@ def test_every_action_is_there_and_has_a_sentence():
 async def test_help_says_what_has_the_keys_and_what_the_picture_is(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["i"])
+        await press(pilot, app, "i")
         words = page(app.keymap, app.screen.focused, app.screen.query_one(Views).view)
         assert "## A slider" in words and "## Live" in words and "## Every key" in words
         assert "| pageup | much more |" in words
-        await press(pilot, app, ["question_mark"])
+        await press(pilot, app, "question_mark")
         assert isinstance(app.screen, HelpScreen) and "A slider" in text(app)
-        await press(pilot, app, ["question_mark"])
+        await press(pilot, app, "question_mark")
         assert isinstance(app.screen, LabScreen)
-
-
-async def test_every_view_has_a_help_of_its_own(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        for key, (title, _) in VIEWS.items():
-            await app.screen.views.open(key)
-            await rest(pilot, app)
-            words = page(app.keymap, None, app.screen.query_one(Views).view)
-            assert f"## {title}" in words, title
+        await press(pilot, app, "f d")
+        focused = app.screen.focused
+        assert isinstance(focused, Slider) and focused in app.screen.query_one(Controls).query(Slider)
+        await press(pilot, app, "f escape")
+        assert isinstance(app.screen, LabScreen)
+        assert app.current_theme.dark
+        await press(pilot, app, "t")
+        assert not app.current_theme.dark
 
 
 async def test_the_palette_has_every_action_and_opens_presets(tmp_path):
@@ -81,11 +79,11 @@ async def test_copy_as_command(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["l", "i", "right", "y"])
+        await press(pilot, app, "l i right y")
         assert app.clipboard == "tuilab run stft-small --set samples=512"
         assert (tmp_path / "tuilab" / "command.txt").read_text() == app.clipboard + "\n"
         assert (tmp_path / "tuilab" / "command.txt").stat().st_mode & 0o077 == 0
-        await press(pilot, app, ["p", "3", "y"])
+        await press(pilot, app, "p 3 y")
         assert app.clipboard.startswith("tuilab sweep stft-small --axis samples=256,")
 
 
@@ -94,7 +92,9 @@ async def test_export(tmp_path, monkeypatch):
     app = lab(tmp_path)
     written: dict[str, str] = {}
     async with opened(app) as pilot:
-        await press(pilot, app, ["enter"])
+        await press(pilot, app, "e")
+        assert "picture" in text(app) and "markdown" not in text(app), "there is no run yet"
+        await press(pilot, app, "escape enter")
         for number, name in enumerate(["markdown", "html", "csv", "json", "svg", "recording"]):
             await press(pilot, app, ["e", *["down"] * number, "enter"])
             await until(pilot, lambda: list(tmp_path.glob("tuilab-stft-small-*")))
@@ -110,31 +110,31 @@ async def test_export(tmp_path, monkeypatch):
     assert all("STFT" in content or "stft" in content or "cpu0" in content for content in written.values())
 
 
-async def test_without_a_run_only_the_picture_can_be_exported(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["e"])
-        assert "picture" in text(app) and "markdown" not in text(app)
-
-
 async def test_replay_of_a_run_of_the_history(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["enter"])
+        await press(pilot, app, "enter")
         before = app.screen.lab.state.result()
         app.screen.lab.state.put_away()
-        await press(pilot, app, ["R"])
+        await press(pilot, app, "R")
         assert "stft-small" in text(app)
-        await press(pilot, app, ["enter"])
+        await press(pilot, app, "enter")
         await until(pilot, lambda: app.screen.lab.state.shown.status == "ok")
         await rest(pilot, app)
         assert "replay · gpu-07 · 2026-01-05" in text(app)
         assert app.screen.lab.state.result().arms == before.arms
         assert len(app.runner.measured) == 1, "a replay measures nothing"
-        await press(pilot, app, ["r"])
+        await press(pilot, app, "r")
         assert len(app.runner.measured) == 1, "once, it only says that it would measure anew"
-        await press(pilot, app, ["r"])
+        await press(pilot, app, "r")
         assert "replay" not in text(app).splitlines()[0] and len(app.runner.measured) == 2
+        lab_, file = app.screen.lab, tmp_path / "run.jsonl"
+        recording.write(file, lab_.store.events(lab_.state.shown.run))
+        await app.screen.play(str(file))
+        await until(pilot, lambda: lab_.state.shown.status == "ok" and lab_.state.replay)
+        await app.screen.play(str(tmp_path / "none.jsonl"))
+        await rest(pilot, app)
+        assert "a file that can be read" in text(app).replace("\n", " ") or app._notifications
 
 
 def lines_of(widget):
@@ -146,7 +146,7 @@ def lines_of(widget):
 async def test_a_profile_stays_with_its_run_and_is_replayed(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
-        await press(pilot, app, ["enter", "5"])
+        await press(pilot, app, "enter 5")
         lab_ = app.screen.lab
         state = lab_.state.shown
         [profiled] = [arm for arm, known in state.arms.items() if known.profile is not None]
@@ -155,23 +155,23 @@ async def test_a_profile_stays_with_its_run_and_is_replayed(tmp_path, size):
         assert [event.arm for event in kept if isinstance(event, Profiled)] == [profiled]
         assert isinstance(kept[-1], Profiled), "it comes after the run's end, and is kept all the same"
         lab_.state.put_away()
-        await press(pilot, app, ["R", "enter"])
+        await press(pilot, app, "R enter")
         await until(pilot, lambda: lab_.state.replay and lab_.state.shown.arms[profiled].profile)
-        await press(pilot, app, ["x"])  # the player's line goes, and the picture is as high as it was
+        await press(pilot, app, "x")  # the player's line goes, and the picture is as high as it was
         assert lines_of(app.screen.query_one(Timeline)) == shown
         assert len([asked for asked in app.runner.sent if getattr(asked, "kind", "") == "profile"]) == 1
         app.screen.query_one(TimelineView).take_focus()
-        await press(pilot, app, ["v"])
+        await press(pilot, app, "v")
         assert "was not profiled when the run was recorded" in lines_of(app.screen.query_one(Timeline))
 
 
 async def test_an_arm_is_profiled_again_when_asked(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["enter", "5"])
+        await press(pilot, app, "enter 5")
         view, state = app.screen.query_one(TimelineView), app.screen.lab.state.shown
         view.take_focus()
-        await press(pilot, app, ["V", "v"])
+        await press(pilot, app, "V v")
         asked = [ask.body for ask in app.runner.sent if getattr(ask, "kind", "") == "profile"]
         arms = [msgspec.json.decode(body, type=ProfileArm).arm.id for body in asked]
         assert len(arms) == 3 and arms[0] == arms[1] != arms[2]
@@ -183,12 +183,12 @@ async def test_an_arm_is_profiled_again_when_asked(tmp_path):
 async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
-        await press(pilot, app, ["enter"])
+        await press(pilot, app, "enter")
         lab_state = app.screen.lab.state
         lab_state.put_away()
-        await press(pilot, app, ["R", "enter"])
+        await press(pilot, app, "R enter")
         await until(pilot, lambda: lab_state.shown.status == "ok" and lab_state.replay)
-        await press(pilot, app, ["5"])
+        await press(pilot, app, "5")
         said = lines_of(app.screen.query_one(Timeline))
         assert "was not profiled when the run was recorded" in said
         assert "the machine of the recording (gpu-07)" in said
@@ -201,45 +201,21 @@ async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_
         assert not [asked for asked in app.runner.sent if getattr(asked, "kind", "") == "profile"]
 
 
-async def test_replay_of_a_file_and_of_what_is_none(tmp_path):
-    app = lab(tmp_path, machine=CPU_MACHINE)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["enter"])
-        lab_ = app.screen.lab
-        file = tmp_path / "run.jsonl"
-        recording.write(file, lab_.store.events(lab_.state.shown.run))
-        await app.screen.play(str(file))
-        await until(pilot, lambda: lab_.state.shown.status == "ok" and lab_.state.replay)
-        await app.screen.play(str(tmp_path / "none.jsonl"))
-        await rest(pilot, app)
-        assert "a file that can be read" in text(app).replace("\n", " ") or app._notifications
-
-
-async def test_jump_goes_where_the_letter_stands(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["f", "d"])
-        focused = app.screen.focused
-        assert isinstance(focused, Slider) and focused in app.screen.query_one(Controls).query(Slider)
-        await press(pilot, app, ["f", "escape"])
-        assert isinstance(app.screen, LabScreen)
-
-
 async def test_why_this_device(tmp_path, monkeypatch):
     from tuilab.doctor import examine
 
     monkeypatch.setattr(examine, "examine", lambda wait: REPORT)
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app) as pilot:
-        await press(pilot, app, ["g"])
+        await press(pilot, app, "g")
         await until(pilot, lambda: "No NVIDIA driver is loaded." in text(app))
         await until(pilot, lambda: "DecodeCompressed" in text(app))
         shown = text(app)
         assert "sudo apt install nvidia-driver-570" in shown and "built with CUDA [/x]" in shown
         assert "no GPU kernel in this build" in shown
-        await press(pilot, app, ["question_mark"])
+        await press(pilot, app, "question_mark")
         assert isinstance(app.screen, HelpScreen) and "The doctor checks driver" in text(app)
-        await press(pilot, app, ["escape", "escape"])
+        await press(pilot, app, "escape escape")
         assert isinstance(app.screen, LabScreen)
 
 
@@ -249,7 +225,7 @@ async def test_the_doctor_does_not_disturb_a_run(tmp_path, monkeypatch):
     monkeypatch.setattr(examine, "examine", lambda wait: pytest.fail("it was called"))
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
-        await press(pilot, app, ["enter", "g"])
+        await press(pilot, app, "enter g")
         assert "waits for the run to end" in text(app)
 
 
@@ -261,20 +237,12 @@ async def test_a_first_visit_is_told_once(tmp_path, monkeypatch):
             assert ("First time here?" in text(app)) is first
 
 
-async def test_themes(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        assert app.current_theme.dark
-        await press(pilot, app, ["t"])
-        assert not app.current_theme.dark
-
-
 async def test_nothing_moves_while_nothing_happens(tmp_path):
     """A still screen sends nothing: no timer draws."""
     app = lab(tmp_path)
     drawn: list[object] = []
     async with opened(app) as pilot:
-        await press(pilot, app, ["enter"])
+        await press(pilot, app, "enter")
         app._display = lambda *given: drawn.append(given)  # type: ignore[method-assign]
         await asyncio.sleep(1.5)
     assert drawn == []

@@ -32,7 +32,7 @@ def test_each_runs_at_its_own_pace_and_a_recording_is_named_as_one():
 async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await press(pilot, app, ["enter", "c"])
+        await press(pilot, app, "enter c")
         state = app.screen.lab.state
         other = run_state(12, run="old")
         other.machine = msgspec.structs.replace(other.machine or state.machine, host="elsewhere")
@@ -41,25 +41,22 @@ async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins
         assert {r.recorded for r in opponents(state)} == {"elsewhere, 2026-01-02"}
         view = app.screen.query_one(Compare)
         view.take_focus()
-        await press(pilot, app, ["v"])
+        await press(pilot, app, "v")
         assert view.query_one(Race).display and "calls each at the measured median" in text(app)
         assert "recorded: elsewhere, 2026-01-02" in text(app)
-        await press(pilot, app, ["escape"])
+        await press(pilot, app, "escape")
         assert not view.query_one(Race).display
-
-
-async def test_the_lanes_go_when_a_replay_goes_back_before_the_first_round(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["enter", "R", "enter"])
-        await until(pilot, lambda: app.screen.lab.state.shown.status == "ok")
-        await press(pilot, app, ["c"])
-        view = app.screen.query_one(Compare)
+        state.pinned = []
+        await press(pilot, app, "R enter")
+        await until(pilot, lambda: state.shown.status == "ok")
+        await press(pilot, app, "c")
         await view.run_action("race")
         assert view.query_one(Race).display
         app.screen.query_one(ReplayStrip).focus()
-        await press(pilot, app, ["comma", "home"])
-        assert app.screen.lab.state.shown.rounds == 0 and not view.query_one(Race).display
+        await press(pilot, app, "comma home")
+        assert state.shown.rounds == 0 and not view.query_one(Race).display, (
+            "the lanes go with the first round"
+        )
         await view.run_action("race")
         await rest(pilot, app)
         assert "No arm has a time yet." in text(app)

@@ -17,7 +17,7 @@ ROUNDS = 20
 
 async def recorded(pilot, app):
     """A run that was measured, replayed and standing still; the replay."""
-    await press(pilot, app, ["r"])
+    await press(pilot, app, "r")
     made = app.screen.lab
     made.state.put_away()
     await pilot.press("R")
@@ -39,59 +39,47 @@ async def test_it_steps_seeks_and_says_where_it_is(tmp_path, size):
         strip = app.focused
         assert isinstance(strip, ReplayStrip) and f"round {ROUNDS} of {ROUNDS}" in text(app)
         assert any(strip.render_line(0).text.rstrip().endswith(words) for words in KEYS), "no hint is cut"
-        await press(pilot, app, ["comma", "comma"])
+        await press(pilot, app, "comma comma")
         assert state.shown.rounds == ROUNDS - 2 and f"round {ROUNDS - 2} of {ROUNDS}" in text(app)
         assert state.shown.running and replay.paused
-        await press(pilot, app, ["full_stop"])
+        await press(pilot, app, "full_stop")
         assert state.shown.rounds == ROUNDS - 1
-        await press(pilot, app, ["left"])
+        await press(pilot, app, "left")
         assert state.shown.rounds == ROUNDS - 3
-        await press(pilot, app, ["home"])
+        await press(pilot, app, "home")
         assert state.shown.rounds == 0 and state.shown.arms
-        await press(pilot, app, ["end"])
+        await press(pilot, app, "end")
         assert state.shown.status == "ok"
         assert state.result() == full, "however one came there, the result is the same"
         assert len(app.runner.measured) == 1
-
-
-async def test_space_and_the_speeds(tmp_path):
-    app = lab(tmp_path, rounds=ROUNDS)
-    async with opened(app) as pilot:
-        replay = await recorded(pilot, app)
         await press(pilot, app, ["less_than_sign"] * len(SPEEDS))
         assert replay.speed == SPEEDS[0] and f"{SPEEDS[0]:g} ×" in text(app)
         await pilot.press("space")  # from its end it begins again
-        await until(pilot, lambda: 0 < app.screen.lab.state.shown.rounds < ROUNDS)
-        await press(pilot, app, ["space"])
-        stood = app.screen.lab.state.shown.rounds
+        await until(pilot, lambda: 0 < state.shown.rounds < ROUNDS)
+        await press(pilot, app, "space")
+        stood = state.shown.rounds
         await asyncio.sleep(0.1)
-        assert app.screen.lab.state.shown.rounds == stood and replay.paused
+        assert state.shown.rounds == stood and replay.paused
         await press(pilot, app, ["greater_than_sign"] * len(SPEEDS))
         assert replay.speed == SPEEDS[-1]
 
 
-async def test_no_slider_measures_in_its_place_and_r_asks(tmp_path):
+async def test_x_ends_it_no_slider_measures_in_its_place_and_r_asks(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await recorded(pilot, app)
-        await press(pilot, app, ["i", "right", "u", "U", "z"])
-        assert len(app.runner.measured) == 1 and app.screen.lab.state.replay
-        await press(pilot, app, ["s"])
-        assert len(app.runner.measured) == 1
-        await press(pilot, app, ["r"])
+        state = app.screen.lab.state
+        await press(pilot, app, "comma x")
+        assert not app.screen.query(ReplayStrip) and state.shown.status == "cancelled"
+        rounds = state.shown.rounds
+        await press(pilot, app, "full_stop")
+        assert state.shown.rounds == rounds, "the keys of a player are gone"
+        await press(pilot, app, "R enter")
+        await until(pilot, lambda: state.shown.status == "ok")
+        await press(pilot, app, "i right u U z s")
+        assert len(app.runner.measured) == 1 and state.replay
+        await press(pilot, app, "r")
         assert len(app.runner.measured) == 2 and not app.screen.query(ReplayStrip)
-
-
-async def test_x_ends_it_and_the_keys_of_a_player_go(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        await recorded(pilot, app)
-        await press(pilot, app, ["comma", "x"])
-        assert not app.screen.query(ReplayStrip)
-        assert app.screen.lab.state.shown.status == "cancelled"
-        rounds = app.screen.lab.state.shown.rounds
-        await press(pilot, app, ["full_stop"])
-        assert app.screen.lab.state.shown.rounds == rounds
 
 
 async def test_rounds_come_at_the_speed_that_was_chosen():

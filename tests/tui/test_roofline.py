@@ -50,20 +50,14 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_view(tmp_path: Path, shows):  # noqa: F811
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
     async with opened(app, (80, 24)) as pilot:
-        await press(pilot, app, ["r"])
-        told(app)
-        await press(pilot, app, ["w"])
-        assert picture(app) == shows(name="run")
-        await press(pilot, app, ["s"])
-        told(app)
-        await press(pilot, app, ["w"])
-        assert picture(app) == shows(name="sweep")
-        await press(pilot, app, ["3"])
-        assert picture(app) == shows(name="at-best")
-
-
-async def test_without_work_it_says_why(tmp_path: Path):
-    app = lab(tmp_path, rounds=8, machine=CPU_MACHINE)
-    async with opened(app) as pilot:
-        await press(pilot, app, ["r", "w"])
+        await press(pilot, app, "r w")
         assert "is not known" in picture(app)
+        told(app)
+        await press(pilot, app, "w")
+        assert picture(app) == shows(name="run")
+        await press(pilot, app, "s")
+        told(app)
+        await press(pilot, app, "w")
+        assert picture(app) == shows(name="sweep")
+        await press(pilot, app, "3")
+        assert picture(app) == shows(name="at-best")

@@ -12,19 +12,19 @@ from tuilab.tui.widgets.slider import Slider
 async def test_going_along_the_curve_moves_the_slider_the_sentence_and_the_frame(tmp_path):
     app = lab(tmp_path, rerun=False)
     async with opened(app) as pilot:
-        await press(pilot, app, ["s"])
+        await press(pilot, app, "s")
         views = app.screen.query_one(Views)
         plot = views.view.query_one(Plot)
         plot.focus()
         samples = next(s for s in app.screen.query(Slider) if s.parameter.name == "samples")
-        await press(pilot, app, ["left", "home"])
+        await press(pilot, app, "left home")
         assert samples.value == 256 and "At 256 samples" in text(app)
         assert views.has_class("-cpu") and not views.has_class("-gpu")
-        await press(pilot, app, ["end"])
+        await press(pilot, app, "end")
         assert samples.value > 1_000_000 and f"At {samples.value:,} samples" in text(app)
         assert views.has_class("-gpu") and not views.has_class("-cpu")
         before = len(app.runner.measured)
-        await press(pilot, app, ["enter"])
+        await press(pilot, app, "enter")
         assert len(app.runner.measured) == before + 1
         assert app.runner.measured[-1].scenario.parameters["samples"] == samples.value
 
@@ -33,31 +33,21 @@ async def test_any_panel_takes_the_whole_screen_and_gives_it_back(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         views = app.screen.query_one(Views)
-        await press(pilot, app, ["r"])
+        await press(pilot, app, "r")
         views.view.take_focus()
         small = views.size.height
-        await press(pilot, app, ["plus"])
+        await press(pilot, app, "plus")
         assert app.screen.maximized is views and views.size.height > small + 5
         assert "CPU graph" in text(app)
-        await press(pilot, app, ["plus"])
+        await press(pilot, app, "plus")
         assert app.screen.maximized is None and views.size.height == small
-    async with opened(lab(tmp_path)) as pilot:
-        app = pilot.app
-        await press(pilot, app, ["p", "plus"])
-        assert isinstance(app.screen.maximized, PresetsPanel)
-        await press(pilot, app, ["escape"])
-        assert app.screen.maximized is None
-
-
-async def test_the_picture_has_half_of_the_height(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app, (120, 40)) as pilot:
-        await press(pilot, app, ["enter"])
+        await pilot.resize_terminal(120, 40)
         await rest(pilot, app)
-        assert (
-            app.screen.query_one(Views).size.height >= 18
-            and app.screen.query_one(Views).outer_size.height >= 20
-        )
+        assert views.size.height >= 18 and views.outer_size.height >= 20, "the picture has half of the height"
+        await press(pilot, app, "p plus")
+        assert isinstance(app.screen.maximized, PresetsPanel)
+        await press(pilot, app, "escape")
+        assert app.screen.maximized is None
 
 
 def test_every_figure_of_the_devices_has_a_history():

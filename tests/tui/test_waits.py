@@ -37,49 +37,35 @@ def round_of(made: LabState, index: int) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "stage", ["building", "first call", "recording where it runs", "warming up", "phases"]
-)
-def test_a_stage_says_how_long_it_is_from_two_seconds_on(stage: str) -> None:
+STAGES = ["building", "first call", "recording where it runs", "warming up", "phases"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_says_how_long_it_is_from_two_seconds_on_and_the_next_begins_anew(stage: str) -> None:
     made = begun()
-    label = made.shown.arms[arm(made)].label
+    label, other = made.shown.arms[arm(made)].label, list(made.shown.arms)[1]
+    made.clock.now += 7
+    assert status(made).text == "preparing · 7 s", "a run that says nothing at all"
     at(made, stage)
     made.clock.now += 1.9
     assert status(made).text == f"{stage} · {label}"
     made.clock.now += 22.1
     assert status(made).text == f"{stage} · {label} · 24 s"
     assert status(made).stop == "x" and made.waiting
-
-
-def test_a_run_that_says_nothing_at_all_says_how_long() -> None:
-    made = begun()
-    made.clock.now += 7
-    assert status(made).text == "preparing · 7 s"
-
-
-def test_the_next_stage_and_the_next_arm_begin_anew() -> None:
-    made = begun()
-    at(made, "first call")
+    at(made, STAGES[STAGES.index(stage) - 1])
+    assert " s" not in status(made).text
     made.clock.now += 30
-    at(made, "warming up")
-    assert "30 s" not in status(made).text
-    made.clock.now += 30
-    other = list(made.shown.arms)[1]
-    made.apply(Progress(run="run1", stage="warming up", arm=other))
-    assert status(made).text == f"warming up · {made.shown.arms[other].label}"
+    made.apply(Progress(run="run1", stage=stage, arm=other))
+    assert status(made).text == f"{stage} · {made.shown.arms[other].label}"
 
 
-def test_the_same_said_again_is_one_stage() -> None:
+def test_the_same_said_again_is_one_stage_and_a_slow_block_is_told_beside_the_seconds_of_all() -> None:
     made = begun()
     for images in (0, 100, 200):
         at(made, "writing records", images, 1_000, "records")
         made.clock.now += 3
     assert status(made).text.startswith("writing records, 200 of 1,000 records")
     assert status(made).text.endswith(" · 9 s")
-
-
-def test_a_slow_block_is_told_beside_the_seconds_of_all() -> None:
-    made = begun()
     at(made, "measuring", 1.5, 8.0, "s")
     made.clock.now += 4
     label = made.shown.arms[arm(made)].label
@@ -99,14 +85,12 @@ def test_a_round_that_does_not_come_is_told() -> None:
 
 
 def test_a_run_that_is_over_and_a_replay_wait_for_nothing() -> None:
-    made = lab_state()
-    play(made)
-    made.clock.now += 100
-    assert not made.waiting and made.held_s == 0
-    replayed = begun()
+    over, replayed = lab_state(), begun()
+    play(over)
     replayed.replay = "replay of a run"
-    replayed.clock.now += 100
-    assert not replayed.waiting and replayed.held_s == 0
+    for made in (over, replayed):
+        made.clock.now += 100
+        assert not made.waiting and made.held_s == 0
 
 
 class Hanging(ScriptedRunner):
@@ -144,7 +128,7 @@ async def test_a_run_that_goes_on_is_not_painted_each_second(
     monkeypatch.setattr(painter, "TICK_S", 0.01)
     app = lab(tmp_path, hold=3)
     async with opened(app, (120, 30)) as pilot:
-        await press(pilot, app, ["r"])
+        await press(pilot, app, "r")
         assert app.lab is not None and app.painter is not None
         assert app.lab.state.shown.running and app.lab.state.shown.rounds == 3
         drawn: list[Change] = []

@@ -6,8 +6,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.app import App, ComposeResult
-from textual.widget import Widget
 
 from tests.tui.data import (
     ARMS,
@@ -17,6 +15,7 @@ from tests.tui.data import (
     run_result,
 )
 from tests.tui.data import spans as many_spans
+from tests.tui.widgets.bench import bench, press, rows, shown
 from tuilab.lab.answer import Said
 from tuilab.model.telemetry import GpuSample, Link
 from tuilab.tui.widgets import bars, gauges, heatmap, phases
@@ -35,17 +34,6 @@ MARKS = marks_for(ARMS)
 MARK = Mark("h0", "•")
 
 
-class Bench(App[None]):
-    """One widget."""
-
-    def __init__(self, widget: Widget) -> None:
-        super().__init__()
-        self.widget = widget
-
-    def compose(self) -> ComposeResult:
-        yield self.widget
-
-
 def arm(median: float | None, **fields):
     """The result of one arm, `a`."""
     return msgspec.structs.replace(
@@ -61,10 +49,6 @@ def text_of(lines) -> list[str]:
     return ["".join(text for text, _ in line) for line in lines]
 
 
-def shown(widget: Widget) -> list[str]:
-    return [widget.render_line(y).text.rstrip() for y in range(widget.size.height)]
-
-
 # Bars
 
 
@@ -72,8 +56,8 @@ def test_bars_are_in_order_with_ratios_to_the_fastest():
     found = bars_of(run_result(), MARKS)
     assert [bar.arm.median_s for bar in found] == sorted(bar.arm.median_s for bar in found)
     assert bars.ratio_text(found[0], True) == "fastest"
-    assert bars.ratio_text(found[-1], True).startswith("9.13 × [8.95 9.40]")
-    assert bars.ratio_text(found[-1], False) == "9.13 ×"
+    assert bars.ratio_text(found[-1], True).startswith("9.04 × [8.89 9.20]")
+    assert bars.ratio_text(found[-1], False) == "9.04 ×"
 
 
 def test_an_arm_that_did_not_run_has_its_reason_for_a_bar():
@@ -107,12 +91,10 @@ def test_a_wide_interval_has_whiskers_and_a_narrow_one_none():
 async def test_keys_and_clicks_move_the_cursor():
     widget = Bars()
     widget.show_bars(bars_of(run_result(), MARKS))
-    async with Bench(widget).run_test(size=(80, 20)) as pilot:
-        widget.focus()
-        await pilot.press("down", "percent_sign")
-        await pilot.pause()
+    async with bench(widget, 80, 20) as pilot:
+        await press(pilot, "down percent_sign")
         assert widget.cursor_key == ARMS[2].id
-        assert "●" in "\n".join(shown(widget))
+        assert "●" in shown(widget)
         await pilot.click(Bars, offset=(4, 0))
         await pilot.pause()
         assert widget.cursor_key == ARMS[1].id
@@ -140,7 +122,7 @@ def test_phases_in_words_account_for_the_whole():
     words = phases.in_words(rows[1])
     assert (
         words
-        == "CPU graph: 483 µs = dispatch 110 µs (23 %) + compute 360 µs (75 %) + remainder 13.0 µs (3 %)"
+        == "CPU graph: 478 µs = dispatch 105 µs (22 %) + compute 359 µs (75 %) + remainder 14.3 µs (3 %)"
     )
     overlapping = phased(1.0, {"compute": 1.5})
     assert phases.in_words(overlapping) == "a: 1.00 s = compute 1.50 s (100 %) − 500 ms that overlap"
@@ -165,8 +147,8 @@ def test_known_phases_keep_their_look_and_unknown_ones_get_one_each():
 async def test_phases_that_were_not_measured_say_why():
     widget = Phases(empty="Switched off.")
     widget.show_phases([phased(None, {})])
-    async with Bench(widget).run_test(size=(80, 10)):
-        assert "Switched off." in "\n".join(shown(widget))
+    async with bench(widget, 80, 10):
+        assert "Switched off." in shown(widget)
 
 
 # Heat map
@@ -180,20 +162,18 @@ def test_a_map_names_the_winner_in_each_cell_and_in_words():
     assert heatmap.cell_text(heat.values[0][-1], heat, 8).strip() == f"{heat.low[1].marker} 12×"
     assert heatmap.cell_text(heat.values[0][-1], heat, 1) == heat.low[1].marker
     assert heatmap.in_words(heat, 6, 3) == "samples 1M, batch 64: out of memory"
-    assert "GPU graph resident is" in heatmap.in_words(heat, 6, 0)
+    assert "GPU graph is 12.5 × faster" in heatmap.in_words(heat, 6, 0)
     assert heat_of(run_result(), "a", "b", MARKS) is None
 
 
 async def test_the_cursor_of_a_map_stays_on_it():
     widget = HeatMap()
     widget.show_heat(heat_of(map_result(), ARMS[4].id, ARMS[1].id, MARKS))
-    app = Bench(widget)
-    async with app.run_test(size=(80, 24)) as pilot:
-        widget.focus()
+    async with bench(widget, 80, 24) as pilot:
         await pilot.press("left", "down", "right", "up", *["up"] * 9)
         await pilot.pause()
         assert widget.cursor == (1, 3)
-        assert "samples 1k, batch 64" in "\n".join(shown(widget))
+        assert "samples 1k, batch 64" in shown(widget)
 
 
 # Timeline
@@ -255,21 +235,17 @@ def test_a_window_of_many_events_costs_its_columns_not_its_events():
 async def test_panning_zooming_and_stepping():
     widget = Timeline()
     widget.show_spans(many_spans(400))
-    app = Bench(widget)
-    async with app.run_test(size=(100, 12)) as pilot:
-        widget.focus()
+    async with bench(widget, 100, 12) as pilot:
         whole = widget.window
-        await pilot.press("plus")
-        await pilot.pause()
+        await press(pilot, "plus")
         assert widget.window[1] - widget.window[0] < whole[1] - whole[0]
         await pilot.press("left", "left", "left", "left", "left")
         assert widget.window[0] == pytest.approx(whole[0])
         await pilot.press("z")
         assert widget.window == pytest.approx(whole)
-        await pilot.press("n", "down", "enter")
-        await pilot.pause()
+        await press(pilot, "n down enter")
         assert widget.span.name == "stft/rfft"
-        assert "stft/rfft: " in shown(widget)[-1] and "on host python; float32" in shown(widget)[-1]
+        assert "stft/rfft: " in rows(widget)[-1] and "on host python; float32" in rows(widget)[-1]
         assert widget.window[1] - widget.window[0] == pytest.approx(3 * widget.span.duration)
 
 
@@ -302,16 +278,11 @@ def test_a_gauge_is_as_long_as_its_share(share, cells):
 async def test_the_device_panel_counts_logical_cpus_and_scrolls():
     widget = DevicePanel()
     widget.show_sample(device_sample())
-    async with Bench(widget).run_test(size=(80, 10)) as pilot:
-        widget.focus()
-        assert "Host: 96 logical CPUs" in shown(widget)[0]
-        assert "more lines" in shown(widget)[-1]
-        await pilot.press("pagedown")
-        await pilot.pause()
-        assert "processes: a container does not see them" in "\n".join(shown(widget))
-
-
-# Document
+    async with bench(widget, 80, 10) as pilot:
+        assert "Host: 96 logical CPUs" in rows(widget)[0]
+        assert "more lines" in rows(widget)[-1]
+        await press(pilot, "pagedown")
+        assert "processes: a container does not see them" in shown(widget)
 
 
 # Answer and numbers
@@ -334,26 +305,24 @@ def test_an_answer_fits_and_ends_with_its_verdict(sentence, detail, width, heigh
 
 async def test_the_verdict_keeps_its_place():
     widget = AnswerPanel()
-    async with Bench(widget).run_test(size=(80, 3)) as pilot:
+    async with bench(widget, 80, 3) as pilot:
         places = set()
         for sentence in ("Short.", "A much longer answer that takes more than one line of the panel. " * 3):
             widget.say(Said(sentence, "undecided"))
             await pilot.pause()
-            places.add(shown(widget)[-1].index("claim: ≈ undecided"))
+            places.add(rows(widget)[-1].index("claim: ≈ undecided"))
         assert len(places) == 1
 
 
 async def test_the_numbers_have_every_arm_with_its_interval_and_doubts():
     widget = Numbers()
     widget.update_arms(arm_results(gpu=False), MARKS)
-    async with Bench(widget).run_test(size=(120, 12)) as pilot:
-        text = shown(widget)
-        assert "× CPU graph" in text[2] and "483 µs" in text[2] and "[476 493]" in text[2]
-        assert "no GPU is visible" in text[4] and "⚑ 1" in text[4]
-        widget.focus()
-        await pilot.press("down", "down", "down")
-        await pilot.pause()
-        assert "no GPU is visible" in shown(widget)[-1]
+    async with bench(widget, 120, 12) as pilot:
+        text = rows(widget)
+        assert "× CPU graph" in text[2] and "478 µs" in text[2] and "[472 485]" in text[2]
+        assert "unavailable" in text[4] and "⚑ 1" in text[1]
+        await press(pilot, "down down down")
+        assert "no GPU is visible" in rows(widget)[-1]
 
 
 def test_cells_equal_within_the_noise_are_neutral_and_winners_have_hues_of_their_own():

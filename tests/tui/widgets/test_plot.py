@@ -4,10 +4,10 @@ from array import array
 
 import pytest
 from rich.color import ColorSystem
-from textual.app import App, ComposeResult
 from textual.color import Color
 
 from tests.tui.data import ARMS, arm_results, run_result, run_state
+from tests.tui.widgets.bench import bench, press, rows, shown
 from tuilab.model import events as e
 from tuilab.model.run import RunState
 from tuilab.tui.widgets.chart import Axis, Chart, Series, Thinned
@@ -18,78 +18,64 @@ from tuilab.tui.widgets.plot import Plot, raster
 MARKS = marks_for(ARMS)
 
 
-class Bench(App[None]):
-    """One plot."""
-
-    def __init__(self, plot: Plot) -> None:
-        super().__init__()
-        self.plot = plot
-
-    def compose(self) -> ComposeResult:
-        yield self.plot
-
-
-def rows(plot: Plot) -> list[str]:
-    return [plot.render_line(y).text for y in range(plot.size.height)]
-
-
-def test_raster_puts_the_corners_into_the_corners():
-    lines = raster(10, 4, [0.0, 1.0], [0.0, 1.0], False, "x")
-    assert [line.find("x") for line in lines] == [9, -1, -1, 0]
-    assert [len(line) for line in lines] == [10] * 4
-
-
-def test_raster_cuts_off_what_lies_beyond():
-    lines = raster(10, 4, [-1.0, 0.5, 2.0], [0.5, 7.0, 0.5], False, "x")
-    assert not any("x" in line for line in lines)
+@pytest.mark.parametrize(
+    ("x", "y", "found"),
+    [
+        ([0.0, 1.0], [0.0, 1.0], [9, -1, -1, 0]),
+        ([-1.0, 0.5, 2.0], [0.5, 7.0, 0.5], [-1] * 4),
+    ],
+    ids=["corners", "beyond"],
+)
+def test_raster_puts_the_corners_into_the_corners_and_cuts_off_what_lies_beyond(x, y, found):
+    lines = raster(10, 4, x, y, False, "x")
+    assert [line.find("x") for line in lines] == found and {len(line) for line in lines} == {10}
 
 
 def test_raster_connects_points_with_dots_of_braille():
-    lines = raster(10, 4, [0.0, 1.0], [0.0, 1.0], True, "braille")
-    drawn = "".join(lines).replace(" ", "")
+    drawn = "".join(raster(10, 4, [0.0, 1.0], [0.0, 1.0], True, "braille")).replace(" ", "")
     assert drawn and all("\u2800" < character <= "\u28ff" for character in drawn)
 
 
 async def test_every_series_is_there_by_marker_and_label():
     figures = {arm.id: arm for arm in arm_results()}
     plot = Plot(live_chart(run_state(60), MARKS, figures=figures))
-    async with Bench(plot).run_test(size=(100, 30)):
-        text = "\n".join(rows(plot))
+    async with bench(plot, 100, 30):
+        text = shown(plot)
         for arm in arm_results():
             assert f"{MARKS[arm.id].marker} {arm.label} " in text
         for arm in arm_results():
             assert text.count(MARKS[arm.id].marker) > 2, arm.label
         assert "█" in text, "each arm's distribution stands beside its name"
-        assert "483 µs" in text and "ms" in text
+        assert "478 µs" in text and "ms" in text
 
 
 async def test_a_missing_arm_says_why_in_the_legend():
     plot = Plot(live_chart(run_state(20, gpu=False), MARKS))
-    async with Bench(plot).run_test(size=(120, 24)):
-        assert "GPU eager unavailable" in "\n".join(rows(plot))
+    async with bench(plot, 120, 24):
+        assert "GPU eager unavailable" in shown(plot)
 
 
 async def test_a_sweep_shows_its_crossover_and_powers_of_two():
     plot = Plot(sweep_chart(run_result(), MARKS))
-    async with Bench(plot).run_test(size=(100, 30)):
-        text = "\n".join(rows(plot))
+    async with bench(plot, 100, 30):
+        text = shown(plot)
         assert "crossover 18k" in text and "┊" in text
         assert "256" in text and "16k" in text and "samples" in text
 
 
 async def test_without_points_a_sentence_says_why():
     plot = Plot(empty="Press r to measure.")
-    async with Bench(plot).run_test(size=(80, 12)):
-        assert "Press r to measure." in "\n".join(rows(plot))
+    async with bench(plot, 80, 12):
+        assert "Press r to measure." in shown(plot)
 
 
 async def test_ghosts_lie_under_the_run_and_out_of_the_legend():
     ghost, live = run_state(30, run="old"), run_state(30, run="old")
     live.run = "new"
     alone, both = Plot(live_chart(live, MARKS)), Plot(live_chart(live, MARKS, ghosts=[ghost]))
-    async with Bench(alone).run_test(size=(100, 24)):
+    async with bench(alone, 100, 24):
         before = rows(alone)
-    async with Bench(both).run_test(size=(100, 24)):
+    async with bench(both, 100, 24):
         after = rows(both)
     assert "faint: earlier runs" in after[0]
     assert before[1:] == after[1:]
@@ -105,22 +91,22 @@ def warming(*events) -> RunState:
 async def test_the_warm_up_is_seen_before_the_first_round_and_gone_after_it():
     state = warming(e.WarmUp(run="r1", arm=ARMS[0].id, point=0, samples_s=(1.5e-3, 1.2e-3)))
     plot = Plot(live_chart(state, MARKS))
-    async with Bench(plot).run_test(size=(100, 24)) as pilot:
-        text = "\n".join(rows(plot))
+    async with bench(plot, 100, 24) as pilot:
+        text = shown(plot)
         assert "warming up: not counted" in text and "block" in text
         assert text.count(MARKS[ARMS[0].id].marker) >= 1 + 1, "the trace's last sample and the legend"
         block = e.Block(ARMS[0].id, 0, 8, 8e-3)
         state.apply(e.Round(run="r1", index=0, blocks=(block,), elapsed_s=0.1))
         plot.chart = live_chart(state, MARKS)
         await pilot.pause()
-        text = "\n".join(rows(plot))
+        text = shown(plot)
         assert "warming up" not in text and "round" in text
         assert text.count(MARKS[ARMS[0].id].marker) == 1 + 1
 
 
 async def test_the_second_call_is_the_first_sample_and_earlier_runs_stay_under_it():
     plot = Plot(live_chart(warming(), MARKS, ghosts=[run_state(30, run="old")]))
-    async with Bench(plot).run_test(size=(100, 24)):
+    async with bench(plot, 100, 24):
         assert "warming up: not counted · faint: earlier runs" in rows(plot)[0]
 
 
@@ -134,7 +120,7 @@ async def test_axes_stay_while_data_grows_inside_and_start_afresh_with_another_r
     y: list[float] = [1e-3, 1.1e-3, 1.2e-3]
     chart = Chart("run", [Series("a", "a", Mark("h0", "•"), x, y)], Axis("round", low=0.0), Axis(kind="time"))
     plot = Plot(chart)
-    async with Bench(plot).run_test(size=(80, 20)) as pilot:
+    async with bench(plot, 80, 20) as pilot:
         foot = rows(plot)[-1]
         for i in range(3, 20):
             x.append(i)
@@ -153,7 +139,7 @@ async def test_a_hidden_plot_is_not_painted_until_it_shows(monkeypatch):
     original = Plot.paint
     monkeypatch.setattr(Plot, "paint", lambda self, w, h: (painted.append(1), original(self, w, h))[1])
     plot = Plot(live_chart(run_state(10), MARKS))
-    async with Bench(plot).run_test(size=(80, 20)) as pilot:
+    async with bench(plot, 80, 20) as pilot:
         plot.display = False
         await pilot.pause()
         painted.clear()
@@ -175,18 +161,13 @@ async def test_the_cursor_reads_points_out_by_keys_and_by_mouse():
     state = run_state(30)
     figures = {arm.id: arm for arm in arm_results()}
     plot = Plot(live_chart(state, MARKS, figures=figures))
-    async with Bench(plot).run_test(size=(110, 24)) as pilot:
-        plot.focus()
-        await pilot.press("home", "right", "right")
-        await pilot.pause()
+    async with bench(plot, 110, 24) as pilot:
+        await press(pilot, "home right right")
         assert "round 0" not in rows(plot)[0] and "the median" in rows(plot)[0]
         first = rows(plot)[0]
-        await pilot.press("up", "up", "up", "up", "up", "up", "up", "up", "up", "up")
-        await pilot.press("down")
-        await pilot.pause()
+        await press(pilot, "up " * 10 + "down")
         assert rows(plot)[0] != first, "another series"
-        await pilot.press("escape")
-        await pilot.pause()
+        await press(pilot, "escape")
         assert "round " not in rows(plot)[0]
         await pilot.hover(Plot, offset=(20, 10))
         await pilot.pause()

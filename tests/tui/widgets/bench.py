@@ -1,0 +1,59 @@
+"""One widget in an app of its own, and what it said."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+import tests.tui.quick  # noqa: F401
+from tuilab.tui.widgets.slider import Slider
+from tuilab.tui.widgets.table import Table
+
+
+class Bench(App[None]):
+    """said: what a slider or a table told its owner, in order."""
+
+    def __init__(self, widget: Widget) -> None:
+        super().__init__()
+        self.widget = widget
+        self.said: list[tuple[object, object]] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.widget
+
+    def on_slider_changed(self, event: Slider.Changed) -> None:
+        assert event.name == event.slider.parameter.name and event.slider is self.widget
+        self.said.append((event.value, event.final))
+
+    def on_table_selected(self, event: Table.Selected) -> None:
+        self.said.append(("selected", event.index))
+
+    def on_table_moved(self, event: Table.Moved) -> None:
+        self.said.append(("moved", event.index))
+
+
+@asynccontextmanager
+async def bench(widget: Widget, width: int = 100, height: int = 24) -> AsyncIterator[Pilot[None]]:
+    """The widget on a screen of that size, with the keys where it can have them."""
+    async with Bench(widget).run_test(size=(width, height)) as pilot:
+        widget.focus()
+        await pilot.pause()
+        yield pilot
+
+
+async def press(pilot: Pilot[None], keys: str) -> None:
+    """Press keys, with blanks between them, and wait for what they do."""
+    await pilot.press(*keys.split())
+    await pilot.pause()
+
+
+def rows(widget: Widget) -> list[str]:
+    """The lines that the widget shows."""
+    return [widget.render_line(y).text.rstrip() for y in range(widget.size.height)]
+
+
+def shown(widget: Widget) -> str:
+    """All that the widget shows."""
+    return "\n".join(rows(widget))
