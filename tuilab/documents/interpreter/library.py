@@ -110,21 +110,17 @@ def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywor
     return Unknown(f"what {name} gives", line)
 
 
+_USUAL = {
+    **dict.fromkeys(("tf.compat.v1.", "tf.math.", "tf.linalg.", "tf.dtypes."), "tf."),
+    "tf.experimental.numpy.": "np.",
+    "tf.spectral.": "tf.signal.",
+}
+
+
 def short(name: str) -> str:
     """The usual name of what TensorFlow also keeps elsewhere: `tf.math.add` → `tf.add`."""
-    for prefix in (
-        "tf.compat.v1.",
-        "tf.math.",
-        "tf.linalg.",
-        "tf.dtypes.",
-        "tf.experimental.numpy.",
-        "tf.spectral.",
-    ):
-        if name.startswith(prefix):
-            rest = name.removeprefix(prefix)
-            root = "np." if prefix == "tf.experimental.numpy." else "tf."
-            return ("tf.signal." if prefix == "tf.spectral." else root) + rest
-    return name
+    elsewhere = next((prefix for prefix in _USUAL if name.startswith(prefix)), "")
+    return _USUAL.get(elsewhere, "") + name.removeprefix(elsewhere)
 
 
 def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int) -> Arguments:

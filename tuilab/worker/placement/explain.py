@@ -114,18 +114,8 @@ def _placement(
         seen = observe(context, case, arm)
     finally:
         case.close()
-    placement = ArmPlacement(
-        arm=arm.id,
-        requested=arm.device,
-        device=seen.device,
-        nodes=seen.nodes,
-        ops=seen.ops,
-        folded=seen.folded,
-        copies=seen.copies,
-        copied=seen.copied,
-        reason=seen.reason,
-    )
-    return placement, seen
+    told = {name: getattr(seen, name) for name in ArmPlacement.__struct_fields__[2:]}
+    return ArmPlacement(arm=arm.id, requested=arm.device, **told), seen
 
 
 def sentence(rows: Sequence[ForecastRow]) -> str:
