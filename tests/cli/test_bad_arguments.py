@@ -34,7 +34,6 @@ def commands() -> dict[str, click.Command]:
     context = click.Context(program.cli)
     for name in program.COMMANDS:
         command = program.cli.get_command(context, name)
-        assert command is not None
         found[name] = command
         if isinstance(command, click.Group):
             for inner in command.list_commands(context):
