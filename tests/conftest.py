@@ -90,7 +90,19 @@ def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         data = tmp_path_factory.mktemp("data")
         patch.setenv("XDG_DATA_HOME", str(data))
         data_folder.knowing(data / "tuilab")
+        if sys.platform == "linux" and not any(name.startswith("COVERAGE_PROCESS") for name in os.environ):
+            fork_workers(patch, session / "forked")
         yield
+
+
+def fork_workers(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Workers are forked from a process that has imported TensorFlow (tests/forked), until the session ends."""
+    folder.mkdir(exist_ok=True)
+    patch.setenv("TUILAB_TESTS_FORKED", str(folder))
+    patch.setenv(
+        "TUILAB_TESTS_OWNER", str(os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid())
+    )
+    patch.setenv("PYTHONPATH", str(TESTS / "forked"), prepend=os.pathsep)
 
 
 @pytest.fixture(scope="session", autouse=True)

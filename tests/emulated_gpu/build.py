@@ -146,7 +146,7 @@ def environment(
     kernels for variables write at once, not in a stream's order. fail: `init`, `init:N`, `alloc`, or an op's name.
     """
     out = {
-        "PYTHONPATH": str(wheel()),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(wheel()), os.environ.get("PYTHONPATH")))),
         "TF_PLUGGABLE_DEVICE_LIBRARY_PATH": str(library()),
         "EMULATED_GPUS": str(gpus),
         "EMULATED_GPU_ASYNC": str(int(asynchronous)),
