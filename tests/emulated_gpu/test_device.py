@@ -68,31 +68,19 @@ def seen(emulated_gpu: Environment) -> dict[str, Any]:
     return found
 
 
-def test_it_is_called_emulated_and_nothing_else(seen: dict[str, Any]) -> None:
+def test_it_is_called_emulated_and_computes_what_the_cpu_does(seen: dict[str, Any]) -> None:
     assert seen["devices"] == ["/device:GPU:0", "/device:GPU:1"] and seen["named"] == "EMULATED"
-
-
-def test_its_kernels_compute_what_the_cpus_do(seen: dict[str, Any]) -> None:
     assert seen["matmul"] == ["GPU:0", "GPU:0", True] and seen["graph"]
     assert seen["conv"] == seen["stft"] == "GPU:0" and seen["variable"] == [2.0] * 4
+    assert seen["int32"] == ["GPU:0", "CPU:0"], "int32 lies on the host, as in the CUDA build"
+    assert seen["refused"] == "ResourceExhaustedError", "its memory has an end"
 
 
-def test_int32_lies_on_the_host_as_in_the_cuda_build(seen: dict[str, Any]) -> None:
-    assert seen["int32"] == ["GPU:0", "CPU:0"]
-
-
-def test_its_work_is_asynchronous_and_takes_its_least_time(seen: dict[str, Any]) -> None:
+def test_its_work_is_asynchronous_takes_its_least_time_and_is_waited_for_alone(seen: dict[str, Any]) -> None:
+    """The lab's own wait: an arm's figure holds the work of its device, and of no other."""
     assert seen["done_s"] > 20 * 0.020 > 2 * seen["enqueued_s"]
     assert seen["copies_s"] > 5 * 0.010
-
-
-def test_waiting_for_one_gpu_does_not_wait_for_the_next(seen: dict[str, Any]) -> None:
-    """The lab's own: an arm's figure holds the work of its device, and of no other."""
     assert seen["all_s"] > 0.2 and seen["own_s"] < seen["all_s"] / 2
-
-
-def test_its_memory_has_an_end(seen: dict[str, Any]) -> None:
-    assert seen["refused"] == "ResourceExhaustedError"
 
 
 def test_the_table_gives_a_kernel_for_each_combination_of_types() -> None:

@@ -16,28 +16,14 @@ from tests.gpu_day import Outcome, Step
 from tuilab.history import recording
 from tuilab.model.events import Finished, RunStarted
 
-PRESET = "pinned-add"
+PRESET = "int32-matmul"
 NO_SMI = shutil.which("nvidia-smi") is None
 
 
 def rehearsed(environment: dict[str, str], folder: Path, *words: str) -> tuple[str, dict[str, int]]:
     """The page of a day beside an emulated GPU, and how each of its steps ended."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "tests.gpu_day",
-            str(folder),
-            "--presets",
-            PRESET,
-            "--side",
-            "64",
-            *words,
-        ],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-    )
+    day = [sys.executable, "-m", "tests.gpu_day", str(folder), "--presets", PRESET, "--side", "64", *words]
+    done = subprocess.run(day, env={**os.environ, **environment}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == (folder / "page.txt").read_text().strip()
     ended = re.findall(r"^(\S+) .* ended with (\d+)", done.stdout, re.MULTILINE)

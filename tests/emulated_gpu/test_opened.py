@@ -1,106 +1,79 @@
 """Which GPUs a worker opens: the first, those that a run asks for, and none that cannot be opened."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from tests.conftest import Worker
-from tests.emulated_gpu.runs import measure
-from tuilab.model import events
+from tests.emulated_gpu.runs import measure, request
+from tuilab.model import events, requests
 from tuilab.model.arms import Arm
+from tuilab.model.run import RunState
 
 pytestmark = pytest.mark.real_worker
 
 SMALL = {"m": 64, "k": 64, "n": 64}
+Environment = Callable[..., dict[str, str]]
 
 
 def matmul(device: str) -> Arm:
     return Arm(device, "graph", "resident", "float32")
 
 
-@pytest.fixture(scope="module")
-def two(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    worker = Worker(cpus=1, environment=emulated_gpu(2, fail=""))
-    yield worker
-    worker.close()
+def run(worker: Worker, *devices: str) -> RunState:
+    return measure(worker, "matmul", *map(matmul, devices), parameters=SMALL, placement=True)[1]
 
 
-def opened(worker: Worker) -> list[str]:
+def opened(state: RunState) -> dict[str, bool]:
     """TensorFlow tells how much memory it may use of those that it has opened."""
-    return [device.name for device in worker.machine.gpus if device.memory]
-
-
-def test_a_worker_lists_all_gpus_and_opens_the_first_or_the_one_that_a_run_asks_for(
-    emulated_gpu: Callable[..., dict[str, str]],
-) -> None:
-    worker = Worker(cpus=1, environment=emulated_gpu(2, fail=""))
-    assert [d.name for d in worker.machine.gpus] == ["GPU:0", "GPU:1"]
-    assert {d.description for d in worker.machine.gpus} == {"EMULATED"}
-    assert opened(worker) == ["GPU:0"]
-
-    _, state = measure(worker, "matmul", matmul("GPU:1"), parameters=SMALL, placement=True)
-    worker.close()
-    arm = state.arms["gpu1.graph.resident.float32"]
-    assert arm.status == "ok" and arm.device == "GPU:1" and arm.cells[0].samples
-    assert {node.device for nodes in arm.placement.values() for node in nodes} - {""} == {"GPU:1"}
     assert state.machine is not None
-    assert {d.name: bool(d.memory) for d in state.machine.gpus} == {"GPU:0": False, "GPU:1": True}
-    assert [d.name for d in state.machine.devices] == ["CPU:0", "GPU:0", "GPU:1"]
+    return {device.name: bool(device.memory) for device in state.machine.gpus}
 
 
-def test_a_run_on_both_opens_both(two: Worker) -> None:
-    _, state = measure(two, "matmul", matmul("GPU:0"), matmul("GPU:1"), parameters=SMALL)
-    assert {arm.device for arm in state.arms.values()} == {"GPU:0", "GPU:1"}
-    assert state.machine is not None and all(d.memory for d in state.machine.gpus)
+def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gpu: Environment) -> None:
+    """GPU 1 of three cannot be opened: nobody tries before it is asked for, and the others work before and after."""
+    worker = Worker(cpus=1, environment=emulated_gpu(3, fail="init:1"))
+    assert [(d.name, d.description, bool(d.memory)) for d in worker.machine.gpus] == [
+        ("GPU:0", "EMULATED", True), ("GPU:1", "EMULATED", False), ("GPU:2", "EMULATED", False)
+    ]  # fmt: skip
 
-
-def test_a_gpu_that_is_not_there_changes_nothing(two: Worker) -> None:
-    _, state = measure(two, "matmul", matmul("GPU:5"), matmul("CPU:0"), parameters=SMALL)
-    assert state.arms["gpu5.graph.resident.float32"].status == "unavailable"
-    assert state.arms["cpu0.graph.resident.float32"].status == "ok"
-
-
-def test_a_gpu_that_cannot_be_opened_does_not_end_the_worker(
-    emulated_gpu: Callable[..., dict[str, str]],
-) -> None:
-    worker = Worker(cpus=1, environment=emulated_gpu(1, fail="init"))
-    assert worker.machine.gpus == ()
-    assert worker.machine.no_gpu.startswith("GPU:0 could not be opened: ")
-    assert "CUDA_ERROR_DEVICE_UNAVAILABLE" in worker.machine.no_gpu
-    _, state = measure(worker, "matmul", matmul("CPU:0"), matmul("GPU:0"), parameters=SMALL)
-    worker.close()
-    assert state.arms["cpu0.graph.resident.float32"].status == "ok"
-    gpu = state.arms["gpu0.graph.resident.float32"]
-    assert gpu.status == "unavailable" and "CUDA_ERROR_DEVICE_UNAVAILABLE" in gpu.reason
-
-
-def test_a_busy_gpu_leaves_the_others_to_be_used(emulated_gpu: Callable[..., dict[str, str]]) -> None:
-    """GPU 1 cannot be opened: nobody tries before it is asked for, and GPU 0 works before and after."""
-    worker = Worker(cpus=1, environment=emulated_gpu(2, fail="init:1"))
-    assert [d.name for d in worker.machine.gpus] == ["GPU:0", "GPU:1"]
-    _, state = measure(worker, "matmul", matmul("GPU:1"), parameters=SMALL)
-    assert state.arms["gpu1.graph.resident.float32"].status == "unavailable"
-    _, state = measure(worker, "matmul", matmul("GPU:0"), parameters=SMALL)
-    worker.close()
-    assert state.arms["gpu0.graph.resident.float32"].status == "ok"
-
-
-@pytest.mark.long
-def test_the_first_gpu_busy_the_second_is_used(emulated_gpu: Callable[..., dict[str, str]]) -> None:
-    worker = Worker(cpus=1, environment=emulated_gpu(2, fail="init:0"))
-    assert [d.name for d in worker.machine.gpus] == ["GPU:1"]
-    _, state = measure(worker, "matmul", matmul("GPU:1"), parameters=SMALL)
-    worker.close()
-    assert state.arms["gpu1.graph.resident.float32"].status == "ok"
-
-
-def test_a_stop_is_obeyed_whatever_is_opened_meanwhile(two: Worker) -> None:
-    from tests.emulated_gpu.runs import request
-    from tuilab.model import requests
-
-    asked = request("matmul", matmul("GPU:1"), parameters=SMALL)
-    two.send(asked)
-    two.send(requests.Cancel(id=asked.id))
-    while not isinstance(event := two.next(), events.Finished):
+    asked = request("matmul", matmul("GPU:2"), parameters=SMALL)
+    worker.send(asked)
+    worker.send(requests.Cancel(id=asked.id))  # obeyed, whatever is opened meanwhile
+    while not isinstance(event := worker.next(), events.Finished):
         pass
     assert event.status == "cancelled"
+
+    state = run(worker, "GPU:2")
+    arm = state.arms[matmul("GPU:2").id]
+    assert arm.status == "ok" and arm.device == "GPU:2" and arm.cells[0].samples
+    assert {node.device for nodes in arm.placement.values() for node in nodes} - {""} == {"GPU:2"}
+    assert opened(state) == {"GPU:0": False, "GPU:1": False, "GPU:2": True}
+
+    state = run(worker, "GPU:0", "GPU:2")
+    assert {arm.device for arm in state.arms.values()} == {"GPU:0", "GPU:2"}
+    assert opened(state) == {"GPU:0": True, "GPU:1": False, "GPU:2": True}
+
+    state = run(worker, "GPU:1")
+    (busy,) = state.arms.values()
+    assert busy.status == "unavailable" and "GPU:0, GPU:2" in busy.reason
+    # One that is not there changes nothing.
+    state = run(worker, "GPU:0", "GPU:5", "CPU:0")
+    worker.close()
+    assert [arm.status for arm in state.arms.values()] == ["ok", "unavailable", "ok"]
+
+
+@pytest.mark.parametrize("gpus", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_a_first_gpu_that_cannot_be_opened_does_not_end_the_worker(
+    emulated_gpu: Environment, gpus: int
+) -> None:
+    worker = Worker(cpus=1, environment=emulated_gpu(gpus, fail="init:0"))
+    names = ["GPU:1"][: gpus - 1]
+    assert [d.name for d in worker.machine.gpus] == names
+    state = run(worker, "CPU:0", "GPU:0", *names)
+    worker.close()
+    cpu, busy, *others = state.arms.values()
+    assert [arm.status for arm in (cpu, *others)] == ["ok"] * gpus
+    assert busy.status == "unavailable" and "CUDA_ERROR_DEVICE_UNAVAILABLE" in busy.reason
+    if gpus == 1:
+        assert worker.machine.no_gpu.startswith("GPU:0 could not be opened: ")

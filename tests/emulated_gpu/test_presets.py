@@ -1,27 +1,21 @@
 """Every shipped preset beside emulated GPUs: no arm that should run is unavailable."""
 
-import uuid
 from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
 
-from tests.conftest import Worker, fold
-from tests.workloads.test_presets import SMALLER
-from tuilab import catalogue
+from tests.conftest import Worker
+from tests.workloads.test_presets import PRESETS, SMALLER, measured
 from tuilab.analysis.verdicts import judge
-from tuilab.catalogue.load import shipped_folder
 from tuilab.catalogue.plan import scenario
 from tuilab.model.expand import expand
-from tuilab.model.points import grid
-from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 from tuilab.model.scenario import Budget
 from tuilab.workloads import find
 
 pytestmark = pytest.mark.real_worker
 
-PRESETS = {preset.name: preset for preset in catalogue.load(shipped_folder()).presets}
 TOUCH = Budget(name="quick", warm_s=0.0, warm_limit_s=0.01, precision=1.0, rounds=2, limit_s=0.2)
 LIGHTER: dict[str, dict[str, object]] = {
     **SMALLER,
@@ -51,30 +45,13 @@ def one(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 
 def run(worker: Worker, name: str) -> RunState:
     """The preset's arms on a GPU, of a sweep at its first point; the CPU's are every machine's own."""
-    preset = PRESETS[name]
-    declaration = find(preset.workload).declaration
-    known = {p.name for p in declaration.parameters}
-    values = scenario(preset, {k: v for k, v in LIGHTER.get(name, {}).items() if k in known})
-    devices = [device.name for device in worker.machine.devices]
-    arms = expand(preset.arms, declaration, values.parameters, devices)
-    request = Measure(
-        id=uuid.uuid4().hex,
-        scenario=values,
-        arms=tuple(arm for arm in arms if arm.device != "CPU:0"),
-        budget=TOUCH,
-        preset=name,
-        sweep=preset.sweep,
-        points=grid(preset.sweep)[:1] if preset.sweep else (),
-        phases=False,
-        latency=False,
-    )
-    return fold(worker.measure(request))
+    return measured(worker, name, LIGHTER, lambda arm: arm.device != "CPU:0", TOUCH, points=1)
 
 
 USUAL = {
     "host-compression", "contention", "many-copies", "data-parallel", "sequential-work", "tfrecord",
-    "matmul-dtypes", "int32-matmul", "too-large-tensor", "device-memory", "string-ops", "pinned-add",
-    "host-op-in-chain", "stft-small", "stft-windows", "mixed-precision",
+    "matmul-dtypes", "int32-matmul", "too-large-tensor", "string-ops", "pinned-add",
+    "host-op-in-chain", "stft-small", "mixed-precision",
 }  # fmt: skip
 """Each workload, and each reason why an arm cannot run; the other presets in the long mode."""
 

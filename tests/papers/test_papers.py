@@ -70,7 +70,7 @@ ELSEWHERE = {
     "tuilab run stft-small --set samples=64k": "tests/cli/test_commands.py::test_a_setting_changes_what_is_measured_and_a_claim_not_confirmed_sets_the_exit_code",
     "tuilab selftest": "tests/worker/measure/test_selftest.py::test_a_real_worker_tests_itself",
     "tuilab serve": "tests/browser/test_served.py::test_a_run_is_made_in_the_browser",
-    "tuilab sweep stft-crossover --axis samples=256:1M:x4": "tests/emulated_gpu/test_crossover.py::test_a_crossover_is_found_where_it_lies",
+    "tuilab sweep stft-crossover --axis samples=256:1M:x4": "tests/emulated_gpu/test_settings.py::test_a_crossover_is_found_where_it_lies",
     "tuilab sweep stft-crossover --host gpu-07": "tests/remote/test_ssh_commands.py::test_a_line_that_is_cut_keeps_the_finished_rounds_and_can_be_gone_on_with",
     "tuilab sweep stft-small --axis samples=256:1M:x4": "tests/attack/test_attack.py::test_kills_at_random_moments_lose_no_round_and_leave_nobody",
     "tuilab resume RUN": "tests/remote/test_ssh_commands.py::test_a_line_that_is_cut_keeps_the_finished_rounds_and_can_be_gone_on_with",

@@ -12,6 +12,7 @@ from tuilab.worker.gpus import Gpus
 from tuilab.worker.machine import buses, created, from_ptx
 from tuilab.worker.measure import prepare
 from tuilab.worker.measure.caveats import of_gpus
+from tuilab.worker.roofs import roofed
 
 BUILT = ("sm_60", "sm_70", "sm_80", "sm_89", "compute_90")
 """As `tf.sysconfig.get_build_info` of TensorFlow 2.21 lists them."""
@@ -87,6 +88,14 @@ def test_a_float32_figure_of_a_gpu_with_tf32_says_how_it_was_multiplied(
     prepare._tell_tf32(there, cell)
     assert [fact.value for fact in there.said] == ([on] if told else [])
     assert not told or told in there.said[0].text
+
+
+def test_an_emulated_gpu_has_no_roofs() -> None:
+    gpus = (Device("GPU:0", "EMULATED"), Device("GPU:1", "NVIDIA L4"))
+    listed = [SimpleNamespace(name=f"/device:{gpu.name}") for gpu in gpus]
+    tf = SimpleNamespace(config=SimpleNamespace(list_logical_devices=lambda kind: listed))
+    there = SimpleNamespace(tf=tf, machine=SimpleNamespace(gpus=gpus))
+    assert roofed(there) == ["CPU:0", "GPU:1"]  # type: ignore[arg-type]
 
 
 def test_gpus_are_asked_for_their_memory_once_and_those_opened_alone(monkeypatch: pytest.MonkeyPatch) -> None:

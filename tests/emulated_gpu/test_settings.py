@@ -1,0 +1,130 @@
+"""A GPU whose times, memory and failures are set: a crossover and a bound where they were put, failures in words."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.conftest import Worker, fold
+from tests.emulated_gpu.runs import caveats, measure, request
+from tuilab.analysis.reading import estimate_at
+from tuilab.analysis.roofline import GpuCall, kernel_count, work_of
+from tuilab.analysis.summary import summarise
+from tuilab.model.arms import Arm
+from tuilab.model.datasheets import LEAST_LAUNCH, DataSheet, Figure
+from tuilab.model.result import Crossover
+from tuilab.model.scenario import Axis, Budget, Scenario, Sweep
+from tuilab.worker.tracebacks import cause
+
+pytestmark = pytest.mark.real_worker
+
+KERNEL_S, PACE_S, LINK = 12e-3, 40e-9, 0.1e9
+"""So slow that the processor underneath, however busy, does not show: a kernel, the CPU's element, bytes a second."""
+
+
+@pytest.fixture(scope="module")
+def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
+    """Its matrix products fail besides, and it has 64 MiB."""
+    times = {"kernel_us": KERNEL_S * 1e6, "pace_ns": PACE_S * 1e9, "copy_gbps": LINK * 1e-9}
+    worker = Worker(cpus=1, environment=emulated_gpu(1, memory=64 * 2**20, fail="MatMul", **times))
+    yield worker
+    worker.close()
+
+
+# -- times
+
+AT = KERNEL_S / PACE_S
+"""Elements for which the CPU takes as long as the GPU: 300,000."""
+OVERHEAD = 0.03
+"""Of the time at the crossover: what a call costs beside the op is not the same on both devices."""
+WITHIN = 4.0
+
+
+def crossover(worker: Worker, seed: int) -> Crossover:
+    """By a sweep of five sizes, bisected in between."""
+    asked = request(
+        "paced",
+        *(Arm(device, "graph", "resident", "") for device in ("CPU:0", "GPU:0")),
+        budget=Budget(name="quick", warm_s=0.01, warm_limit_s=0.05, precision=0.05, rounds=20, limit_s=4.0),
+        sweep=Sweep(axes=(Axis("elements", (60_000, 150_000, 400_000, 1_000_000, 1_600_000)),)),
+        latency=False,
+        seed=seed,
+    )
+    own = Scenario("paced", {}, f"{Path(__file__).with_name('paced.py')}:paced")
+    state = fold(worker.measure(msgspec.structs.replace(asked, scenario=own)))
+    assert state.status == "ok", state.message
+    found = summarise(state).crossover
+    assert found is not None and found.status == "found", found
+    return found
+
+
+def test_a_crossover_is_found_where_it_lies(slow: Worker) -> None:
+    assert crossover(slow, 1).at == pytest.approx(AT, rel=0.1)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_its_interval_holds_the_size_in_nine_of_ten_trials(slow: Worker) -> None:
+    intervals = [crossover(slow, seed).ci95 for seed in range(10)]
+    assert sum(low * (1 - OVERHEAD) <= AT <= high * (1 + OVERHEAD) for low, high in intervals) >= 9
+
+
+def test_the_arms_of_an_emulated_gpu_lie_above_its_bound_and_near_it(
+    slow: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LEAST_LAUNCH, "Emulated", Figure(KERNEL_S, "as set"))
+    endless, memory = Figure(1e15, "no limit"), Figure(64 * 2.0**20, "as set")
+    sheet = DataSheet(
+        name="Emulated", family="Emulated", vector={"float32": endless}, tensor={}, bandwidth=endless,
+        memory=memory, link=Figure(LINK, "as set"), cache=Figure(1.0, "none"),
+    )  # fmt: skip
+    arms = [Arm("GPU:0", "graph", where, "float32", "whole") for where in ("resident", "copied")]
+    _, state = measure(slow, "stft", *arms, parameters={"samples": 65_536}, placement=True)
+    for arm in arms:
+        known = state.arms[arm.id]
+        timed, work, kernels = estimate_at(known, 0), work_of(state, known, 0), kernel_count(state, arm, 0)
+        bound = GpuCall(work, None, "graph", copied=arm.input == "copied", kernels=kernels).on(sheet)
+        assert bound.seconds <= timed.median <= WITHIN * bound.seconds, (arm.id, bound, timed)
+
+
+# -- failures
+
+
+@pytest.mark.parametrize("mode", ["eager", "graph"])
+def test_an_arm_that_fails_tells_the_cause(slow: Worker, mode: str) -> None:
+    """Of a graph, TensorFlow's message begins with the frames that made the node, the interpreter's own first."""
+    arm = Arm("GPU:0", mode, "resident", "float32", "plain")
+    _, state = measure(slow, "matmul", arm, parameters={"m": 64, "k": 64, "n": 64})
+    failed = state.arms[arm.id]
+    assert failed.reason == "InternalError: CUBLAS_STATUS_EXECUTION_FAILED (emulated)"
+    assert failed.error[0] == "InternalError"
+
+
+@pytest.mark.parametrize("mode", [pytest.param("eager", marks=pytest.mark.long), "graph"])
+def test_memory_that_runs_out_is_told_with_what_was_asked_for(slow: Worker, mode: str) -> None:
+    """TensorFlow waits ten seconds for memory that comes free."""
+    arm = Arm("GPU:0", mode, "resident", "float32", "add-multiply")
+    _, state = measure(slow, "elementwise", arm, parameters={"side": 4096})
+    full = state.arms[arm.id]
+    assert full.status == "failed" and full.reason.endswith("no memory left for the copy)")
+    assert not any(word in full.reason for word in ("frozen", "Detected at", "Hint"))
+
+
+def test_the_cause_of_a_graphs_failure_stands_behind_the_frames_that_made_the_node() -> None:
+    """As TensorFlow 2.21 says it of a product inside a loop on this device."""
+    said = (
+        "Graph execution error:\n\nDetected at node while/MatMul defined at (most recent call last):\n"
+        '  File "<frozen runpy>", line 198, in _run_module_as_main\n\n  File "own.py", line 3, in body\n\n'
+        "CUBLAS_STATUS_EXECUTION_FAILED (emulated)\n\t [[{{node while/MatMul}}]] [Op:__inference_step_43]"
+    )
+    assert cause(RuntimeError(said)) == "CUBLAS_STATUS_EXECUTION_FAILED (emulated)"
+
+
+def test_memory_that_tensorflow_keeps_is_told_and_the_worker_measures_on(slow: Worker) -> None:
+    arm = Arm("GPU:0", "graph", "resident", "float32", "add-multiply")
+    seen, _ = measure(slow, "elementwise", arm, parameters={"side": 1024, "ops": 4})
+    (kept,) = caveats(seen, "gpu-memory-kept")
+    assert "of GPU:0 from others" in kept
+    _, state = measure(slow, "elementwise", arm, parameters={"side": 32, "ops": 4})
+    assert state.arms[arm.id].status == "ok"
