@@ -3,10 +3,13 @@
 import re
 
 import pytest
-
-from tests.analysis.made_runs import (
+from made_runs import (
+    EAGER,
     GPU_COPIED,
+    GPU_GRAPH,
+    GRAPH,
     SIZES,
+    XLA,
     begun,
     fact,
     failed,
@@ -16,7 +19,7 @@ from tests.analysis.made_runs import (
     placed,
     unavailable,
 )
-from tests.made import EAGER, GPU_GRAPH, GRAPH, XLA
+
 from tuilab.analysis.answer import answer, brief
 from tuilab.model import events as e
 from tuilab.model.arms import Arm

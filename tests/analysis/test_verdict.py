@@ -1,10 +1,13 @@
 """Every condition, with each verdict it can get."""
 
 import pytest
-
-from tests.analysis.made_runs import (
+from made_runs import (
+    EAGER,
     GPU_COPIED,
+    GPU_GRAPH,
+    GRAPH,
     SIZES,
+    XLA,
     begun,
     fact,
     failed,
@@ -14,7 +17,7 @@ from tests.analysis.made_runs import (
     placed,
     unavailable,
 )
-from tests.made import EAGER, GPU_GRAPH, GRAPH, XLA
+
 from tuilab.analysis.verdicts import judge
 from tuilab.model import events as e
 from tuilab.model.arms import Arm, ArmPattern

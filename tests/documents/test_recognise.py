@@ -23,9 +23,16 @@ def reasons(code: str) -> str:
 
 
 STFT = {
-    "samples": 8192, "batch": 2, "frame_length": 1024, "frame_step": 256, "fft_length": 1024, "window": "hann",
-    "pad_end": False, "filter": False, "dtype": "float32",
-}  # fmt: skip
+    "samples": 8192,
+    "batch": 2,
+    "frame_length": 1024,
+    "frame_step": 256,
+    "fft_length": 1024,
+    "window": "hann",
+    "pad_end": False,
+    "filter": False,
+    "dtype": "float32",
+}
 
 
 @pytest.mark.parametrize(
@@ -108,9 +115,15 @@ def test_pipelines_by_their_steps():
     (preset,) = presets(code)
     assert preset.workload == "input_pipeline"
     assert preset.parameters == {
-        "source": "memory", "images": 100, "pixels": "uint8", "side": 32, "batch": 10, "host_cost": 2000,
-        "augment": "brightness", "workers": 3,
-    }  # fmt: skip
+        "source": "memory",
+        "images": 100,
+        "pixels": "uint8",
+        "side": 32,
+        "batch": 10,
+        "host_cost": 2000,
+        "augment": "brightness",
+        "workers": 3,
+    }
 
 
 @pytest.mark.parametrize(

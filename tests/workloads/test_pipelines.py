@@ -34,8 +34,10 @@ def images(pixels="uint8", count=40):
     pairs(["eager", "graph"], ["uint8", "float32"], {("eager", "uint8"), ("graph", "float32")}),
 )
 @pytest.mark.parametrize("variant", IN_MEMORY)
-def test_every_variant_delivers_the_same_images_in_order(make, variant, mode, pixels):
-    made = make("input_pipeline", variant, mode, **PLAIN, pixels=pixels)
+def test_every_variant_delivers_the_same_images_in_order_from_the_host(make, variant, mode, pixels):
+    made = make("input_pipeline", variant, mode, device="CPU:1", **PLAIN, pixels=pixels)
+    if variant != "python-loop":  # in which nothing is mapped
+        assert (made.facts["mapped-python-runs"], made.facts["map-device"]) == (1, "CPU")
     want = np.concatenate([images(pixels)] * 3)
     with made.case.scope():
         got = np.concatenate([made.case.call()[0].numpy() for _ in range(4)])
@@ -44,14 +46,19 @@ def test_every_variant_delivers_the_same_images_in_order(make, variant, mode, pi
     np.testing.assert_allclose(got, want[start : start + 40], atol=1e-6)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    ("variant", "source", "why"),
+    [("python-loop", "tfrecord", "from memory"), (_feed.FROM_MEMORY, "memory", "prefetched")],
+)
+def test_what_makes_no_sense_of_a_source_says_why(make, variant, source, why):
+    with pytest.raises(Unavailable, match=why):
+        make("input_pipeline", variant, **PLAIN, source=source)
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v != "python-loop"])
 def test_a_record_file_holds_the_same_kind_of_images_and_leaves_nothing_behind(
     make, variant, tmp_path, monkeypatch
 ):
-    if variant == "python-loop":
-        with pytest.raises(Unavailable, match="from memory"):
-            make("input_pipeline", variant, **PLAIN, source="tfrecord")
-        return
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     made = make("input_pipeline", variant, **PLAIN, source="tfrecord")
     received, labels = made.call()
@@ -68,20 +75,6 @@ def test_a_record_is_read_as_it_was_written(tf):
     image, label = _images.parse(tf, _images.Shape(1, 8, "float32"), tf.constant(record))
     np.testing.assert_array_equal(image.numpy(), pixels)
     assert int(label) == 7
-
-
-def test_reading_from_memory_is_its_own_variant_only_beside_a_file(make):
-    with pytest.raises(Unavailable, match="prefetched"):
-        make("input_pipeline", _feed.FROM_MEMORY, **PLAIN)
-
-
-@pytest.mark.parametrize("variant", IN_MEMORY)
-def test_python_runs_once_and_the_images_come_from_the_host(make, variant):
-    if variant == "python-loop":
-        return  # nothing is mapped
-    facts = make("input_pipeline", variant, device="CPU:1", **PLAIN).facts
-    assert facts["mapped-python-runs"] == 1
-    assert facts["map-device"] == "CPU"
 
 
 @pytest.mark.parametrize("variant", IN_MEMORY)

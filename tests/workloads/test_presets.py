@@ -13,6 +13,7 @@ from tuilab.catalogue.plan import scenario
 from tuilab.model.arms import ArmSelection
 from tuilab.model.expand import expand
 from tuilab.model.parameters import check_values
+from tuilab.model.points import grid
 from tuilab.model.requests import Measure
 from tuilab.model.scenario import Budget, Scenario
 from tuilab.workloads import find
@@ -109,30 +110,33 @@ def test_it_has_a_cpu_arm_and_modest_defaults(name):
     assert any(arm.device == "CPU:0" for arm in arms)
 
 
+def measured(worker, name, smaller=SMALLER, arms=lambda arm: True, budget=TOUCH, points=None):
+    """The state of a run of the preset's arms, those of a GPU among them, at its own or these points."""
+    preset = PRESETS[name]
+    declaration = find(preset.workload).declaration
+    known = {p.name for p in declaration.parameters}
+    values = scenario(preset, {k: v for k, v in smaller.get(name, {}).items() if k in known})
+    devices = [device.name for device in worker.machine.devices if device.name != "CPU:1"]
+    request = Measure(
+        id=uuid.uuid4().hex,
+        scenario=values,
+        arms=tuple(arm for arm in expand(preset.arms, declaration, values.parameters, devices) if arms(arm)),
+        budget=budget,
+        preset=name,
+        sweep=preset.sweep,
+        points=grid(preset.sweep)[:points] if preset.sweep and points else (),
+        phases=False,
+        latency=False,
+    )
+    return fold(worker.measure(request))
+
+
 @pytest.mark.real_worker
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.long) if name in ALIKE else name for name in PRESETS]
 )
 def test_every_cpu_arm_runs_here_and_no_other_arm_bears_a_figure(worker, name):
-    preset = PRESETS[name]
-    declaration = find(preset.workload).declaration
-    own = scenario(preset)
-    parameters = {**own.parameters, **SMALLER.get(name, {})}
-    values = msgspec.structs.replace(
-        own, parameters=check_values(declaration.parameters, declaration.constraints, parameters)
-    )
-    arms = expand(preset.arms, declaration, values.parameters, ("CPU:0",))
-    request = Measure(
-        id=uuid.uuid4().hex,
-        scenario=values,
-        arms=arms,
-        budget=TOUCH,
-        preset=name,
-        sweep=preset.sweep,
-        phases=False,
-        latency=False,
-    )
-    state = fold(worker.measure(request))
+    state = measured(worker, name)
     assert state.status == "ok", state.detail
     for arm in state.arms.values():
         cell = arm.cell()
@@ -143,7 +147,7 @@ def test_every_cpu_arm_runs_here_and_no_other_arm_bears_a_figure(worker, name):
             assert arm.status == "unavailable" and "GPU" in arm.reason
             assert not cell.samples and arm.device is None
     assert not any(f.code == "does-not-compute" for arm in state.arms.values() for f in arm.flags)
-    for index, claim in enumerate(preset.claims):
+    for index, claim in enumerate(PRESETS[name].claims):
         verdict = judge(claim, state)
         assert verdict.evidence.endswith(".")
         if (name, index) in OBSERVED:

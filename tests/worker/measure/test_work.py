@@ -1,5 +1,6 @@
 """What a call has to do, read from graphs; and that no arm beats the bound that follows, on a real worker."""
 
+import uuid
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ from tuilab.model.events import RoofsKnown
 from tuilab.model.requests import Measure
 from tuilab.model.roofline import AskRoofs, Roofs, Work
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Scenario
+from tuilab.model.scenario import BUDGET, Budget, Scenario
 
 pytestmark = pytest.mark.real_worker
 
@@ -33,18 +34,20 @@ def transform(n: int = 256):
     return lambda x: tf.signal.rfft(x) * 2, (tf.ones((n,)),)
 """
 PLAIN = Arm("CPU:0", "graph", "resident", "float32", "plain")
-SHORT = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=1.0)
+TOUCH = msgspec.structs.replace(BUDGET["quick"], warm_s=0.0, warm_limit_s=0.01, limit_s=0.05)
+SHORT = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=0.5)
 
 
-def run(worker: Worker, scenario: Scenario, *arms: Arm, roofs: tuple[Roofs, ...] | None = None) -> RunState:
+def run(
+    worker: Worker,
+    scenario: Scenario,
+    *arms: Arm,
+    roofs: tuple[Roofs, ...] | None = None,
+    budget: Budget = TOUCH,
+) -> RunState:
     request = Measure(
-        id=f"work-{scenario.workload}-{id(arms)}",
-        scenario=scenario,
-        arms=arms,
-        budget=SHORT,
-        phases=False,
-        roofs=roofs,
-    )
+        id=uuid.uuid4().hex, scenario=scenario, arms=arms, budget=budget, phases=False, latency=False, roofs=roofs
+    )  # fmt: skip
     return fold(worker.measure(request))
 
 
@@ -85,9 +88,9 @@ def test_a_declaration_agrees_with_tensorflow(worker: Worker, tmp_path: Path) ->
 
 
 def test_every_arm_has_its_work_also_one_that_cannot_run(worker: Worker) -> None:
-    here, there = (Arm(d, "graph", "resident", "float32", "whole") for d in ("CPU:0", "GPU:0"))
-    state = run(worker, Scenario("stft", {"samples": 1_024}), here, there)
-    assert isinstance(state.arms[there.id].work[0], Work) and state.arms[there.id].status == "unavailable"
+    there = Arm("GPU:9", "graph", "resident", "float32", "whole")
+    arm = run(worker, Scenario("stft", {"samples": 1_024}), there).arms[there.id]
+    assert isinstance(arm.work[0], Work) and arm.status == "unavailable"
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +116,7 @@ def test_no_arm_beats_its_bound(
 ) -> None:
     """A roof that was measured while the machine was busy lies too low: it is measured again."""
     arms = [Arm("CPU:0", mode, "resident", "float32", variant) for mode in ("eager", "graph", "xla")]
-    state = run(worker, Scenario(workload, parameters), *arms, roofs=(roofs,))
+    state = run(worker, Scenario(workload, parameters), *arms, roofs=(roofs,), budget=SHORT)
     for _ in range(8):
         state.apply(RoofsKnown(run=state.run, roofs=roofs))
         if not beyond(state):
@@ -139,6 +142,5 @@ def test_known_roofs_are_told_and_not_measured_again(worker: Worker) -> None:
     known = Roofs(machine=worker.machine.key, at="", seconds=0.0, sync_s=1e-5, devices={"CPU:0": {}})  # type: ignore[dict-item]
     known = msgspec.convert(msgspec.to_builtins(known), Roofs)
     other = msgspec.structs.replace(known, machine="another")
-    request_roofs = (other, known)
-    state = run(worker, Scenario("matmul", {"m": 8, "k": 8, "n": 8}), PLAIN, roofs=request_roofs)
+    state = run(worker, Scenario("matmul", {"m": 8, "k": 8, "n": 8}), PLAIN, roofs=(other, known))
     assert state.roofs == {worker.machine.key: known}
