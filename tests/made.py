@@ -6,6 +6,7 @@ from typing import Any
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Device, Machine
+from tuilab.model.profile import Profile
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Scenario
 
@@ -44,6 +45,20 @@ def rounds(run: str, count: int, *arms: Arm, seconds: float = 1e-3, point: int =
     """So many rounds, in which each arm takes so long a call, ten a second."""
     blocks = tuple(e.Block(arm.id, point, 10, 10 * seconds) for arm in arms or (GRAPH,))
     return [e.Round(run=run, index=i, blocks=blocks, elapsed_s=i / 10) for i in range(count)]
+
+
+def profile(arm: str = GRAPH.id, **about: Any) -> Profile:
+    """Where a call's time went: nowhere. about: its fields."""
+    usual = {
+        "workload": "stft",
+        "device": "CPU:0",
+        "calls": 1,
+        "step_s": 1e-3,
+        "measured_s": 1e-3,
+        "ops_s": 0.0,
+    }
+    empty = {"phases": (), "devices": (), "ops": (), "lanes": (), "spans": (), "rest": ""}
+    return Profile(arm=arm, **{**usual, **empty, **about})
 
 
 def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:

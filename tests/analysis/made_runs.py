@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 
 from tests import made
-from tests.made import CPU, EAGER, GPU, GPU_GRAPH, GRAPH, XLA, folded, started  # noqa: F401
+from tests.made import CPU, GPU, folded, started
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine

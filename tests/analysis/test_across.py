@@ -2,8 +2,9 @@
 
 import msgspec
 import pytest
-from made_runs import GRAPH, XLA, begun, finish, measure
 
+from tests.analysis.made_runs import begun, finish, measure
+from tests.made import GRAPH, XLA
 from tests.tui.data import ARMS, MACHINE, run_state
 from tuilab.analysis.answer import brief
 from tuilab.analysis.compare import across, compare

@@ -3,13 +3,10 @@
 import re
 
 import pytest
-from made_runs import (
-    EAGER,
+
+from tests.analysis.made_runs import (
     GPU_COPIED,
-    GPU_GRAPH,
-    GRAPH,
     SIZES,
-    XLA,
     begun,
     fact,
     failed,
@@ -19,7 +16,7 @@ from made_runs import (
     placed,
     unavailable,
 )
-
+from tests.made import EAGER, GPU_GRAPH, GRAPH, XLA
 from tuilab.analysis.answer import answer, brief
 from tuilab.model import events as e
 from tuilab.model.arms import Arm

@@ -1,8 +1,9 @@
 """The badge of doubt says what precision was reached, and in two words what speaks against the figures."""
 
 import pytest
-from made_runs import EAGER, GPU_GRAPH, GRAPH, begun, finish, measure
 
+from tests.analysis.made_runs import begun, finish, measure
+from tests.made import EAGER, GPU_GRAPH, GRAPH
 from tuilab.analysis.confidence import SHORT, confidence
 from tuilab.model import events as e
 

@@ -1,21 +1,9 @@
 """Each finding with its numbers, and silence where there is nothing to find."""
 
 import pytest
-from made_runs import (
-    EAGER,
-    GPU_COPIED,
-    GPU_GRAPH,
-    GRAPH,
-    SIZES,
-    XLA,
-    begun,
-    failed,
-    finish,
-    measure,
-    phases,
-    placed,
-)
 
+from tests.analysis.made_runs import GPU_COPIED, SIZES, begun, failed, finish, measure, phases, placed
+from tests.made import EAGER, GPU_GRAPH, GRAPH, XLA
 from tuilab.analysis.diagnosis import Diagnosis, diagnose
 from tuilab.model import events as e
 from tuilab.model.arms import Arm

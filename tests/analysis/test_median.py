@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.analysis import statistics
 from tuilab.analysis.statistics import estimate, rank_autocorrelation, rank_of_low_end, ranks, widening
 
 timings = st.lists(st.floats(1e-7, 1e3), min_size=1, max_size=80)
@@ -20,7 +19,6 @@ def test_no_samples_no_estimate() -> None:
 
 def test_one_sample_is_its_own_median_without_an_interval() -> None:
     one = estimate([0.5])
-    assert one is not None
     assert (one.median, one.n) == (0.5, 1)
     assert one.interval is one.half_width is one.relative_half_width is None
 
@@ -28,13 +26,11 @@ def test_one_sample_is_its_own_median_without_an_interval() -> None:
 def test_five_samples_are_too_few_and_six_enough() -> None:
     five, six = estimate([1, 2, 3, 4, 5]), estimate([3, 1, 6, 2, 5, 4])
     assert five is not None and five.interval is None
-    assert six is not None and six.low is not None and six.high is not None
     assert 1 <= six.low < six.median == 3.5 < six.high <= 6
 
 
 def test_identical_samples_have_an_interval_of_no_width() -> None:
     same = estimate([0.1] * 30)
-    assert same is not None
     assert same.interval == (0.1, 0.1)
     assert same.relative_half_width == 0
     assert same.rho == 0
@@ -54,7 +50,6 @@ def test_samples_that_are_not_finite_are_left_out() -> None:
 def test_the_rank_lies_just_above_the_order_statistic_of_the_textbooks(n: int, k: int) -> None:
     # Conover, table A3: the largest k for which [x(k), x(n+1-k)] still holds the median with 95 %.
     rank = rank_of_low_end(n)
-    assert rank is not None
     assert k <= rank < k + 1
 
 
@@ -67,7 +62,6 @@ def test_the_normal_approximation_continues_the_exact_ranks() -> None:
 @given(timings, st.floats(1e-3, 1e3))
 def test_a_change_of_unit_changes_nothing_else(samples: list[float], factor: float) -> None:
     one, other = estimate(samples), estimate([s * factor for s in samples])
-    assert one is not None and other is not None
     assert other.median == pytest.approx(one.median * factor)
     unmerged = len({s * factor for s in samples}) == len(set(samples))
     if one.interval is not None and unmerged:
@@ -78,7 +72,6 @@ def test_a_change_of_unit_changes_nothing_else(samples: list[float], factor: flo
 @given(timings)
 def test_nothing_is_ever_nan_and_the_interval_holds_the_median(samples: list[float]) -> None:
     found = estimate(samples)
-    assert found is not None
     assert all(math.isfinite(v) for v in (found.median, found.rho, found.low or 0, found.high or 0))
     assert min(samples) <= found.median <= max(samples)
     if found.low is not None and found.high is not None:
@@ -90,7 +83,6 @@ def test_the_median_does_not_depend_on_order(samples: list[float], shuffler: ran
     shuffled = list(samples)
     shuffler.shuffle(shuffled)
     one, other, back = estimate(samples), estimate(shuffled), estimate(samples[::-1])
-    assert one is not None and other is not None and back is not None
     assert one.median == other.median
     assert back.rho == pytest.approx(one.rho)
 
@@ -103,9 +95,7 @@ def test_samples_that_follow_each_other_widen_the_interval() -> None:
         level = 0.7 * level + draw.gauss(0, 0.05) * math.sqrt(1 - 0.49)
         tied.append(1 + level)
     loose, tight = estimate(free), estimate(tied)
-    assert loose is not None and tight is not None
     assert loose.rho < 0.2 and tight.rho == pytest.approx(0.7, abs=0.15)
-    assert tight.half_width is not None and loose.half_width is not None
     assert tight.half_width > 1.6 * loose.half_width
 
 
@@ -113,18 +103,6 @@ def test_a_run_that_only_climbs_has_no_interval() -> None:
     climbing = estimate([1 + i / 100 for i in range(30)])
     assert climbing is not None and climbing.rho > 0.8
     assert climbing.interval is None
-
-
-def test_many_samples_take_the_same_path_as_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = random.Random(2)
-    samples = [round(draw.gauss(1, 0.05), 2) for _ in range(4_000)]
-    few = estimate(samples)
-    monkeypatch.setattr(statistics, "LARGE", 100)
-    monkeypatch.setattr(statistics, "LARGE", 100)
-    many = estimate(samples)
-    assert few is not None and many is not None
-    assert many.rho == pytest.approx(few.rho, abs=1e-9)
-    assert (many.median, many.low, many.high) == pytest.approx((few.median, few.low, few.high))
 
 
 def test_a_million_samples() -> None:

@@ -8,8 +8,8 @@ from tuilab.analysis.statistics import LONGEST, remembered
 
 SUM_UP = """
 import sys
-sys.path.insert(0, "tests/analysis")
-from made_runs import GPU_GRAPH, GRAPH, SIZES, begun, measure
+from tests.made import GPU_GRAPH, GRAPH
+from tests.analysis.made_runs import SIZES, begun, measure
 from tuilab.analysis.summary import summarise
 from tuilab.analysis.diagnosis import diagnose
 state = measure(begun([GRAPH, GPU_GRAPH], sizes=SIZES), {GRAPH: 1e-3, GPU_GRAPH: 2e-3}, rounds=60)

@@ -62,7 +62,6 @@ def test_the_fit_is_finite_not_negative_and_follows_the_unit(
 
 def test_shares_and_residual_make_the_whole() -> None:
     found = shares({"dispatch": 0.2, "compute": 0.5}, 1.0)
-    assert found is not None
     assert found.of("dispatch", "compute", "copy_in") == pytest.approx(0.7)
     assert found.residual == pytest.approx(0.3)
     assert shares({"compute": 1.2}, 1.0).residual == pytest.approx(-0.2)  # type: ignore[union-attr]
@@ -73,7 +72,6 @@ def test_shares_and_residual_make_the_whole() -> None:
 @given(st.dictionaries(st.text(max_size=3), st.floats(0, 1e3), max_size=6), st.floats(1e-6, 1e3))
 def test_shares_add_up_to_one_with_the_residual(phases: dict[str, float], total: float) -> None:
     found = shares(phases, total)
-    assert found is not None
     assert found.of(*phases) + found.residual == pytest.approx(1, rel=1e-6)
 
 

@@ -6,9 +6,9 @@ import statistics
 from array import array
 
 import pytest
-from made_runs import GRAPH, XLA, begun, finish, measure, placed
 
-from tests.made import started
+from tests.analysis.made_runs import begun, finish, measure, placed
+from tests.made import GRAPH, XLA, started
 from tuilab.analysis.crossover import Pair, crossover
 from tuilab.analysis.processes import doubt, estimate_of, log_ratio, middle_of_processes
 from tuilab.analysis.reading import compare, estimate_at

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests import made
 from tuilab.analysis.profiled import by_type, diagnose
 from tuilab.model.profile import OpTime, Phase, PhaseTime, Profile
 
@@ -14,24 +15,8 @@ def op(name: str, seconds: float, phase: Phase = "compute", count: float = 1, bu
 
 def profile(ops: tuple[OpTime, ...], arm: str = "cpu0.graph.resident.float32", **phases: float) -> Profile:
     step = sum(phases.values())
-    return Profile(
-        workload="w",
-        arm=arm,
-        device="CPU:0",
-        calls=1,
-        step_s=step,
-        measured_s=step,
-        ops_s=0.0,
-        rest="",
-        phases=tuple(
-            PhaseTime(phase=name, seconds=spent, share=spent / step)  # type: ignore[arg-type]
-            for name, spent in phases.items()
-        ),
-        devices=(),
-        ops=ops,
-        lanes=(),
-        spans=(),
-    )
+    shares = tuple(PhaseTime(phase=name, seconds=spent, share=spent / step) for name, spent in phases.items())
+    return made.profile(arm, step_s=step, measured_s=step, phases=shares, ops=ops)
 
 
 def test_eager_dispatch_is_named_with_its_ops() -> None:

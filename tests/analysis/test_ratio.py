@@ -25,7 +25,6 @@ def test_without_a_common_round_there_is_no_ratio() -> None:
 
 def test_one_round_gives_a_ratio_without_an_interval() -> None:
     one = ratio({3: 1.0}, {3: 2.0})
-    assert one is not None
     assert (one.ratio, one.interval, one.n, one.differs) == (0.5, None, 1, False)
 
 
@@ -42,7 +41,6 @@ def test_pairing_removes_what_both_arms_share() -> None:
 def test_five_values_against_the_textbook() -> None:
     # exp(mean ± t(4) s / √5) of the logs 0.1 … 0.5: mean 0.3, s 0.15811, t 2.7764.
     found = ratio({i: math.exp((i + 1) / 10) for i in range(5)}, dict.fromkeys(range(5), 1.0))
-    assert found is not None
     assert found.ratio == pytest.approx(math.exp(0.3))
     assert found.low == pytest.approx(math.exp(0.3 - 2.7764 * 0.158114 / math.sqrt(5)), rel=1e-4)
 
@@ -68,7 +66,6 @@ def test_rounds_that_follow_each_other_widen_the_interval() -> None:
     shuffled = list(logs)
     draw.shuffle(shuffled)
     free = locate(shuffled)
-    assert found is not None and free is not None and found.error is not None and free.error is not None
     assert found.error > 2 * free.error
     assert found.df < free.df
 

@@ -1,8 +1,9 @@
 """What is read from a run's state: ops counted, phases that contradict the run."""
 
 import pytest
-from made_runs import EAGER, GRAPH, XLA, begun, finish, measure, phases, placed
 
+from tests.analysis.made_runs import begun, finish, measure, phases, placed
+from tests.made import EAGER, GRAPH, XLA
 from tuilab.analysis.reading import contradicted, op_counts, phases_at
 from tuilab.analysis.summary import summarise
 from tuilab.model.events import Node

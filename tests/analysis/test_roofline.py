@@ -7,18 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.made_runs import (
-    EAGER,
-    GPU_COPIED,
-    GPU_GRAPH,
-    GRAPH,
-    begun,
-    finish,
-    measure,
-    phases,
-    placed,
-    unavailable,
-)
+from tests.analysis.made_runs import GPU_COPIED, begun, finish, measure, phases, placed, unavailable
+from tests.made import EAGER, GPU_GRAPH, GRAPH
 from tuilab.analysis.answer import answer
 from tuilab.analysis.reading import measured
 from tuilab.analysis.roofline import (
@@ -62,7 +52,6 @@ GPU_SHEET = DataSheet(
 
 
 def roofs(state: RunState, device: DeviceRoofs = CPU_ROOFS) -> Roofs:
-    assert state.machine is not None
     return Roofs(machine=state.machine.key, at="", seconds=1.0, sync_s=1e-6, devices={"CPU:0": device})
 
 

@@ -1,13 +1,10 @@
 """Every condition, with each verdict it can get."""
 
 import pytest
-from made_runs import (
-    EAGER,
+
+from tests.analysis.made_runs import (
     GPU_COPIED,
-    GPU_GRAPH,
-    GRAPH,
     SIZES,
-    XLA,
     begun,
     fact,
     failed,
@@ -17,7 +14,7 @@ from made_runs import (
     placed,
     unavailable,
 )
-
+from tests.made import EAGER, GPU_GRAPH, GRAPH, XLA
 from tuilab.analysis.verdicts import judge
 from tuilab.model import events as e
 from tuilab.model.arms import Arm, ArmPattern

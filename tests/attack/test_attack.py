@@ -24,6 +24,7 @@ import msgspec
 import psutil
 import pytest
 
+from tests.calling import here
 from tests.history.older import older
 from tests.made import MODES, regular, regular_run, started
 from tests.remote.conftest import sshd  # noqa: F401
@@ -186,8 +187,10 @@ def test_kills_at_random_moments_lose_no_round_and_leave_nobody(name, tmp_path, 
         orphans += len(ours(str(truth)))
         for process in ours(str(truth)):
             process.kill()
-        after = [sys.executable, "-m", "tuilab", "history", "unattended"]
-        done = subprocess.run(after, env=environment, capture_output=True, text=True, timeout=60)
+        with pytest.MonkeyPatch.context() as patch:
+            for name_of, value in environment.items():
+                patch.setenv(name_of, value)
+            done = here("history", "unattended")
         said = (place / "log").read_text(errors="replace")
         tracebacks += "Traceback" in said + done.stdout + done.stderr
         # What a screen draws is made of escapes.

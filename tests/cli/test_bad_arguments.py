@@ -34,7 +34,6 @@ def commands() -> dict[str, click.Command]:
     context = click.Context(program.cli)
     for name in program.COMMANDS:
         command = program.cli.get_command(context, name)
-        assert command is not None
         found[name] = command
         if isinstance(command, click.Group):
             for inner in command.list_commands(context):
@@ -112,7 +111,7 @@ def test_no_argument_ends_in_a_traceback(name, place, monkeypatch, request):
     monkeypatch.setattr(os, "execve", no_worker)
     monkeypatch.setattr(os, "execv", no_worker)
     monkeypatch.setattr("tuilab.doctor.examine.examine", no_worker)
-    count = 500 if request.config.getoption("--long", default=False) else 60
+    count = 500 if request.config.getoption("--long", default=False) else 40
     failed: list[tuple[list[str], str]] = []
 
     @settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))

@@ -105,21 +105,3 @@ def circles() -> list[list[str]]:
 def test_no_circle_of_files_is_larger_than_two():
     """A class cut over several files shows itself as files that import each other."""
     assert [circle for circle in circles() if len(circle) > 2] == []
-
-
-def private_of_others(path: Path) -> list[str]:
-    """Private names that a file uses of anything but itself: `super()._x`, `screen._x`."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
-            of = node.value
-            public = node.attr in ("_replace", "_exit")  # of a named tuple, of os
-            if not public and not (isinstance(of, ast.Name) and of.id == "self"):
-                found.append(f"{path.name}: {ast.unparse(node)}")
-    return found
-
-
-def test_private_names_of_textual_are_used_in_one_file():
-    """Which says of each why. `serve` is a server of textual-serve's, not a screen."""
-    files = [p for p in (PACKAGE / "tui").rglob("*.py") if p.stem not in ("lasting", "serve")]
-    assert [name for path in files for name in private_of_others(path)] == []

@@ -48,6 +48,7 @@ def test_a_wedged_driver(machine: Machine):
     )
 
 
+@pytest.mark.long
 def test_a_working_driver_without_nvml_is_passed_over_in_silence(machine: Machine):
     machine.gpu()
     machine.kernel()

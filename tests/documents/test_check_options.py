@@ -2,14 +2,13 @@
 
 import json
 import shutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from tests import calling
 from tests.documents.expected import DATA
 from tuilab.cli.check import check
 from tuilab.documents import RULES
@@ -58,8 +57,7 @@ def test_exit_codes_are_those_of_a_linter():
 
 
 def test_bad_input_is_code_two_of_the_program():
-    words = [sys.executable, "-m", "tuilab", "check", "nowhere.py", "--no-worker"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    done = calling.here("check", "nowhere.py", "--no-worker")
     assert done.returncode == 2 and "nowhere.py" in done.stderr and not done.stdout
 
 

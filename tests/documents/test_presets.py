@@ -34,7 +34,6 @@ def test_files_and_names(tmp_path):
 
 def test_a_preset_knows_its_source_its_lines_and_what_is_wrong():
     (preset, *_) = report_of(DATA / "timeit_module.md").presets
-    assert preset.source is not None
     assert (preset.source.document, preset.source.example) == ("half-timeit", 1)
     report = report_of(DATA / "timeit_module.md")
     assert "a16 @ b16" in report.lines[preset.source.lines[0] - 1]

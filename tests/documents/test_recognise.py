@@ -23,16 +23,9 @@ def reasons(code: str) -> str:
 
 
 STFT = {
-    "samples": 8192,
-    "batch": 2,
-    "frame_length": 1024,
-    "frame_step": 256,
-    "fft_length": 1024,
-    "window": "hann",
-    "pad_end": False,
-    "filter": False,
-    "dtype": "float32",
-}
+    "samples": 8192, "batch": 2, "frame_length": 1024, "frame_step": 256, "fft_length": 1024, "window": "hann",
+    "pad_end": False, "filter": False, "dtype": "float32",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -115,15 +108,9 @@ def test_pipelines_by_their_steps():
     (preset,) = presets(code)
     assert preset.workload == "input_pipeline"
     assert preset.parameters == {
-        "source": "memory",
-        "images": 100,
-        "pixels": "uint8",
-        "side": 32,
-        "batch": 10,
-        "host_cost": 2000,
-        "augment": "brightness",
-        "workers": 3,
-    }
+        "source": "memory", "images": 100, "pixels": "uint8", "side": 32, "batch": 10, "host_cost": 2000,
+        "augment": "brightness", "workers": 3,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

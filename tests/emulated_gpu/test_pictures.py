@@ -70,7 +70,7 @@ async def test_a_view_with_a_gpus_arms(
     size: tuple[int, int],
 ) -> None:
     app = beside_a_gpu(tmp_path, preset)
-    async with opened(app, size) as pilot:
+    async with opened(app, size, each=True) as pilot:
         for name, keys in views:
             await press(pilot, app, keys)
             assert text(app) == snapshot(name=name, extension_class=Text)

@@ -4,7 +4,6 @@ import sqlite3
 from typing import Any
 
 import msgspec
-import pytest
 
 from tests.history.older import older
 from tests.made import CPU, GRAPH, machine, run_of
@@ -20,13 +19,6 @@ def record(store: Store, run: str, host: str = "h", **about: Any) -> None:
     for event in run_of(run, machine=machine(host=host, devices=(CPU,)), **about):
         recorder.record(event)
     assert recorder.flush()
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = Store.open(tmp_path)
-    yield store
-    store.close()
 
 
 def standing(store: Store) -> list[tuple[str, str]]:

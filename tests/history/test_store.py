@@ -11,14 +11,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.made import GRAPH, MACHINE, folded, rounds, run_of, started
+from tests.made import GRAPH, MACHINE, folded, profile, rounds, run_of, started
 from tuilab.history import schema
 from tuilab.history.recorder import Recorder
 from tuilab.history.recording import read, write
 from tuilab.history.store import FILE, Store
 from tuilab.model import events as e
 from tuilab.model.errors import InputError
-from tuilab.model.profile import Lane, Profile, Span
+from tuilab.model.profile import Lane, Span
 from tuilab.model.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,13 +30,6 @@ def keep(store: Store, run: str = "r1", count: int = 3, **about: str) -> Recorde
         recorder.record(event)
     recorder.conclude(run, "CPU graph takes 1 ms.")
     return recorder
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = Store.open(tmp_path)
-    yield store
-    store.close()
 
 
 def test_a_run_is_listed_and_folds_to_what_it_was(store):
@@ -80,10 +73,8 @@ def test_a_run_stopped_before_its_first_round_is_not_kept(store):
 
 
 def profiled(run: str, step_s: float = 1e-3) -> e.Profiled:
-    found = Profile(
-        workload="stft", arm=GRAPH.id, device="CPU:0", calls=3, step_s=step_s, measured_s=9e-4, ops_s=5e-4, rest="",
-        phases=(), devices=(), ops=(), lanes=(Lane("thread", "CPU"),), spans=(Span(0, 0.0, 1e-4, "RFFT"),),
-    )  # fmt: skip
+    spans = (Span(0, 0.0, 1e-4, "RFFT"),)
+    found = profile(step_s=step_s, lanes=(Lane("thread", "CPU"),), spans=spans)
     return e.Profiled(run=run, arm=GRAPH.id, profile=found)
 
 
@@ -221,17 +212,11 @@ def test_search_looks_in_every_text_and_in_tags(store):
     keep(store, "r2", preset="matmul_dtypes")
     store.tag("r2", "before the driver")
     store.note("r1", "100 % sure")
-    words = ("small", "driver", "100 %", "zzz", "l_d", "small stft", "small driver")
-    found = {word: [r.run for r in store.runs(word)] for word in words}
-    assert found == {
-        "small": ["r1"],
-        "driver": ["r2"],
-        "100 %": ["r1"],
-        "zzz": [],
-        "l_d": ["r2"],
-        "small stft": ["r1"],
+    wanted = {
+        "small": ["r1"], "driver": ["r2"], "100 %": ["r1"], "zzz": [], "l_d": ["r2"], "small stft": ["r1"],
         "small driver": [],
-    }
+    }  # fmt: skip
+    assert {word: [r.run for r in store.runs(word)] for word in wanted} == wanted
     store.tag("r2", "before the driver", on=False)
     assert not store.runs("driver")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
 from tuilab.lab import settings as s
-from tuilab.lab.command_line import run_line, sweep_line
+from tuilab.lab.command_line import command_line
 from tuilab.model.arms import ArmSelection
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Device
@@ -102,13 +102,16 @@ def test_the_sweep_of_the_preset_or_a_ladder(chosen):
 
 
 def test_the_command_says_only_what_differs(chosen):
-    assert run_line(chosen) == "tuilab run stft-small"
+    assert command_line(chosen) == "tuilab run stft-small"
     changed = chosen.with_value("samples", 65_536).with_value("pad_end", True).with_arms(modes=("graph",))
-    assert run_line(changed, "quick") == (
+    assert command_line(changed, "quick") == (
         "tuilab run stft-small --set samples=65536 --set pad_end=true --mode graph --budget quick"
     )
     sweep = Sweep(axes=(Axis("samples", (256, 1024)), Axis("batch", (1, 4))))
-    assert sweep_line(chosen, sweep) == "tuilab sweep stft-small --axis samples=256,1024 --axis batch=1,4"
+    assert (
+        command_line(chosen, sweep=sweep)
+        == "tuilab sweep stft-small --axis samples=256,1024 --axis batch=1,4"
+    )
 
 
 @given(
@@ -126,7 +129,7 @@ def test_the_command_does_what_the_screen_does(samples, window, pad, modes):
     chosen = s.Settings.of(PRESET, DECLARATION)
     order = tuple(m for m in DECLARATION.modes if m in modes)
     chosen = chosen.with_values({"samples": samples, "window": window, "pad_end": pad}).with_arms(modes=order)
-    words = shlex.split(run_line(chosen))[3:]
+    words = shlex.split(command_line(chosen))[3:]
     pairs = list(zip(words[::2], words[1::2], strict=True))
     given = parse_settings(DECLARATION, [value for flag, value in pairs if flag == "--set"])
     again = s.Settings.of(PRESET, DECLARATION).with_values(given)

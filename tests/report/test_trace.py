@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import made
 from tuilab.model.profile import Lane, Profile, Span
 from tuilab.report.trace import nested, trace, trace_json
 
@@ -13,23 +14,7 @@ LANES = (Lane("python", "CPU"), Lane("tf_Compute/1", "CPU"), Lane("Stream #7", "
 
 
 def profile(*spans: Span) -> Profile:
-    return Profile(
-        workload="stft",
-        arm="cpu0.graph",
-        device="CPU:0",
-        calls=1,
-        step_s=1e-3,
-        measured_s=1e-3,
-        ops_s=0.0,
-        rest="",
-        phases=(),
-        devices=(),
-        ops=(),
-        lanes=LANES,
-        spans=spans,
-        spans_left=3,
-        notes=("a note",),
-    )
+    return made.profile(lanes=LANES, spans=spans, spans_left=3, notes=("a note",))
 
 
 def complete(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

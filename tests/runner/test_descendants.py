@@ -104,7 +104,6 @@ def test_what_it_started_ends_where_the_program_that_started_the_worker_is_kille
     )
     words = [sys.executable, "-c", code, *worker(kind, length, "while True: time.sleep(1)")]
     lab = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    assert lab.stdout is not None
     while "started" not in lab.stdout.readline():
         assert lab.poll() is None
     assert len(sleeping(length)) > 1

@@ -224,7 +224,6 @@ async def test_a_command_that_does_not_exist_is_an_oserror():
 def test_further_processes_are_short_and_a_sweep_has_none_of_them():
     one = measure(budget="standard")
     more = following(one, None)
-    assert more is not None
     assert processes(one) == STANDARD and (more.worker, more.phases, more.placement) == (1, False, False)
     assert more.budget.of_process(1).limit_s < 0.1 * one.budget.of_process(0).limit_s
     swept = replace(one, sweep=Sweep(axes=(Axis("samples", (1, 2)),)))

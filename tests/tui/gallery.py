@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from textual.app import App, ComposeResult
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.filter import LineFilter
 from textual.widget import Widget
 
@@ -76,7 +76,7 @@ def answers() -> Iterable[Widget]:
 
 def device() -> Iterable[Widget]:
     """Telemetry of a GPU server, after a while."""
-    yield (panel := DevicePanel())
+    yield VerticalScroll(panel := DevicePanel())
     for step in range(40):
         sample = device_sample()
         gpu = msgspec.structs.replace(sample.gpus[0], use=0.3 + 0.25 * math.sin(step / 4))
@@ -115,11 +115,11 @@ PAGES: dict[str, Page] = {
     "without_gpu": live(12, gpu=False),
     "sweep": lambda: [Plot(sweep_chart(run_result(), MARKS))],
     "nothing": page(Plot, empty="No run yet: press r to measure this scenario, or pick a preset with p."),
-    "compare": page(Bars, lambda w: w.show_bars(bars_of(run_result(), MARKS))),
-    "compare_log": page(Bars, lambda w: w.show_bars(bars_of(run_result(gpu=False), MARKS)), log=True),
-    "phases": page(Phases, lambda w: w.show_phases(phases_of(run_result(), MARKS))),
+    "compare": page(Bars, lambda w: w.show_rows(bars_of(run_result(), MARKS))),
+    "compare_log": page(Bars, lambda w: w.show_rows(bars_of(run_result(gpu=False), MARKS)), turned=True),
+    "phases": page(Phases, lambda w: w.show_rows(phases_of(run_result(), MARKS))),
     "phases_relative": page(
-        Phases, lambda w: w.show_phases(phases_of(run_result(gpu=False), MARKS)), relative=True
+        Phases, lambda w: w.show_rows(phases_of(run_result(gpu=False), MARKS)), turned=True
     ),
     "numbers": page(Numbers, lambda w: w.update_arms(arm_results(), MARKS)),
     "placement": page(placement_table, lambda w: w.set_rows(placement_rows(2_000))),

@@ -63,15 +63,18 @@ def lab(
 
 @asynccontextmanager
 async def opened(
-    app: TestLab, size: tuple[int, int] = (120, 40), *, messages: bool = False
+    app: TestLab, size: tuple[int, int] = (120, 40), *, messages: bool = False, each: bool = False
 ) -> AsyncIterator[Pilot[int]]:
-    """The app on a screen of that size, filled and at rest. messages: show them in the corner."""
+    """The app on a screen of that size, filled and at rest. messages: show them in the corner.
+
+    each: every report of a run is painted, so that axes, which only grow, grow the same way each time; else the first
+    two are and the last, as when they come fast.
+    """
     async with app.run_test(size=size, notifications=messages) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
         await until(pilot, lambda: app.screen_stack and getattr(app.screen_stack[0], "filled", False))
-        # Every report is painted, so that axes, which only grow, grow the same way each time.
         assert app.lab is not None and app.painter is not None
-        app.painter.pacing.wait = lambda elapsed_s, rounds: 0.0  # type: ignore[method-assign]
+        app.painter.pacing.wait = lambda elapsed_s, rounds: 0.0 if each or rounds < 3 else 0.01  # type: ignore[method-assign]
         await rest(pilot, app)
         yield pilot
         app.painter.close()

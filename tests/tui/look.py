@@ -16,7 +16,7 @@ async def draw(folder: Path, size: tuple[int, int], names: list[str]) -> None:
     still_device(setattr)
     with tempfile.TemporaryDirectory() as home:
         app = lab(Path(home), rounds=24)
-        async with opened(app, size) as pilot:
+        async with opened(app, size, each=True) as pilot:
             for name, keys in TOUR:
                 await press(pilot, app, keys)
                 for theme in (DARK, LIGHT) if not names or name in names else ():

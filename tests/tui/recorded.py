@@ -86,7 +86,7 @@ def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> Test
 async def draw(app: TestLab) -> dict[str, str]:
     """Each main view as SVG, by its name; the first also in light, as `live-light`."""
     out = {}
-    async with opened(app, USUAL) as pilot:
+    async with opened(app, USUAL, each=True) as pilot:
         for name, keys, size in VIEWS:
             await press(pilot, app, keys)
             await pilot.resize_terminal(*size)

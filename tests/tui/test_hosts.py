@@ -10,7 +10,7 @@ from tests.lab.test_state import SMALL, lab_state
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
 from tuilab.lab import settings as s
-from tuilab.lab.command_line import run_line
+from tuilab.lab.command_line import command_line
 from tuilab.lab.hosts import EVERYWHERE, Hosts, about
 from tuilab.model.errors import InputError
 from tuilab.model.events import Caveat, Ready, Warming, WorkerExited
@@ -60,9 +60,9 @@ def test_another_preset_stays_on_the_hosts_and_a_persons_own_file_here():
 
 
 def test_the_command_line_names_the_hosts():
-    assert "--host gpu-07" in run_line(CHOSEN.at_device("gpu-07", ("gpu-07",)))
-    assert "--host local --host gpu-07" in run_line(CHOSEN.at_device(EVERYWHERE, ("gpu-07",)))
-    assert "--host" not in run_line(CHOSEN)
+    assert "--host gpu-07" in command_line(CHOSEN.at_device("gpu-07", ("gpu-07",)))
+    assert "--host local --host gpu-07" in command_line(CHOSEN.at_device(EVERYWHERE, ("gpu-07",)))
+    assert "--host" not in command_line(CHOSEN)
 
 
 def test_what_a_hosts_worker_says_is_not_taken_for_this_machines():

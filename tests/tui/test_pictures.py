@@ -32,7 +32,7 @@ def shows(snapshot):
 async def test_every_view(tmp_path: Path, monkeypatch, shows, size):
     still_device(monkeypatch.setattr)
     app = lab(tmp_path, rounds=24)
-    async with opened(app, size) as pilot:
+    async with opened(app, size, each=True) as pilot:
         for name, keys in TOUR:
             await press(pilot, app, keys)
             assert picture(app) == shows(name=name)
@@ -40,7 +40,7 @@ async def test_every_view(tmp_path: Path, monkeypatch, shows, size):
 
 async def test_in_light_on_a_large_screen(tmp_path: Path, shows):
     app = lab(tmp_path, rounds=24, theme="light")
-    async with opened(app, (200, 60)) as pilot:
+    async with opened(app, (200, 60), each=True) as pilot:
         await press(pilot, app, ["r"])
         assert picture(app) == shows(name="live")
         await press(pilot, app, ["d"])
@@ -49,7 +49,7 @@ async def test_in_light_on_a_large_screen(tmp_path: Path, shows):
 
 async def test_without_a_gpu_in_ascii(tmp_path: Path, shows):
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE, ascii_only=True)
-    async with opened(app, SIZES[0]) as pilot:
+    async with opened(app, SIZES[0], each=True) as pilot:
         await press(pilot, app, ["r", "i"])
         shown = picture(app)
         assert shown.isascii()
@@ -58,6 +58,6 @@ async def test_without_a_gpu_in_ascii(tmp_path: Path, shows):
 
 async def test_while_running(tmp_path: Path, shows):
     app = lab(tmp_path, rounds=24, hold=9)
-    async with opened(app) as pilot:
+    async with opened(app, each=True) as pilot:
         await press(pilot, app, ["enter"])
         assert picture(app) == shows(name="live")

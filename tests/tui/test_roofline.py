@@ -49,7 +49,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_the_view(tmp_path: Path, shows):  # noqa: F811
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
-    async with opened(app, (80, 24)) as pilot:
+    async with opened(app, (80, 24), each=True) as pilot:
         await press(pilot, app, "r w")
         assert "is not known" in picture(app)
         told(app)

@@ -1,31 +1,22 @@
 """The `tuilab` line that does what the screen shows. Pure."""
 
 import shlex
-from collections.abc import Sequence
 
 from tuilab.lab.settings import Settings
 from tuilab.model.arms import LOCAL, ArmSelection
 from tuilab.model.parameters import Value
-from tuilab.model.preset import Preset
 from tuilab.model.scenario import Sweep
 
 
-def run_line(settings: Settings, budget: str = "standard") -> str:
-    """`tuilab run stft-small --set samples=65536 --mode graph`: what differs from the preset, and no more."""
-    return _line("run", settings, budget)
+def command_line(settings: Settings, budget: str = "standard", sweep: Sweep | None = None) -> str:
+    """`tuilab run stft-small --set samples=65536 --mode graph`: what differs from the preset, and no more.
 
-
-def sweep_line(settings: Settings, sweep: Sweep, budget: str = "standard") -> str:
-    """`tuilab sweep stft-small --axis samples=256,1024,4096`."""
-    words = []
-    for axis in sweep.axes:
-        words += ["--axis", f"{axis.parameter}={','.join(map(str, axis.values))}"]
-    return _line("sweep", settings, budget, words)
-
-
-def _line(command: str, settings: Settings, budget: str, more: Sequence[str] = ()) -> str:
+    With a sweep `tuilab sweep stft-small --axis samples=256,1024,4096`.
+    """
     preset = settings.preset
-    words = ["tuilab", command, name(settings, preset), *more]
+    words = ["tuilab", "sweep" if sweep else "run", settings.file or preset.name]
+    for axis in sweep.axes if sweep else ():
+        words += ["--axis", f"{axis.parameter}={','.join(map(str, axis.values))}"]
     original = Settings.of(preset, settings.declaration, settings.file)
     for parameter, value in settings.values.items():
         if value != original.values[parameter]:
@@ -37,11 +28,6 @@ def _line(command: str, settings: Settings, budget: str, more: Sequence[str] = (
     if budget != "standard":
         words += ["--budget", budget]
     return shlex.join(words)
-
-
-def name(settings: Settings, preset: Preset) -> str:
-    """What `tuilab run` calls this preset or function."""
-    return settings.file or preset.name
 
 
 def typed(value: Value) -> str:

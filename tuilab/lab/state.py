@@ -11,7 +11,7 @@ import msgspec
 
 from tuilab.catalogue.load import Catalogue, Problem
 from tuilab.lab.changes import Change, Wanted, Worker
-from tuilab.lab.command_line import run_line, sweep_line
+from tuilab.lab.command_line import command_line
 from tuilab.lab.hosts import Hosts
 from tuilab.lab.settings import Settings, default_sweep
 from tuilab.model.claims import Claim, VerdictWord
@@ -275,9 +275,7 @@ class LabState:
         """The command line that does what the screen shows. There must be settings."""
         assert self.settings is not None
         sweep = (self.shown.sweep or default_sweep(self.settings)) if sweeping else None
-        if sweep is not None:
-            return sweep_line(self.settings, sweep, self.budget)
-        return run_line(self.settings, self.budget)
+        return command_line(self.settings, self.budget, sweep)
 
     def put_away(self) -> None:
         """Take the run off the screen; it stays on as a ghost."""

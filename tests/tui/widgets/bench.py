@@ -28,10 +28,10 @@ class Bench(App[None]):
         self.said.append((event.value, event.final))
 
     def on_table_selected(self, event: Table.Selected) -> None:
-        self.said.append(("selected", event.index))
+        self.said.append(("selected", self.widget.cursor))
 
     def on_table_moved(self, event: Table.Moved) -> None:
-        self.said.append(("moved", event.index))
+        self.said.append(("moved", self.widget.cursor))
 
 
 @asynccontextmanager

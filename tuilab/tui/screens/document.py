@@ -19,7 +19,7 @@ from tuilab.documents.rules import RULES
 from tuilab.lab.offers import Offer
 from tuilab.model.preset import Preset
 from tuilab.tui.screens.menu import Items
-from tuilab.tui.screens.modal import Page
+from tuilab.tui.screens.modal import Page, framed
 
 if TYPE_CHECKING:
     from tuilab.lab import Lab
@@ -85,14 +85,12 @@ a document is ever run.
 
     def compose(self) -> ComposeResult:
         report = self._report
-        with Container(classes="frame") as box:
-            # As content, because a text would be taken for markup.
-            box.border_title = Content(report.document.title or report.document.id)
-            errors = sum(f.level == "error" for f in self._found)
-            box.border_subtitle = (
-                f"{plural(len(report.examples), 'example')}, {plural(errors, 'finding')}; "
-                "j k findings, tab presets, enter opens, F fact-check, esc closes"
-            )
+        errors = sum(f.level == "error" for f in self._found)
+        keys = (
+            f"{plural(len(report.examples), 'example')}, {plural(errors, 'finding')}; "
+            "j k findings, tab presets, enter opens, F fact-check, esc closes"
+        )
+        with framed(Container(), report.document.title or report.document.id, keys):
             text = TextArea("\n".join(report.lines), read_only=True, show_line_numbers=True)
             text.cursor_blink = False
             yield text

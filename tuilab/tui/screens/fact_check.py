@@ -17,7 +17,7 @@ from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
 from tuilab.report.fact_check import FactCheck, Statement, html, markdown, stamp
 from tuilab.tui.messages import Hearing, LabChanged
-from tuilab.tui.screens.modal import Page
+from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.verdicts import VERDICTS
 
 if TYPE_CHECKING:
@@ -56,10 +56,8 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
         self._said = ""
 
     def compose(self) -> ComposeResult:
-        with Container(classes="frame") as box:
-            # As content, because a title from a document would be taken for markup.
-            box.border_title = Content(self.check.title)
-            box.border_subtitle = "space stops and resumes, e page, m Markdown, esc closes"
+        keys = "space stops and resumes, e page, m Markdown, esc closes"
+        with framed(Container(), self.check.title, keys):
             with VerticalScroll():
                 for index in range(len(self.check.statements)):
                     yield Static(id=f"s{index}", classes="statement")

@@ -191,15 +191,14 @@ by the next column and **O** reverses the order, as does a click on a column's h
         if self.marked.pop(row.run, None) is None:
             self.marked[row.run] = row
         self.repaint()
-        self.post_message(self.Moved(self, row, self.cursor))
+        self.post_message(self.Moved())
         self.action_move(1)
 
     def action_unmark(self) -> None:
         """No run is marked."""
         self.marked.clear()
         self.repaint()
-        if self.row is not None:
-            self.post_message(self.Moved(self, self.row, self.cursor))
+        self.post_message(self.Moved())
 
     # Order
 

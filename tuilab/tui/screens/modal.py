@@ -18,9 +18,9 @@ Panel = TypeVar("Panel", bound=Widget)
 
 
 def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
-    """The panel in a frame with these words on it."""
+    """The panel in a frame with these words on it, none of which is taken for markup."""
     panel.add_class("frame")
-    panel.border_title, panel.border_subtitle = title, subtitle
+    panel.border_title, panel.border_subtitle = Content(title), Content(subtitle)
     return panel
 
 

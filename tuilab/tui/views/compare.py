@@ -23,8 +23,9 @@ class Compare(View):
     HELP = """\
 ## Compare
 
-A bar for each arm, fastest first: the median time per call with its 95 % interval, and its ratio to the
-fastest arm, paired round by round. `%` switches between a linear and a logarithmic scale.
+A bar for each arm, fastest first, from zero to its median time per call; `├─┤` at its end is the 95 %
+interval if it is wider than a character. At the right, the ratio to the fastest arm with its interval, paired
+round by round. **↑ ↓** choose an arm, **%** switches to a logarithmic scale.
 
 **v** lets the arms race: each runs the same number of calls at its measured pace. Recordings from other
 machines that are pinned as ghosts in the history race too, labelled as recorded, with machine and date.
@@ -54,7 +55,7 @@ machines that are pinned as ghosts in the history race too, labelled as recorded
             # The lanes are of another run, or of rounds that a replay has gone back from.
             self.query_one(Race).end()
         # A row an arm and a row for the scale; the rest is for the numbers, if it is enough.
-        bars.show_bars(bars_of(result, series) if result else [])
+        bars.show_rows(bars_of(result, series) if result else [])
         fitting(numbers, len(arms), self.size.height - len(arms) - 3)
         numbers.update_arms(arms, series)
 

@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
+from textual.containers import VerticalScroll
 
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
@@ -21,7 +22,17 @@ EVERY_S = 1.0
 class DeviceView(View):
     """Samples once a second while it is open; during a run only when the run reports, not to disturb it."""
 
-    HELP = DevicePanel.HELP
+    HELP = """\
+## Device
+
+What the machine is doing right now. One bar for each logical CPU; memory; the worker's own load. For each
+GPU: **use** is the share of time in which some kernel ran, not how much of the GPU it filled; memory; clocks;
+power; the PCIe link, which slows down while idle; and why the clocks are held back, if they are. What this
+machine cannot report is listed below with the reason.
+
+Below, as large as there is room, the last two minutes: load, memory, the worker, GPU use, its memory, its
+clock and its copies over PCIe, the newest at the right.
+"""
     wants = Change.REPORT
 
     def __init__(self, lab: Lab, id: str | None = None) -> None:
@@ -32,7 +43,8 @@ class DeviceView(View):
         self._sampled_at = float("-inf")
 
     def compose(self) -> ComposeResult:
-        yield DevicePanel(empty="Reading the counters of this machine…")
+        with VerticalScroll():
+            yield DevicePanel(empty="Reading the counters of this machine…")
 
     def on_mount(self) -> None:
         self.set_interval(EVERY_S, self._tick)

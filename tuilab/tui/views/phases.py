@@ -39,7 +39,7 @@ class PhasesView(View):
             phases.empty = "The run was stopped before its phases were measured. r measures again."
         elif rows:
             phases.empty = "No phases were measured in this run; r measures with them."
-        phases.show_phases(rows if known else [])
+        phases.show_rows(rows if known else [])
         arms = drawn.arms if drawn and drawn.roofs else ()
         said = [arm.roof.sentence for arm in arms if arm.roof is not None]
         self.query_one(Sentences).say(tuple(said[: max(0, min(4, self.size.height - len(rows) - ROOM))]))

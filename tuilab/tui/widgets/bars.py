@@ -51,45 +51,17 @@ class Bar:
         return seconds(self.arm.median_s, (ends[1] - ends[0]) / 2 if ends else None)
 
 
-class Bars(Picking):
-    """Medians side by side. With `log`, dots on a log scale instead of bars from nought."""
+class Bars(Picking[Bar]):
+    """Medians side by side: bars from nought, or turned, dots on a log scale."""
 
     DEFAULT_CSS = "Bars { height: 1fr; width: 1fr; }"
 
-    HELP = """\
-## Compare
-
-One bar per arm, from zero to its median time per call; `├─┤` at its end is the 95 % interval if it is wider
-than a character. At the right, the ratio to the fastest arm with its interval, taken round by round.
-**↑ ↓** choose an arm, **%** switches to a log scale.
-"""
-
-    def __init__(self, *, log: bool = False, empty: str = "No arm has been measured yet.") -> None:
-        super().__init__(empty=empty)
-        self._bars: tuple[Bar, ...] = ()
-        self._log = log
-
-    def show_bars(self, bars: Sequence[Bar]) -> None:
-        """Show these arms, in this order."""
-        if tuple(bars) != self._bars:
-            self._bars = tuple(bars)
-            self.repaint()
-
-    @property
-    def keys(self) -> Sequence[str]:
-        return [bar.arm.id for bar in self._bars]
-
-    def action_turn(self) -> None:
-        """Between bars from nought and dots on a log scale."""
-        self._log = not self._log
-        self.repaint()
-
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        if not self._bars:
+        if not self._rows:
             return self.empty_lines(width, height)
-        layout = arrange(self._bars, width, self._log)
+        layout = arrange(self._rows, width, self._turned)
         foot = draw_foot(layout) if height >= 4 and layout.cells else []
-        rows = [draw_bar(bar, layout) for bar in self._bars]
+        rows = [draw_bar(bar, layout) for bar in self._rows]
         body = self.arranged(rows, width, height - len(foot))
         while body and not body[-1]:
             body.pop()

@@ -3,10 +3,8 @@
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
-from textual import events
-from textual.binding import Binding, BindingType
+from textual.geometry import Size
 
 from tuilab.model.quantity import size
 from tuilab.model.telemetry import DeviceSample
@@ -114,35 +112,15 @@ def graph(past: Past, width: int, rows: int) -> list[Line]:
     return lines
 
 
-class DevicePanel(LineWidget, can_focus=True):
-    """The last sample, with the use of the samples before it beside the bars."""
+class DevicePanel(LineWidget):
+    """The last sample, with the use of the samples before it beside the bars; as high as it has lines."""
 
-    DEFAULT_CSS = "DevicePanel { height: 1fr; width: 1fr; }"
-
-    HELP = """\
-## Device
-
-What the machine is doing right now. One bar for each logical CPU; memory; the worker's own load. For each
-GPU: **use** is the share of time in which some kernel ran, not how much of the GPU it filled; memory; clocks;
-power; the PCIe link, which slows down while idle; and why the clocks are held back, if they are. What this
-machine cannot report is listed below with the reason.
-
-Below, as large as there is room, the last two minutes: load, memory, the worker, GPU use, its memory, its
-clock and its copies over PCIe, the newest at the right.
-"""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "scroll_by(-1)", "up", show=False, id="device.up"),
-        Binding("down", "scroll_by(1)", "down", show=False, id="device.down"),
-        Binding("pageup", "scroll_by(-10)", "page up", show=False, id="device.page-up"),
-        Binding("pagedown", "scroll_by(10)", "page down", show=False, id="device.page-down"),
-    ]
+    DEFAULT_CSS = "DevicePanel { height: auto; width: 1fr; }"
 
     def __init__(self, *, empty: str = "No sample has been taken yet.") -> None:
         super().__init__(empty=empty)
         self._sample: DeviceSample | None = None
         self._past: dict[str, Past] = {}
-        self._top = 0
 
     def show_sample(self, sample: DeviceSample) -> None:
         """Show this sample and remember its loads."""
@@ -151,7 +129,12 @@ clock and its copies over PCIe, the newest at the right.
             past = self._past.setdefault(name, Past(name, family))
             past.values.append(share)
             past.words = words
+        if self.get_content_height(self.container_size, self.size, self.size.width) != self.size.height:
+            self.refresh(layout=True)
         self.repaint()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self.paint(width, container.height))
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sample = self._sample
@@ -164,30 +147,10 @@ clock and its copies over PCIe, the newest at the right.
             lines += [(), *gpu_lines(gpu, self._shares(f"GPU:{gpu.index} use"), width)]
         lines += note_lines(sample.notes, width)
         if height - len(lines) > LEAST_ROWS:
-            lines += [
-                (),
-                *graphs(sorted(self._past.values(), key=_weight), width, height - len(lines) - 1),
-            ]
-        self._top = min(self._top, max(0, len(lines) - height))
-        shown = lines[self._top : self._top + height]
-        if self._top + height < len(lines) and height > 1:
-            below = len(lines) - self._top - height + 1
-            shown[-1] = ((f" {below} more lines: ↓", MUTED),)
-        return shown
+            pasts = sorted(self._past.values(), key=_weight)
+            lines += [(), *graphs(pasts, width, height - len(lines) - 1)]
+        return lines
 
     def _shares(self, name: str) -> list[float]:
         past = self._past.get(name)
         return list(past.values) if past else []
-
-    def action_scroll_by(self, lines: int) -> None:
-        """Show lines further down or up."""
-        self._top = max(0, self._top + lines)
-        self.repaint()
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self.action_scroll_by(3)
-        event.stop()
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self.action_scroll_by(-3)
-        event.stop()

@@ -49,8 +49,8 @@ class PhaseRow:
         return max(self.arm.total_s or 0.0, sum(self.arm.phases_s.values()))
 
 
-class Phases(Picking):
-    """Stacked bars of phases, to one scale or (`%`) each to its own whole."""
+class Phases(Picking[PhaseRow]):
+    """Stacked bars of phases, to one scale or turned (`%`), each to its own whole."""
 
     DEFAULT_CSS = "Phases { height: 1fr; width: 1fr; }"
 
@@ -65,36 +65,15 @@ reads a little slower than the one before. **%** switches between times on one s
 the last lines give the figures of the arm under the cursor.
 """
 
-    def __init__(self, *, relative: bool = False, empty: str = "No phases have been measured yet.") -> None:
-        super().__init__(empty=empty)
-        self._rows: tuple[PhaseRow, ...] = ()
-        self._relative = relative
-
-    def show_phases(self, rows: Sequence[PhaseRow]) -> None:
-        """Show these arms, in this order."""
-        if tuple(rows) != self._rows:
-            self._rows = tuple(rows)
-            self.repaint()
-
-    @property
-    def keys(self) -> Sequence[str]:
-        return [row.arm.id for row in self._rows]
-
-    def action_turn(self) -> None:
-        """Between times to one scale and shares of each call."""
-        self._relative = not self._relative
-        self.repaint()
-
     def paint(self, width: int, height: int) -> Sequence[Line]:
         if not any(row.arm.phases_s for row in self._rows):
             return self.empty_lines(width, height)
         names = phase_names(self._rows)
         head = legend(names, width)[: max(0, height - 3)]
-        drawn = [draw_row(row, names, self._rows, width - 1, relative=self._relative) for row in self._rows]
-        picked = next(row for row in self._rows if row.arm.id == self.cursor_key)
-        apart = beside_live([picked, *self._rows])
+        drawn = [draw_row(row, names, self._rows, width - 1, relative=self._turned) for row in self._rows]
+        apart = beside_live([self.picked, *self._rows])
         lines = 2 if height > len(drawn) + len(head) + 1 + bool(apart) else 1
-        words = clip(in_words(picked), width - 1, lines)
+        words = clip(in_words(self.picked), width - 1, lines)
         words += clip(apart, width - 1, 1)
         foot: list[Line] = [((" " + line, MUTED),) for line in words]
         space: list[Line] = [()] if height >= len(drawn) + len(head) + len(foot) + 2 else []

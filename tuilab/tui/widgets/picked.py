@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -11,9 +11,11 @@ from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, FOCUS, TEXT, Line
 from tuilab.tui.widgets.wording import width_of
 
+ArmRow = TypeVar("ArmRow")
 
-class Picking(LineWidget, can_focus=True):
-    """Rows with keys of their own; the one under the cursor is told in full."""
+
+class Picking(LineWidget, Generic[ArmRow], can_focus=True):
+    """A row an arm; the one under the cursor is told in full."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", show=False, id="arms.up"),
@@ -21,21 +23,24 @@ class Picking(LineWidget, can_focus=True):
         Binding("percent_sign", "turn", "other scale", show=False, id="arms.scale"),
     ]
 
-    def __init__(self, *, empty: str = "") -> None:
+    def __init__(self, *, turned: bool = False, empty: str = "") -> None:
+        """turned: to the other scale."""
         super().__init__(empty=empty)
+        self._rows: tuple[ArmRow, ...] = ()
+        self._turned = turned
         self._cursor = self._top = 0
         self._pitch = 1
 
-    @property
-    def keys(self) -> Sequence[str]:
-        """The keys of the rows, in order."""
-        raise NotImplementedError
+    def show_rows(self, rows: Sequence[ArmRow]) -> None:
+        """Show these arms, in this order."""
+        if tuple(rows) != self._rows:
+            self._rows = tuple(rows)
+            self.repaint()
 
     @property
-    def cursor_key(self) -> str:
-        """The key of the row under the cursor."""
-        keys = self.keys
-        return keys[min(self._cursor, len(keys) - 1)] if keys else ""
+    def picked(self) -> ArmRow:
+        """The row under the cursor; there must be some."""
+        return self._rows[min(self._cursor, len(self._rows) - 1)]
 
     def arranged(self, rows: Sequence[Line], width: int, height: int) -> list[Line]:
         """The rows that fit, spaced out where there is room, the one under the cursor marked."""
@@ -60,14 +65,15 @@ class Picking(LineWidget, can_focus=True):
 
     def action_move(self, rows: int) -> None:
         """Move the cursor."""
-        keys = self.keys
-        place = min(len(keys) - 1, max(0, self._cursor + rows))
-        if keys and place != self._cursor:
+        place = min(len(self._rows) - 1, max(0, self._cursor + rows))
+        if self._rows and place != self._cursor:
             self._cursor = place
             self.repaint()
 
     def action_turn(self) -> None:
         """To the other scale."""
+        self._turned = not self._turned
+        self.repaint()
 
     def on_click(self, event: events.Click) -> None:
         at = event.get_content_offset(self)
@@ -75,6 +81,6 @@ class Picking(LineWidget, can_focus=True):
             return
         place, rest = divmod(at.y, self._pitch)
         place += self._top
-        if rest == 0 and place < len(self.keys):
+        if rest == 0 and place < len(self._rows):
             self._cursor = place
             self.repaint()

@@ -96,9 +96,9 @@ Each series has a marker, a hue and a label at the height of its last point or i
     class Pointed(Message):
         """The cursor is on a point of the series with this key, at `x`. By keys or a click: `kept`."""
 
-        def __init__(self, plot: "Plot", key: str, index: int, x: float, kept: bool) -> None:
+        def __init__(self, key: str, x: float, kept: bool) -> None:
             super().__init__()
-            self.plot, self.key, self.index, self.x, self.kept = plot, key, index, x, kept
+            self.key, self.x, self.kept = key, x, kept
 
     def __init__(self, chart: Chart | None = None, *, empty: str = "Nothing has been measured yet.") -> None:
         super().__init__(empty=empty)
@@ -170,7 +170,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
             self._at = key, index
             self.repaint()
         series = next(s for s in self._series() if s.key == key)
-        self.post_message(self.Pointed(self, key, index, series.x[index], kept))
+        self.post_message(self.Pointed(key, series.x[index], kept))
 
     def action_along(self, by: int) -> None:
         """To the next point of the series or the one before; in a long one as far as a column is wide."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Generic
+from typing import ClassVar, Generic
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -46,15 +46,10 @@ about the row under the cursor, and how many rows there are.
         Binding("O,shift+o", "turn", "turn order", show=False, id="table.turn"),
     ]
 
-    class _AboutRow(Message):
-        def __init__(self, table: "Table[Any]", row: Any, index: int) -> None:
-            super().__init__()
-            self.table, self.row, self.index = table, row, index
+    class Selected(Message):
+        """The row under the cursor was opened with enter or a second click."""
 
-    class Selected(_AboutRow):
-        """A row was opened with enter or a second click."""
-
-    class Moved(_AboutRow):
+    class Moved(Message):
         """The cursor is on another row."""
 
     def __init__(
@@ -226,7 +221,7 @@ about the row under the cursor, and how many rows there are.
         if place != self._cursor and place >= 0:
             self._cursor = place
             self.repaint()
-            self.post_message(self.Moved(self, self._index[place], self._index.order[place]))
+            self.post_message(self.Moved())
 
     def action_move(self, rows: int) -> None:
         """Move the cursor by so many rows."""
@@ -239,7 +234,7 @@ about the row under the cursor, and how many rows there are.
     def action_select(self) -> None:
         """Open the row under the cursor."""
         if self.row is not None:
-            self.post_message(self.Selected(self, self.row, self._index.order[self._cursor]))
+            self.post_message(self.Selected())
 
     def action_order(self) -> None:
         """Order by the next column, after the last one as the rows came."""
