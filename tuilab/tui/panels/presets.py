@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.reactive import var
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -46,11 +47,14 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             super().__init__()
             self.preset = preset
 
+    words = var("", init=False)
+    """What a row must hold to be listed."""
+
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="preset-list", compact=True, markup=False)
-        self._all: tuple[Title, ...] = ()
+        self.titles: tuple[Title, ...] = ()
+        """Every row, listed or not."""
         self._rows: tuple[Title, ...] = ()
-        self._words = ""
         self._opened = ""
         self._modified = False
         self._verdicts: Mapping[str, str] = {}
@@ -61,23 +65,17 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
     def load(self, rows: Sequence[Title]) -> None:
         """Show these rows; nothing is drawn again where they are those that show."""
-        if tuple(rows) == self._all:
+        if tuple(rows) == self.titles:
             return
-        self._all = tuple(rows)
+        self.titles = tuple(rows)
         self._list()
 
-    @property
-    def words(self) -> str:
-        """The words that a row must hold to be listed."""
-        return self._words
-
-    @words.setter
-    def words(self, words: str) -> None:
-        self._words = words
+    def watch_words(self) -> None:
+        """List the rows that hold them."""
         self._list()
 
     def _list(self) -> None:
-        self._rows = matching(self._all, self._words)
+        self._rows = matching(self.titles, self.words)
         self.set_options(Option(self._prompt(row), disabled=row.kind == "heading") for row in self._rows)
         self.highlighted = self._index(self._opened) or self._first()
 
@@ -93,11 +91,6 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             index = self._index(name)
             if index is not None:
                 self.replace_option_prompt_at_index(index, self._prompt(self._rows[index]))
-
-    @property
-    def titles(self) -> tuple[Title, ...]:
-        """Every row, listed or not."""
-        return self._all
 
     @property
     def title(self) -> Title | None:
