@@ -24,7 +24,10 @@ class LabChanged(Message, bubble=False):
 
 
 class Hearing(Widget):
-    """A widget to which every change of the lab comes as a message, as long as it is there."""
+    """A widget to which every change of the lab comes as a message, as long as it is there.
+
+    The second of a class's bases: styles come from the first one alone.
+    """
 
     lab: "Lab"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 
-class DemoBar(Hearing, LineWidget, can_focus=True):
+class DemoBar(LineWidget, Hearing, can_focus=True):
     """Has the keys while the demo goes on."""
 
     DEFAULT_CSS = "DemoBar { height: 6; width: 1fr; }"

@@ -21,7 +21,7 @@ KEYS = (
 LEAST_TRACK = 12
 
 
-class ReplayStrip(Hearing, LineWidget, can_focus=True):
+class ReplayStrip(LineWidget, Hearing, can_focus=True):
     """Shown while something is replayed."""
 
     DEFAULT_CSS = "ReplayStrip { height: 1; width: 1fr; margin: 0 1; }"

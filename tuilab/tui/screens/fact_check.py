@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 
-class FactCheckScreen(Hearing, Page[None]):
+class FactCheckScreen(Page[None], Hearing):
     """Starts by itself. `space` stops and goes on; what was measured stays."""
 
     HELP = """\

@@ -67,7 +67,7 @@ TAGS = "Separated by commas. A tag that you delete from the line is removed."
 IMPORTS = "There is no recording (.jsonl) in the current folder. Type the path of one below."
 
 
-class HistoryScreen(Hearing, Modal[str]):
+class HistoryScreen(Modal[str], Hearing):
     """A page of its own. Returns the run to replay, None where it was closed."""
 
     HELP = """\
