@@ -21,13 +21,14 @@ AT_IMPORT = (
 
 
 def forked(folder: str) -> None:
-    """Be a worker by way of the server, and end."""
+    """Be a worker by way of the server, and end; return where there is no server, to be one as a user's is."""
     import fcntl
     import hashlib
     import importlib.util
     import json
     import socket
     import subprocess
+    import time
 
     found = importlib.util.find_spec("tensorflow")
     decides = [sys.executable, found and found.origin, *(os.environ.get(name) for name in AT_IMPORT)]
@@ -41,7 +42,7 @@ def forked(folder: str) -> None:
                 server = [sys.executable, "-P", os.path.join(os.path.dirname(__file__), "server.py"), address]
                 # By the marks in their environments the lab finds what is to end with a worker.
                 plain = {k: v for k, v in os.environ.items() if not k.startswith("TUILAB_") or k == OWNER}
-                subprocess.Popen(
+                started = subprocess.Popen(
                     server,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -49,10 +50,15 @@ def forked(folder: str) -> None:
                     start_new_session=True,
                     env=plain,
                 )
-            while not os.path.exists(address):
-                pass
+                while not os.path.exists(address):
+                    if started.poll() is not None:
+                        return
+                    time.sleep(0.01)
     to_server = socket.socket(socket.AF_UNIX)
-    to_server.connect(address)
+    try:
+        to_server.connect(address)
+    except OSError:
+        return
     told = {"environment": dict(os.environ), "folder": os.getcwd(), "path": sys.path}
     told |= {"command": sys.orig_argv, "descriptors": kept}
     body = json.dumps(told).encode()

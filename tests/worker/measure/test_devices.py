@@ -4,32 +4,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.made import machine
 from tuilab.model.arms import Arm
-from tuilab.model.machine import Device, Machine
+from tuilab.model.machine import Device
 from tuilab.worker.measure.prepare import computed, decide_device, mismatch, missing_device
 from tuilab.workloads.base import Case
 
-HERE = Machine(
-    host="h",
-    cpu="c",
-    cores=2,
-    memory=1,
-    os="o",
-    python="3",
-    tensorflow="2",
-    devices=(Device("CPU:0"), Device("GPU:0"), Device("GPU:1")),
-)
-NONE = Machine(
-    host="h",
-    cpu="c",
-    cores=2,
-    memory=1,
-    os="o",
-    python="3",
-    tensorflow="2",
-    devices=(Device("CPU:0"),),
-    no_gpu="no driver",
-)
+HERE = machine(devices=(Device("CPU:0"), Device("GPU:0"), Device("GPU:1")))
+NONE = machine(devices=(Device("CPU:0"),), no_gpu="no driver")
 
 
 def arm(device: str) -> Arm:
