@@ -254,8 +254,8 @@ def tf() -> Any:
 
 @pytest.fixture(scope="session")
 def worker() -> Iterator[Worker]:
-    """The shared worker. A test leaves it idle: it waits for the end of whatever it began."""
-    worker = Worker()
+    """The shared worker, started as a user's is. A test leaves it idle: it waits for the end of what it began."""
+    worker = Worker(environment={"TUILAB_TESTS_FORKED": ""})
     yield worker
     worker.close()
 
