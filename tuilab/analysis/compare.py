@@ -115,8 +115,9 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
     a, b = first.machine, second.machine
     if a is not None and b is not None:
         for name in ("host", "cpu", "tensorflow", "python", "driver", "tuilab"):
-            if getattr(a, name) != getattr(b, name):
-                out.append(f"different machines: {name} is {getattr(a, name)} against {getattr(b, name)}")
+            one, other = (getattr(machine, name) or "none" for machine in (a, b))
+            if one != other:
+                out.append(f"different machines: {name} is {one} against {other}")
         if a.gpu_models != b.gpu_models:
             names = [", ".join(g.description for g in m.gpus) or "no GPU" for m in (a, b)]
             out.append(f"different machines: {names[0]} against {names[1]}")
