@@ -83,9 +83,22 @@ def lasting(base: type[Driver], meter: Meter) -> type[Driver]:
     """That driver, on a terminal that may go; meter: counts what is sent there."""
 
     class Lasting(base):  # type: ignore[valid-type, misc]
+        suspended = False
+
         def __init__(self, app: Any, **given: Any) -> None:
             super().__init__(app, **given)
             self._file: Any = Forgiving(self._file, meter)
+
+        def suspend_application_mode(self) -> None:
+            self.suspended = True
+            super().suspend_application_mode()
+
+        def resume_application_mode(self) -> None:
+            # SIGCONT comes without a stop too: the kernel sends it with the hangup. A second thread of input would
+            # outlive the app, and look for keys at a terminal that has gone, for ever.
+            if self.suspended:
+                self.suspended = False
+                super().resume_application_mode()
 
         def run_input_thread(self) -> None:
             try:

@@ -1,0 +1,28 @@
+"""What the kernel sends with a hangup, and what a shell sends to a job that it continues."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.terminal.lab import scripted
+
+pytestmark = pytest.mark.terminal
+
+
+@pytest.mark.parametrize("ends", ["key", "line"])
+def test_to_be_continued_without_a_stop_changes_nothing(tmp_path: Path, ends: str) -> None:
+    """A second thread that reads keys would outlive the lab, and spin at a terminal that has gone."""
+    with scripted(tmp_path) as terminal:
+        terminal.see("ready")
+        for _ in range(5):
+            terminal.signal(signal.SIGCONT)
+            terminal.press("?")
+            terminal.see(" Help ")
+            terminal.press("\x1b")
+            terminal.until(lambda: not terminal.shows(" Help "), 10)
+        if ends == "key":
+            terminal.press("q")
+        else:
+            terminal.hang_up()
+        assert terminal.ended(30) == (0 if ends == "key" else 128 + signal.SIGHUP)
