@@ -46,7 +46,7 @@ def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
 
 
 REPEATS = 2
-WASTE_SHARE = 0.1
+WASTE_SHARE = 0.05
 """Disturbed rounds are repeated twice at most, and cost no more than this share of the time so far: where the
 machine is never still, disturbed rounds are what there is to measure."""
 
