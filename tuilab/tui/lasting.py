@@ -94,8 +94,8 @@ def lasting(base: type[Driver], meter: Meter) -> type[Driver]:
             super().suspend_application_mode()
 
         def resume_application_mode(self) -> None:
-            # SIGCONT comes without a stop too: the kernel sends it with the hangup. A second thread of input would
-            # outlive the app, and look for keys at a terminal that has gone, for ever.
+            # SIGCONT comes without a stop too: the kernel sends it with the hangup. A second thread of input
+            # would outlive the app, and look for keys at a terminal that has gone, for ever.
             if self.suspended:
                 self.suspended = False
                 super().resume_application_mode()
