@@ -21,20 +21,20 @@ Listener = Callable[[e.Event], None]
 
 async def finished(asked: Measure, make: Callable[[Listener], Supervisor | MultiHostRunner]) -> RunState:
     """The state of a run that a runner has carried out."""
-    state, ended = RunState(), asyncio.Event()
+    state, ended = RunState(), asyncio.get_running_loop().create_future()
 
     def receive(event: e.Event) -> None:
         state.apply(event)
         if isinstance(event, e.Finished):
-            ended.set()
+            ended.set_result(event)
 
     runner = make(receive)
     await runner.start()
     await runner.measure(asked)
     async with asyncio.timeout(240):
-        await ended.wait()
+        end = await ended
     await runner.close()
-    assert state.status == "ok", state.message
+    assert end.status == state.status == "ok", end
     return state
 
 

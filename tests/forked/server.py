@@ -1,5 +1,6 @@
 """Has imported TensorFlow, and forks a worker for each process that asks (`sitecustomize.py`): python server.py ADDRESS"""
 
+import contextlib
 import fcntl
 import gc
 import importlib
@@ -22,13 +23,25 @@ APART = 200
 """Descriptors from here on are out of the way of those that a worker is to have."""
 
 
-def received(asked: socket.socket) -> tuple[dict, list[int]]:
-    """What a process that would be a worker says of itself, and its descriptors."""
+def received(asked: socket.socket) -> tuple[dict, list[int]] | None:
+    """What a process that would be a worker says of itself, and its descriptors; null where it has gone meanwhile."""
     length, descriptors, _, _ = socket.recv_fds(asked, 4, 64)
     left, body = int.from_bytes(length, "big"), b""
-    while len(body) < left:
-        body += asked.recv(left - len(body))
-    return json.loads(body), descriptors
+    while len(body) < left and (more := asked.recv(left - len(body))):
+        body += more
+    if left and len(body) == left:
+        return json.loads(body), descriptors
+    for number in descriptors:
+        os.close(number)
+    return None
+
+
+def kill(pid: int) -> None:
+    """End a worker that has not been waited for, with all of its session; it may not have one yet."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        os.kill(pid, signal.SIGKILL)
 
 
 def become_worker(told: dict, descriptors: list[int]) -> NoReturn:
@@ -80,34 +93,43 @@ def serve(address: str) -> None:
     workers: dict[int, tuple[int, socket.socket]] = {}
     while True:
         for key, _ in selector.select():
+            if key.fileobj not in selector.get_map():  # ended by an event before this one
+                continue
             if key.fileobj is listening:
                 asked, _ = listening.accept()
-                told, descriptors = received(asked)
+                try:
+                    given = received(asked)
+                except OSError:
+                    given = None
+                if given is None:
+                    asked.close()
+                    continue
                 pid = os.fork()
                 if not pid:
-                    become_worker(told, descriptors)
-                for number in descriptors:
+                    become_worker(*given)
+                for number in given[1]:
                     os.close(number)
                 selector.register(asked, selectors.EVENT_READ, pid)
                 selector.register(ended := os.pidfd_open(pid), selectors.EVENT_READ)
                 workers[ended] = pid, asked
             elif key.fileobj == owner:
                 for pid, _ in workers.values():
-                    os.killpg(pid, signal.SIGKILL)
+                    kill(pid)
                     os.waitpid(pid, 0)
                 spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
                 with open(os.path.join(os.path.dirname(address), "processor_seconds"), "a") as file:
                     file.write(f"{sum(each.ru_utime + each.ru_stime for each in spent):.1f}\n")
                 return
             elif key.data is not None:  # whoever asked has gone
-                os.killpg(key.data, signal.SIGKILL)
+                kill(key.data)
                 selector.unregister(key.fileobj)
             elif key.fileobj in workers:
                 pid, asked = workers.pop(key.fileobj)
                 _, status = os.waitpid(pid, 0)
                 if asked in selector.get_map():
                     selector.unregister(asked)
-                    asked.send(str(status).encode())
+                    with contextlib.suppress(OSError):
+                        asked.send(str(status).encode())
                 asked.close()
                 selector.unregister(key.fileobj)
                 os.close(key.fileobj)
