@@ -135,5 +135,5 @@ def serve(address: str) -> None:
                 os.close(key.fileobj)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and not os.fork():
     serve(sys.argv[1])

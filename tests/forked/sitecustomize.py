@@ -42,7 +42,8 @@ def forked(folder: str) -> None:
                 server = [sys.executable, "-P", os.path.join(os.path.dirname(__file__), "server.py"), address]
                 # By the marks in their environments the lab finds what is to end with a worker.
                 plain = {k: v for k, v in os.environ.items() if not k.startswith("TUILAB_") or k == OWNER}
-                started = subprocess.Popen(
+                # It leaves at once a process of its own, which is nobody's child: who ends his own leaves it be.
+                failed = subprocess.call(
                     server,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -50,10 +51,11 @@ def forked(folder: str) -> None:
                     start_new_session=True,
                     env=plain,
                 )
-                while not os.path.exists(address):
-                    if started.poll() is not None:
-                        return
-                    time.sleep(0.01)
+            patience = time.monotonic() + 60
+            while not os.path.exists(address):
+                if failed or time.monotonic() > patience:
+                    return
+                time.sleep(0.01)
     to_server = socket.socket(socket.AF_UNIX)
     try:
         to_server.connect(address)
