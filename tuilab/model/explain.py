@@ -57,6 +57,8 @@ class ArmPlacement(msgspec.Struct, frozen=True, kw_only=True):
 
     arm: str
     requested: str
+    label: str = ""
+    """Its name for people, as a run has it."""
     device: str | None = None
     """Null where nothing ran."""
     nodes: tuple[Node, ...] = ()

@@ -48,10 +48,11 @@ def _scenario(answer: ScenarioExplanation) -> Iterator[str]:
 
 
 def _arm(arm: ArmPlacement) -> Iterator[str]:
+    name = arm.label or arm.arm
     if arm.device is None:
-        yield f"{arm.arm}: not run: {arm.reason}"
+        yield f"{name}: not run: {arm.reason}"
         return
-    told = f"{arm.arm}: ran on {arm.device}, {arm.ops} ops"
+    told = f"{name}: ran on {arm.device}, {arm.ops} ops"
     told += f" ({arm.folded} folded)" if arm.folded else ""
     told += f", {arm.copies} copies of {size(arm.copied)}" if arm.copies else ""
     yield told + (f"; {arm.reason}" if arm.reason else "")

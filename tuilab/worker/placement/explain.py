@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tuilab.analysis.words import listed
-from tuilab.model.arms import Arm
+from tuilab.model.arms import Arm, labels
 from tuilab.model.errors import InputError
 from tuilab.model.explain import (
     ArmPlacement,
@@ -82,7 +82,8 @@ def explain_scenario(context: Context, body: bytes) -> Iterator[ScenarioExplanat
     question = msgspec.json.decode(body, type=ExplainScenario)
     workload, scenario = load(question.scenario)
     watched = [_placement(context, workload, scenario, arm) for arm in question.arms]
-    arms = tuple(placement for placement, _ in watched)
+    named = zip(watched, labels(question.arms), strict=True)
+    arms = tuple(msgspec.structs.replace(placement, label=name) for (placement, _), name in named)
     # The ops are the same on every device, but for what an optimiser does to them: take one device's.
     observed = [seen for _, seen in watched if seen is not None]
     device = observed[0].device if observed else None
@@ -114,7 +115,7 @@ def _placement(
         seen = observe(context, case, arm)
     finally:
         case.close()
-    told = {name: getattr(seen, name) for name in ArmPlacement.__struct_fields__[2:]}
+    told = {name: getattr(seen, name) for name in ArmPlacement.__struct_fields__[3:]}
     return ArmPlacement(arm=arm.id, requested=arm.device, **told), seen
 
 
