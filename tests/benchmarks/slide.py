@@ -37,7 +37,7 @@ def slide(terminal: Terminal, key: str) -> float:
     """Seconds from the key to a sample of the new run."""
     at = terminal.press(key)
     seen = terminal.until(lambda: "warming up: not counted" in terminal.text, 10, "a sample of the warm-up")
-    terminal.until(lambda: "● done" in terminal.text.splitlines()[0], 60, "the end of the run")
+    terminal.until(lambda: " done," in terminal.text.splitlines()[0], 60, "the end of the run")
     return seen - at
 
 
@@ -49,7 +49,7 @@ def measure() -> list[Row]:
         with lab("--preset", str(preset)) as terminal:
             terminal.see("ready, r measures")
             terminal.press("r")
-            terminal.until(lambda: "● done" in terminal.text.splitlines()[0], 60, "the first run")
+            terminal.until(lambda: " done," in terminal.text.splitlines()[0], 60, "the first run")
             terminal.press("i")
             terminal.see("▸samples")
             took = []
