@@ -133,8 +133,21 @@ class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def placement_row(arm: str, node: Node) -> PlacementRow:
     """An op of the arm of that id, as it was placed."""
-    alike = {name: getattr(node, name) for name in PlacementRow.__struct_fields__[2:]}
-    return PlacementRow(arm=arm, node=node.name, **alike)
+    # Field by field: a run may have 100,000 of them, and by their names it takes ten times as long.
+    return PlacementRow(
+        arm=arm,
+        node=node.name,
+        op=node.op,
+        kind=node.kind,
+        device=node.device,
+        to=node.to,
+        memory=node.memory,
+        dtype=node.dtype,
+        requested=node.requested,
+        reason=node.reason,
+        bytes=node.bytes,
+        count=node.count,
+    )
 
 
 class PointArm(msgspec.Struct, frozen=True, kw_only=True):
