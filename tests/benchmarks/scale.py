@@ -10,16 +10,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import psutil
 
 from tests.benchmarks.budget import Row, below
 
 if TYPE_CHECKING:
-    from tuilab.tui.painter import Painter
+    from tests.tui.lab import TestLab
 
 MEMORY_MB, OPEN_MS, KEY_MS = 150.0, 300.0, 100.0
 SAMPLES, RUNS, OPS, POINTS = 1_000_000, 10_000, 100_000, 400
@@ -97,18 +98,13 @@ def large_sweep() -> Iterator[object]:
 
 async def scene(name: str, folder: Path) -> dict[str, object]:
     """Open the lab on it and each of its views."""
-    from tests.tui.lab import lab, opened, rest, still
+    from tests.tui.lab import lab, opened, rest
     from tuilab.history.store import Store
     from tuilab.lab.changes import Change
-    from tuilab.model.events import RunStarted
     from tuilab.model.run import RunState
     from tuilab.tui.panels.views import VIEWS, Views
 
     store = Store.open(folder / "history")
-    if name == "run":
-        started = next(large_run())
-        assert isinstance(started, RunStarted)
-        keep_many(store, started)
     app = lab(folder, store=lambda: store)
     async with opened(app) as pilot:
         here = app.screen.lab  # type: ignore[attr-defined]
@@ -118,8 +114,10 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
         while state.rounds < ROUNDS[name]:
             state.apply(next(events))  # type: ignore[arg-type]
         filled = rss()
-        # The first takes in at once what a real run brings round by round.
-        held = [await held_up(app.painter) for _ in range(1 + PAINTS)][1:]
+        # At once, what a real run brings round by round.
+        here.changed(~Change.NOTHING)
+        await drawn(app)
+        held = [await held_up(app) for _ in range(PAINTS)]
         state.apply(next(events))  # type: ignore[arg-type]
         begun = time.perf_counter()
         here.state.result()
@@ -131,17 +129,17 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
         for key in [*VIEWS, "live"]:
             begun = time.perf_counter()
             await views.open(key)
-            await painted(lambda: still(app))
+            await drawn(app)
             opens[key] = max(opens.get(key, 0.0), 1e3 * (time.perf_counter() - begun))
         begun = time.perf_counter()
         await app.screen.action_replay()  # type: ignore[attr-defined]
-        await painted(lambda: still(app))
+        await drawn(app)
         opens["replay"] = 1e3 * (time.perf_counter() - begun)
         app.screen.dismiss(None)
         await rest(pilot, app)
         begun = time.perf_counter()
         app.screen.action_history()  # type: ignore[attr-defined]
-        await painted(lambda: still(app))
+        await drawn(app)
         opens["history"] = 1e3 * (time.perf_counter() - begun)
         return {
             "opens_ms": opens,
@@ -153,38 +151,45 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
         }
 
 
-async def held_up(painter: "Painter") -> float:
+async def held_up(app: "TestLab") -> float:
     """The longest that a key would wait, in ms, while the run on the screen is summed up anew and painted."""
+    from tests.tui.quick import settled
     from tuilab.lab.changes import Change
 
-    state = painter._lab.state.shown
+    assert app.painter is not None
+    painter, state = app.painter, app.painter._lab.state.shown
     state.version += 1  # as after a round: no figure is known any more
     for arm in state.arms.values():
         for cell in arm.cells.values():
             cell.known.clear()
     painted, longest, before = painter.pacing._painted, 0.0, time.perf_counter()
     painter.soon(Change.RUN)
-    while painter.pacing._painted == painted:
+    while painter.pacing._painted == painted or not settled(app):
         await asyncio.sleep(0)
         now = time.perf_counter()
         longest, before = max(longest, now - before), now
     return 1e3 * longest
 
 
-def keep_many(store: object, started: object) -> None:
+def keep_many(folder: Path) -> None:
     """Put many runs into the history."""
-    import msgspec
+    from tuilab.history.store import Store
+    from tuilab.model.events import RunStarted
 
-    with store.at_once():  # type: ignore[attr-defined]
+    started, store = next(large_run()), Store.open(folder / "history")
+    assert isinstance(started, RunStarted)
+    with store.at_once():
         for number in range(RUNS):
-            run = f"{number:032x}"
-            store._begin(msgspec.structs.replace(started, run=run))  # type: ignore[attr-defined, type-var]
-        store.connection.execute("UPDATE runs SET rounds = 60, answer = 'CPU graph is 3 × faster'")  # type: ignore[attr-defined]
+            store._begin(msgspec.structs.replace(started, run=f"{number:032x}"))
+        store.connection.execute("UPDATE runs SET rounds = 60, answer = 'CPU graph is 3 × faster'")
 
 
-async def painted(still: Callable[[], bool]) -> None:
-    """Until everything is drawn."""
-    while not still():
+async def drawn(app: "TestLab") -> None:
+    """Until everything that a key set going is done and on the screen."""
+    from tests.tui.lab import still
+    from tests.tui.quick import handled
+
+    while not (await handled(app) and still(app)):
         await asyncio.sleep(0.001)
 
 
@@ -197,8 +202,12 @@ def measure() -> list[Row]:
     """Each scene in a process of its own; the slowest view and the memory of each."""
     rows = []
     for name, words in SCENES.items():
-        command = [sys.executable, "-m", "tests.benchmarks.scale", name]
-        done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=600)
+        with tempfile.TemporaryDirectory() as place:
+            command = [sys.executable, "-m", "tests.benchmarks.scale", place]
+            # A process of its own, since what it takes to write a history is not the lab's memory.
+            if name == "run":
+                subprocess.run([*command, "history"], check=True, timeout=600)
+            done = subprocess.run([*command, name], stdout=subprocess.PIPE, check=True, timeout=600)
         found = json.loads(done.stdout.splitlines()[-1])
         slowest = max(found["opens_ms"], key=found["opens_ms"].get)
         how = f"{words}, in a process of its own, drawn without a terminal"
@@ -218,5 +227,8 @@ def measure() -> list[Row]:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as place:
-        print(json.dumps(asyncio.run(scene(sys.argv[1], Path(place)))))
+    PLACE, WHAT = Path(sys.argv[1]), sys.argv[2]
+    if WHAT == "history":
+        keep_many(PLACE)
+    else:
+        print(json.dumps(asyncio.run(scene(WHAT, PLACE))))

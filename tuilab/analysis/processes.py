@@ -197,7 +197,10 @@ def said(state: RunState) -> str:
 
 def within_first(cell: ArmSamples) -> Estimate | None:
     """The median of the first process alone, with the interval that a budget's precision is held against."""
-    return estimate(cell.samples[: bisect_left(cell.rounds, cell.begun[0])] if cell.begun else cell.samples)
+    if not cell.begun:
+        return once(cell, "estimate", lambda: estimate_of(cell))
+    end = bisect_left(cell.rounds, cell.begun[0])
+    return once(cell, "within first", lambda: estimate(cell.samples[:end]))
 
 
 def _middle(found: Estimate) -> Location:

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import overload
 
 from textual.content import Content
@@ -46,12 +46,17 @@ KINDS = {"op": ("op", "ops", "on"), "copy": ("copy", "copies", "from"), "folded"
 
 def groups(state: RunState) -> list[Group]:
     """The rows of a run by kind, device and reason, the largest group first, folded ones last."""
+    # By what a node says of itself, then by group: of 100,000 nodes only some tens differ.
+    alike: Counter[tuple[str, str, str, str, str]] = Counter()
+    for arm in state.arms.values():
+        for node in chain.from_iterable(arm.placement.values()):
+            alike[node.kind, node.device, node.to, node.reason, node.op] += node.count
     counts: Counter[tuple[str, str, str]] = Counter()
     ops: dict[tuple[str, str, str], Counter[str]] = {}
-    for row in PlacementRows(state):
-        key = group_of(row)
-        counts[key] += row.count
-        ops.setdefault(key, Counter())[row.op] += row.count
+    for (kind, device, to, reason, op), count in alike.items():
+        key = (kind, _where(kind, device, to), reason)
+        counts[key] += count
+        ops.setdefault(key, Counter())[op] += count
     found = [
         Group(*key, number, tuple(op for op, _ in ops[key].most_common())) for key, number in counts.items()
     ]
@@ -60,8 +65,11 @@ def groups(state: RunState) -> list[Group]:
 
 def group_of(row: PlacementRow) -> tuple[str, str, str]:
     """Kind, device and reason of a row."""
-    device = f"{row.device} to {row.to}" if row.kind == "copy" else row.device
-    return row.kind, device or "no device yet", row.reason
+    return row.kind, _where(row.kind, row.device, row.to), row.reason
+
+
+def _where(kind: str, device: str, to: str) -> str:
+    return (f"{device} to {to}" if kind == "copy" else device) or "no device yet"
 
 
 class PlacementLog(Static):

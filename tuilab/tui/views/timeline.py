@@ -75,7 +75,7 @@ ops by their time in one call. The profile is kept with the run: a replay shows 
                 self._arm, self._failed = arm, ""
         known = state.arms[self._arm].profile if self._arm else None
         if known is None and self._arm and not lab_state.running and not self._doing and not self._failed:
-            self._profile(lab_state, self._arm)
+            self._profile(self._arm)
         self._show(state, known, lab_state)
 
     def _show(self, state: RunState, known: Profile | None, lab_state: LabState) -> None:
@@ -107,9 +107,9 @@ ops by their time in one call. The profile is kept with the run: a replay shows 
         )
 
     @work(exclusive=True, exit_on_error=False)
-    async def _profile(self, lab_state: LabState, arm: str) -> None:
-        state = lab_state.shown
-        if state.scenario is None or lab_state.replay:
+    async def _profile(self, arm: str) -> None:
+        state = self.lab.state.shown
+        if state.scenario is None or self.lab.state.replay:
             return
         self._doing, self._failed = arm, ""
         try:
@@ -131,7 +131,7 @@ ops by their time in one call. The profile is kept with the run: a replay shows 
             at = arms.index(self._arm) if self._arm in arms else -1
             self._arm, self._failed, self._picked = arms[(at + by) % len(arms)], "", True
             if not by and not lab_state.running:
-                self._profile(lab_state, self._arm)
+                self._profile(self._arm)
             self.draw()
 
 
