@@ -34,9 +34,9 @@ ROUNDS, EVERY_S = 6, 0.002
 PATIENCE_S = 30.0
 LOOK_WAIT_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]
-WAYS = ("r",) * 6 + ("k\x1b[C", "r", "s", "c", "r", "k\x1b[D", "r", "]", "]", "d", "]", "s", "]]]]]")
+WAYS = ("r",) * 6 + ("i\x1b[C", "r", "s", "c", "r", "i\x1b[D", "r", "]", "]", "d", "]", "s", "]]]]]")
 """Keys that are typed before each run is waited for, in turn. `r` follows where they measure nothing."""
-MEASURING = ("r", "s", "k\x1b[C", "k\x1b[D")
+MEASURING = ("r", "s", "i\x1b[C", "i\x1b[D")
 PAGES = ("a", "?", "e", "g", "o")
 HOW = (
     "the lab in a pseudo-terminal with a worker process that reports six rounds a run, by keys; views, sliders, sweeps "
