@@ -80,6 +80,25 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
     return f"{said} · {block}{held_s:.0f} s"
 
 
+def why_empty(lab_state: LabState) -> str:
+    """Why there is nothing to draw yet, in a sentence."""
+    state = lab_state.shown
+    if state.run and state.running:
+        return f"{run_stage(state)}… x stops."
+    if lab_state.running:
+        now = status(lab_state)
+        return f"{now.text}. x stops."
+    if state.run and state.status == "failed":
+        return f"The run failed: {state.message}"
+    if state.run and state.status == "cancelled":
+        return "The run was stopped before its first sample. r measures again."
+    if state.run and state.status == "ok" and not state.rounds:
+        return "No arm of this run could be measured; the answer says why, the log (9) has the details."
+    if lab_state.settings is None:
+        return "Nothing is open. p shows the presets."
+    return "Nothing is measured yet. r measures; s looks for the crossover."
+
+
 def share_done(state: RunState) -> float | None:
     """How much of the stage that the run is at is done; null where that is not known."""
     progress, limit = state.progress, state.budget.limit_s if state.budget else 0.0

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 from textual.widget import Widget
 
 from tuilab.lab.state import LabState
-from tuilab.lab.status import run_stage, status
 from tuilab.model.result import ArmResult, RunResult
 from tuilab.model.run import RunState
 from tuilab.report.rows import folded
@@ -37,22 +36,3 @@ def fitting(table: Widget, rows: int, room: int) -> None:
     """Give a table its rows and head, in at most `room` lines; nothing at all where two do not fit."""
     height = min(rows + 2, room)
     table.styles.height = height if rows and height >= 3 else 0
-
-
-def why_empty(lab_state: LabState) -> str:
-    """Why there is nothing to draw yet, in a sentence."""
-    state = lab_state.shown
-    if state.run and state.running:
-        return f"{run_stage(state)}… x stops."
-    if lab_state.running:
-        now = status(lab_state)
-        return f"{now.text}. x stops."
-    if state.run and state.status == "failed":
-        return f"The run failed: {state.message}"
-    if state.run and state.status == "cancelled":
-        return "The run was stopped before its first sample. r measures again."
-    if state.run and state.status == "ok" and not state.rounds:
-        return "No arm of this run could be measured; the answer says why, the log (9) has the details."
-    if lab_state.settings is None:
-        return "Nothing is open. p shows the presets."
-    return "Nothing is measured yet. r measures; s looks for the crossover."

@@ -2,9 +2,10 @@
 
 from textual.app import ComposeResult
 
+from tuilab.lab.status import why_empty
 from tuilab.report.rows import folded
 from tuilab.tui.views.base import View
-from tuilab.tui.views.common import figures, fitting, marks, why_empty
+from tuilab.tui.views.common import figures, fitting, marks
 from tuilab.tui.widgets.from_run import live_chart
 from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.plot import Plot

@@ -2,8 +2,9 @@
 
 from textual.app import ComposeResult
 
+from tuilab.lab.status import why_empty
 from tuilab.tui.views.base import View
-from tuilab.tui.views.common import folded_result, marks, why_empty
+from tuilab.tui.views.common import folded_result, marks
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.from_run import phases_of
 from tuilab.tui.widgets.phases import Phases

@@ -9,11 +9,11 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 
 from tuilab.lab import Lab
+from tuilab.lab.status import why_empty
 from tuilab.model.result import PlacementRow
 from tuilab.model.run import RunState
 from tuilab.tui.panels.placement import Group, PlacementRows, group_of, groups
 from tuilab.tui.views.base import View
-from tuilab.tui.views.common import why_empty
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.lists import placement_table
 

@@ -2,8 +2,9 @@
 
 from textual.app import ComposeResult
 
+from tuilab.lab.status import why_empty
 from tuilab.tui.views.base import View
-from tuilab.tui.views.common import marks, why_empty
+from tuilab.tui.views.common import marks
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.chart import Chart
 from tuilab.tui.widgets.plot import Plot

@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from tuilab.lab import Lab
 from tuilab.lab.state import LabState
+from tuilab.lab.status import why_empty
 from tuilab.model.arms import family
 from tuilab.model.errors import InputError
 from tuilab.model.events import Node, ops_of
@@ -19,7 +20,7 @@ from tuilab.model.parameters import LogInteger
 from tuilab.model.quantity import seconds, significant, size
 from tuilab.model.result import Crossover, RunResult
 from tuilab.tui.views.base import View
-from tuilab.tui.views.common import folded_result, marks, why_empty
+from tuilab.tui.views.common import folded_result, marks
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.chart import Chart
 from tuilab.tui.widgets.from_run import crossovers, heat_of, sweep_chart

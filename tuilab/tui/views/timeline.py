@@ -9,12 +9,13 @@ from textual.binding import Binding, BindingType
 from tuilab.lab import Lab
 from tuilab.lab.questions import Unanswered
 from tuilab.lab.state import LabState
+from tuilab.lab.status import why_empty
 from tuilab.model.errors import InputError
 from tuilab.model.profile import OpTime, Profile, ProfileArm
 from tuilab.model.quantity import seconds
 from tuilab.model.run import RunState
 from tuilab.tui.views.base import View
-from tuilab.tui.views.common import fitting, why_empty
+from tuilab.tui.views.common import fitting
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.look import MUTED
 from tuilab.tui.widgets.spans import Span
