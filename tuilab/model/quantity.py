@@ -126,3 +126,12 @@ def share_words(share: float) -> str:
     if share < 0.001:
         return "<0.1 %"
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
+
+
+def suffixed(value: int, *, binary: bool = True) -> str:
+    """`16777216` → `16M`, `10240` → `10k`: as a person would type it; other numbers with separators."""
+    base = 2**10 if binary else 10**3
+    for power, suffix in ((3, "G"), (2, "M"), (1, "k")):
+        if value and value % base**power == 0:
+            return f"{value // base**power:,}{suffix}"
+    return f"{value:,}"

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from tuilab.model.quantity import seconds, significant
 from tuilab.model.result import ArmResult
-from tuilab.tui.widgets.chart import Axis, Limits, place, round_down, round_up
+from tuilab.report.axes import Axis, Limits, laid, place, round_down, round_up, ticks
 from tuilab.tui.widgets.look import (
     BLOCKS,
     FAINT,
@@ -23,10 +23,7 @@ from tuilab.tui.widgets.look import (
     blocks,
 )
 from tuilab.tui.widgets.picked import Picking
-from tuilab.tui.widgets.ticks import laid, ticks
 from tuilab.tui.widgets.wording import fit
-
-_ENDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -99,8 +96,8 @@ def arrange(bars: Sequence[Bar], width: int, log: bool) -> Layout:
     value = max(map(cell_len, texts), default=0) + 1
     ratio = max(cell_len(ratio_text(bar, width >= 72)) for bar in bars) + 1 if width >= 44 else 0
     known = [v for bar in bars for v in (bar.arm.median_s, *(bar.arm.ci95_s or ())) if v]
-    high = round_up(max(known, default=1.0), _ENDS)
-    low = round_down(min(known, default=0.1) * 0.9, _ENDS) if log else 0.0
+    high = round_up(max(known, default=1.0))
+    low = round_down(min(known, default=0.1) * 0.9) if log else 0.0
     return Layout(label, value, max(0, width - label - value - ratio - 3), ratio, (low, high), log)
 
 

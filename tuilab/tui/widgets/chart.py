@@ -1,36 +1,14 @@
 """What a plot shows, as data; and the arithmetic of its axes and of thinning long series. Pure."""
 
-import math
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tuilab.report.axes import Axis, Limits
 from tuilab.tui.widgets.look import Mark, TextStyle
 
-Kind = Literal["plain", "count", "binary", "time", "rate"]
-Limits = tuple[float, float]
-
-# From where to where an axis goes on a log scale: these times powers of ten.
-_LOG_ENDS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 MOST_SAMPLES = 2_000
 """Of a longer run every so many'th sample makes the strip."""
-_LINEAR_ENDS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An axis: what its numbers are, and its limits where they are fixed.
-
-    kind: `time` in seconds, `count` (with thousands), `binary` (powers of two: 64k), `rate` (with a prefix:
-    10 G) or `plain`.
-    """
-
-    label: str = ""
-    kind: Kind = "plain"
-    log: bool = False
-    low: float | None = None
-    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -107,14 +85,17 @@ class Vertical:
     label: str = ""
 
 
+PLAIN = Axis()
+
+
 @dataclass(frozen=True)
 class Chart:
     """All of a plot. While `key` stays the same its axes only grow."""
 
     key: str = ""
     series: Sequence[Series] = ()
-    x: Axis = Axis()
-    y: Axis = Axis()
+    x: Axis = PLAIN
+    y: Axis = PLAIN
     verticals: Sequence[Vertical] = ()
     title: str = ""
 
@@ -187,84 +168,6 @@ class Thinned:
             low, high = min(four, key=self.y.__getitem__), max(four, key=self.y.__getitem__)
             merged.append((min(low, high), max(low, high)))
         self._extremes = merged
-
-
-def limits(axis: Axis, values: Sequence[float], before: Limits | None = None) -> Limits:
-    """From where to where the axis goes: its fixed ends, else round ends around `values` and `before`."""
-    finite = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
-    low, high = (min(finite), max(finite)) if finite else ((1.0, 10.0) if axis.log else (0.0, 1.0))
-    if before and finite:
-        held_low, held_high = before[0] <= low, high <= before[1]
-        low, high = min(low, before[0]), max(high, before[1])
-    else:
-        held_low = held_high = False
-    if axis.log:
-        ends = _log_limits(low, high, axis.kind == "binary")
-    else:
-        ends = _linear_limits(low, high, before is not None)
-    first = axis.low if axis.low is not None else (before[0] if held_low and before else ends[0])
-    last = axis.high if axis.high is not None else (before[1] if held_high and before else ends[1])
-    if last <= first:
-        last = first * 10 if axis.log else first + 1
-    return first, last
-
-
-def _log_limits(low: float, high: float, binary: bool) -> Limits:
-    if binary:
-        # Sizes of a sweep end at the ends of the axis.
-        return (low, high) if high > low else (low / 2, high * 2)
-    if high < low * 1.05:
-        middle = math.sqrt(low * high)
-        low, high = middle / 1.1, middle * 1.1
-    return round_down(low * 0.98, _LOG_ENDS), round_up(high * 1.02, _LOG_ENDS)
-
-
-def _linear_limits(low: float, high: float, growing: bool) -> Limits:
-    span = high - low or abs(high) * 0.2 or 1.0
-    # A clock or counter starts at nought; a cloud far from nought is looked at from close by.
-    if low >= 0 and low <= 0.5 * high:
-        return 0.0, round_up(high, _LINEAR_ENDS if not growing else (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0))
-    step = round_up(span / 4, (1.0, 2.0, 5.0, 10.0))
-    first = math.floor((low - 0.05 * span) / step) * step
-    last = math.ceil((high + 0.05 * span) / step) * step
-    return (max(0.0, first) if low >= 0 else first), last
-
-
-def round_up(value: float, ends: Sequence[float]) -> float:
-    """The smallest of `ends` times a power of ten that is at least `value` (> 0)."""
-    if value <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(value))
-    return next((end * power for end in ends if end * power >= value * (1 - 1e-12)), 10 * power)
-
-
-def round_down(value: float, ends: Sequence[float]) -> float:
-    """The largest of `ends` times a power of ten that is at most `value` (> 0)."""
-    power = 10.0 ** math.floor(math.log10(value))
-    return next((end * power for end in reversed(ends) if end * power <= value * (1 + 1e-12)), power)
-
-
-def place(value: float, ends: Limits, log: bool) -> float:
-    """Where `value` lies between the limits (0 … 1); beyond them it is less than 0 or more than 1."""
-    low, high = ends
-    if log:
-        if value <= 0:
-            return -math.inf
-        return math.log(value / low) / math.log(high / low)
-    return (value - low) / (high - low)
-
-
-def unplace(where: float, ends: Limits, log: bool) -> float:
-    """The value at a place between the limits; what `place` turns round."""
-    low, high = ends
-    return float(low * (high / low) ** where) if log else low + (high - low) * where
-
-
-def nearest(values: Sequence[float], value: float) -> int:
-    """The index of the ascending value that is nearest."""
-    at = bisect_left(values, value)
-    near = [i for i in (at - 1, at) if 0 <= i < len(values)]
-    return min(near, key=lambda i: abs(values[i] - value))
 
 
 def spread(wanted: Sequence[float], rows: int) -> list[int]:

@@ -10,7 +10,8 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
-from tuilab.tui.widgets.chart import Chart, Limits, Series, place, spread
+from tuilab.report.axes import Limits, Ticks, laid, place, ticks
+from tuilab.tui.widgets.chart import Chart, Series, spread
 from tuilab.tui.widgets.look import (
     CROSSOVER,
     FAINT,
@@ -24,7 +25,6 @@ from tuilab.tui.widgets.look import (
     Run,
     TextStyle,
 )
-from tuilab.tui.widgets.ticks import Ticks, laid, ticks
 from tuilab.tui.widgets.wording import fit, width_of
 
 Points = tuple[Sequence[float], Sequence[float]]

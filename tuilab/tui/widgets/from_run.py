@@ -6,8 +6,9 @@ from functools import partial
 from tuilab.model.quantity import median_of, prefixed, seconds
 from tuilab.model.result import ArmResult, Crossover, RunResult
 from tuilab.model.run import ArmSamples, ArmState, RunState
+from tuilab.report.axes import Axis
 from tuilab.tui.widgets.bars import Bar
-from tuilab.tui.widgets.chart import Axis, Chart, Series, Vertical, distribution
+from tuilab.tui.widgets.chart import Chart, Series, Vertical, distribution
 from tuilab.tui.widgets.compose import STRIP
 from tuilab.tui.widgets.heatmap import AxisValues, Heat
 from tuilab.tui.widgets.look import Mark

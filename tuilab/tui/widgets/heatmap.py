@@ -9,11 +9,10 @@ from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 
-from tuilab.model.quantity import significant
+from tuilab.model.quantity import significant, suffixed
+from tuilab.report.axes import laid
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import FAINT, FOCUS, MUTED, STRONG, TEXT, Line, Mark, Run, TextStyle
-from tuilab.tui.widgets.snap_points import short
-from tuilab.tui.widgets.ticks import laid
 from tuilab.tui.widgets.wording import clip, fit
 
 # A ratio of this many powers of two is shown in the full hue.
@@ -127,7 +126,7 @@ class Layout:
 
 def arrange(heat: Heat, width: int, height: int, at: int) -> Layout:
     """Share out the space; map cells are as large as fits, within reason. at: a value of y that must show."""
-    labels = [short(v, binary=heat.y.binary) for v in heat.y.values]
+    labels = [suffixed(v, binary=heat.y.binary) for v in heat.y.values]
     left = max(map(cell_len, [*labels, ""])) + 1
     cell = max(1, min(14, (width - left) // len(heat.x.values)))
     count, room = len(heat.y.values), max(1, height - 5)
@@ -168,7 +167,7 @@ def draw(heat: Heat, layout: Layout, at: tuple[int, int], width: int, focused: b
         ((fit(f"{heat.x.label} to the right, {heat.y.label} up", width), MUTED),),
     ]
     for j in reversed(layout.shown):
-        label = fit(short(heat.y.values[j], binary=heat.y.binary), layout.left - 1, "right")
+        label = fit(suffixed(heat.y.values[j], binary=heat.y.binary), layout.left - 1, "right")
         for row in range(layout.rows):
             middle = row == (layout.rows - 1) // 2
             line: list[Run] = [((label if middle else " " * (layout.left - 1)) + " ", MUTED)]
@@ -204,7 +203,7 @@ def _head(heat: Heat, width: int) -> Line:
 def _labels(heat: Heat, layout: Layout, width: int) -> Line:
     labels = []
     for i, value in enumerate(heat.x.values):
-        label = short(value, binary=heat.x.binary)
+        label = suffixed(value, binary=heat.x.binary)
         labels.append((layout.left + i * layout.cell + max(0, (layout.cell - cell_len(label)) // 2), label))
     return ((laid(labels, width).rstrip(), MUTED),)
 
@@ -212,8 +211,8 @@ def _labels(heat: Heat, layout: Layout, width: int) -> Line:
 def in_words(heat: Heat, i: int, j: int) -> str:
     """`samples 16k, batch 8: GPU graph takes 0.31 × the time of CPU graph; …`."""
     value = heat.values[j][i]
-    place = f"{heat.x.label} {short(heat.x.values[i], binary=heat.x.binary)}, "
-    place += f"{heat.y.label} {short(heat.y.values[j], binary=heat.y.binary)}"
+    place = f"{heat.x.label} {suffixed(heat.x.values[i], binary=heat.x.binary)}, "
+    place += f"{heat.y.label} {suffixed(heat.y.values[j], binary=heat.y.binary)}"
     more = heat.words[j][i] if heat.words else ""
     if value is None:
         said = more or "not measured"

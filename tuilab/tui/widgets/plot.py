@@ -15,7 +15,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tuilab.model.quantity import seconds
-from tuilab.tui.widgets.chart import Chart, Limits, Series, Thinned, limits, nearest, unplace
+from tuilab.report.axes import Limits, limits, nearest, unplace
+from tuilab.tui.widgets.chart import Chart, Series, Thinned
 from tuilab.tui.widgets.compose import Drawing, Layout, Pointer, Points
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import Line

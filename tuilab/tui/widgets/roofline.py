@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 
 from tuilab.lab.roofline import paths, roofs
 from tuilab.model.run import RunState
-from tuilab.tui.widgets.chart import Axis, Chart, Series
+from tuilab.report.axes import Axis
+from tuilab.tui.widgets.chart import Chart, Series
 from tuilab.tui.widgets.look import Mark
 
 ROOF = Mark("muted", "─")

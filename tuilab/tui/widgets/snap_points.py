@@ -5,10 +5,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from tuilab.model.parameters import Boolean, Choice, Integer, LogInteger, Parameter, Value
-from tuilab.tui.widgets.chart import Limits, place, round_up, unplace
+from tuilab.model.quantity import suffixed
+from tuilab.report.axes import Limits, place, round_up, unplace
 
 Numeric = Integer | LogInteger
-SUFFIXES = ((2**30, "G"), (2**20, "M"), (2**10, "k"))
 
 
 def options(parameter: Parameter) -> tuple[Value, ...]:
@@ -146,10 +146,7 @@ def short(value: Value, *, binary: bool = True) -> str:
         return "on" if value else "off"
     if isinstance(value, str):
         return value
-    for size, suffix in SUFFIXES if binary else ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if value and value % size == 0:
-            return f"{value // size:,}{suffix}"
-    return f"{value:,}"
+    return suffixed(value, binary=binary)
 
 
 def full(value: Value) -> str:

@@ -8,11 +8,10 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from tuilab.model.quantity import seconds
-from tuilab.tui.widgets.chart import Axis
+from tuilab.report.axes import Axis, laid, ticks
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import CATEGORICAL, FAINT, FOCUS, MUTED, TEXT, Line, Run, TextStyle
 from tuilab.tui.widgets.spans import Piece, Span, Track, pieces, tracks
-from tuilab.tui.widgets.ticks import laid, ticks
 from tuilab.tui.widgets.wording import fit
 
 PAN, ZOOM = 0.25, 1.6

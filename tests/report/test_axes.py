@@ -1,0 +1,87 @@
+"""Axes that grow and do not jump, and ticks that are round and fit."""
+
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuilab.report.axes import Axis, limits, linear, logarithmic, place, powers_of_two, ticks
+
+TIMES = st.floats(1e-9, 1e4, allow_nan=False)
+
+
+@given(st.lists(TIMES, min_size=1, max_size=50), st.booleans())
+def test_limits_hold_every_value(values, log):
+    low, high = limits(Axis(log=log, kind="time"), values)
+    assert low < high
+    assert low <= min(values) and max(values) <= high
+
+
+@given(st.lists(st.lists(TIMES, min_size=1, max_size=10), min_size=2, max_size=8), st.booleans())
+def test_limits_only_grow_and_stay_while_the_data_is_inside(batches, log):
+    axis, before, seen = Axis(log=log, kind="time"), None, []
+    for batch in batches:
+        seen += batch
+        now = limits(axis, seen, before)
+        if before:
+            assert now[0] <= before[0] and now[1] >= before[1]
+            if before[0] <= min(seen) and max(seen) <= before[1]:
+                assert now == before
+        before = now
+
+
+def test_a_growing_run_moves_its_axis_only_now_and_then():
+    axis, before, changes = Axis(low=0.0), None, 0
+    for n in range(1, 2_000):
+        now = limits(axis, [0.0, float(n)], before)
+        changes += now != before
+        before = now
+    assert changes < 40
+
+
+def test_fixed_ends_are_kept_and_nothing_or_nonsense_gives_an_axis():
+    assert limits(Axis(low=0.0), [3.0, 4.0]) == (0.0, 4.5)
+    assert limits(Axis(), []) == (0.0, 1.0)
+    low, high = limits(Axis(log=True), [-1.0, 0.0, math.nan, 2.0])
+    assert 0 < low < 2.0 < high
+
+
+@given(st.floats(1e-9, 1e6), st.floats(1.001, 1e6), st.integers(2, 20))
+def test_there_are_ticks_on_every_axis_and_no_more_than_fit(low, factor, most):
+    high = low * factor
+    for values in (linear(low, high, most), logarithmic(low, high, most)):
+        assert 1 <= len(values) <= max(2, most)
+        assert all(low * (1 - 1e-6) <= v <= high * (1 + 1e-6) for v in values)
+        assert values == sorted(set(values))
+
+
+@given(st.integers(0, 20), st.integers(1, 20), st.integers(2, 12))
+def test_powers_of_two_are_evenly_thinned(first, span, most):
+    values = powers_of_two(2.0**first, 2.0 ** (first + span), most)
+    assert 2 <= len(values) <= most
+    if span > 1:
+        assert len({round(math.log2(b / a)) for a, b in pairwise(values)}) <= 1
+
+
+@pytest.mark.parametrize(
+    ("axis", "ends", "most", "labels", "unit"),
+    [
+        (Axis(kind="time"), (0.0, 8e-4), 5, ("0", "200", "400", "600", "800"), "µs"),
+        (Axis(kind="time"), (0.0, 1e-3), 6, ("0.0", "0.2", "0.4", "0.6", "0.8", "1.0"), "ms"),
+        (Axis(kind="time", log=True), (3e-4, 6e-3), 5, ("0.5", "1", "2", "5"), "ms"),
+        (Axis(kind="time", log=True), (1e-5, 1e-1), 5, ("10 µs", "100 µs", "1 ms", "10 ms", "100 ms"), ""),
+        (Axis(kind="binary", log=True), (256, 16_777_216), 5, ("256", "4k", "64k", "1M", "16M"), ""),
+        (Axis(kind="count"), (0, 300), 4, ("0", "100", "200", "300"), ""),
+    ],
+)
+def test_ticks_are_round_and_name_their_unit_once(axis, ends, most, labels, unit):
+    found = ticks(axis, ends, most)
+    assert (found.labels, found.unit) == (labels, unit)
+
+
+def test_a_place_beyond_the_axis_is_beyond_it():
+    assert place(10.0, (1.0, 100.0), True) == pytest.approx(0.5)
+    assert place(0.0, (1.0, 100.0), True) == -math.inf
+    assert place(200.0, (0.0, 100.0), False) == 2.0
