@@ -59,6 +59,22 @@ async def test_a_document_with_its_findings_and_presets(tmp_path: Path):
         assert request.scenario.workload == "stft" and request.scenario.parameters["samples"] == 4096
 
 
+async def test_the_lab_begins_with_a_preset_file(tmp_path: Path):
+    file = tmp_path / "mine.toml"
+    file.write_text('title = "Mine"\nworkload = "stft"\n[parameters]\nsamples = 1024\n')
+    for name, title, wrong in (
+        (str(file), "Mine", ""),
+        (f"{file.parent}/none.toml", "", "none.toml"),
+        ("nope", "", "'nope'"),
+    ):
+        app = lab(tmp_path, preset=name)
+        async with opened(app):
+            assert app.lab.state.settings.preset.title == (title or app.lab.state.presets[0].title)
+            assert not app.runner.measured, "nothing is measured before a person asks for it"
+            said = [n.message for n in app._notifications if "preset" in n.message]
+            assert any(wrong in words for words in said) if wrong else not said
+
+
 async def test_a_preset_file_and_what_is_wrong_is_said_and_the_lab_goes_on(tmp_path: Path):
     app = lab(tmp_path)
     async with opened(app) as pilot:

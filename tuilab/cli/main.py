@@ -62,7 +62,9 @@ class Lazy(click.Group):
 
 @click.group(cls=Lazy, invoke_without_command=True)
 @click.version_option(tuilab.__version__, prog_name="tuilab")
-@click.option("--preset", default="", help="Open the lab with this preset, or path/to/file.py:name.")
+@click.option(
+    "--preset", default="", help="Open the lab with this preset: a name, a file, or model.py:forward."
+)
 @click.option("--demo", is_flag=True, help="Open with the demo: guess first, then see it measured.")
 @click.option(
     "--replay", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Show a recorded run."

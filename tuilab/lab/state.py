@@ -13,7 +13,7 @@ from tuilab.catalogue.load import Catalogue, Problem
 from tuilab.lab.changes import Change, Wanted, Worker
 from tuilab.lab.command_line import command_line
 from tuilab.lab.hosts import Hosts
-from tuilab.lab.settings import Settings, default_sweep
+from tuilab.lab.settings import Settings, default_sweep, preset_file
 from tuilab.model.claims import Claim, VerdictWord
 from tuilab.model.errors import InputError
 from tuilab.model.events import (
@@ -160,15 +160,24 @@ class LabState:
         declaration, file = self.own.get(preset.name) or (find(preset.workload).declaration, "")
         self.change(Settings.of(preset, declaration, file).where(self.settings))
 
-    def open_first(self, name: str) -> None:
-        """Have a preset open from the start: that one, else the first. Nothing is measured yet."""
-        first = next((p for p in self.presets if p.name == name or not name), None)
+    def open_first(self, name: str) -> str:
+        """Have a preset open from the start, by its name or file, else the first; nothing is measured yet.
+
+        Returns what is wrong with the name, "" where nothing is.
+        """
+        wrong = ""
+        if name.endswith(".toml"):
+            try:
+                self.add(preset := preset_file(name))
+                name = preset.name
+            except InputError as error:
+                wrong = str(error)
+        first = next((p for p in self.presets if p.name == name), None)
+        if name and first is None and not wrong:
+            wrong = f"There is no preset {name!r}; p lists the presets."
         if first is not None or self.presets:
             self.choose(first or self.presets[0])
-
-    def knows(self, name: str) -> bool:
-        """Whether there is a preset of that name."""
-        return any(p.name == name for p in self.presets)
+        return wrong
 
     def usual(self, preset: str, workload: str) -> Mapping[str, Value] | None:
         """What a run of that preset measures as its document has it, else the workload's own values.

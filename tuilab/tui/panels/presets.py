@@ -63,6 +63,10 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
     def on_mount(self) -> None:
         self.load(self._start)
 
+    def on_resize(self) -> None:
+        """Keep the cursor in sight where the lines below, about its preset, take more of the room."""
+        self.scroll_to_highlight()
+
     def load(self, rows: Sequence[Title]) -> None:
         """Show these rows; nothing is drawn again where they are those that show."""
         if tuple(rows) == self.titles:

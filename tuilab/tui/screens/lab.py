@@ -156,8 +156,10 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
         self.lab = lab
         state.load(self._found or catalogue.load(*options.presets))
-        rows = self._list_presets()
-        state.open_first(options.preset)
+        if self._found is None:
+            self._keep_titles(titles.titles(state.presets, state.problems))
+        wrong = state.open_first(options.preset)
+        self._list_presets()
         state.newcomer = options.newcomer if options.newcomer is not None else first_visit()
         self.answer, self.controls, self.placement = AnswerPanel(), Controls(), PlacementLog()
         with self.app.batch_update():
@@ -174,11 +176,9 @@ size at which another device becomes the faster one. **x** stops whatever is run
         self.refresh_bindings()
         for problem in [*recorder.notices, *self.app.read_keymap()]:
             self.warn(problem)
-        if options.preset and ".py:" not in options.preset and not state.knows(options.preset):
-            self.warn(f"There is no preset {options.preset!r}; p lists the presets.")
+        if wrong and ".py:" not in options.preset:
+            self.warn(wrong)
         self._draw(LabChanged(~Change.NOTHING))
-        if self._found is None:
-            self._keep_titles(rows)
         self.run_worker(self.show_pinned(), exit_on_error=False)
         # The plotting library is loaded while the worker still loads TensorFlow.
         self.run_worker(figure, thread=True, exit_on_error=False)
@@ -246,10 +246,8 @@ size at which another device becomes the faster one. **x** stops whatever is run
         for text, level in state.hosts.tell():
             self.say(text, "error" if level == "error" else "information")
 
-    def _list_presets(self) -> tuple[titles.Title, ...]:
-        rows = titles.titles(self.lab.state.presets, self.lab.state.problems)
-        self.query_one(PresetsPanel).load(rows)
-        return rows
+    def _list_presets(self) -> None:
+        self.query_one(PresetsPanel).load(titles.titles(self.lab.state.presets, self.lab.state.problems))
 
     def on_resize(self, event: events.Resize) -> None:
         """Choose the layout for this size."""

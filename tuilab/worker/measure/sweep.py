@@ -46,6 +46,7 @@ class _Point:
         self._cells: list[TimedArm] = []
         self._troubles: dict[str, ArmStatus] = {}
         self._warming: list[float] = []
+        self._seen = bench.rounds > 0  # whether a sample of this run may be on the plot
 
     def measure(self, arms: Sequence[Arm]) -> dict[str, ArmStatus]:
         self._bench.reporter.say(*declared(self._bench, self._point.index, self._values))
@@ -110,10 +111,11 @@ class _Point:
         )
 
     def _told(self, cell: TimedArm, per_call_s: float) -> None:
-        """Let the screen see the warm-up, as seldom as it sees rounds."""
+        """Let the screen see the warm-up as seldom as rounds, but the first of it at once: a slider moved."""
         self._warming.append(per_call_s)
         reporter = self._bench.reporter
-        if reporter.due:
+        if reporter.due or not self._seen:
+            self._seen = True
             reporter.say(self._warm_blocks(cell))
             reporter.settle()
 
