@@ -6,7 +6,7 @@ from tests.lab.test_state import lab_state
 from tests.tui.scripted import GPU_MACHINE, Script, ScriptedRunner
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
-from tuilab.model.events import Event, Round
+from tuilab.model.events import Event, Progress, Round
 from tuilab.model.requests import Painted
 from tuilab.tui.pacing import Pacing
 from tuilab.tui.painter import Painter
@@ -28,15 +28,40 @@ class Canvas:
 
     def __init__(self) -> None:
         self.drawn: list[Change] = []
+        self.bytes = 0
 
     def draw(self, change: Change) -> None:
         self.drawn.append(change)
 
     def sent(self) -> int:
-        return 0
+        return self.bytes
 
     def after_paint(self, call) -> None:
         call()
+
+
+async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_free():
+    made, canvas = lab_state(), Canvas()
+    runners: list[ScriptedRunner] = []
+
+    def runner(on_event) -> ScriptedRunner:
+        runners.append(ScriptedRunner(on_event, GPU_MACHINE))
+        return runners[-1]
+
+    lab = Lab(state=made, runner=runner)
+    painter, control = Painter(lab, canvas), lab.controller
+    batches = list(Script(made.request(), GPU_MACHINE, 20).batches())
+    for event in batches[0]:
+        control.receive(event)
+    await asyncio.sleep(0.15)
+    canvas.bytes += 100_000
+    canvas.drawn.clear()
+    runners[0].sent.clear()
+    control.receive(next(event for batch in batches for event in batch if isinstance(event, Progress)))
+    await asyncio.sleep(0.05)
+    assert not canvas.drawn and any(isinstance(r, Painted) for r in runners[0].sent)
+    painter.close()
+    await control.close()
 
 
 async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered():

@@ -91,14 +91,19 @@ class Painter:
                 shown = self._lab.state.shown
                 wait = max(wait, self.pacing.wait(shown.elapsed_s, shown.rounds))
             self._due = loop.call_later(wait, self._paint)
+        if isinstance(self._due, asyncio.TimerHandle) and self._due.when() > loop.time() + LEAST_S:
+            self._let_go()
 
     def _put_off(self, wait: float) -> None:
-        """Leave a report to the paint after the next one; the worker need not wait for that."""
-        loop = asyncio.get_running_loop()
-        if self._answer is None:
-            self._answer = loop.call_soon(self._acknowledge)
+        """Leave a report to the paint after the next one."""
+        self._let_go()
         if self._late is None:
-            self._late = loop.call_later(wait + LATE_S, self._paint)
+            self._late = asyncio.get_running_loop().call_later(wait + LATE_S, self._paint)
+
+    def _let_go(self) -> None:
+        """Nothing is painted for now, so that the worker need not wait for it."""
+        if self._answer is None:
+            self._answer = asyncio.get_running_loop().call_soon(self._acknowledge)
 
     def _paint(self) -> None:
         self._due = None
