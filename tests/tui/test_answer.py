@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 from textual.events import MouseScrollDown
+from textual.widgets import Static
 
 from tests.tui.data import arm_results, run_result
 from tests.tui.lab import lab, opened, press, rest, text, until
@@ -15,7 +16,7 @@ from tuilab.tui.widgets.numbers import Numbers
 
 
 def words(screen: AnswerScreen) -> str:
-    return "\n".join(line.plain for line in screen.lines)
+    return str(screen.query_one(Static).content)
 
 
 @pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 40), marks=pytest.mark.long)])

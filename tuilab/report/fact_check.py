@@ -9,8 +9,8 @@ import msgspec
 from tuilab.model.claims import VerdictWord
 from tuilab.model.machine import Machine
 from tuilab.model.scenario import BudgetName
+from tuilab.model.verdicts import VERDICTS
 from tuilab.report.markdown import escape as plain
-from tuilab.report.rows import VERDICT_MARKS
 
 WAITING = "·"
 """The mark of a claim that is not measured yet."""
@@ -35,7 +35,7 @@ class Statement(msgspec.Struct, kw_only=True):
     @property
     def mark(self) -> str:
         """`✓`, `✗`, `≈`, `?`, `⊘`; `·` before it was measured."""
-        return VERDICT_MARKS[self.verdict] if self.verdict else WAITING
+        return VERDICTS[self.verdict].mark if self.verdict else WAITING
 
 
 class FactCheck(msgspec.Struct, kw_only=True):
@@ -58,7 +58,7 @@ class FactCheck(msgspec.Struct, kw_only=True):
     def summary(self) -> str:
         """`4 of 6 measured: 1 confirmed, 2 refuted, 1 untestable here`."""
         words = [s.verdict for s in self.statements if s.verdict]
-        counts = [f"{words.count(word)} {word}" for word in VERDICT_MARKS if word in words]
+        counts = [f"{words.count(word)} {word}" for word in VERDICTS if word in words]
         said = f"{len(words)} of {len(self.statements)} measured"
         return f"{said}: {', '.join(counts)}" if counts else said
 

@@ -6,7 +6,7 @@ from tuilab.analysis.machines import PresetRows, Row
 from tuilab.analysis.words import plural, size
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.quantity import median_of
-from tuilab.report.rows import VERDICT_MARKS
+from tuilab.model.verdicts import VERDICTS
 from tuilab.report.text import columns
 
 HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow", ""]
@@ -61,4 +61,4 @@ def crossover(crossed: Crossed | None) -> str:
 
 def verdict_marks(summary: MachineSummary) -> str:
     """A mark for each claim, in order."""
-    return "".join(VERDICT_MARKS[word] for word in summary.verdicts)
+    return "".join(VERDICTS[word].mark for word in summary.verdicts)

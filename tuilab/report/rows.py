@@ -9,10 +9,10 @@ from tuilab.analysis.words import listed, percent
 from tuilab.model.arms import LOCAL, family
 from tuilab.model.quantity import interval, median_of, rate, seconds, share_words
 from tuilab.model.result import ArmResult, Diagnosis, MachineLine, RunResult
+from tuilab.model.verdicts import VERDICTS
 
 CLAIM_HEAD = ["verdict", "claim", "evidence"]
 ARM_HEAD = ["arm", "median", "95 % interval", "n", "first call", "device"]
-VERDICT_MARKS = {"confirmed": "✓", "refuted": "✗", "undecided": "≈", "untestable": "?", "impossible": "⊘"}
 
 
 def arm_row(arm: ArmResult) -> list[str]:
@@ -107,7 +107,7 @@ def phase_lines(result: RunResult) -> list[str]:
 
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
     """Verdict with its mark, claim, evidence."""
-    return [(f"{VERDICT_MARKS[c.verdict]} {c.verdict}", c.text, c.evidence) for c in result.claims]
+    return [(f"{VERDICTS[c.verdict].mark} {c.verdict}", c.text, c.evidence) for c in result.claims]
 
 
 @dataclass(frozen=True)

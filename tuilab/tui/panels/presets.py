@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tuilab.lab.titles import Title
-from tuilab.tui.verdicts import VERDICTS
+from tuilab.model.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from textual.widgets import Input

@@ -15,10 +15,10 @@ from tuilab.lab.fact_check import Checker
 from tuilab.model.errors import WorkerError
 from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
+from tuilab.model.verdicts import VERDICTS
 from tuilab.report.fact_check import FactCheck, Statement, html, markdown, stamp
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.screens.modal import Page, framed
-from tuilab.tui.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from tuilab.lab import Lab

@@ -1,7 +1,7 @@
 """What every page over the main screen is: a frame in the middle that escape closes."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -12,6 +12,11 @@ from textual.reactive import Reactive
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
+
+from tuilab.model.verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from tuilab.lab.pages import Line
 
 Result = TypeVar("Result")
 Panel = TypeVar("Panel", bound=Widget)
@@ -75,3 +80,19 @@ class TextPage(Page[None]):
     def show(self, lines: Iterable[Content]) -> None:
         """The text, line by line."""
         self.query_one(Static).update(Content("\n").join(lines))
+
+
+STYLES = {
+    "text": "",
+    "title": "bold",
+    "head": "$accent",
+    "aside": "$primary",
+    "muted": "$text-muted",
+    **{word: f"$text-{look.tone} bold" for word, look in VERDICTS.items()},
+}
+"""Of each role that a piece of a page has."""
+
+
+def dressed(page: "Iterable[Line]") -> list[Content]:
+    """A page of the lab's, line by line."""
+    return [Content.assemble(*((text, STYLES[role]) for text, role in line)) for line in page]

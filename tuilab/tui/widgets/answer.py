@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from textual import events
 
 from tuilab.lab.answer import Said
-from tuilab.tui.verdicts import VERDICTS
+from tuilab.model.verdicts import VERDICTS
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run
 from tuilab.tui.widgets.wording import fit, wrap

@@ -1,4 +1,4 @@
-"""How each verdict on a claim looks and what it is called, on every screen."""
+"""How each verdict on a claim is marked and called, on every screen and in every report."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ class Look(NamedTuple):
 
     mark: str
     tone: str
-    """A role of the theme: its colour in text is `$text-…`."""
+    """How it is to be taken: a role of a theme (in Textual `$text-…`)."""
     words: str
 
 

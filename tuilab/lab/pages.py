@@ -1,0 +1,121 @@
+"""Pages of text about the run on the screen: the answer in full, and the verdict beside its document."""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from tuilab.lab.answer import answer
+from tuilab.lab.state import LabState
+from tuilab.model.claims import Claim, Verdict, VerdictWord
+from tuilab.model.preset import Preset
+from tuilab.model.run import RunState
+from tuilab.model.verdicts import VERDICTS
+from tuilab.report.rows import advice, arm_rows, claim_rows, doubts, interval_line, provenance
+
+Role = Literal["text", "title", "head", "aside", "muted"] | VerdictWord
+"""What a piece of a line is, so that a face can dress it."""
+Line = tuple[tuple[str, Role], ...]
+EMPTY: Line = (("", "text"),)
+
+
+def answer_page(lab_state: LabState) -> list[Line]:
+    """The answer, how sure it is, each arm and claim, every caveat, what to do, how it was measured."""
+    said, result = answer(lab_state), lab_state.result()
+    out: list[Line] = [((said.sentence, "title"),)]
+    if said.detail:
+        out.append(((said.detail, "muted"),))
+    if result is None:
+        return out
+    sure = result.confidence
+    if sure is not None:
+        reached = "The precision that was asked for was reached." if sure.precise else ""
+        more = [reason for reason in sure.reasons if reason not in sure.badge]
+        words = [f"⚠ {sure.badge}" if sure.badge else reached, *more, interval_line(result)]
+        out += section("How sure", filter(None, words))
+    out += section("Arms", ("  ".join(filter(None, row)) for row in arm_rows(result)))
+    claims = [line for word, text, evidence in claim_rows(result) for line in (f"{word}: {text}", evidence)]
+    out += section("Claims", filter(None, claims))
+    out += section("Caveats", doubts(result))
+    out += section("What to do", advice(result))
+    out += section("How it was measured", provenance(result))
+    return out
+
+
+def verdict_page(lab_state: LabState) -> list[Line]:
+    """What the document claims, what was measured, what its code got wrong, what to do."""
+    settings, result = lab_state.settings, lab_state.result()
+    if settings is None:
+        return [(("Nothing is open. p shows the presets.", "text"),)]
+    preset = settings.preset
+    if result is not None and result.preset != preset.name:
+        result = None
+    verdicts = {verdict.text: verdict for verdict in result.claims} if result else {}
+    own = preset.advice.strip().splitlines()
+    found = [f"→ {line}" for line in advice(result)] if result else []
+    out = list(_source(preset))
+    for number, claim in enumerate(preset.claims, 1):
+        out += [*section(f"Claim {number}", [claim.text]), *_judged(claim, verdicts.get(claim.text))]
+    out += section("Observed", observed(lab_state.shown) if result else ())
+    out += section("What the document's code gets wrong", preset.wrong.strip().splitlines())
+    out += section("What to do", [*found, *[""] * bool(found and own), *own])
+    return [*out, *_others(preset, lab_state)]
+
+
+def section(title: str, lines: Iterable[str]) -> list[Line]:
+    """The lines under their title; nothing where there are none."""
+    found: list[Line] = [((line, "text"),) for line in lines]
+    return [EMPTY, ((title, "head"),), *found] if found else []
+
+
+def _source(preset: Preset) -> Iterator[Line]:
+    if source := preset.source:
+        place = f"document {source.document}"
+        place += f", example {source.example}" if source.example else ", in its prose"
+        place += f", lines {source.lines[0]} to {source.lines[1]}" if source.lines else ""
+        yield ((source.title or preset.title, "title"),)
+        yield ((place, "aside"),)
+    if preset.summary:
+        yield EMPTY
+        yield from (((line, "text"),) for line in preset.summary.strip().splitlines())
+
+
+def _judged(claim: Claim, verdict: Verdict | None) -> Iterator[Line]:
+    """A claim's verdict with its evidence, and the advice that goes with it."""
+    if verdict is None:
+        yield (("Not measured yet; r measures.", "aside"),)
+        return
+    look = VERDICTS[verdict.verdict]
+    yield ((f"{look.mark} {look.words}", verdict.verdict), ("  " + verdict.evidence, "text"))
+    if claim.advice:
+        yield ((claim.advice, "aside"),)
+
+
+def _others(preset: Preset, lab_state: LabState) -> list[Line]:
+    """What else the same document claims and gets wrong, with the verdicts that are known here."""
+    number = preset.source.document if preset.source else ""
+    out: list[Line] = []
+    for other in lab_state.presets:
+        if number and other.source and other.source.document == number and other.name != preset.name:
+            word = lab_state.verdicts.get(other.name)
+            mark = VERDICTS[word].mark if word else "·"
+            out.append(((f"{mark} ", word or "muted"), (other.title, "title")))
+            out += [((f"  {claim.text}", "text"),) for claim in other.claims]
+            out += [((f"  {line}", "muted"),) for line in other.wrong.strip().splitlines()]
+    return [EMPTY, (("The rest of this document (F measures all of it)", "head"),), *out] if out else []
+
+
+def observed(state: RunState) -> list[str]:
+    """What the workload saw beside time, in its own sentences, each once, with the arms that it is about.
+
+    `CPU eager, CPU graph: traced 3 times.`; without names where it is so of every arm measured.
+    """
+    about: dict[str, list[str]] = {fact.text: [] for fact in state.facts if fact.text}
+    measured = [arm for arm in state.arms.values() if arm.status == "ok"]
+    for arm in measured:
+        for text in dict.fromkeys(fact.text for fact in arm.facts if fact.text):
+            about.setdefault(text, []).append(arm.label)
+    out = []
+    for text, arms in about.items():
+        some = 0 < len(arms) < len(measured)
+        said = f"{', '.join(arms)}: {text}" if some else text[:1].upper() + text[1:]
+        out.append(said if said.endswith((".", "!", "?")) else said + ".")
+    return out
