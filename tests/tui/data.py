@@ -7,19 +7,19 @@ from itertools import chain
 
 import msgspec
 
-from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, Script
+from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, PROFILE, Script
 from tuilab.analysis.summary import summarise
 from tuilab.model.arms import Arm
 from tuilab.model.claims import Verdict
 from tuilab.model.events import ArmStatus, Event, Log, Round, RunStarted
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import defaults
+from tuilab.model.profile import Lane, Profile, Span
 from tuilab.model.requests import Measure
 from tuilab.model.result import ArmResult, PlacementRow, RunResult
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Axis, BudgetName, Scenario, Sweep
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link, ProcessSample
-from tuilab.tui.widgets.spans import Span
 from tuilab.workloads.stft import DECLARATION
 
 ARMS = (
@@ -138,8 +138,8 @@ def log_lines() -> list[Log]:
     ]
 
 
-def spans(count: int) -> list[Span]:
-    """Steps of a loop on the host, each with ops inside, and their kernels on the GPU."""
+def profile(count: int) -> Profile:
+    """So many events: steps of a loop on the host, each with ops inside, and their kernels on the GPU."""
     rng = random.Random(1)
     out, at = [], 0.0
     names = ("stft/rfft", "stft/frame/GatherV2", "stft/hann/Mul", "stft/Pad")
@@ -147,12 +147,14 @@ def spans(count: int) -> list[Span]:
         begin = at
         for name in names:
             length = rng.uniform(5e-6, 40e-6)
-            out.append(Span("host python", name, at, length, "float32"))
-            out.append(Span("GPU:0 stream 7", name.replace("/", "_") + "_kernel", at + 20e-6, length * 0.7))
+            out.append(Span(0, at, length, name, "dispatch"))
+            out.append(Span(1, at + 20e-6, length * 0.7, name.replace("/", "_") + "_kernel"))
             at += length + 2e-6
-        out.append(Span("host python", "step", begin - 1e-6, at - begin + 1e-6))
+        out.append(Span(0, begin - 1e-6, at - begin + 1e-6, "step"))
         at += rng.uniform(1e-5, 6e-5)
-    return sorted(out, key=lambda span: span.start)[:count]
+    spans = sorted(out, key=lambda span: span.start_s)[:count]
+    lanes = (Lane("python", "host"), Lane("stream 7", "GPU:0"))
+    return msgspec.structs.replace(PROFILE, lanes=lanes, spans=tuple(spans))
 
 
 def device_sample(*, gpu: bool = True, cores: int = 96) -> DeviceSample:

@@ -18,9 +18,9 @@ from tests.tui.data import (
     log_lines,
     map_result,
     placement_rows,
+    profile,
     run_result,
     run_state,
-    spans,
 )
 from tuilab.lab.answer import Said
 from tuilab.model.parameters import Choice
@@ -126,8 +126,8 @@ PAGES: dict[str, Page] = {
     "log": page(log_table, lambda w: w.set_rows(log_lines())),
     "answer": answers,
     "heat": page(HeatMap, lambda w: w.show_heat(heat_of(map_result(), ARMS[4].id, ARMS[1].id, MARKS))),
-    "timeline": page(Timeline, lambda w: w.show_spans(spans(50_000))),
-    "timeline_short": page(Timeline, lambda w: w.show_spans(spans(40))),
+    "timeline": page(Timeline, lambda w: w.show_profile(profile(50_000))),
+    "timeline_short": page(Timeline, lambda w: w.show_profile(profile(40))),
     "device": device,
     "device_without_gpu": page(DevicePanel, lambda w: w.show_sample(device_sample(gpu=False, cores=2))),
 }

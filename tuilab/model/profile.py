@@ -51,6 +51,11 @@ class Span(msgspec.Struct, frozen=True, array_like=True):
     phase: str = ""
     """"" for none."""
 
+    @property
+    def end_s(self) -> float:
+        """When it ends, by the same clock."""
+        return self.start_s + self.duration_s
+
 
 class OpTime(msgspec.Struct, frozen=True, kw_only=True):
     """One op's time in a call."""

@@ -1,7 +1,5 @@
 """What the smaller drawings say: bars, phases, map, timeline, gauges, document, answer, numbers."""
 
-import itertools
-
 import msgspec
 import pytest
 from hypothesis import given
@@ -13,9 +11,9 @@ from tests.tui.data import (
     arm_results,
     device_sample,
     map_result,
+    profile,
     run_result,
 )
-from tests.tui.data import spans as many_spans
 from tests.tui.widgets.bench import bench, press, rows, shown
 from tuilab.lab.answer import Said
 from tuilab.model.telemetry import GpuSample, Link
@@ -28,7 +26,6 @@ from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.look import BLOCKS, MUTED, STRONG, Mark, marks_for
 from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.phases import PhaseRow, Phases
-from tuilab.tui.widgets.spans import Span, pieces, tracks
 from tuilab.tui.widgets.timeline import Timeline
 
 MARKS = marks_for(ARMS)
@@ -179,63 +176,10 @@ async def test_the_cursor_of_a_map_stays_on_it():
 
 # Timeline
 
-SPANS = st.lists(
-    st.builds(
-        Span, st.sampled_from(["a", "b"]), st.just("op"), st.floats(0, 10), st.floats(0, 3)
-    ),
-    min_size=1,
-    max_size=80,
-)  # fmt: skip
-
-
-@given(SPANS)
-def test_tracks_hold_every_span_once_and_do_not_overlap(spans):
-    found = tracks(spans)
-    assert sum(len(track.spans) for track in found) <= len(spans)
-    for track in found:
-        for one, other in itertools.pairwise(track.spans):
-            assert one.end <= other.start
-    shallow = [track for track in found if track.depth == 3]
-    if not shallow:
-        assert sum(len(track.spans) for track in found) == len(spans)
-
-
-@given(SPANS, st.floats(0, 9), st.floats(0.01, 12), st.integers(1, 200))
-def test_pieces_cover_what_lies_in_the_window(spans, begin, length, columns):
-    for track in tracks(spans):
-        drawn = pieces(track, begin, begin + length, columns)
-        assert all(0 <= piece.first < piece.end <= columns for piece in drawn)
-        assert all(one.end <= other.first for one, other in itertools.pairwise(drawn))
-        wide = [
-            s for s in track.spans if min(s.end, begin + length) - max(s.start, begin) > 3 * length / columns
-        ]
-        assert [span for span in wide if span not in [piece.span for piece in drawn]] == []
-
-
-def test_a_long_span_behind_a_short_one_in_its_column_is_drawn():
-    short, long = Span("a", "op", 0.0, 0.125), Span("a", "op", 0.125, 1.0)
-    [track] = tracks([short, long])
-    assert [(p.first, p.end, p.span) for p in pieces(track, 0.0, 1.0, 4)] == [(0, 1, short), (1, 4, long)]
-
-
-def test_a_window_of_many_events_costs_its_columns_not_its_events():
-    track = tracks(many_spans(20_000))[1]
-
-    class Counting(list):
-        reads = 0
-
-        def __getitem__(self, index):
-            Counting.reads += 1
-            return super().__getitem__(index)
-
-    counted = type(track)(track.lane, track.depth, Counting(track.spans), track.starts)
-    drawn = pieces(counted, 0.0, track.spans[-1].end, 100)
-    assert len(drawn) == 100 and Counting.reads < 1_000
-
 
 async def test_panning_zooming_and_stepping():
     widget = Timeline()
-    widget.show_spans(many_spans(400))
+    widget.show_profile(profile(400))
     async with bench(widget, 100, 12) as pilot:
         whole = widget.window
         await press(pilot, "plus")
@@ -246,8 +190,8 @@ async def test_panning_zooming_and_stepping():
         assert widget.window == pytest.approx(whole)
         await press(pilot, "n down enter")
         assert widget.span.name == "stft/rfft"
-        assert "stft/rfft: " in rows(widget)[-1] and "on host python; float32" in rows(widget)[-1]
-        assert widget.window[1] - widget.window[0] == pytest.approx(3 * widget.span.duration)
+        assert "stft/rfft: " in rows(widget)[-1] and "on host python; dispatch" in rows(widget)[-1]
+        assert widget.window[1] - widget.window[0] == pytest.approx(3 * widget.span.duration_s)
 
 
 # Gauges

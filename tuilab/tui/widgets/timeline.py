@@ -4,21 +4,33 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
+from textual.reactive import var
 
+from tuilab.lab.timeline import Track, pieces, tracks
+from tuilab.model.profile import Profile, Span
 from tuilab.model.quantity import seconds
 from tuilab.report.axes import Axis, laid, ticks
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import CATEGORICAL, FAINT, FOCUS, MUTED, TEXT, Line, Run, TextStyle
-from tuilab.tui.widgets.spans import Piece, Span, Track, pieces, tracks
 from tuilab.tui.widgets.wording import fit
 
 PAN, ZOOM = 0.25, 1.6
+HUES = {
+    "compute": "h2",
+    "copy": "h1",
+    "input": "h4",
+    "scheduling": "h7",
+    "dispatch": "h0",
+    "sync": "h6",
+    "python": "h3",
+}
+"""Of the phases; what belongs to none has its lane's."""
 
 
 class Timeline(LineWidget, can_focus=True):
-    """Spans on lanes between two moments."""
+    """A profile's events on lanes between two moments."""
 
     DEFAULT_CSS = "Timeline { height: 1fr; width: 1fr; }"
 
@@ -44,63 +56,86 @@ lane. The last line gives the event's name, length and start.
         Binding("down", "lane(1)", "lane below", show=False, id="timeline.down"),
     ]
 
+    window: var[tuple[float, float]] = var((0.0, 1.0))
+    """The moments between which the events show, in seconds."""
+    cursor: var[tuple[int, int]] = var((0, 0))
+    """The track of the event under the cursor, and its place there."""
+
     def __init__(self, *, empty: str = "Nothing has been recorded in time yet.") -> None:
         super().__init__(empty=empty)
+        self._profile: Profile | None = None
+        self._lanes: list[str] = []
         self._tracks: list[Track] = []
-        self._hues: dict[str, str] = {}
-        self._whole = self._window = (0.0, 1.0)
-        self._at = (0, 0)
+        self._whole = (0.0, 1.0)
         self._top = self._lost = 0
 
-    def show_spans(self, spans: Sequence[Span]) -> None:
-        """Show these events, all of them."""
+    def show_profile(self, profile: Profile | None) -> None:
+        """Show all of these events; nothing moves where they show already."""
+        if profile is self._profile:
+            return
+        self._profile = profile
+        spans = profile.spans if profile else ()
+        self._lanes = [f"{lane.device} {lane.name}" for lane in profile.lanes] if profile else []
         self._tracks = tracks(spans)
         self._lost = len(spans) - sum(len(track.spans) for track in self._tracks)
-        lanes = dict.fromkeys(track.lane for track in self._tracks)
-        self._hues = {lane: CATEGORICAL[i % len(CATEGORICAL)] for i, lane in enumerate(lanes)}
-        begin = min((span.start for span in spans), default=0.0)
-        finish = max((span.end for span in spans), default=1.0)
-        self._whole = self._window = (begin, finish if finish > begin else begin + 1e-6)
-        self._at, self._top = (0, 0), 0
+        begin = min((span.start_s for span in spans), default=0.0)
+        finish = max((span.end_s for span in spans), default=1.0)
+        self._whole = begin, max(finish, begin + 1e-6)
+        self.window, self.cursor = self._whole, (0, 0)
         self.repaint()
 
     @property
     def span(self) -> Span | None:
         """The event under the cursor."""
-        track, index = self._at
+        track, index = self.cursor
         return self._tracks[track].spans[index] if self._tracks else None
 
-    @property
-    def window(self) -> tuple[float, float]:
-        """The moments between which the events show, in seconds."""
-        return self._window
+    def validate_window(self, window: tuple[float, float]) -> tuple[float, float]:
+        """As near as the recording allows."""
+        (begin, finish), (first, last) = window, self._whole
+        length = min(last - first, max((last - first) * 1e-7, finish - begin))
+        begin = min(max(begin, first), last - length)
+        return begin, begin + length
+
+    def watch_window(self) -> None:
+        self.repaint()
+
+    def watch_cursor(self) -> None:
+        """The event under the cursor shows."""
+        span, (begin, finish) = self.span, self.window
+        if span and (span.end_s <= begin or span.start_s >= finish):
+            half = (finish - begin) / 2
+            self.window = span.start_s - half, span.start_s + half
+        self.repaint()
 
     # Drawing
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         if not self._tracks:
             return self.empty_lines(width, height)
-        label = min(max(cell_len(track.lane) for track in self._tracks) + 2, width // 3)
-        body = max(1, height - 3)
-        self._top = min(max(self._top, self._at[0] - body + 1), self._at[0])
-        columns = max(1, width - label)
-        lines = self._ruler(label, columns)
+        label, body, chosen = self._label, max(1, height - 3), self.cursor[0]
+        self._top = min(max(self._top, chosen - body + 1), chosen)
+        lines = self._ruler(label, max(1, width - label))
         for row, track in enumerate(self._tracks[self._top : self._top + body], self._top):
-            name = track.lane if track.depth == 0 else ""
-            here = row == self._at[0]
-            head: list[Run] = [
-                (FOCUS if here and self.has_focus else " ", TextStyle("accent")),
-                (fit(name, label - 1), TEXT if here else MUTED),
-            ]
-            drawn = pieces(track, *self._window, columns)
-            hue = self._hues[track.lane]
-            chosen = self._at[1] if here else -1
-            lines.append((*head, *draw_track(drawn, columns, hue, chosen)))
+            here = row == chosen
+            lines.append(
+                (
+                    (FOCUS if here and self.has_focus else " ", TextStyle("accent")),
+                    (fit("" if track.depth else self._lanes[track.lane], label - 1), TEXT if here else MUTED),
+                    *self._row(track, max(1, width - label), self.cursor[1] if here else -1),
+                )
+            )
         lines += [()] * (height - 1 - len(lines))
         return [*lines, ((fit(" " + self._in_words(), width), MUTED),)]
 
+    @property
+    def _label(self) -> int:
+        """Cells that the names of the lanes take."""
+        longest = max(cell_len(self._lanes[track.lane]) for track in self._tracks)
+        return min(longest + 2, self.size.width // 3)
+
     def _ruler(self, label: int, columns: int) -> list[Line]:
-        begin, finish = self._window
+        begin, finish = self.window
         zero = self._whole[0]
         marks = ticks(Axis("", "time"), (begin - zero, finish - zero), max(2, columns // 12))
         line, labels = ["─"] * columns, []
@@ -113,141 +148,100 @@ lane. The last line gives the event's name, length and start.
             ((" " * label, TEXT), ("".join(line), FAINT)),
         ]
 
+    def _row(self, track: Track, columns: int, chosen: int) -> list[Run]:
+        """A track's events in `columns` cells; the chosen one stands out."""
+        out: list[Run] = []
+        lane, at = CATEGORICAL[track.lane % len(CATEGORICAL)], 0
+        for piece in pieces(track, *self.window, columns):
+            if piece.first > at:
+                out.append((" " * (piece.first - at), TEXT))
+            at, width = piece.end, piece.end - piece.first
+            if piece.span is None:
+                out.append(("▒", TextStyle(lane)))
+                continue
+            hue, picked = HUES.get(piece.span.phase, lane), piece.index == chosen
+            if width == 1:
+                style = TextStyle("text" if picked else hue, bold=picked, reverse=picked)
+                out.append(("▌", style))
+            else:
+                # Its left edge tells a span from its neighbour.
+                name = fit(piece.span.name if width > 3 else "", width - 1)
+                out.append(("▏" + name, TextStyle(bold=picked, reverse=picked, on=f"{hue}/40")))
+        return out
+
     def _in_words(self) -> str:
         span = self.span
-        if span is None:
-            return ""
-        when = seconds(span.start - self._whole[0]) if span.start > self._whole[0] else "the start"
-        said = f"{span.name}: {seconds(span.duration)} from {when}, on {span.lane}"
-        said += f"; {span.detail}" if span.detail else ""
+        assert span is not None
+        zero = self._whole[0]
+        when = seconds(span.start_s - zero) if span.start_s > zero else "the start"
+        said = f"{span.name}: {seconds(span.duration_s)} from {when}, on {self._lanes[span.lane]}"
+        said += f"; {span.phase}" if span.phase else ""
         return said + (f"; {self._lost:,} deeper events are not drawn" if self._lost else "")
 
     # Moving
 
-    def _look(self, begin: float, finish: float) -> None:
-        """Show the moments from `begin` to `finish`, as near as the recording allows."""
-        first, last = self._whole
-        length = min(last - first, max((last - first) * 1e-7, finish - begin))
-        begin = min(max(begin, first), last - length)
-        self._window = (begin, begin + length)
-        self.repaint()
-
     def action_pan(self, direction: int) -> None:
         """A quarter of the window earlier or later."""
-        begin, finish = self._window
+        begin, finish = self.window
         step = (finish - begin) * PAN * direction
-        self._look(begin + step, finish + step)
+        self.window = begin + step, finish + step
 
     def action_zoom(self, direction: int) -> None:
         """Closer or wider, around the event under the cursor if it shows, else around the middle."""
-        begin, finish = self._window
+        begin, finish = self.window
         span = self.span
-        middle = (begin + finish) / 2
-        if span and begin <= span.start + span.duration / 2 <= finish:
-            middle = span.start + span.duration / 2
-        self._zoom(direction, middle)
+        middle = span.start_s + span.duration_s / 2 if span else begin
+        self._zoom(direction, middle if begin <= middle <= finish else (begin + finish) / 2)
 
     def _zoom(self, direction: int, around: float) -> None:
-        begin, finish = self._window
+        begin, finish = self.window
         factor = ZOOM**-direction
-        self._look(around - (around - begin) * factor, around + (finish - around) * factor)
+        self.window = around - (around - begin) * factor, around + (finish - around) * factor
 
     def action_all(self) -> None:
         """Show everything."""
-        self._look(*self._whole)
+        self.window = self._whole
 
     def action_closeup(self) -> None:
         """Zoom to the event under the cursor."""
-        span = self.span
-        if span:
-            margin = max(span.duration, 1e-9)
-            self._look(span.start - margin, span.end + margin)
+        if span := self.span:
+            margin = max(span.duration_s, 1e-9)
+            self.window = span.start_s - margin, span.end_s + margin
 
     def action_step(self, direction: int) -> None:
         """To the next or the previous event of the lane."""
-        if self._tracks:
-            track, index = self._at
-            self._go(track, min(len(self._tracks[track].spans) - 1, max(0, index + direction)))
+        track, index = self.cursor
+        self._go(track, index + direction)
 
     def action_lane(self, direction: int) -> None:
         """To the event at the same moment a row above or below."""
-        span = self.span
-        if span is None:
-            return
-        row = min(len(self._tracks) - 1, max(0, self._at[0] + direction))
-        track = self._tracks[row]
-        self._go(row, min(len(track.spans) - 1, track.index_at(span.start)))
+        if span := self.span:
+            self._go_to(self.cursor[0] + direction, span.start_s)
+
+    def _go_to(self, row: int, moment: float) -> None:
+        row = min(len(self._tracks) - 1, max(0, row))
+        self._go(row, self._tracks[row].index_at(moment))
 
     def _go(self, row: int, index: int) -> None:
-        if (row, index) == self._at:
-            return
-        self._at = (row, index)
-        span = self._tracks[row].spans[index]
-        begin, finish = self._window
-        if span.end <= begin or span.start >= finish:
-            half = (finish - begin) / 2
-            self._look(span.start - half, span.start + half)
-        self.repaint()
+        if self._tracks:
+            self.cursor = row, min(len(self._tracks[row].spans) - 1, max(0, index))
 
     # Mouse
 
     def _moment(self, column: int) -> float:
-        label = min(max(cell_len(track.lane) for track in self._tracks) + 2, self.size.width // 3)
-        begin, finish = self._window
+        begin, finish = self.window
+        label = self._label
         return begin + (column - label + 0.5) / max(1, self.size.width - label) * (finish - begin)
 
     def on_click(self, event: events.Click) -> None:
         at = event.get_content_offset(self)
-        if at is None or not self._tracks:
-            return
-        row = at.y - 2 + self._top
-        if at.y >= 2 and row < len(self._tracks):
-            track = self._tracks[row]
-            self._go(row, min(len(track.spans) - 1, track.index_at(self._moment(at.x))))
+        if at is not None and self._tracks and 0 <= (row := at.y - 2) < len(self._tracks) - self._top:
+            self._go_to(row + self._top, self._moment(at.x))
 
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self._wheel(event, -1)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self._wheel(event, 1)
-
-    def _wheel(self, event: events.MouseEvent, direction: int) -> None:
+    @on(events.MouseScrollDown)
+    @on(events.MouseScrollUp)
+    def _wheel(self, event: events.MouseEvent) -> None:
+        event.stop()
         at = event.get_content_offset(self)
         if self._tracks and at is not None:
-            if event.shift:
-                self.action_pan(-direction)
-            else:
-                self._zoom(direction, self._moment(at.x))
-        event.stop()
-
-
-def draw_track(drawn: Sequence[Piece], columns: int, hue: str, chosen: int) -> list[Run]:
-    """The pieces of a track in `columns` cells; the chosen span stands out."""
-    out: list[Run] = []
-    at = 0
-    for piece in drawn:
-        if piece.first > at:
-            out.append((" " * (piece.first - at), TEXT))
-        width = piece.end - piece.first
-        own = piece.span.hue if piece.span and piece.span.hue else hue
-        if piece.span is None:
-            out.append(("▒", TextStyle(own)))
-        else:
-            picked = piece.index == chosen
-            style = (
-                TextStyle("text" if picked else own, bold=picked, reverse=picked)
-                if width == 1
-                else TextStyle(bold=picked, reverse=picked, on=f"{own}/40")
-            )
-            out.append((_block(piece.span.name, width), style))
-        at = piece.end
-    if at < columns:
-        out.append((" " * (columns - at), TEXT))
-    return out
-
-
-def _block(name: str, width: int) -> str:
-    """A span of that width with as much of its name as fits; its left edge tells it from its neighbour."""
-    if width == 1:
-        return "▌"
-    return "▏" + (fit(name, width - 1) if width > 3 else " " * (width - 1))
+            self._zoom(1 if isinstance(event, events.MouseScrollUp) else -1, self._moment(at.x))
