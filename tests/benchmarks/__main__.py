@@ -25,7 +25,7 @@ BUDGETS = {
     "ready": "ready:measure",
     "keys": "keys:measure",
     "slide": "slide:measure",
-    "disturbance": "undisturbed:measure",
+    "disturbance": "disturbance:measure",
     "bytes": "bytes_sent:measure",
     "idle": "idle:measure",
     "scale": "scale:measure",

@@ -5,7 +5,8 @@
 One worker process measures everything, so that what differs between processes is no part of the answer. With
 the screen: the real app in a pseudo-terminal of 120 × 40, its key `r` pressed. Without: the very request that
 the app had sent, unpaced, nothing of it shown, while the app is still. The ratio of the medians is 1 within 1 %
-if the screen does not disturb. `--write` puts the result into `disturbance.md`.
+if the screen does not disturb. Beside it stands the same of two runs without the screen: where these differ by
+more, the machine is too unsteady to tell. `--write` puts the result into `disturbance.md`.
 
 The arms are a small STFT's eager and XLA ones, whose medians differ by 1 % from run to run on a still machine.
 Those of its graph differ by 10 %, screen or no screen: its few ops find their threads in one of two ways, which
@@ -28,7 +29,7 @@ from pathlib import Path
 import msgspec
 
 from tests.benchmarks import still, written
-from tests.benchmarks.budget import quantile
+from tests.benchmarks.budget import Row, quantile
 from tests.benchmarks.terminal import Terminal, program
 from tests.conftest import Worker
 from tuilab.analysis.ratios import from_location
@@ -37,8 +38,11 @@ from tuilab.model import events, requests
 from tuilab.model.run import RunState
 
 PAIRS = 40
-NAMES = ("median", "95 % quantile")
+NAMES, LIMITS = ("median", "95 % quantile"), (0.01, 0.05)
+HOW = "quick runs of one request on one worker with the screen and without, in turn; the arm that is off by most"
 Figures = dict[str, tuple[float, float]]
+Ratio = tuple[float, float, float]
+"""With the ends of its 95 % interval."""
 PRESET = """\
 title = "A small STFT"
 workload = "stft"
@@ -173,27 +177,36 @@ def figures(seen: list[events.Event]) -> Figures:
     return {name: (statistics.median(s), quantile(s, 0.95)) for name, s in cells.items() if len(s)}
 
 
-def pairs(shared: Shared, count: int) -> dict[str, list[tuple[float, float]]]:
-    """log(with / without) of each pair's two figures, by arm; chance says which run of a pair comes first."""
-    out: dict[str, list[tuple[float, float]]] = {}
+Logs = dict[str, list[tuple[float, float]]]
+"""By arm, of each pair the logs of the ratios of both figures."""
+
+
+def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
+    """With the screen against without it; and without it twice, which tells what this machine can show.
+
+    Chance says which of the three runs comes first.
+    """
+    watched: Logs = {}
+    control: Logs = {}
     rng = random.Random(1)
     with shared.serving(), app(shared.path) as terminal:
         terminal.see("ready, r measures")
         terminal.settle()
         terminal.press(QUICK)
         shared.with_screen(terminal)  # loads what the others find loaded
+        runs = {"with": shared.with_screen, "without": shared.without_screen, "again": shared.without_screen}
         for number in range(count):
-            first = shared.without_screen(terminal) if rng.random() < 0.5 else None
-            watched = shared.with_screen(terminal)
-            alone = first or shared.without_screen(terminal)
-            for arm in watched.keys() & alone.keys():
-                middle, high = (math.log(a / b) for a, b in zip(watched[arm], alone[arm], strict=True))
-                out.setdefault(arm, []).append((middle, high))
+            found = {name: runs[name](terminal) for name in rng.sample(list(runs), len(runs))}
+            for logs, name in ((watched, "with"), (control, "again")):
+                for arm in found[name].keys() & found["without"].keys():
+                    both = zip(found[name][arm], found["without"][arm], strict=True)
+                    middle, high = (math.log(a / b) for a, b in both)
+                    logs.setdefault(arm, []).append((middle, high))
             print(f"pair {number + 1} of {count}", file=sys.stderr)
-    return out
+    return watched, control
 
 
-def middle_of(logs: list[float]) -> tuple[float, float, float]:
+def ratio_of(logs: list[float]) -> Ratio:
     """The ratio that log ratios stand for, with its 95 % interval."""
     middle = locate(logs)
     assert middle is not None
@@ -201,21 +214,54 @@ def middle_of(logs: list[float]) -> tuple[float, float, float]:
     return ratio.ratio, *(ratio.interval or (float("nan"), float("nan")))
 
 
-def main() -> None:
-    count = next((int(word) for word in sys.argv[1:] if word.isdigit()), PAIRS)
+def ratios(logs: Logs, index: int) -> dict[str, Ratio]:
+    """Of each arm, of one of both figures."""
+    return {arm: ratio_of([pair[index] for pair in some]) for arm, some in logs.items()}
+
+
+def compared(count: int) -> tuple[Logs, Logs]:
+    """`pairs` of a worker and an app of their own."""
     with tempfile.TemporaryDirectory() as folder:
-        still.wait()
-        watch = still.Watch()
         shared = Shared(folder)
         try:
-            found = pairs(shared, count)
+            return pairs(shared, count)
         finally:
             shared.close()
-    rows = ["| arm | figure | with the screen / without | 95 % interval | pairs |", "|---|---|---|---|---|"]
-    for arm, logs in sorted(found.items()):
-        for index, name in enumerate(NAMES):
-            ratio, low, high = middle_of([pair[index] for pair in logs])
-            rows.append(f"| {arm} | {name} | {ratio:.4f} | {low:.4f} to {high:.4f} | {len(logs)} |")
+
+
+def measure() -> list[Row]:
+    """The arm that is off by most, by either figure; not judged where two runs without the screen differ by more."""
+    watched, control = compared(int(os.environ.get("TUILAB_BENCH_PAIRS", PAIRS)))
+    rows = []
+    for index, (name, limit) in enumerate(zip(("medians", "95 % quantiles"), LIMITS, strict=True)):
+        found, same = ratios(watched, index), ratios(control, index)
+        worst = max(found, key=lambda arm: abs(found[arm][0] - 1))
+        ratio, low, high = found[worst]
+        steady = same[worst][1] >= 1 - limit and same[worst][2] <= 1 + limit
+        shown = f"{ratio:.3f} [{low:.3f} {high:.3f}]"
+        if not steady:
+            shown += ", without the screen twice {:.3f} [{:.3f} {:.3f}]".format(*same[worst])
+        met = abs(ratio - 1) <= limit if steady else None
+        detail: dict[str, object] = {"arms": found, "control": same}
+        rows.append(Row(f"disturbance, {name}", f"1 ± {limit:.0%}", shown, met, HOW, ratio, limit, detail))
+    return rows
+
+
+def main() -> None:
+    count = next((int(word) for word in sys.argv[1:] if word.isdigit()), PAIRS)
+    still.wait()
+    watch = still.Watch()
+    watched, control = compared(count)
+    rows = [
+        "| arm | figure | with the screen / without | 95 % interval | without twice | 95 % interval | pairs |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for index, name in enumerate(NAMES):
+        same = ratios(control, index)
+        for arm, (ratio, low, high) in sorted(ratios(watched, index).items()):
+            figures = f"{ratio:.4f} | {low:.4f} to {high:.4f} | "
+            figures += "{:.4f} | {:.4f} to {:.4f}".format(*same[arm])
+            rows.append(f"| {arm} | {name} | {figures} | {count} |")
     shown = "\n".join(rows) + f"\n\n{watch.said()}\n"
     written.show(shown, "The screen does not disturb", __file__, __doc__)
 
