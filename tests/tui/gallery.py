@@ -29,7 +29,7 @@ from tuilab.tui.themes import DARK, LIGHT
 from tuilab.tui.widgets.answer import AnswerPanel
 from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.device_panel import DevicePanel
-from tuilab.tui.widgets.from_run import bars_of, heat_of, live_chart, phases_of, sweep_chart
+from tuilab.tui.widgets.from_run import bars_of, heat_of, live_chart, sweep_chart
 from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.lists import log_table, placement_table
 from tuilab.tui.widgets.look import marks_for
@@ -117,10 +117,8 @@ PAGES: dict[str, Page] = {
     "nothing": page(Plot, empty="No run yet: press r to measure this scenario, or pick a preset with p."),
     "compare": page(Bars, lambda w: w.show_rows(bars_of(run_result(), MARKS))),
     "compare_log": page(Bars, lambda w: w.show_rows(bars_of(run_result(gpu=False), MARKS)), turned=True),
-    "phases": page(Phases, lambda w: w.show_rows(phases_of(run_result(), MARKS))),
-    "phases_relative": page(
-        Phases, lambda w: w.show_rows(phases_of(run_result(gpu=False), MARKS)), turned=True
-    ),
+    "phases": page(Phases, lambda w: w.show_arms(run_result().arms, MARKS)),
+    "phases_relative": page(Phases, lambda w: w.show_arms(run_result(gpu=False).arms, MARKS), turned=True),
     "numbers": page(Numbers, lambda w: w.update_arms(arm_results(), MARKS)),
     "placement": page(placement_table, lambda w: w.set_rows(placement_rows(2_000))),
     "log": page(log_table, lambda w: w.set_rows(log_lines())),

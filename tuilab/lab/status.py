@@ -99,6 +99,21 @@ def why_empty(lab_state: LabState) -> str:
     return "Nothing is measured yet. r measures; s looks for the crossover."
 
 
+def why_no_phases(lab_state: LabState) -> str:
+    """Why there are no phases to draw, in a sentence."""
+    state, result = lab_state.shown, lab_state.result()
+    if result is None or not lab_state.drawn:
+        return why_empty(lab_state)
+    if state.running:
+        return "The phases are measured after the rounds, so as not to disturb them."
+    refused = next((arm.phases_note for arm in result.arms if arm.phases_note), "")
+    if refused:
+        return f"Phases were measured, but are {refused}."
+    if state.status == "cancelled":
+        return "The run was stopped before its phases were measured. r measures again."
+    return "No phases were measured in this run; r measures with them."
+
+
 def share_done(state: RunState) -> float | None:
     """How much of the stage that the run is at is done; null where that is not known."""
     progress, limit = state.progress, state.budget.limit_s if state.budget else 0.0

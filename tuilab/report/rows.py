@@ -1,6 +1,6 @@
 """What every report shows, as plain rows of text; each format only dresses them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -101,7 +101,7 @@ def phase_lines(result: RunResult) -> list[str]:
         if arm.phases_note:
             found.append(f"Phases of {arm.label} {arm.phases_note}.")
         elif arm.phases_s and arm.total_s:
-            found.append(f"Phases of {arm.label}: {told(arm.total_s, arm.phases_s, arm.phases_ci95_s)}")
+            found.append(f"Phases of {phase_line(arm)}")
     return found
 
 
@@ -185,32 +185,58 @@ def interval_line(result: RunResult) -> str:
 
 
 REST = "remainder"
+APART = 0.02
+"""From this share on, a total and Live's median are seen to differ."""
 LEAST_OVERLAP = 0.001
 """Of a call: what its phases overlap by less is a rounding error of their sum."""
 
 
-def told(total_s: float, parts: Mapping[str, float], intervals: Mapping[str, tuple[float, float]]) -> str:
-    """`483 µs = dispatch 110 µs ± 4 µs (23 %) + compute 360 µs (75 %) + remainder 13 µs (2 %)`.
+def phases_length(arm: ArmResult) -> float:
+    """Seconds that its phases are shares of: the total, or their sum where that is more."""
+    return max(arm.total_s or 0.0, sum(arm.phases_s.values()))
+
+
+def phase_parts(arm: ArmResult) -> dict[str, float]:
+    """Seconds of each phase that takes any, and what they leave of the total."""
+    parts = {name: part for name, part in arm.phases_s.items() if part}
+    rest = (arm.total_s or 0.0) - sum(parts.values())
+    return {**parts, REST: rest} if rest > 0 else parts
+
+
+def no_phases(arm: ArmResult) -> str:
+    """Why there are none of that arm."""
+    return arm.reason or arm.phases_note or (arm.status if arm.status != "ok" else "no phases measured")
+
+
+def phase_line(arm: ArmResult) -> str:
+    """`CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23 %) + compute 360 µs (75 %) + remainder 13 µs (2 %)`.
 
     Each with its interval's half-width, where it was timed call by call.
     """
-    rest = total_s - sum(parts.values())
-    length = max(total_s, sum(parts.values()))
-
-    def one(name: str, part: float) -> str:
-        half = _give_or_take(intervals.get(name))
-        return f"{name.replace('_', ' ')} {seconds(part)}{half} ({100 * part / length:.0f} %)"
-
-    each = [one(name, part) for name, part in parts.items() if part]
-    if rest > 0:
-        each.append(one(REST, rest))
+    if arm.total_s is None or not arm.phases_s:
+        return f"{arm.label}: {no_phases(arm)}"
+    halves = {name: _give_or_take(ends) for name, ends in arm.phases_ci95_s.items()}
+    length = phases_length(arm)
+    each = [
+        f"{name.replace('_', ' ')} {seconds(part)}{halves.get(name, '')} ({100 * part / length:.0f} %)"
+        for name, part in phase_parts(arm).items()
+    ]
     # Sums of phases that fill the call leave a rounding error, which is no overlap.
-    overlap = f" − {seconds(-rest)} that overlap" if -rest > LEAST_OVERLAP * length else ""
-    return f"{seconds(total_s)}{_give_or_take(intervals.get('total'))} = " + " + ".join(each) + overlap
+    over = length - arm.total_s
+    overlap = f" − {seconds(over)} that overlap" if over > LEAST_OVERLAP * length else ""
+    return f"{arm.label}: {seconds(arm.total_s)}{halves.get('total', '')} = {' + '.join(each)}{overlap}"
 
 
-def _give_or_take(interval: tuple[float, float] | None) -> str:
-    half = (interval[1] - interval[0]) / 2 if interval else 0.0
+def beside_live(arms: Iterable[ArmResult]) -> str:
+    """Why a total is not the median that Live shows, for the first that is not; "" where all agree."""
+    for arm in arms:
+        if arm.phases_s and arm.total_s and arm.median_s and abs(arm.total_s / arm.median_s - 1) > APART:
+            return f"Calls timed one by one; in Live's blocks {arm.label} takes {median_of(arm.median_s)}."
+    return ""
+
+
+def _give_or_take(interval: tuple[float, float]) -> str:
+    half = (interval[1] - interval[0]) / 2
     return f" ± {seconds(half, half)}" if half else ""
 
 

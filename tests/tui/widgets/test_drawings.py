@@ -16,16 +16,18 @@ from tests.tui.data import (
 )
 from tests.tui.widgets.bench import bench, press, rows, shown
 from tuilab.lab.answer import Said
+from tuilab.model.result import ArmResult
 from tuilab.model.telemetry import GpuSample, Link
+from tuilab.report import rows as rows_of
 from tuilab.tui.widgets import bars, gauges, heatmap, phases
 from tuilab.tui.widgets.answer import AnswerPanel, lay_out, numbers_strong
 from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.device_panel import DevicePanel
-from tuilab.tui.widgets.from_run import bars_of, heat_of, phases_of
+from tuilab.tui.widgets.from_run import bars_of, heat_of
 from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.look import BLOCKS, MUTED, STRONG, Mark, marks_for
 from tuilab.tui.widgets.numbers import Numbers
-from tuilab.tui.widgets.phases import PhaseRow, Phases
+from tuilab.tui.widgets.phases import Phases
 from tuilab.tui.widgets.timeline import Timeline
 
 MARKS = marks_for(ARMS)
@@ -39,8 +41,8 @@ def arm(median: float | None, **fields):
     )
 
 
-def phased(total: float | None, parts: dict[str, float], median: float | None = None) -> PhaseRow:
-    return PhaseRow(arm(median, total_s=total, phases_s=parts), MARK)
+def phased(total: float | None, parts: dict[str, float], median: float | None = None) -> ArmResult:
+    return arm(median, total_s=total, phases_s=parts)
 
 
 def text_of(lines) -> list[str]:
@@ -108,43 +110,42 @@ async def test_keys_and_clicks_move_the_cursor():
 )
 def test_segments_fill_exactly_their_share(parts, total, cells):
     row = phased(total, parts)
-    names = phases.phase_names([row])
-    runs = phases.stacked(row, names, row.length, cells)
+    looks, length = phases.looks_of([row]), rows_of.phases_length(row)
+    runs = phases.stacked(row, looks, length, cells)
     assert sum(len(text) for text, _ in runs) == cells
-    half = phases.stacked(row, names, 2 * row.length, cells)
+    half = phases.stacked(row, looks, 2 * length, cells)
     assert abs(sum(len(text) for text, _ in half) - cells / 2) <= 1
 
 
 def test_phases_in_words_account_for_the_whole():
-    rows = phases_of(run_result(), MARKS)
-    words = phases.in_words(rows[1])
+    words = rows_of.phase_line(run_result().arms[1])
     assert (
         words
         == "CPU graph: 478 µs = dispatch 105 µs (22 %) + compute 359 µs (75 %) + remainder 14.3 µs (3 %)"
     )
     overlapping = phased(1.0, {"compute": 1.5})
-    assert phases.in_words(overlapping) == "a: 1.00 s = compute 1.50 s (100 %) − 500 ms that overlap"
+    assert rows_of.phase_line(overlapping) == "a: 1.00 s = compute 1.50 s (100 %) − 500 ms that overlap"
     rounding = phased(1.0, {"dispatch": 0.9, "compute": 0.1 + 1e-12})
-    assert "overlap" not in phases.in_words(rounding)
+    assert "overlap" not in rows_of.phase_line(rounding)
 
 
 def test_phases_say_why_their_total_is_not_the_median_of_live():
     row = phased(580e-6, {"compute": 400e-6}, median=530e-6)
     agreeing = phased(580e-6, {"compute": 400e-6}, median=579e-6)
     said = "Calls timed one by one; in Live's blocks a takes 530 µs."
-    assert phases.beside_live([agreeing, row]) == said and not phases.beside_live([agreeing])
+    assert rows_of.beside_live([agreeing, row]) == said and not rows_of.beside_live([agreeing])
 
 
 def test_known_phases_keep_their_look_and_unknown_ones_get_one_each():
-    names = ["dispatch", "compute", "mine", "yours"]
-    looks = [phases.look_of(name, names) for name in [*names, phases.REST]]
-    assert len({(style.name, fill) for style, fill in looks}) == 5
-    assert phases.look_of("compute", ["compute"]) == looks[1]
+    looks = phases.looks_of([phased(1.0, dict.fromkeys(["mine", "compute", "yours", "dispatch"], 0.1))])
+    assert list(looks) == ["dispatch", "compute", "mine", "yours", rows_of.REST]
+    assert len({(style.name, fill) for style, fill in looks.values()}) == 5
+    assert phases.looks_of([phased(1.0, {"compute": 0.1})])["compute"] == looks["compute"]
 
 
 async def test_phases_that_were_not_measured_say_why():
     widget = Phases(empty="Switched off.")
-    widget.show_rows([phased(None, {})])
+    widget.show_arms([phased(None, {})], {})
     async with bench(widget, 80, 10):
         assert "Switched off." in shown(widget)
 

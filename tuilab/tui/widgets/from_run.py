@@ -12,7 +12,6 @@ from tuilab.tui.widgets.chart import Chart, Series, Vertical, distribution
 from tuilab.tui.widgets.compose import STRIP
 from tuilab.tui.widgets.heatmap import AxisValues, Heat
 from tuilab.tui.widgets.look import Mark
-from tuilab.tui.widgets.phases import PhaseRow
 
 # From this ratio between the slowest and the fastest arm on, a linear axis would squash the fast ones.
 LOG_FROM = 3.0
@@ -190,11 +189,6 @@ def bars_of(result: RunResult, marks: Mapping[str, Mark]) -> list[Bar]:
             ratio = arm.median_s / measured[0].median_s
         out.append(Bar(arm, marks.get(arm.id, UNKNOWN), ratio, ci))
     return out
-
-
-def phases_of(result: RunResult, marks: Mapping[str, Mark]) -> list[PhaseRow]:
-    """Each arm's phases beside its end-to-end time."""
-    return [PhaseRow(arm, marks.get(arm.id, UNKNOWN)) for arm in result.arms]
 
 
 def heat_of(
