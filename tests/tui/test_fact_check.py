@@ -53,7 +53,7 @@ async def test_it_stops_and_goes_on(tmp_path):
         screen = app.screen
         await until(pilot, lambda: app.runner.holding)
         await pilot.press("space")
-        await until(pilot, lambda: not screen.going)
+        await until(pilot, lambda: not screen.check.going)
         assert screen.check.left == len(screen.check.statements)
         assert "stopped; space continues" in text(app)
         app.runner._hold = None

@@ -10,10 +10,8 @@ from tuilab.cli import completion
 from tuilab.cli.lab import emit, with_lab
 from tuilab.lab import Lab
 from tuilab.lab.settings import Settings, choose
-from tuilab.model.arms import HERE, Arm
 from tuilab.model.errors import InputError
-from tuilab.model.explain import ExplainOp, ExplainScenario, OpExplanation, ScenarioExplanation
-from tuilab.model.machine import Machine
+from tuilab.model.explain import ExplainOp, OpExplanation, ScenarioExplanation
 from tuilab.report.explained import op_text, scenario_text
 
 
@@ -48,22 +46,8 @@ def is_preset(name: str) -> bool:
 
 async def ask_scenario(lab: Lab, settings: Settings) -> ScenarioExplanation:
     """Ask a worker about each op of a preset."""
-    machine = (await lab.ready())[HERE]
-    question = ExplainScenario(scenario=settings.scenario, arms=representative(settings, machine))
-    return await lab.ask("explain-scenario", question, ScenarioExplanation)
-
-
-def representative(settings: Settings, machine: Machine) -> tuple[Arm, ...]:
-    """One arm for each device and variant: as a graph if it can be one, its input resident."""
-    every = settings.arms_on(machine)
-    picked: dict[tuple[str, str], Arm] = {}
-    for arm in sorted(every, key=lambda a: (a.mode != "graph", a.mode != "eager", a.input != "resident")):
-        picked.setdefault((arm.device, arm.variant), arm)
-    arms = sorted(picked.values(), key=lambda arm: (arm.device != "CPU:0", arm.device))
-    if arms[0].device != "CPU:0":
-        # Without a GPU only the CPU can show which ops there are.
-        arms.insert(0, msgspec.structs.replace(arms[0], device="CPU:0", input="resident"))
-    return tuple(arms)
+    await lab.ready()
+    return await lab.explain(settings)
 
 
 def show(answer: msgspec.Struct, as_json: bool) -> None:

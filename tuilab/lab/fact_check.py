@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuilab.catalogue.load import load
+from tuilab.lab.status import status
 from tuilab.model.errors import InputError
+from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
 from tuilab.model.result import RunResult
-from tuilab.report.fact_check import FactCheck, Statement
+from tuilab.report.fact_check import WRITERS, FactCheck, Statement, stamp
 
 if TYPE_CHECKING:
     from tuilab.lab.lab import Lab
@@ -59,10 +61,30 @@ class Checker:
                 statement.verdict, statement.evidence = found.verdict, found.evidence
                 statement.run = result.run
 
+    def progress(self) -> str:
+        """What came of it so far, and what it is at."""
+        check = self.check
+        now = stamp(check)
+        if check.going:
+            now = f"{check.going}: {status(self._lab.state).text}"
+        elif check.left:
+            now = "stopped; space continues"
+        return f"{check.summary()}. {now}"
+
     def stop(self) -> None:
         """End what is measured now; its statements stay without a verdict."""
         self._stopped = True
         self._lab.stop()
+
+
+def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
+    """Write what is known by now as a page stamped with machine and date; returns the file. Raises OSError.
+
+    ending: html, md or txt.
+    """
+    path = folder / f"fact-check-{time.strftime('%Y%m%d-%H%M%S')}.{ending}"
+    write_text(path, [WRITERS[f".{ending}"](check)])
+    return path
 
 
 def of_presets(title: str, presets: Sequence[Preset]) -> FactCheck:

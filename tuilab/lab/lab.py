@@ -22,7 +22,15 @@ from tuilab.lab.recorder import RunRecorder
 from tuilab.lab.replay import Replay
 from tuilab.lab.replay import load as load_recording
 from tuilab.lab.runner import Runner, RunnerFactory
-from tuilab.lab.settings import Settings, choose, choose_own, chosen_sweep, is_own, place_of
+from tuilab.lab.settings import (
+    Settings,
+    choose,
+    choose_own,
+    chosen_sweep,
+    is_own,
+    place_of,
+    representative,
+)
 from tuilab.lab.state import LabState
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.arms import EVERY, HERE
@@ -30,6 +38,7 @@ from tuilab.model.claims import Claim
 from tuilab.model.doctor import DoctorReport
 from tuilab.model.errors import WorkerError
 from tuilab.model.events import Event, Finished, Profiled, Refused, WorkerExited
+from tuilab.model.explain import ExplainScenario, ScenarioExplanation
 from tuilab.model.machine import Machine
 from tuilab.model.preset import Preset
 from tuilab.model.profile import Profile, ProfileArm
@@ -364,6 +373,15 @@ class Lab:
         Raises InputError, or Unanswered with the traceback of the code that raised.
         """
         return await self.questions.declare(file)
+
+    async def explain(self, settings: Settings) -> ScenarioExplanation:
+        """Where each op of the present machine's arms runs, and whether a GPU would run it. Raises as `ask`.
+
+        Asked once the machine is known, about one arm for each device and variant.
+        """
+        arms = representative(settings, self.state.machine)
+        question = ExplainScenario(scenario=settings.scenario, arms=arms)
+        return await self.ask("explain-scenario", question, ScenarioExplanation)
 
     async def profile(self, question: ProfileArm) -> Profile:
         """Profile one arm of the run that is shown; the profile stays with the run. Raises as `ask`."""

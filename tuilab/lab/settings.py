@@ -147,6 +147,19 @@ class Settings:
         return replace(self.with_arms(devices=devices_at(stop)), hosts=("",))
 
 
+def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ...]:
+    """One arm for each device and variant: as a graph if it can be one, its input resident."""
+    every = settings.arms_on(machine)
+    picked: dict[tuple[str, str], Arm] = {}
+    for arm in sorted(every, key=lambda a: (a.mode != "graph", a.mode != "eager", a.input != "resident")):
+        picked.setdefault((arm.device, arm.variant), arm)
+    arms = sorted(picked.values(), key=lambda arm: (arm.device != "CPU:0", arm.device))
+    if arms[0].device != "CPU:0":
+        # Without a GPU only the CPU can show which ops there are.
+        arms.insert(0, msgspec.structs.replace(arms[0], device="CPU:0", input="resident"))
+    return tuple(arms)
+
+
 def device_stops(
     arms: ArmSelection, machine: Machine | None, hosts: Sequence[str] = ("",), known: Sequence[str] = ()
 ) -> Choice:

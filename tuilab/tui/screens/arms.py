@@ -1,6 +1,5 @@
 """Which arms and ghosts are drawn."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -11,6 +10,7 @@ from textual.content import Content
 from textual.widgets import SelectionList
 from textual.widgets.selection_list import Selection
 
+from tuilab.analysis.words import plural
 from tuilab.lab.changes import Change
 from tuilab.model.quantity import median_of
 from tuilab.tui.screens.modal import Page, framed
@@ -40,13 +40,11 @@ ghosts: earlier runs, drawn faintly under this one. Hidden arms are still measur
     def action_only(self) -> None:
         """Draw only the arm under the cursor."""
         if self.highlighted is not None:
-            value = self.get_option_at_index(self.highlighted).value
-            if value != GHOSTS:
-                with self.prevent(SelectionList.SelectedChanged):
-                    for arm in [v for v in self.selected if v not in (value, GHOSTS)]:
-                        self.deselect(arm)
-                self.select(value)
-                self.post_message(self.SelectedChanged(self))
+            chosen = self.get_option_at_index(self.highlighted).value
+            if chosen != GHOSTS:
+                self.select(chosen)
+                for other in set(self.selected) - {chosen, GHOSTS}:
+                    self.deselect(other)
 
     def action_all(self) -> None:
         """Draw every arm."""
@@ -56,7 +54,7 @@ ghosts: earlier runs, drawn faintly under this one. Hidden arms are still measur
 class ArmsScreen(Page[None]):
     """The list in a frame; escape closes it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("q,a", "close", "close", id="arms.close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "close", "close", id="arms.close")]
     DEFAULT_CSS = """
     ArmsScreen > .frame { width: 64; }
     ArmsScreen SelectionList { height: auto; max-height: 30; background: transparent; }
@@ -65,42 +63,33 @@ class ArmsScreen(Page[None]):
 
     def __init__(self, lab: "Lab") -> None:
         super().__init__()
-        self._lab, self._state = lab, lab.state
+        self._lab = lab
 
     def compose(self) -> ComposeResult:
-        state = self._state
-        rows = [Selection(prompt, key, key not in state.hidden) for key, prompt in self._prompts().items()]
-        if ghosts := len(state.ghosts_of(state.shown)):
-            words = f"ghosts of {ghosts} earlier run{'' if ghosts == 1 else 's'}"
-            rows.append(Selection(Content("  " + words), GHOSTS, state.ghosts_on))
-        with framed(Container(), "Draw", "space: show or hide, o: only this, a: all, esc: close"):
-            if not rows:
-                rows = [Selection(Content("No run yet, so there are no arms."), "", disabled=True)]
-            yield Arms(*rows, compact=True)
-
-    def _prompts(self) -> Mapping[str, Content]:
-        state, result = self._state, self._state.result()
-        looks = marks(state.shown)
+        state, result = self._lab.state, self._lab.state.result()
         medians = {arm.id: arm.median_s for arm in result.arms} if result else {}
-        out = {}
+        looks, rows = marks(state.shown), []
         for key, arm in state.shown.arms.items():
             median = medians.get(key)
             figure = median_of(median) if median is not None else arm.status or ""
-            label = f"{looks[key].marker} {arm.label}  "
-            out[key] = Content.assemble(label, (figure, "$text-muted"))
-        return out
-
-    def on_mount(self) -> None:
-        self.query_one(Arms).focus()
+            prompt = Content.assemble(f"{looks[key].marker} {arm.label}  ", (figure, "$text-muted"))
+            rows.append(Selection(prompt, key, key not in state.hidden))
+        if ghosts := len(state.ghosts_of(state.shown)):
+            prompt = Content(f"  ghosts of {plural(ghosts, 'earlier run')}")
+            rows.append(Selection(prompt, GHOSTS, state.ghosts_on))
+        if not rows:
+            rows.append(Selection(Content("No run yet, so there are no arms."), "", disabled=True))
+        with framed(Container(), "Draw", "space: show or hide, o: only this, a: all, esc: close"):
+            yield Arms(*rows, compact=True)
 
     @on(SelectionList.SelectedChanged)
     def _changed(self, event: SelectionList.SelectedChanged[str]) -> None:
-        chosen, state = set(event.selection_list.selected), self._state
+        chosen, state = set(event.selection_list.selected), self._lab.state
         state.ghosts_on = GHOSTS in chosen or not state.ghosts_of(state.shown)
-        hidden = set(state.shown.arms) - chosen
-        if len(hidden) < len(state.shown.arms):
-            state.hidden = hidden
+        arms = set(state.shown.arms)
+        if arms & chosen:
+            state.hidden = arms - chosen
         else:
             # One arm at least is drawn.
-            event.selection_list.select(next(iter(state.drawn), next(iter(state.shown.arms))))
+            event.selection_list.select(next(iter(state.drawn or arms)))
         self._lab.changed(Change.LOOK)

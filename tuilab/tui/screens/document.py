@@ -1,7 +1,5 @@
 """A document with what was found in it, and the presets that measure what it meant. Nothing of it runs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -10,12 +8,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.widgets import OptionList, Static, TextArea
-from textual.widgets.option_list import Option
 from textual.widgets.text_area import Selection
 
 from tuilab.analysis.words import plural
-from tuilab.documents import DocumentReport, ExampleReport
-from tuilab.documents.rules import RULES
+from tuilab.documents import RULES, DocumentReport, Finding, Unresolved
 from tuilab.lab.offers import Offer
 from tuilab.model.preset import Preset
 from tuilab.tui.screens.menu import Items
@@ -24,17 +20,7 @@ from tuilab.tui.screens.modal import Page, framed
 if TYPE_CHECKING:
     from tuilab.lab import Lab
 
-STYLES = {"error": ("✗ ", "$text-error bold"), "note": ("· ", "$text-muted")}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something about a line (from 1): a short title, and what to know or do. level: `error` or `note`."""
-
-    line: int
-    title: str
-    text: str
-    level: str = "error"
+TITLES = {rule.code: rule.title for rule in RULES}
 
 
 class DocumentScreen(Page[Preset]):
@@ -65,10 +51,12 @@ a document is ever run.
 
     def __init__(self, report: DocumentReport, lab: "Lab") -> None:
         super().__init__()
-        self._lab = lab
-        self._report = report
-        self._found = findings(report.examples)
-        self._presets = {str(i): p for i, p in enumerate(report.presets)}
+        self._report, self._lab = report, lab
+        self._heading = report.document.title or report.document.id
+        found: list[Finding | Unresolved] = []
+        for example in report.examples:
+            found += [*example.findings, *example.unresolved]
+        self._found = sorted(found, key=lambda each: each.line)
 
     def action_fact_check(self) -> None:
         """Measure every claim of the document, one after another."""
@@ -76,48 +64,37 @@ a document is ever run.
         from tuilab.tui.screens.fact_check import FactCheckScreen
 
         presets = [preset for preset in self._report.presets if preset.claims]
-        if not presets:
+        if presets:
+            check = of_presets(self._heading, presets)
+            self.app.push_screen(FactCheckScreen(self._lab, check, presets))
+        else:
             self.notify("No claim of this document can be measured.", markup=False)
-            return
-        document = self._report.document
-        check = of_presets(document.title or document.id, presets)
-        self.app.push_screen(FactCheckScreen(self._lab, check, presets))
 
     def compose(self) -> ComposeResult:
         report = self._report
-        errors = sum(f.level == "error" for f in self._found)
+        errors = sum(isinstance(each, Finding) for each in self._found)
         keys = (
             f"{plural(len(report.examples), 'example')}, {plural(errors, 'finding')}; "
             "j k findings, tab presets, enter opens, F fact-check, esc closes"
         )
-        with framed(Container(), report.document.title or report.document.id, keys):
+        with framed(Container(), self._heading, keys):
             text = TextArea("\n".join(report.lines), read_only=True, show_line_numbers=True)
             text.cursor_blink = False
             yield text
-            yield OptionList(*map(about, self._found), id="findings", compact=True, markup=False)
-            if self._presets:
-                yield Items(self._items())
+            if self._found:
+                yield OptionList(*map(about, self._found), id="findings", compact=True, markup=False)
+            if report.presets:
+                yield Items([offer(str(i), preset) for i, preset in enumerate(report.presets)])
             else:
                 yield Static("No preset could be made from it; the findings say why.")
 
-    def _items(self) -> list[Offer]:
-        out = []
-        for key, preset in self._presets.items():
-            settings = " ".join(f"{k}={v}" for k, v in preset.parameters.items())
-            out.append(Offer(key, preset.title, f"{preset.workload} {settings}"))
-        return out
-
     def on_mount(self) -> None:
-        found = self.query_one("#findings", OptionList)
-        found.display = bool(self._found)
-        self.set_focus(found if self._found else self.query_one(TextArea))
+        self.query("#findings, TextArea").last().focus()
 
     def action_finding(self, by: int) -> None:
         """To the next finding or the one before."""
-        found = self.query_one("#findings", OptionList)
-        if self._found:
-            at = found.highlighted or 0
-            found.highlighted = min(len(self._found) - 1, max(0, at + by))
+        for found in self.query("#findings").results(OptionList):
+            found.highlighted = min(len(self._found) - 1, max(0, (found.highlighted or 0) + by))
 
     @on(OptionList.OptionHighlighted, "#findings")
     def _show_line(self, event: OptionList.OptionHighlighted) -> None:
@@ -128,24 +105,21 @@ a document is ever run.
 
     @on(OptionList.OptionSelected, "Items")
     def _open(self, event: OptionList.OptionSelected) -> None:
-        if event.option_id is not None:
-            self.dismiss(self._presets[event.option_id])
+        self.dismiss(self._report.presets[event.option_index])
 
 
-def about(finding: Finding) -> Option:
-    """`✗ 12 TL003 wrong timing: the message. The remedy.`"""
-    sign, style = STYLES[finding.level]
-    title = f"{finding.line} {finding.title}  "
-    return Option(Content.assemble((sign, style), (title, style), (finding.text, "$text-muted")))
+def about(found: Finding | Unresolved) -> Content:
+    """`✗ 12 TL003 wrong timing: the message. The remedy.`; of what could not be read, why."""
+    if isinstance(found, Finding):
+        sign, style = "✗ ", "$text-error bold"
+        title = f"{found.code} {TITLES.get(found.code, '')}".strip()
+        words = f"{found.message.rstrip('.')}. {found.remedy}"
+    else:
+        sign, style, title, words = "· ", "$text-muted", "not resolved", found.reason
+    return Content.assemble((f"{sign}{found.line} {title}  ", style), (words, "$text-muted"))
 
 
-def findings(examples: Sequence[ExampleReport]) -> list[Finding]:
-    """What was found, by line, and what could not be read."""
-    titles = {rule.code: rule.title for rule in RULES}
-    out = []
-    for example in examples:
-        for f in example.findings:
-            title = f"{f.code} {titles.get(f.code, '')}".strip()
-            out.append(Finding(f.line, title, f"{f.message.rstrip('.')}. {f.remedy}"))
-        out += [Finding(u.line, "not resolved", u.reason, "note") for u in example.unresolved]
-    return sorted(out, key=lambda finding: finding.line)
+def offer(key: str, preset: Preset) -> Offer:
+    """A preset's title, with what it measures."""
+    settings = " ".join(f"{name}={value}" for name, value in preset.parameters.items())
+    return Offer(key, preset.title, f"{preset.workload} {settings}")

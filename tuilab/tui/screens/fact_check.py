@@ -1,22 +1,21 @@
 """A document's claims, measured one after another: each sentence gets its verdict as it comes."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tuilab.lab.fact_check import Checker
+from tuilab.lab.fact_check import Checker, write_page
 from tuilab.model.errors import WorkerError
-from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
 from tuilab.model.verdicts import VERDICTS
-from tuilab.report.fact_check import FactCheck, Statement, html, markdown, stamp
+from tuilab.report.fact_check import FactCheck, Statement
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.screens.modal import Page, framed
 
@@ -38,13 +37,11 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
         Binding("space,r,x", "turn", "stop, resume", show=False, id="fact-check.turn"),
         Binding("e", "export('html')", "page", show=False, id="fact-check.page"),
         Binding("m", "export('md')", "Markdown", show=False, id="fact-check.markdown"),
-        Binding("j,down", "scroll(1)", "down", show=False, id="fact-check.down"),
-        Binding("k,up", "scroll(-1)", "up", show=False, id="fact-check.up"),
         Binding("q", "close", "close", show=False, id="fact-check.close"),
     ]
     DEFAULT_CSS = """
     FactCheckScreen > .frame { width: 96%; height: 94%; }
-    FactCheckScreen .statement { height: auto; margin-bottom: 1; }
+    FactCheckScreen #statements { height: auto; }
     FactCheckScreen #going { height: auto; color: $text-muted; border-top: solid $border-blurred; }
     """
 
@@ -59,26 +56,16 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
         keys = "space stops and resumes, e page, m Markdown, esc closes"
         with framed(Container(), self.check.title, keys):
             with VerticalScroll():
-                for index in range(len(self.check.statements)):
-                    yield Static(id=f"s{index}", classes="statement")
+                yield Static(id="statements")
             yield Static(id="going")
 
     def on_mount(self) -> None:
         self._show()
         self._go()
 
-    def on_lab_changed(self, event: LabChanged) -> None:
-        """How far the run is."""
-        self._show_going()
-
-    @property
-    def going(self) -> bool:
-        """Whether a claim is measured now."""
-        return any(not worker.is_finished for worker in self.workers if worker.name == "check")
-
     def _go(self) -> None:
         self._said = ""
-        self.run_worker(self._run(), name="check", exit_on_error=False)
+        self.run_worker(self._run(), exclusive=True, exit_on_error=False)
 
     async def _run(self) -> None:
         try:
@@ -89,69 +76,51 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
 
     def action_turn(self) -> None:
         """Stop what is measured, or go on."""
-        if self.going:
+        if self.check.going:
             self._checker.stop()
         elif self.check.left:
             self._go()
 
-    def action_scroll(self, by: int) -> None:
-        """Towards the next claims, or back."""
-        box = self.query_one(VerticalScroll)
-        (box.scroll_down if by > 0 else box.scroll_up)(animate=False)
-
     def action_close(self) -> None:
         """Close; what was measured is in the history."""
-        if self.going:
+        if self.check.going:
             self._checker.stop()
         self.dismiss(None)
 
     def action_export(self, ending: str) -> None:
         """Write the stamped page into the current folder."""
-        path = Path.cwd() / f"fact-check-{time.strftime('%Y%m%d-%H%M%S')}.{ending}"
+        folder = Path.cwd()
         try:
-            write_text(path, [html(self.check) if ending == "html" else markdown(self.check)])
+            self._said = f"written: {write_page(self.check, folder, ending)}"
         except OSError as error:
-            self._said = f"nothing could be written to {path.parent}: {error.strerror}"
-        else:
-            self._said = f"written: {path}"
+            self._said = f"nothing could be written to {folder}: {error.strerror}"
         self._show_going()
 
     def _show(self) -> None:
-        if not self.is_mounted:
-            return
-        for index, statement in enumerate(self.check.statements):
-            self.query_one(f"#s{index}", Static).update(self._row(statement))
-        self._show_going()
+        if self.is_mounted:
+            rows = (about(statement, self.check.going) for statement in self.check.statements)
+            self.query_one("#statements", Static).update(Content("\n\n").join(rows))
+            self._show_going()
 
-    def _row(self, statement: Statement) -> Content:
-        going = statement.preset == self.check.going and statement.verdict is None
-        tone = VERDICTS[statement.verdict].tone if statement.verdict else "accent" if going else "muted"
-        style = f"$text-{tone}" + " bold" * (statement.verdict not in (None, "untestable"))
-        word = statement.verdict or ("measuring…" if going else "not measured yet")
-        where = f"   line {statement.line}" if statement.line else ""
-        parts: list[Content | tuple[str, str] | str] = [
-            (f"{'▸' if going else statement.mark} ", style),
-            statement.text,
-            (where, "$text-muted"),
-            "\n  ",
-            (word, style),
-        ]
-        if statement.evidence:
-            parts.append((f": {statement.evidence}", "$text-muted"))
-        return Content.assemble(*parts)
-
+    @on(LabChanged)
     def _show_going(self) -> None:
-        from tuilab.lab.status import status
+        """How far it is."""
+        words = [self._checker.progress(), self._said]
+        self.query_one("#going", Static).update(Content("\n".join(filter(None, words))))
 
-        if not self.is_mounted:
-            return
-        check = self.check
-        words = [check.summary()]
-        if self.going and check.going:
-            words.append(f"{check.going}: {status(self.lab.state).text}")
-        elif check.left:
-            words.append("stopped; space continues")
-        else:
-            words.append(stamp(check))
-        said = "\n".join(filter(None, [". ".join(words), self._said]))
-        self.query_one("#going", Static).update(Content(said))
+
+def about(statement: Statement, going: str) -> Content:
+    """A statement, and under it its verdict with the evidence. going: the preset that is measured now."""
+    verdict = statement.verdict
+    mark, style = statement.mark, "$text-muted"
+    word: str = verdict or "not measured yet"
+    if verdict is not None:
+        style = f"$text-{VERDICTS[verdict].tone}" + " bold" * (verdict != "untestable")
+    elif statement.preset == going:
+        mark, word, style = "▸", "measuring…", "$text-accent bold"
+    where = f"   line {statement.line}" if statement.line else ""
+    evidence = f": {statement.evidence}" if statement.evidence else ""
+    return Content.assemble(
+        (f"{mark} ", style), statement.text, (where, "$text-muted"), "\n  ", (word, style),
+        (evidence, "$text-muted"),
+    )  # fmt: skip

@@ -2,15 +2,17 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.widgets import Static
 
 from tuilab.lab.questions import Unanswered
 from tuilab.model.errors import InputError
-from tuilab.model.explain import ExplainScenario, ScenarioExplanation
 from tuilab.report.doctor import LABEL, doctor_text
 from tuilab.report.explained import scenario_text
-from tuilab.tui.screens.modal import TextPage
+from tuilab.tui.screens.modal import Page, framed
 
 if TYPE_CHECKING:
     from tuilab.lab import Lab
@@ -20,7 +22,7 @@ STYLES = {"GPU": "bold", "fix": "$accent", "ok": "$success", "warn": "$warning",
 LIMIT_S = 30
 
 
-class WhyScreen(TextPage):
+class WhyScreen(Page[None]):
     """Two sections, each filled when its answer is there."""
 
     HELP = """\
@@ -34,79 +36,66 @@ this TensorFlow would run it, from the kernel registry; it says nothing about ti
         Binding("r", "again", "look again", show=False, id="why.again"),
         Binding("g,q", "close", "close", show=False, id="why.close"),
     ]
+    DEFAULT_CSS = "WhyScreen #forecast { margin-top: 1; }"
 
     def __init__(self, lab: "Lab") -> None:
-        super().__init__("Why this device", "r looks again, esc closes")
+        super().__init__()
         self._lab = lab
-        self._seconds, self._at_most, self._examining = 0, LIMIT_S, False
-        self._doctor: list[Content] = []
-        self._ops: list[Content] = []
+        self._doctor, self._forecast = Static(id="doctor"), Static(id="forecast")
+        self._seconds, self._at_most = 0, LIMIT_S
+
+    def compose(self) -> ComposeResult:
+        with framed(VerticalScroll(), "Why this device", "r looks again, esc closes"):
+            yield self._doctor
+            yield self._forecast
 
     def on_mount(self) -> None:
         self.set_interval(1.0, self._tick)
-        self.action_again(afresh=False)
+        self._look()
 
-    def action_again(self, afresh: bool = True) -> None:
-        """Look, or look again."""
-        lab = self._lab
-        if afresh:
-            lab.diagnosis = None
-        self._seconds = 0
-        self.run_worker(self._forecast(), group="forecast", exclusive=True, exit_on_error=False)
-        if lab.diagnosis is not None:
-            self._tell_diagnosis()
-        elif lab.state.asked:
-            self._say("The doctor waits for the run to end, so as not to disturb it; press r then.")
+    def action_again(self) -> None:
+        """Look again."""
+        self._lab.diagnosis = None
+        self._look()
+
+    def _look(self) -> None:
+        self.run_worker(self._tell_forecast(), group="forecast", exclusive=True, exit_on_error=False)
+        if self._lab.diagnosis is None and self._lab.state.asked:
+            self._doctor.update("The doctor waits for the run to end, so as not to disturb it; press r then.")
         else:
-            self.run_worker(self._examine(), group="doctor", exclusive=True, exit_on_error=False)
+            self.run_worker(self._tell_diagnosis(), group="doctor", exclusive=True, exit_on_error=False)
 
     def _tick(self) -> None:
-        self._seconds += 1
-        if self._examining:
-            self._say(f"The doctor is looking: {self._seconds} s of at most {self._at_most}. esc closes.")
+        if any(worker.group == "doctor" and not worker.is_finished for worker in self.workers):
+            self._seconds += 1
+            words = f"The doctor is looking: {self._seconds} s of at most {self._at_most}. esc closes."
+            self._doctor.update(words)
 
     def _compiling(self, seconds: float) -> None:
         """The driver is compiling kernels for this GPU, so the doctor takes longer. Called in its thread."""
         self._at_most = LIMIT_S + round(seconds)
 
-    async def _examine(self) -> None:
-        self._examining = True
-        self._say("The doctor is looking…")
-        try:
-            await self._lab.doctor(self._compiling)
-        finally:
-            self._examining = False
-        self._tell_diagnosis()
-
-    async def _forecast(self) -> None:
-        lab = self._lab
-        settings = lab.state.settings
-        if settings is None:
-            return
-        waits = "when the run is over" if lab.state.asked else "while the worker looks"
-        words = f"The forecast for {settings.preset.name} will appear {waits}."
-        self._say_ops("", Content.styled(words, "$primary"))
-        every = settings.arms_on(lab.state.machine)
-        arms = {(a.device, a.variant): a for a in reversed(every) if a.mode != "eager"}
-        question = ExplainScenario(scenario=settings.scenario, arms=tuple(arms.values()) or every[:1])
-        try:
-            answer = await lab.ask("explain-scenario", question, ScenarioExplanation)
-        except (Unanswered, InputError) as error:
-            self._say_ops("", f"No forecast: {error}")
-            return
-        title = Content.styled(f"Forecast for {settings.preset.title}", "$accent")
-        self._say_ops("", title, *scenario_text(answer).splitlines())
-
-    def _say(self, *lines: str | Content) -> None:
-        self._doctor = [Content.assemble(line) for line in lines]
-        self.show([*self._doctor, *self._ops])
-
-    def _say_ops(self, *lines: str | Content) -> None:
-        self._ops = [Content.assemble(line) for line in lines]
-        self.show([*self._doctor, *self._ops])
-
-    def _tell_diagnosis(self) -> None:
-        assert self._lab.diagnosis is not None
-        lines = doctor_text(self._lab.diagnosis, min(93, self.app.size.width - 10)).splitlines()
+    async def _tell_diagnosis(self) -> None:
+        if self._lab.diagnosis is None:
+            self._seconds = 0
+            self._doctor.update("The doctor is looking…")
+        report = self._lab.diagnosis or await self._lab.doctor(self._compiling)
+        lines = doctor_text(report, min(93, self.app.size.width - 10)).splitlines()
         heads = ((line, STYLES.get(line[:LABEL].strip(), "$primary")) for line in lines)
-        self._say(*(Content.assemble((line[:LABEL], style), line[LABEL:]) for line, style in heads))
+        told = (Content.assemble((line[:LABEL], style), line[LABEL:]) for line, style in heads)
+        self._doctor.update(Content("\n").join(told))
+
+    async def _tell_forecast(self) -> None:
+        state = self._lab.state
+        if state.settings is None:
+            return
+        waits = "when the run is over" if state.asked else "while the worker looks"
+        words = f"The forecast for {state.settings.preset.name} will appear {waits}."
+        self._forecast.update(Content.styled(words, "$primary"))
+        try:
+            answer = await self._lab.explain(state.settings)
+        except (Unanswered, InputError) as error:
+            self._forecast.update(Content(f"No forecast: {error}"))
+        else:
+            title = f"Forecast for {state.settings.preset.title}\n"
+            self._forecast.update(Content.assemble((title, "$accent"), scenario_text(answer)))
