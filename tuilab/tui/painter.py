@@ -70,10 +70,9 @@ class Painter:
             return
         self._dirty |= change
         self._ticking()
-        loop = asyncio.get_running_loop()
+        loop, shown = asyncio.get_running_loop(), self._lab.state.shown
         if change & (Change.REPORT | Change.OVER | Change.SETTINGS | Change.FIRST):
             # The worker waits for this paint, or a person does. Events of one write come in one go.
-            shown = self._lab.state.shown
             wait = self.pacing.wait(shown.elapsed_s, shown.rounds) if Change.REPORT in change else 0.0
             if wait:
                 if self._due is None:
@@ -84,21 +83,23 @@ class Painter:
                 self._due = None
             if self._due is None:
                 self._due = loop.call_soon(self._paint)
-        elif self._due is None:
-            # What is drawn then is everything that waits, a report too.
+        elif self._due is None and self._late is None:
             wait = max(0.0, self._painted_at + LEAST_S - loop.time(), self.pacing.owed())
-            if Change.REPORT in self._dirty:
-                shown = self._lab.state.shown
-                wait = max(wait, self.pacing.wait(shown.elapsed_s, shown.rounds))
             self._due = loop.call_later(wait, self._paint)
-        if isinstance(self._due, asyncio.TimerHandle) and self._due.when() > loop.time() + LEAST_S:
+        elif self._due is None and not self.pacing.wait(shown.elapsed_s, shown.rounds):
+            self._due = loop.call_soon(self._paint)
+        # Else a report that was put off takes it along: the worker waits while the next one is painted, and a
+        # paint of its own would come in the middle of a measurement.
+        due = self._due
+        if due is None or (isinstance(due, asyncio.TimerHandle) and due.when() > loop.time() + LEAST_S):
             self._let_go()
 
     def _put_off(self, wait: float) -> None:
         """Leave a report to the paint after the next one."""
         self._let_go()
-        if self._late is None:
-            self._late = asyncio.get_running_loop().call_later(wait + LATE_S, self._paint)
+        if self._late is not None:
+            self._late.cancel()
+        self._late = asyncio.get_running_loop().call_later(wait + LATE_S, self._paint)
 
     def _let_go(self) -> None:
         """Nothing is painted for now, so that the worker need not wait for it."""
