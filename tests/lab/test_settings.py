@@ -12,6 +12,7 @@ from tuilab.model.arms import ArmSelection
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Device
 from tuilab.model.preset import Preset
+from tuilab.model.result import Crossover
 from tuilab.model.scenario import Axis, Sweep
 from tuilab.workloads.stft import DECLARATION
 
@@ -50,36 +51,47 @@ def test_a_constraint_refuses_and_several_values_change_at_once(chosen):
     ],
 )
 def test_device_stops(chosen, machine, options):
-    choice = s.device_stops(chosen.arms, machine)
-    assert choice.options == options
-    assert choice.default == "both"
+    choice = s.device_choice(chosen, machine)
+    assert choice.parameter.options == options
+    assert choice.value == "both"
     for stop in options:
-        arms = ArmSelection(devices=s.devices_at(stop))
-        assert s.device_stop(arms, machine) == stop or (stop == "GPU" and machine is TWO_GPUS)
+        at = chosen.at_stop("device", stop)
+        assert s.device_choice(at, machine).value == stop or (stop == "GPU" and machine is TWO_GPUS)
 
 
-def test_an_unusual_selection_is_a_stop_of_its_own():
-    choice = s.device_stops(ArmSelection(devices=("CPU:0", "CPU:1")), CPU_MACHINE)
-    assert choice.default == "CPU:0+CPU:1" in choice.options
-    assert s.devices_at("CPU:0+CPU:1") == ("CPU:0", "CPU:1")
+def test_an_unusual_selection_is_a_stop_of_its_own(chosen):
+    unusual = chosen.with_arms(devices=("CPU:0", "CPU:1"))
+    choice = s.device_choice(unusual, CPU_MACHINE)
+    assert choice.value == "CPU:0+CPU:1" in choice.parameter.options
+    assert chosen.at_stop("device", "CPU:0+CPU:1") == unusual
 
 
 def test_dtype_all_where_the_preset_compares_several():
     preset = Preset(title="t", workload="stft", arms=ArmSelection(dtypes=("float32", "float64")))
     chosen = s.Settings.of(preset, DECLARATION)
-    stops = s.dtype_stops(chosen)
-    assert stops is not None and stops.options == ("float32", "float64", "all")
-    assert s.dtype_stop(chosen) == "all"
-    one = s.with_dtype(chosen, "float64")
-    assert s.dtype_stop(one) == "float64" and one.arms.dtypes == ()
-    assert s.dtype_stop(s.with_dtype(one, "all")) == "all"
+    choice = s.dtype_choice(chosen)
+    assert choice.parameter.options == ("float32", "float64", "all") and choice.value == "all"
+    one = chosen.at_stop("dtype", "float64")
+    assert s.dtype_choice(one).value == "float64" and one.arms.dtypes == ()
+    assert s.dtype_choice(one.at_stop("dtype", "all")).value == "all"
+
+
+def test_each_parameter_has_a_control_with_what_the_others_leave_it(chosen):
+    crossover = Crossover(a="a", b="b", at=18_300.0, ci95=(15_000.0, 22_000.0), status="found")
+    found = {control.parameter.name: control for control in s.controls(chosen, GPU_MACHINE, (), crossover)}
+    assert list(found)[-3:] == ["dtype", "variant", "device"] and next(iter(found)) == "samples"
+    samples, frame = found["samples"], found["frame_length"]
+    assert samples.value == 4096 and samples.crossover == 18_300.0 and samples.note.endswith("B needed")
+    assert "fft_length = 512" in frame.reach.why_not(8192) and frame.crossover is None
+    for name, control in found.items():
+        assert chosen.at_stop(name, control.value) == chosen, "where it stands, nothing changes"
 
 
 def test_variants_and_switches(chosen):
-    assert s.variant_stop(chosen) == "all"
-    split = s.with_variant(chosen, "split")
-    assert split.arms.variants == ("split",) and s.variant_stop(split) == "split"
-    assert s.with_variant(split, "all").arms.variants == ()
+    assert s.variant_choice(chosen).value == "all"
+    split = chosen.at_stop("variant", "split")
+    assert split.arms.variants == ("split",) and s.variant_choice(split).value == "split"
+    assert split.at_stop("variant", "all").arms.variants == ()
     switch = next(w for w in s.switches(chosen) if w.key == "filter")
     assert s.flipped(chosen, switch).values["filter"] is not switch.on
     assert any(switch.group == "GPU input" for switch in s.switches(chosen))

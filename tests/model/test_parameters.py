@@ -12,7 +12,6 @@ from tuilab.model.parameters import (
     Integer,
     LogInteger,
     MultipleOf,
-    bounds,
     check_value,
     check_values,
     parse_value,
@@ -70,12 +69,3 @@ def test_constraints_hold_between_values():
 def test_an_unknown_name_is_refused_with_the_known_ones():
     with pytest.raises(InputError, match="samples, frame, step, dtype, pad"):
         check_values(ALL, (), {"smaples": 256})
-
-
-@given(samples=st.integers(256, 2**24), frame=st.integers(16, 65_536))
-def test_bounds_are_what_the_constraint_leaves(samples, frame):
-    values = {"samples": samples, "frame": min(samples, frame)}
-    low, high = bounds(FRAME, (SHORT,), values)
-    check_values(ALL, (SHORT,), {**values, "frame": high})
-    assert (low, high) == (16, min(65_536, samples))
-    assert bounds(SAMPLES, (SHORT,), values)[0] == max(256, values["frame"])

@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -23,7 +24,8 @@ from tests.tui.data import (
     run_state,
 )
 from tuilab.lab.answer import Said
-from tuilab.model.parameters import Choice
+from tuilab.lab.slider import Control, Reach, reach
+from tuilab.model.parameters import Boolean, Choice
 from tuilab.tui.filters import ASCII
 from tuilab.tui.themes import DARK, LIGHT
 from tuilab.tui.widgets.answer import AnswerPanel
@@ -55,13 +57,15 @@ def sliders() -> Iterable[Widget]:
     marks = {"samples": (1_000, 10_000, 1_048_576), "frame_length": (256, 512), "dtype": ("float32",)}
     notes = {"samples": "41 kB in, 165 kB out", "frame_length": "39 frames"}
     for p in DECLARATION.parameters:
-        slider = Slider(p, marks=marks.get(p.name, ()), note=notes.get(p.name, ""), id=p.name)
-        slider.limit_by(DECLARATION.constraints, values)
+        if isinstance(p, Boolean):
+            continue  # it has a switch
+        limits = reach(p, DECLARATION.constraints, values)
+        control = Control(p, p.default, limits, marks.get(p.name, ()), notes.get(p.name, ""))
         if p.name == "samples":
-            slider.set_crossover(18_300, (15_000, 22_000))
-        yield slider
+            control = replace(control, crossover=18_300, band=(15_000, 22_000))
+        yield Slider(control)
     stops = ("CPU", "both", "GPU:0", "GPU:1")
-    yield Slider(Choice(name="device", label="device", help="", default="CPU", options=stops), id="device")
+    yield Slider(Control(Choice(name="device", help="", default="CPU", options=stops), "CPU", Reach()))
 
 
 def answers() -> Iterable[Widget]:

@@ -29,13 +29,13 @@ def ready(host: str, machine=GPU_MACHINE) -> Ready:
 
 
 def test_each_host_is_a_stop_of_the_device_slider_and_all_together_another():
-    choice = s.device_stops(CHOSEN.arms, CPU_MACHINE, CHOSEN.hosts, ("gpu-07", "gpu-08"))
-    assert choice.options[-3:] == ("gpu-07", "gpu-08", EVERYWHERE)
+    known = ("gpu-07", "gpu-08")
+    assert s.device_choice(CHOSEN, CPU_MACHINE, known).parameter.options[-3:] == (*known, EVERYWHERE)
     for stop, hosts in (("gpu-07", ("gpu-07",)), (EVERYWHERE, ("", "gpu-07", "gpu-08")), ("CPU", ("",))):
-        there = CHOSEN.at_device(stop, ("gpu-07", "gpu-08"))
+        there = CHOSEN.at_stop("device", stop, known)
         assert there.hosts == hosts
-        assert s.device_stop(there.arms, CPU_MACHINE, there.hosts) == stop
-    assert s.device_stops(CHOSEN.arms, CPU_MACHINE).options == ("CPU", "GPU", "both")
+        assert s.device_choice(there, CPU_MACHINE, known).value == stop
+    assert s.device_choice(CHOSEN, CPU_MACHINE).parameter.options == ("CPU", "GPU", "both")
 
 
 def test_the_arms_of_each_host_are_those_of_its_own_devices():

@@ -50,7 +50,7 @@ async def test_a_slider_at_rest_or_dropped_is_measured_and_undone(tmp_path):
         assert slider(app, "samples").value == 256 and measured(app) == [256, 512, 256]
         await press(pilot, app, "U")
         assert slider(app, "samples").value == 512
-        first, before = slider(app, "samples")._places.track, len(measured(app))
+        first, before = slider(app, "samples")._track.start, len(measured(app))
         await pilot.mouse_down("#p-samples", offset=(first + 8, 0))
         for column in range(first + 9, first + 16):
             await pilot.hover("#p-samples", offset=(column, 0))

@@ -13,15 +13,18 @@ from tuilab.catalogue.load import Problem, read_file
 from tuilab.catalogue.plan import parse_axis, parse_settings, usual_sweep
 from tuilab.catalogue.validate import check_arms, check_sweep
 from tuilab.lab.hosts import checked_hosts, hosts_at, stop_of_hosts, stops_of_hosts
+from tuilab.lab.slider import Control, Reach, reach
 from tuilab.model.arms import EVERY, INPUTS, Arm, ArmSelection, Input, Mode, family
 from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand, expand_on
 from tuilab.model.files import read_regular
 from tuilab.model.machine import Machine
-from tuilab.model.parameters import Choice, Value, Values, check_values, is_numeric
+from tuilab.model.parameters import Choice, Integer, LogInteger, Value, Values, check_values, is_numeric
 from tuilab.model.preset import Preset
+from tuilab.model.quantity import size
 from tuilab.model.requests import Measure
+from tuilab.model.result import Crossover
 from tuilab.model.scenario import BUDGET, BudgetName, Scenario, Sweep
 from tuilab.model.workload import Declaration
 from tuilab.workloads import find
@@ -138,6 +141,18 @@ class Settings:
             cold=cold,
         )
 
+    def at_stop(self, name: str, stop: Value, known: Sequence[str] = ()) -> "Settings":
+        """With the slider of that name at `stop`; known: the other hosts. Raises InputError as `with_value`,
+        and where a person's own file would be sent to another host.
+        """
+        if name == "device":
+            return self.at_device(str(stop), known)
+        if name == "variant":
+            return self.with_arms(variants=() if stop == ALL else tuple(str(stop).split("+")))
+        if name == self.declaration.dtype and stop == ALL:
+            return self.with_arms(dtypes=self.preset.arms.dtypes)
+        return self.with_value(name, stop)
+
     def at_device(self, stop: str, known: Sequence[str]) -> "Settings":
         """With the device slider at `stop`; known: the other hosts. Raises InputError for a person's file."""
         if stop in stops_of_hosts(known):
@@ -160,35 +175,50 @@ def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ..
     return tuple(arms)
 
 
-def device_stops(
-    arms: ArmSelection, machine: Machine | None, hosts: Sequence[str] = ("",), known: Sequence[str] = ()
-) -> Choice:
-    """The stops of the device slider: the CPU, each GPU, the CPU and the first one, all; then other hosts.
+def controls(
+    settings: Settings, machine: Machine | None, known: Sequence[str] = (), crossover: Crossover | None = None
+) -> tuple[Control, ...]:
+    """What sliders set: each number, each choice, then dtype, variant and device where there is a choice.
 
-    hosts: where it measures now. known: the other hosts.
+    known: the other hosts. crossover: found along the workload's axis.
     """
+    declaration, values = settings.declaration, settings.values
+    out = []
+    for number in declaration.parameters:
+        if not isinstance(number, Integer | LogInteger):
+            continue
+        limits = reach(number, declaration.constraints, values)
+        control = Control(number, values[number.name], limits, settings.preset.marks.get(number.name, ()))
+        if number.name == declaration.axis:
+            memory = None if settings.file else find(declaration.name).memory
+            control = replace(
+                control,
+                note=f"{size(memory(dict(values)))} needed" if memory else "",
+                crossover=crossover.at if crossover else None,
+                band=crossover.ci95 if crossover else None,
+            )
+        out.append(control)
+    words = [p for p in declaration.parameters if isinstance(p, Choice) and p.name != declaration.dtype]
+    out += [Control(word, values[word.name], Reach()) for word in words]
+    chosen = dtype_choice(settings), variant_choice(settings), device_choice(settings, machine, known)
+    return (*out, *(control for control in chosen if control))
+
+
+def _choice(name: str, help: str, options: Sequence[str], present: str) -> Control:
+    """An unusual selection of arms is a stop of its own."""
+    there = tuple(dict.fromkeys([*options, present]))
+    return Control(Choice(name=name, help=help, default=there[0], options=there), present, Reach())
+
+
+def device_choice(settings: Settings, machine: Machine | None, known: Sequence[str] = ()) -> Control:
+    """The CPU, each GPU, the CPU and the first one, all; then other hosts. known: the other hosts."""
     gpus = [d.name for d in machine.gpus] if machine else []
     options = ["CPU", *(gpus or ["GPU"]), BOTH, *([ALL] if len(gpus) > 1 else []), *stops_of_hosts(known)]
-    present = device_stop(arms, machine, hosts)
-    if present not in options:
-        options.append(present)
-    return Choice(
-        name="device", label="device", help="Where the work is asked to run.", default=present,
-        options=tuple(options),
-    )  # fmt: skip
-
-
-def device_stop(arms: ArmSelection, machine: Machine | None, hosts: Sequence[str] = ("",)) -> str:
-    """The stop at which the device slider stands."""
-    if elsewhere := stop_of_hosts(hosts):
-        return elsewhere
-    gpus = [d.name for d in machine.gpus] if machine else []
-    for together in (BOTH, ALL):
-        if set(arms.devices) == set(devices_at(together)):
-            return together
-    if arms.devices == ("GPU",):
-        return gpus[0] if gpus else "GPU"
-    return "+".join(arms.devices)
+    devices, present = settings.arms.devices, stop_of_hosts(settings.hosts)
+    if not present:
+        together = (stop for stop in (BOTH, ALL) if set(devices) == set(devices_at(stop)))
+        present = next(together, gpus[0] if gpus and devices == ("GPU",) else "+".join(devices))
+    return _choice("device", "Where the work is asked to run.", options, present)
 
 
 def devices_at(stop: str) -> tuple[str, ...]:
@@ -197,54 +227,25 @@ def devices_at(stop: str) -> tuple[str, ...]:
     return together.get(stop) or tuple(stop.split("+"))
 
 
-def dtype_stops(settings: Settings) -> Choice | None:
-    """The stops of the dtype slider, with `all` where the preset compares several; None without a dtype."""
-    declaration = settings.declaration
+def dtype_choice(settings: Settings) -> Control | None:
+    """The dtypes, and `all` where the preset compares several; None without a dtype."""
+    declaration, compared = settings.declaration, settings.preset.arms.dtypes
     parameter = declaration.parameter(declaration.dtype) if declaration.dtype else None
     if not isinstance(parameter, Choice):
         return None
-    if len(settings.preset.arms.dtypes) < 2:
-        return parameter
-    return msgspec.structs.replace(parameter, options=(*parameter.options, ALL))
+    if len(compared) > 1:
+        parameter = msgspec.structs.replace(parameter, options=(*parameter.options, ALL))
+    dtypes = settings.arms.dtypes or (str(settings.values[parameter.name]),)
+    return Control(parameter, dtypes[0] if len(dtypes) == 1 else ALL, Reach())
 
 
-def dtype_stop(settings: Settings) -> str:
-    """The stop at which the dtype slider stands."""
-    if len(settings.arms.dtypes) > 1:
-        return ALL
-    return (*settings.arms.dtypes, str(settings.values[settings.declaration.dtype]))[0]
-
-
-def with_dtype(settings: Settings, stop: str) -> Settings:
-    """The settings with the dtype slider at `stop`."""
-    if stop == ALL:
-        return settings.with_arms(dtypes=settings.preset.arms.dtypes)
-    return settings.with_value(settings.declaration.dtype, stop)
-
-
-def variant_stops(settings: Settings) -> Choice | None:
-    """The stops of the variant slider: each one alone, and all; None where there is nothing to choose."""
-    names = [v.name for v in settings.declaration.variants]
+def variant_choice(settings: Settings) -> Control | None:
+    """Each variant alone, and all; None where there is nothing to choose."""
+    names, chosen = [v.name for v in settings.declaration.variants], settings.arms.variants
     if len(names) < 2:
         return None
-    present = variant_stop(settings)
-    options = [*names, ALL] if present in (*names, ALL) else [*names, ALL, present]
-    return Choice(
-        name="variant", label="variant", help="Which way of doing the work is measured.", default=present,
-        options=tuple(options),
-    )  # fmt: skip
-
-
-def variant_stop(settings: Settings) -> str:
-    """The stop at which the variant slider stands."""
-    names = {v.name for v in settings.declaration.variants}
-    chosen = settings.arms.variants
-    return ALL if not chosen or set(chosen) == names else "+".join(chosen)
-
-
-def with_variant(settings: Settings, stop: str) -> Settings:
-    """The settings with the variant slider at `stop`."""
-    return settings.with_arms(variants=() if stop == ALL else tuple(stop.split("+")))
+    present = ALL if not chosen or set(chosen) == set(names) else "+".join(chosen)
+    return _choice("variant", "Which way of doing the work is measured.", [*names, ALL], present)
 
 
 @dataclass(frozen=True)

@@ -146,24 +146,12 @@ def defaults(parameters: Sequence[Parameter]) -> Values:
 
 def nearest(parameter: Integer | LogInteger, value: float) -> int:
     """The allowed whole number that is nearest to `value`."""
-    step, low = (parameter.step, parameter.low) if isinstance(parameter, Integer) else (1, 0)
-    rounded = low + round((value - low) / step) * step
-    return min(parameter.high, max(parameter.low, rounded))
-
-
-def bounds(
-    parameter: Integer | LogInteger, constraints: Sequence[Constraint], values: Mapping[str, Value]
-) -> tuple[int, int]:
-    """The range that the other parameters' present values leave to this one."""
-    low, high = parameter.low, parameter.high
-    for constraint in constraints:
-        if not isinstance(constraint, AtMost):
-            continue
-        if constraint.parameter == parameter.name and constraint.other in values:
-            high = min(high, int(values[constraint.other]))
-        if constraint.other == parameter.name and constraint.parameter in values:
-            low = max(low, int(values[constraint.parameter]))
-    return low, max(low, high)
+    if isinstance(parameter, LogInteger):
+        return min(parameter.high, max(parameter.low, round(value)))
+    steps = (parameter.high - parameter.low) // parameter.step
+    return parameter.low + parameter.step * min(
+        steps, max(0, round((value - parameter.low) / parameter.step))
+    )
 
 
 def check_values(

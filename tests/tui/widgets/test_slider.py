@@ -1,17 +1,36 @@
 """The slider under the hands of a person: every key, the mouse, typed values, and what it refuses."""
 
+from dataclasses import replace
+
 import pytest
 from textual import events
 
 from tests.tui.widgets.bench import bench, press, shown
-from tuilab.model.parameters import AtMost, Boolean, Choice, Integer, LogInteger, MultipleOf, Parameter, Value
+from tuilab.lab.slider import Control, reach
+from tuilab.model.parameters import (
+    AtMost,
+    Choice,
+    Constraint,
+    Integer,
+    LogInteger,
+    MultipleOf,
+    Parameter,
+    Value,
+)  # fmt: skip
 from tuilab.tui.widgets.slider import Slider
 
 SAMPLES = LogInteger(name="samples", label="samples", help="", default=10_240, low=256, high=16_777_216)
 FRAME = LogInteger(name="frame", label="frame", help="", default=512, low=16, high=65_536)
 THREADS = Integer(name="threads", label="threads", help="", default=4, low=1, high=9, step=1)
 WINDOW = Choice(name="window", label="window", help="", default="hann", options=("hann", "hamming", "none"))
-PAD = Boolean(name="pad", label="pad", help="", default=False)
+
+
+def slider_of(parameter: Parameter, value: Value | None = None, *rules: Constraint, **more) -> Slider:
+    """A slider at that value; rules: with the other parameters' values."""
+    value, values = parameter.default if value is None else value, more.pop("values", {})
+    return Slider(Control(parameter, value, reach(parameter, rules, values), **more))
+
+
 KEYS = {
     "right": 16_384, "left": 8_192, "right right left": 16_384, "shift+right": 10_752, "ctrl+left": 9_728,
     "shift+left": 9_728, "pageup": 131_072, "pagedown": 1_024, "home": 256, "end": 16_777_216,
@@ -29,22 +48,21 @@ KEYS = {
             WINDOW,
             {"right": "hamming", "end": "none", "end home": "hann", "end space": "hann", "enter": "hamming"},
         ),
-        (PAD, {"space": True, "right": True, "space enter": False}),
     ],
-    ids=["samples", "threads", "window", "pad"],
+    ids=["samples", "threads", "window"],
 )
 async def test_keys(parameter: Parameter, leads: dict[str, Value]) -> None:
-    slider = Slider(parameter)
+    slider = slider_of(parameter)
     async with bench(slider) as pilot:
         for keys, expected in leads.items():
-            slider.set_value(parameter.default)
+            slider.control = replace(slider.control, value=parameter.default)
             await press(pilot, keys)
             assert slider.value == expected, keys
             assert pilot.app.said[-1] == (expected, True) and ":" not in shown(slider), keys
 
 
 async def test_a_typed_value_that_is_not_allowed_is_refused_in_place_and_can_be_mended() -> None:
-    slider = Slider(SAMPLES)
+    slider = slider_of(SAMPLES)
     whole = "a whole number from 256 to 16,777,216"
     async with bench(slider) as pilot:
         for typed, reason in (("1", whole), ("1 0 0 M", whole), ("5 . 5", "a whole number")):
@@ -56,7 +74,7 @@ async def test_a_typed_value_that_is_not_allowed_is_refused_in_place_and_can_be_
 
 
 async def test_what_is_typed_goes_to_the_value_alone_however_fast() -> None:
-    slider = Slider(SAMPLES)
+    slider = slider_of(SAMPLES)
     async with bench(slider) as pilot:
         await press(pilot, "enter 4 m left k")
         assert pilot.app.said == [] and slider.check_consume_key("q", "q")
@@ -70,8 +88,8 @@ async def test_what_is_typed_goes_to_the_value_alone_however_fast() -> None:
 
 async def test_choices_are_named_however_many_there_are() -> None:
     names = ("hann", "hamming", "blackman", "kaiser", "vorbis", "none")
-    slider = Slider(Choice(name="window", label="window", help="", default="kaiser", options=names))
-    slider.styles.width = 60
+    slider = slider_of(Choice(name="window", help="", default="kaiser", options=names))
+    slider.styles.width = 55
     async with bench(slider) as pilot:
         assert shown(slider).endswith("… blackman · kaiser · vorbis …")
         await press(pilot, "end")
@@ -81,37 +99,36 @@ async def test_choices_are_named_however_many_there_are() -> None:
 
 
 AT_MOST = AtMost("frame", "samples", "a frame fits")
+TILES = MultipleOf("frame", "tile", "tiles are whole")
 
 
 @pytest.mark.parametrize(
-    ("slider", "bound", "values", "keys", "held", "said"),
+    ("slider", "keys", "held", "said"),
     [
-        (Slider(FRAME), AT_MOST, {"frame": 512, "samples": 700}, ("right", "right", "end enter 4 k enter"), 700,
+        (slider_of(FRAME, 512, AT_MOST, values={"samples": 700}), ("right", "right", "end enter 4 k enter"), 700,
          "at most samples = 700: a frame fits"),
-        (Slider(SAMPLES), AT_MOST, {"frame": 5_000, "samples": 10_240}, ("home", "left"), 5_000,
+        (slider_of(SAMPLES, None, AT_MOST, values={"frame": 5_000}), ("home", "left"), 5_000,
          "at least frame = 5,000: a frame fits"),
-        (Slider(FRAME, 480), MultipleOf("frame", "tile", "tiles are whole"), {"frame": 480, "tile": 48},
-         ("right left", "enter 5 0 0 enter"), 480, "a multiple of tile = 48"),
+        (slider_of(FRAME, 480, TILES, values={"tile": 48}), ("right left", "enter 5 0 0 enter"), 480,
+         "a multiple of tile = 48"),
     ],
     ids=["at-most", "at-least", "multiple"],
 )  # fmt: skip
 async def test_a_bound_set_by_another_parameter_stops_the_slider_and_says_why(
-    slider, bound, values, keys, held, said
+    slider, keys, held, said
 ) -> None:
-    slider.limit_by([bound], values)
     async with bench(slider) as pilot:
         for some in keys:
             await press(pilot, some)
             assert slider.value == held
         assert said in shown(slider)
-        if bound is not AT_MOST:
+        if "multiple" in said:
             await press(pilot, "escape right")
             assert slider.value == 528, "arrows keep the multiple"
 
 
 async def test_marks_and_the_crossover_are_visited_in_turn() -> None:
-    slider = Slider(SAMPLES, marks=(1_000, 100_000))
-    slider.set_crossover(18_300.4, (15_000, 22_000))
+    slider = slider_of(SAMPLES, marks=(1_000, 100_000), crossover=18_300.4, band=(15_000, 22_000))
     async with bench(slider) as pilot:
         await press(pilot, "m m m M")
         assert [value for value, _ in pilot.app.said] == [18_300, 100_000, 1_000, 100_000]
@@ -119,7 +136,7 @@ async def test_marks_and_the_crossover_are_visited_in_turn() -> None:
 
 
 async def test_dragging_follows_the_mouse_holds_at_a_bound_and_ends_final() -> None:
-    slider = Slider(SAMPLES)
+    slider = slider_of(SAMPLES)
     async with bench(slider) as pilot:
         said, start, end = pilot.app.said, shown(slider).index("┣") + 1, shown(slider).index("┫") - 1
         await pilot.mouse_down(Slider, offset=(start + 5, 0))
@@ -131,7 +148,8 @@ async def test_dragging_follows_the_mouse_holds_at_a_bound_and_ends_final() -> N
         assert said[-1] == (SAMPLES.high, True) and len({value for value, _ in said}) >= 3
         await pilot.hover(Slider, offset=(start, 0))
         assert slider.value == SAMPLES.high
-        slider.limit_by([AtMost("samples", "room", "the room is small")], {"samples": 512, "room": 1_000})
+        small = reach(SAMPLES, [AtMost("samples", "room", "the room is small")], {"room": 1_000})
+        slider.control = replace(slider.control, value=512, reach=small)
         await pilot.mouse_down(Slider, offset=(end, 0))
         await pilot.mouse_up(Slider, offset=(end, 0))
         await pilot.pause()
@@ -139,7 +157,7 @@ async def test_dragging_follows_the_mouse_holds_at_a_bound_and_ends_final() -> N
 
 
 async def test_a_click_on_a_name_takes_it_and_a_click_on_the_value_types() -> None:
-    window, samples = Slider(WINDOW), Slider(SAMPLES)
+    window, samples = slider_of(WINDOW), slider_of(SAMPLES)
     async with bench(window) as pilot:
         await pilot.click(Slider, offset=(shown(window).index("none") + 1, 0))
         assert window.value == "none"
@@ -150,10 +168,9 @@ async def test_a_click_on_a_name_takes_it_and_a_click_on_the_value_types() -> No
 
 
 async def test_the_owner_sets_values_without_an_echo() -> None:
-    slider = Slider(SAMPLES)
+    slider = slider_of(SAMPLES)
     async with bench(slider) as pilot:
-        slider.set_value(4_096)
-        slider.set_note("16 kB in")
+        slider.control = replace(slider.control, value=4_096, note="16 kB in")
         await pilot.pause()
         assert pilot.app.said == [] and "4,096" in shown(slider) and "16 kB in" in shown(slider)
         await press(pilot, "m")

@@ -1,34 +1,61 @@
-"""The controls: a slider for each parameter, stepped ones for dtype, device and variant, and the switches."""
+"""The controls: a slider for each parameter, for dtype, device and variant, and the switches."""
 
 import re
-from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import ItemGrid, VerticalScroll
+from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
+from textual.widgets import Checkbox
 
-from tuilab.lab.settings import (
-    Settings,
-    device_stop,
-    device_stops,
-    dtype_stop,
-    dtype_stops,
-    flipped,
-    switches,
-    variant_stop,
-    variant_stops,
-    with_dtype,
-    with_variant,
-)
+from tuilab.lab.settings import Settings, Switch, controls, flipped, switches
+from tuilab.lab.slider import Control
 from tuilab.model.errors import InputError
-from tuilab.model.machine import Machine
-from tuilab.model.parameters import Choice, Parameter, Value, is_numeric
-from tuilab.model.quantity import size
-from tuilab.model.result import Crossover
-from tuilab.tui.panels.switches import Switches
+from tuilab.model.parameters import is_numeric
 from tuilab.tui.widgets.slider import Slider
+
+if TYPE_CHECKING:
+    from tuilab.lab.state import LabState
+
+
+class SwitchBox(Checkbox):
+    """One switch, whose box is part of its label."""
+
+    BUTTON_LEFT = BUTTON_INNER = BUTTON_RIGHT = ""
+
+    def __init__(self, switch: Switch) -> None:
+        super().__init__("", compact=True, tooltip=switch.help or None)
+        self.show(switch)
+
+    def show(self, switch: Switch) -> None:
+        """Show it as it stands."""
+        self.switch = switch
+        with self.prevent(Checkbox.Changed):
+            self.value = switch.on
+        name = f"{switch.label} input" if switch.group == "GPU input" else switch.label
+        text = f"{'☑' if switch.on else '☐'} {name}"
+        if text != self.label.plain:  # to set it lays out all of the controls
+            self.label = Content(text)
+
+
+class Switches(ItemGrid):
+    """Switches side by side, in as many rows as they need."""
+
+    HELP = """\
+## Switches
+
+What is measured side by side: each mode (eager, one graph, XLA) and, for a GPU, with the input already on the
+device or copied there in each call; then the workload's own flags.
+**← →** go from one to the next, **space** or a click switches it.
+"""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "app.focus_previous", "previous", show=False, id="switches.previous"),
+        Binding("right", "app.focus_next", "next", show=False, id="switches.next"),
+    ]
 
 
 class Controls(VerticalScroll, can_focus=False):
@@ -54,129 +81,73 @@ stops moving; **u** undoes a change, **z** sets everything to the document's val
             super().__init__()
             self.settings, self.final = settings, final
 
-    def __init__(self) -> None:
+    def __init__(self, state: "LabState") -> None:
         super().__init__()
-        self._settings: Settings | None = None
-        self._shape: object = None
-        self._machine: Machine | None = None
-        self._hosts: tuple[str, ...] = ()
-        self._memory: Callable[[dict[str, Value]], int] | None = None
-        self._crossover: Crossover | None = None
+        self._state = state
+        self._sliders: tuple[Control, ...] = ()
+        self._switches: tuple[Switch, ...] = ()
 
-    async def show(self, settings: Settings, machine: Machine | None, hosts: Sequence[str] = ()) -> None:
-        """The settings as they are; rebuilt only where other parameters are declared. hosts: the others."""
-        from tuilab.workloads import find
+    def compose(self) -> ComposeResult:
+        words = [control for control in self._sliders if not is_numeric(control.parameter)]
+        # A word alone on its row has all of it, so that what follows begins on the left again.
+        half = words[: len(words) // 2 * 2]
+        for control in self._sliders:
+            name = control.parameter.name
+            yield Slider(control, id=id_of(name), classes=None if control in half else "whole")
+        yield Switches(*map(SwitchBox, self._switches), id="switches", min_column_width=20, regular=False)
 
-        self._settings, self._machine, self._hosts = settings, machine, tuple(hosts)
-        devices = device_stops(settings.arms, machine, settings.hosts, hosts)
-        shape = (settings.preset.name, settings.declaration, devices.options)
-        if shape != self._shape:
-            self._shape = shape
-            self._memory = find(settings.declaration.name).memory if not settings.file else None
-            await self._rebuild(settings, devices)
-        await self._fill(settings)
+    async def draw(self) -> None:
+        """The settings as they are; other widgets only where there is something else to set."""
+        state, before = self._state, self._shape
+        if state.settings is None:
+            return
+        self._sliders = controls(state.settings, state.machine, tuple(state.hosts.known), state.crossover)
+        self._switches = switches(state.settings)
+        if self._shape != before:
+            kept = next((slider.id for slider in self.query(Slider) if slider.has_focus), None)
+            await self.recompose()
+            for slider in self.query(f"#{kept}") if kept else ():
+                slider.focus()
+        for slider, control in zip(self.query(Slider), self._sliders, strict=True):
+            slider.control = control
+        for box, switch in zip(self.query(SwitchBox), self._switches, strict=True):
+            box.show(switch)
 
-    async def _rebuild(self, settings: Settings, devices: Choice) -> None:
-        focused = self.screen.focused
-        kept = focused.id if isinstance(focused, Slider) and focused in self.query(Slider) else None
-        with self.app.batch_update():
-            await self.remove_children()
-            await self.mount_all(self._widgets(settings, devices))
-        if kept and (again := self.query(f"#{kept}")):
-            again.first().focus()
-
-    def _widgets(self, settings: Settings, devices: Choice) -> list[Widget]:
-        preset, declaration = settings.preset, settings.declaration
-        numbers = [p for p in declaration.parameters if is_numeric(p)]
-        words = [p for p in declaration.parameters if isinstance(p, Choice) and p.name != declaration.dtype]
-        stepped: list[Parameter] = [*words]
-        if (dtype := dtype_stops(settings)) is not None:
-            stepped.append(dtype)
-        if (variant := variant_stops(settings)) is not None:
-            stepped.append(variant)
-        stepped.append(devices)
-        out: list[Widget] = [
-            Slider(p, marks=preset.marks.get(p.name, ()), id=id_of(p.name), classes="whole") for p in numbers
-        ]
-        out += [Slider(p, id=id_of(p.name), label_width=9) for p in stepped]
-        if len(stepped) % 2:
-            # Alone on its row, so that what follows begins on the left again.
-            out[-1].add_class("whole")
-        return [*out, Switches()]
-
-    async def _fill(self, settings: Settings) -> None:
-        self._fill_sliders(settings)
-        await self.query_one(Switches).show(switches(settings))
-
-    def _fill_sliders(self, settings: Settings) -> None:
-        declaration = settings.declaration
-        for slider in self.query(Slider):
-            name = slider.parameter.name
-            slider.set_value(self._value(settings, name))
-            if is_numeric(slider.parameter):
-                slider.limit_by(declaration.constraints, settings.values)
-                found = self._crossover if name == declaration.axis else None
-                slider.set_crossover(found.at if found else None, found.ci95 if found else None)
-        axis = self.query(f"#{id_of(declaration.axis)}")
-        if axis and self._memory is not None:
-            axis.first(Slider).set_note(f"{size(self._memory(dict(settings.values)))} needed")
-
-    def _value(self, settings: Settings, name: str) -> Value:
-        if name == "device":
-            return device_stop(settings.arms, self._machine, settings.hosts)
-        if name == "variant":
-            return variant_stop(settings)
-        if name == settings.declaration.dtype:
-            return dtype_stop(settings)
-        return settings.values[name]
-
-    def show_crossover(self, crossover: Crossover | None) -> None:
-        """Mark where two arms cross on the track of the sweep's axis."""
-        if crossover != self._crossover:
-            self._crossover = crossover
-            if self._settings is not None:
-                self._fill_sliders(self._settings)
+    @property
+    def _shape(self) -> object:
+        """What can be set, whatever it is set to."""
+        return [c.parameter for c in self._sliders], [(s.group, s.key) for s in self._switches]
 
     def action_step(self, by: int) -> None:
         """Go to the slider above or below."""
-        places: list[Widget] = [w for w in self.query("Slider, SwitchBox") if w.focusable]
+        places = [widget for widget in self.query("Slider, SwitchBox") if widget.focusable]
         focused = self.screen.focused
         if places:
             at = places.index(focused) + by if focused in places else 0
             self.screen.set_focus(places[min(len(places) - 1, max(0, at))])
 
-    def on_slider_changed(self, event: Slider.Changed) -> None:
-        """A slider moved: work out the new settings."""
+    @on(Slider.Changed)
+    async def _slid(self, event: Slider.Changed) -> None:
         event.stop()
-        settings = self._settings
-        if settings is None:
-            return
+        settings = self._state.settings
+        assert settings is not None
         try:
-            changed = self._apply(settings, event.name, event.value)
+            changed = settings.at_stop(event.name, event.value, tuple(self._state.hosts.known))
         except InputError as error:
-            event.slider.set_value(self._value(settings, event.name))
             self.notify(str(error), severity="warning", markup=False)
-            return
-        self.post_message(self.Changed(changed, event.final))
+            await self.draw()
+        else:
+            self.post_message(self.Changed(changed, event.final))
 
-    def _apply(self, settings: Settings, name: str, value: Value) -> Settings:
-        if name == "device":
-            return settings.at_device(str(value), self._hosts)
-        if name == "variant":
-            return with_variant(settings, str(value))
-        if name == settings.declaration.dtype:
-            return with_dtype(settings, str(value))
-        return settings.with_value(name, value)
-
-    def on_switches_flipped(self, event: Switches.Flipped) -> None:
-        """A switch was turned over."""
+    @on(Checkbox.Changed)
+    async def _switched(self, event: Checkbox.Changed) -> None:
         event.stop()
-        if self._settings is None:
-            return
-        changed = flipped(self._settings, event.switch)
-        if changed == self._settings:
-            self.notify(f"One {event.switch.group} has to stay on.", severity="warning", markup=False)
-            self.call_later(self._fill, self._settings)
+        box, settings = event.checkbox, self._state.settings
+        assert isinstance(box, SwitchBox) and settings is not None
+        changed = flipped(settings, box.switch)
+        if changed == settings:
+            self.notify(f"One {box.switch.group} has to stay on.", severity="warning", markup=False)
+            await self.draw()
         else:
             self.post_message(self.Changed(changed, True))
 

@@ -161,15 +161,14 @@ size at which another device becomes the faster one. **x** stops whatever is run
         wrong = state.open_first(options.preset)
         self._list_presets()
         state.newcomer = options.newcomer if options.newcomer is not None else first_visit()
-        self.answer, self.controls, self.placement = AnswerPanel(), Controls(), PlacementLog()
+        self.answer, self.controls, self.placement = AnswerPanel(), Controls(state), PlacementLog()
         with self.app.batch_update():
             self.set_focus(self.presets)
             await self.query_one("#answer", Container).mount(self.answer)
             await self.query_one("#controls", Container).mount(self.controls)
             await self.query_one("#below", Container).mount(self.placement)
             await self.views.fill(lab)
-            if state.settings is not None:
-                await self.controls.show(state.settings, state.machine, tuple(state.hosts.known))
+            await self.controls.draw()
         recorder = lab.open_history()
         state.spool, state.finish = recorder.spool, options.hangup == "finish"
         self.filled = True
@@ -233,13 +232,10 @@ size at which another device becomes the faster one. **x** stops whatever is run
             opened = state.settings.preset.name if state.settings else ""
             modified = state.settings is not None and not state.settings.original
             self.presets.show(opened, state.verdicts, modified)
-        if change & (Change.SETTINGS | Change.WORKER) and state.settings is not None:
-            hosts = tuple(state.hosts.known)
-            self.call_later(self.controls.show, state.settings, state.machine, hosts)
-        if change & Change.FIGURES:
-            self.controls.show_crossover(state.crossover)
-            if self.placement.is_on_screen:
-                self.placement.draw(state)
+        if change & (Change.SETTINGS | Change.WORKER | Change.FIGURES):
+            self.call_later(self.controls.draw)
+        if change & Change.FIGURES and self.placement.is_on_screen:
+            self.placement.draw(state)
         view = self.views.view
         if view is not None and view.wants & change:
             view.draw()

@@ -1,25 +1,50 @@
 """A slider of one row for a declared parameter: drag, keys, typed values, marks, bounds with reasons."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from itertools import groupby
+from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Offset
 from textual.message import Message
+from textual.reactive import var
 
+from tuilab.lab.slider import Control, cell_of, fine_step, next_mark, next_stop, stops, value_at
 from tuilab.model.errors import InputError
-from tuilab.model.parameters import Constraint, Integer, LogInteger, Parameter, Value, parse_value
-from tuilab.tui.widgets import track
+from tuilab.model.parameters import Integer, LogInteger, Value, is_numeric, parse_value
+from tuilab.model.quantity import suffixed
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import Line
-from tuilab.tui.widgets.reach import declared, reach
-from tuilab.tui.widgets.snap_points import fine_step, full, next_mark, next_stop, options, value_at
+from tuilab.tui.widgets.look import (
+    ACCENT,
+    BAD,
+    CROSSOVER,
+    FAINT,
+    FILLED,
+    FOCUS,
+    MUTED,
+    SEPARATOR,
+    STRONG,
+    TEXT,
+    THUMB,
+    TRACK,
+    WARN,
+    Line,
+    Run,
+    TextStyle,
+)
+from tuilab.tui.widgets.wording import fit
 
 PAGE = 4
 MESSAGE_S = 6.0
 TYPED = frozenset("0123456789.,_ kKmMgGiI")
+MOST_TYPED = 16
+NUMBER_LABEL, WORD_LABEL = 14, 9
+"""Cells of the label where there is room: choices stand two in a row."""
+VALUE_WIDTH = 10
+HIGH_WIDTH = 5
+MIN_TRACK = 8
 
 
 class Slider(LineWidget, can_focus=True):
@@ -54,6 +79,13 @@ One parameter of the scenario, with its value on the left and its upper end on t
         Binding("space", "cycle", "next choice", show=False, id="slider.cycle"),
     ]
 
+    control: var[Control] = var(None, init=False)  # type: ignore[arg-type]
+    """What it sets, as the owner has it."""
+    message: var[str] = var("", init=False)
+    """Why something was refused."""
+    typed: var[str | None] = var(None, init=False)
+    """The text being typed, null while none is."""
+
     class Changed(Message):
         """The person moved the slider. `final` is False while the thumb is being dragged."""
 
@@ -61,258 +93,276 @@ One parameter of the scenario, with its value on the left and its upper end on t
             super().__init__()
             self.slider, self.name, self.value, self.final = slider, slider.parameter.name, value, final
 
-    def __init__(
-        self,
-        parameter: Parameter,
-        value: Value | None = None,
-        *,
-        marks: Sequence[Value] = (),
-        note: str = "",
-        label_width: int = 14,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
+    def __init__(self, control: Control, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self.parameter = parameter
-        value = parameter.default if value is None else value
-        self._row = track.Row(
-            parameter, value, declared(parameter), tuple(marks), note=note, label_width=label_width
-        )
-        self._dragging = False
-        self._clock = 0
-        self._places = track.Places(0, 0, (0, 0))
+        self.set_reactive(Slider.control, control)
+        self.parameter = control.parameter
+        self._numeric = is_numeric(control.parameter)
+        # Where things lie on the row, in columns.
+        self._track = self._value = range(0)
+        self._names: dict[range, Value] = {}
 
-    def _show(self, **changes: Any) -> None:
-        """Show the row with these changes."""
-        self._row = replace(self._row, **changes)
+    watch_control = watch_typed = LineWidget.repaint
+
+    def watch_message(self, _: str, message: str) -> None:
         self.repaint()
+        if message:
+            self.set_timer(MESSAGE_S, lambda: self._forget(message))
 
-    # What the owner sets
+    def _forget(self, message: str) -> None:
+        if self.message == message and self.typed is None:
+            self.message = ""
 
     @property
     def value(self) -> Value:
         """The present value."""
-        return self._row.value
-
-    def set_value(self, value: Value) -> None:
-        """Show `value`, which the owner has checked."""
-        self._show(value=value)
-
-    def set_note(self, note: str) -> None:
-        """What stands at the right, such as the memory that the value needs."""
-        self._show(note=note)
-
-    def set_crossover(self, at: float | None, ci95: tuple[float, float] | None = None) -> None:
-        """Where two arms cross along this parameter, once that is known; None takes it away."""
-        self._show(crossover=at, band=ci95 if at is not None else None)
-
-    def limit_by(self, constraints: Sequence[Constraint], values: Mapping[str, Value]) -> None:
-        """Take range, reasons and step from the constraints with the other parameters' present values."""
-        self._show(reach=reach(self.parameter, constraints, values))
+        return self.control.value
 
     # Drawing
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        line, self._places = track.draw(replace(self._row, focused=self.has_focus), width)
-        return [line]
+        label = min(NUMBER_LABEL if self._numeric else WORD_LABEL, max(6, width // 4))
+        self._value = range(label + 1, label + 1 + VALUE_WIDTH)
+        start = self._value.stop + 1
+        room = max(0, width - start)
+        name = fit(self.parameter.label, label - 1)
+        cells, behind = self._cells_and_end(start, room)
+        self._track = range(start + 1, start + 1 + cells)
+        body: list[Run] = [("┣", MUTED), *self._drawn_track(cells), ("┫", MUTED)] if cells else []
+        if text := self.message or self._hint():
+            # Behind the track where it fits there, else over it.
+            style, used = BAD if self.message else MUTED, cells + 2 if cells else 0
+            fits = used + 1 + cell_len(text) <= room
+            body, behind = (body, [(" " + text, style)]) if fits else ([(fit(text, room), style)], [])
+            self._names.clear()
+        return [
+            (
+                (FOCUS if self.has_focus else " ", ACCENT),
+                (name, STRONG if self.has_focus else TEXT),
+                (" ", TEXT),
+                self._value_field(),
+                (" ", TEXT),
+                *body,
+                *behind,
+            )
+        ]
+
+    def _value_field(self) -> Run:
+        if self.typed is not None:
+            return fit((self.typed + "▏")[-VALUE_WIDTH:], VALUE_WIDTH, "right"), TextStyle(reverse=True)
+        return fit(f"{words(self.value)} {self.parameter.unit}".strip(), VALUE_WIDTH, "right"), STRONG
+
+    def _hint(self) -> str:
+        if self.typed is None:
+            return ""
+        reach = self.control.reach
+        binary = isinstance(self.parameter, LogInteger) and self.parameter.binary and reach.high >= 4_096
+        example = ", 4k = 4,096" if binary else ""
+        return f"{reach.low:,} to {reach.high:,}{example}; Enter sets, Esc leaves"
+
+    def _cells_and_end(self, start: int, room: int) -> tuple[int, list[Run]]:
+        """The cells of the track, and what stands behind it: upper end and note, or the choices' names."""
+        self._names.clear()
+        if isinstance(self.parameter, Integer | LogInteger):
+            # A function of the room alone, so that the rows align.
+            note = 0 if room < 44 else 1 + min(26, room // 3)
+            right = 0 if room < 24 else 1 + HIGH_WIDTH + note
+            cells = room - right - 2
+            if cells < MIN_TRACK:
+                return 0, [(fit(self.control.note, room), MUTED)]
+            high = suffixed(self.parameter.high, binary=getattr(self.parameter, "binary", False))
+            end = " " + fit(high, HIGH_WIDTH) + fit(" " + self.control.note, note)
+            return cells, [(end, MUTED)] if right else []
+        there = stops(self.parameter)
+        names = [words(stop) for stop in there]
+        widths = [3 + cell_len(name) for name in names]
+        cells = min(6 * (len(there) - 1) + 1, room - sum(widths))
+        if cells < len(there):
+            cells = 0
+        return cells, self._listed(names, widths, start + (cells + 2 if cells else 0), room)
+
+    def _listed(self, names: Sequence[str], widths: Sequence[int], column: int, room: int) -> list[Run]:
+        """The names of the choices, or as many on either side of the chosen one as there is room for."""
+        there = stops(self.parameter)
+        at, first, behind = there.index(self.value), 0, len(names)
+        while behind - first > 1:
+            cuts = (first > 0) + (behind < len(names))
+            if sum(widths[first:behind]) - 2 + 2 * cuts <= room:
+                break
+            first, behind = (first + 1, behind) if at - first >= behind - 1 - at else (first, behind - 1)
+        out: list[Run] = [(" …", FAINT)] if first else []
+        column += 2 * len(out)
+        for index in range(first, behind):
+            gap = f" {SEPARATOR} " if index > first else " "
+            out += [(gap, FAINT), (names[index], STRONG if index == at else MUTED)]
+            column += len(gap)
+            self._names[range(column, column + cell_len(names[index]))] = there[index]
+            column += cell_len(names[index])
+        return [*out, (" …", FAINT)] if behind < len(names) else out
+
+    def _drawn_track(self, cells: int) -> Iterator[Run]:
+        """The track in pieces of one style."""
+        control, parameter = self.control, self.parameter
+        at = cell_of(parameter, self.value, cells)
+        drawn: list[Run] = [(TRACK, MUTED)] * cells
+        if self._numeric:
+            low, high = (cell_of(parameter, end, cells) for end in (control.reach.low, control.reach.high))
+            drawn[low:at] = [(FILLED, ACCENT)] * (at - low)
+            for cell in (*range(low), *range(high + 1, cells)):
+                drawn[cell] = "╌", FAINT
+        else:
+            for stop in stops(parameter):
+                drawn[cell_of(parameter, stop, cells)] = "┴", MUTED
+        if control.band:
+            first, last = (cell_of(parameter, end, cells) for end in control.band)
+            drawn[first : last + 1] = [("═", WARN)] * (last + 1 - first)
+        for mark in control.marks:
+            drawn[cell_of(parameter, mark, cells)] = "•", TEXT
+        if control.crossover is not None:
+            drawn[cell_of(parameter, control.crossover, cells)] = CROSSOVER, TextStyle("warn", bold=True)
+        thumb = "◉" if self.value in control.marks else THUMB
+        drawn[at] = thumb, TextStyle("accent", bold=True) if self.has_focus else STRONG
+        for style, group in groupby(drawn, key=lambda cell: cell[1]):
+            yield "".join(text for text, _ in group), style
 
     # Taking and refusing values
 
-    def _take(self, value: Value, *, final: bool) -> None:
+    def _take(self, value: Value) -> None:
         """Set `value` if it is allowed; else say why not."""
-        reason = self._row.reach.why_not(value)
-        if reason:
-            self._say(reason)
-            return
-        self._say("")
-        if value != self._row.value or (final and self._dragging):
-            self._show(value=value)
+        self.message = self.control.reach.why_not(value)
+        if not self.message:
+            self._set(value)
+
+    def _go(self, wanted: Value, direction: int, *, final: bool = True) -> None:
+        """Towards `wanted` as far as the bounds allow; where it goes no further, say why."""
+        reach, before = self.control.reach, self.value
+        held = reach.held(wanted, direction)
+        self._set(held, final)
+        self.message = reach.why_not(wanted) if held == before or not reach.spans(wanted) else ""
+
+    def _set(self, value: Value, final: bool = True) -> None:
+        if value != self.value:
+            self.control = replace(self.control, value=value)
             self.post_message(self.Changed(self, value, final))
-
-    def _move_to(self, wanted: int, direction: int) -> None:
-        """Go towards `wanted`, as far as the bounds allow; at a bound, say why it goes no further."""
-        value = self._row.reach.held(wanted, direction)
-        if value != self._row.value and (value - int(self._row.value)) * direction > 0:
-            self._take(value, final=True)
-        elif wanted != self._row.value:
-            self._say(self._row.reach.why_not(wanted) or self._row.reach.multiple_reason)
-
-    def _say(self, message: str) -> None:
-        if message == self._row.message:
-            return
-        self._show(message=message)
-        self._clock += 1
-        if message and self._row.typed is None:
-            self.set_timer(MESSAGE_S, lambda said=self._clock: self._unsay(said))
-
-    def _unsay(self, said: int) -> None:
-        if said == self._clock and self._row.typed is None:
-            self._say("")
 
     # Keys
 
-    def _choose(self, direction: int, times: int = 1, around: bool = False) -> None:
-        stops = options(self.parameter)
-        index = stops.index(self._row.value) + direction * times
-        index = index % len(stops) if around else min(len(stops) - 1, max(0, index))
-        if stops[index] != self._row.value:
-            self._take(stops[index], final=True)
-
     def action_step(self, direction: int, times: int = 1) -> None:
         """To the next stop (or the `times`-th) in that direction."""
-        if isinstance(self.parameter, Integer | LogInteger):
-            self._move_to(next_stop(self.parameter, int(self._row.value), direction, times), direction)
-        else:
-            self._choose(direction, times)
+        self._go(next_stop(self.parameter, self.value, direction, times), direction)
 
     def action_fine(self, direction: int) -> None:
         """A little in that direction."""
-        if isinstance(self.parameter, Integer | LogInteger):
-            self._move_to(fine_step(self.parameter, int(self._row.value), direction), direction)
-        else:
-            self._choose(direction)
+        self._go(fine_step(self.parameter, self.value, direction), direction)
 
     def action_end(self, direction: int) -> None:
         """As far as is allowed."""
-        if isinstance(self.parameter, Integer | LogInteger):
-            end = self._row.reach.low if direction < 0 else self._row.reach.high
-            value = self._row.reach.held(end, -direction)
-            self._take(value, final=True)
-        else:
-            self._choose(direction, len(options(self.parameter)))
+        self._go(stops(self.parameter)[0 if direction < 0 else -1], direction)
 
     def action_mark(self, direction: int) -> None:
         """To the document's next value, or the crossover."""
-        if not isinstance(self.parameter, Integer | LogInteger):
-            stops = [options(self.parameter).index(mark) for mark in self._row.marks]
-            place = next_mark(stops, options(self.parameter).index(self._row.value), direction)
-            if place is not None:
-                self._take(options(self.parameter)[int(place)], final=True)
-            return
-        marks = [float(int(mark)) for mark in self._row.marks]
-        marks += [] if self._row.crossover is None else [float(round(self._row.crossover))]
-        mark = next_mark(marks, int(self._row.value), direction)
+        crossover = self.control.crossover
+        marks = (*self.control.marks, *([] if crossover is None else [round(crossover)]))
+        mark = next_mark(self.parameter, marks, self.value, direction)
         if mark is None:
-            self._say("the document gives no value for this parameter")
+            self.message = "the document gives no value for this parameter"
         else:
-            self._take(int(mark), final=True)
+            self._take(mark)
 
     def action_edit(self) -> None:
         """Begin to type a value; on a choice, take the next one."""
-        if isinstance(self.parameter, Integer | LogInteger):
+        if self._numeric:
             self._type("")
         else:
             self.action_cycle()
 
     def action_cycle(self) -> None:
         """The next choice, round and round."""
-        if not isinstance(self.parameter, Integer | LogInteger):
-            self._choose(1, around=True)
+        if not self._numeric:
+            there = stops(self.parameter)
+            self._take(there[(there.index(self.value) + 1) % len(there)])
+
+    # Typing
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
         """Whether a key goes into the value being typed, so that no binding is offered for it."""
-        return self._row.typed is not None and character is not None and character.isprintable()
+        return self.typed is not None and character is not None and character.isprintable()
 
     def on_key(self, event: events.Key) -> None:
-        if self._row.typed is None:
+        if self.typed is None:
             # A key goes up to the app before it is obeyed. This one is obeyed here, so that what is typed in
             # one breath with it comes after it.
             bound = self.screen.active_bindings.get(event.key)
             if bound is None or bound.node is not self or bound.binding.action != "edit":
                 return
-            event.stop()
-            event.prevent_default()
             self.action_edit()
-            return
-        event.stop()
-        event.prevent_default()
-        if event.key == "escape":
+        elif event.key == "escape":
             self._type(None)
         elif event.key in ("enter", "tab"):
-            self._accept()
+            self._accept(self.typed.strip())
         elif event.key in ("backspace", "ctrl+h"):
-            self._type(self._row.typed[:-1])
+            self._type(self.typed[:-1])
         elif event.key == "ctrl+u":
             self._type("")
         elif event.character and event.character in TYPED:
-            self._type(self._row.typed + event.character)
+            self._type((self.typed + event.character)[:MOST_TYPED])
+        event.stop()
+        event.prevent_default()
 
     def _type(self, text: str | None) -> None:
         """What is being typed, null to end that."""
-        self._show(typed=None if text is None else text[:16], message="")
+        self.typed, self.message = text, ""
 
-    def _accept(self) -> None:
-        text = self._row.typed or ""
-        if not text.strip():
-            self._type(None)
-            return
+    def _accept(self, text: str) -> None:
         try:
-            value = parse_value(self.parameter, text)
+            value = parse_value(self.parameter, text) if text else self.value
         except InputError as error:
-            self._say(f"{text.strip()}: {error.expected} is expected")
+            self.message = f"{text}: {error.expected} is expected"
             return
-        reason = self._row.reach.why_not(value)
-        if reason:
-            self._say(f"{full(value)}: {reason}")
-            return
-        self._type(None)
-        self._take(value, final=True)
+        if reason := self.control.reach.why_not(value):
+            self.message = f"{words(value)}: {reason}"
+        else:
+            self._type(None)
+            self._take(value)
 
     def on_blur(self) -> None:
-        self._show(typed=None)
+        self.typed = None
 
     # Mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
+        column = int(event.x)
+        name = next((name for columns, name in self._names.items() if column in columns), None)
         if event.button != 1:
             return
-        places, at = self._places, self._offset(event)
-        name = next((value for first, last, value in places.names if first <= at.x < last), None)
         if name is not None:
-            self._take(name, final=True)
-        elif places.cells and places.track - 1 <= at.x <= places.track + places.cells:
-            self._show(typed=None)
+            self._take(name)
+        elif self._track and self._track.start - 1 <= column <= self._track.stop:
+            self.typed = None
             self.capture_mouse()
-            self._dragging = True
-            self._drag_to(at.x)
-        elif places.value[0] <= at.x < places.value[1]:
+            self._drag_to(column)
+        elif column in self._value:
             self.action_edit()
         event.stop()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        if self._dragging:
-            self._drag_to(self._offset(event).x)
+        if self.app.mouse_captured is self:
+            self._drag_to(int(event.x))
             event.stop()
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        if self._dragging:
-            self._drop()
+        if self.app.mouse_captured is self:
+            self.release_mouse()
             event.stop()
 
     def on_mouse_release(self) -> None:
-        if self._dragging:
-            self._drop()
-
-    def _offset(self, event: events.MouseEvent) -> Offset:
-        return Offset(int(event.x), int(event.y)) - self.content_region.offset + self.region.offset
+        self.post_message(self.Changed(self, self.value, True))
 
     def _drag_to(self, column: int) -> None:
-        places = self._places
-        value = value_at(self.parameter, column - places.track, places.cells, self._row.marks)
-        reason = self._row.reach.why_not(value)
-        if reason and not isinstance(value, bool | str):
-            held = self._row.reach.held(value, -1)
-            if not self._row.reach.why_not(held):
-                self._take(held, final=False)
-        if reason:
-            self._say(reason)
-        else:
-            self._take(value, final=False)
+        wanted = value_at(self.parameter, column - self._track.start, len(self._track), self.control.marks)
+        self._go(wanted, -1, final=False)
 
-    def _drop(self) -> None:
-        message = self._row.message
-        self.release_mouse()
-        self._take(self._row.value, final=True)
-        self._dragging = False
-        if message:
-            self._say(message)
+
+def words(value: Value) -> str:
+    """`10240` → `10,240`: every digit, so that nobody wonders which k is meant."""
+    return value if isinstance(value, str) else f"{value:,}"

@@ -1,4 +1,4 @@
-"""Where values lie on a track and where a slider stops, for any declared number."""
+"""What a slider can be set to, where that lies on its track and where it stops, for any declared parameter."""
 
 import math
 
@@ -6,17 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.model.parameters import Boolean, Choice, Integer, LogInteger
-from tuilab.tui.widgets.snap_points import (
+from tuilab.lab.slider import (
     cell_of,
     fine_step,
     fraction,
-    full,
     next_mark,
     next_stop,
-    short,
-    stops_of,
+    reach,
+    stops,
     value_at,
+)
+from tuilab.model.parameters import (
+    AtMost,
+    Choice,
+    Integer,
+    LogInteger,
+    MultipleOf,
+    check_constraint,
 )
 
 
@@ -73,9 +79,9 @@ def test_the_thumb_stays_on_the_track_and_grows_with_the_value(number, cells):
 def test_stops_lead_to_the_end_and_not_beyond(number, direction, times):
     parameter, value = number
     moved = next_stop(parameter, value, direction, times)
-    assert allowed(parameter, moved) or moved == parameter.high
+    assert allowed(parameter, moved)
     assert (moved - value) * direction >= 0
-    assert moved != value or value == (stops_of(parameter)[-1] if direction > 0 else parameter.low)
+    assert moved != value or value == (stops(parameter)[-1] if direction > 0 else parameter.low)
 
 
 @given(numbers_with_value(), st.sampled_from([-1, 1]))
@@ -92,12 +98,12 @@ def test_fine_steps_are_finer_than_stops_and_always_move(number, direction):
 
 def test_arrows_on_a_binary_scale_stop_at_powers_of_two_and_both_ends():
     parameter = LogInteger(name="n", label="n", help="", default=300, low=300, high=5_000)
-    assert stops_of(parameter) == [300, 512, 1024, 2048, 4096, 5000]
+    assert stops(parameter) == [300, 512, 1024, 2048, 4096, 5000]
 
 
 def test_arrows_on_a_decimal_scale_stop_at_1_2_5():
     parameter = LogInteger(name="n", label="n", help="", default=1, low=1, high=100, binary=False)
-    assert stops_of(parameter) == [1, 2, 5, 10, 20, 50, 100]
+    assert stops(parameter) == [1, 2, 5, 10, 20, 50, 100]
 
 
 def test_a_click_finds_the_documents_value_before_a_rounder_one():
@@ -110,13 +116,10 @@ def test_a_click_finds_the_documents_value_before_a_rounder_one():
 @given(st.integers(2, 9), st.integers(8, 100))
 def test_every_choice_has_a_cell_that_gives_it_back(count, cells):
     options = tuple(f"option {i}" for i in range(count))
-    for parameter in (
-        Choice(name="c", label="c", help="", default=options[0], options=options),
-        Boolean(name="f", label="f", help="", default=False),
-    ):
-        for stop in options if isinstance(parameter, Choice) else (False, True):
-            if cells >= 2 * count:
-                assert value_at(parameter, cell_of(parameter, stop, cells), cells) == stop
+    parameter = Choice(name="c", help="", default=options[0], options=options)
+    for stop in options:
+        if cells >= 2 * count:
+            assert value_at(parameter, cell_of(parameter, stop, cells), cells) == stop
 
 
 def test_fraction_of_a_log_scale_is_equal_for_equal_ratios():
@@ -129,13 +132,32 @@ def test_fraction_of_a_log_scale_is_equal_for_equal_ratios():
     ("value", "direction", "expected"), [(5, 1, 10), (10, 1, 2), (2, -1, 10), (7, -1, 2), (1, -1, 10)]
 )
 def test_marks_are_visited_in_turn_and_round(value, direction, expected):
-    assert next_mark([2, 10, 2], value, direction) == expected
-    assert next_mark([], value, direction) is None
+    parameter = LogInteger(name="n", help="", default=1, low=1, high=100)
+    assert next_mark(parameter, [2, 10, 2], value, direction) == expected
+    assert next_mark(parameter, [], value, direction) is None
 
 
-def test_numbers_are_written_as_they_are_typed_or_in_full():
-    assert [short(v) for v in (16_777_216, 65_536, 10_240, 1_000, 0, True, "hann")] == [
-        "16M", "64k", "10k", "1,000", "0", "on", "hann"
-    ]  # fmt: skip
-    assert short(1_000, binary=False) == "1k"
-    assert (full(10_240), full(False), full("hann")) == ("10,240", "off", "hann")
+@given(
+    st.sampled_from([AtMost, MultipleOf]), st.integers(1, 10_000), st.integers(1, 10_000),
+    st.integers(-5_000, 20_000), st.sampled_from([-1, 1]), st.booleans(),
+)  # fmt: skip
+def test_what_is_held_is_allowed_and_what_is_not_has_a_reason(kind, one, other, wanted, direction, first):
+    """Whatever another parameter's value forbids, the slider stops at the nearest that it allows."""
+    low, high = sorted((one, other))
+    a, b = (high // low * low, low) if kind is MultipleOf else (low, high)
+    moved, kept = ("a", "b") if first or kind is MultipleOf else ("b", "a")
+    rule, values = kind("a", "b", "it fits"), {"a": a, "b": b}
+    parameter = LogInteger(name=moved, help="", default=1, low=1, high=10_000)
+    found = reach(parameter, [rule], values)
+    held = found.held(wanted, direction)
+    assert found.why_not(held) == "" and parameter.low <= held <= parameter.high
+    check_constraint(rule, {**values, moved: held})
+    assert found.why_not(values[moved]) == "" and found.held(values[moved], direction) == values[moved]
+    if wanted != held:
+        assert found.why_not(wanted)
+        assert f"{kept} = {values[kept]:,}: it fits" in found.why_not(wanted) or not 1 <= wanted <= 10_000
+
+
+def test_a_word_is_always_in_reach():
+    words = Choice(name="c", help="", default="a", options=("a", "b"))
+    assert reach(words).why_not("b") == "" and reach(words).held("b", 1) == "b"
