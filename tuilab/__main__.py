@@ -10,7 +10,7 @@ def main() -> None:
     if len(sys.argv) == 1 and "_TUILAB_COMPLETE" not in os.environ:
         from tuilab.tui.start import open_lab
 
-        sys.exit(open_lab({}))
+        sys.exit(open_lab())
     from tuilab.cli.main import main as command
 
     command()

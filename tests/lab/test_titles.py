@@ -22,14 +22,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_was_kept_is_there_at_the_next_start(folder: Path):
     assert titles.kept([folder]) == ()
-    titles.keep([folder], [folder], ROWS)
+    titles.keep([folder], ROWS)
     assert titles.kept([folder]) == ROWS
     assert titles.kept([]) == (), "of other folders nothing was kept"
 
 
 @pytest.mark.parametrize("change", ["edit", "add", "remove", "damage"])
 def test_a_change_of_any_file_makes_it_stale(folder: Path, change: str):
-    titles.keep([folder], [folder], ROWS)
+    titles.keep([folder], ROWS)
     file = folder / "one.toml"
     match change:
         case "edit":

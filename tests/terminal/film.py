@@ -200,10 +200,10 @@ class FilmRunner(RecordedRunner):
 def lab() -> int:
     """The lab of the films, in this terminal."""
     from tuilab.history.store import Store
+    from tuilab.lab.painter import Pacing
     from tuilab.lab.state import LabState
     from tuilab.tui.app import run
     from tuilab.tui.options import Options
-    from tuilab.tui.pacing import Pacing
 
     # Each report is painted, so that axes, which only grow, grow the same way each time.
     Pacing.wait = lambda self, elapsed_s, rounds: 0.0  # type: ignore[method-assign]

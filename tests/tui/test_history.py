@@ -16,7 +16,8 @@ from tuilab.history.store import FILE, PruneCandidates, Store
 from tuilab.lab import history as kept_history
 from tuilab.model.brief import Brief
 from tuilab.model.sanitize import sanitize_line
-from tuilab.tui.screens.help import HelpScreen, page_of
+from tuilab.tui.screens.help import HelpScreen
+from tuilab.tui.screens.help import page as help_page
 from tuilab.tui.screens.history import HistoryScreen, tags_of
 from tuilab.tui.screens.history_parts import Said, sentence
 from tuilab.tui.screens.history_table import MOST_PAGES, PAGE, WAITING, Rows, fastest, lead
@@ -105,7 +106,7 @@ async def test_the_palette_opens_it_and_has_its_keys_and_so_has_its_help(tmp_pat
             await until(pilot, lambda there=there: isinstance(app.screen, HistoryScreen) and there())
             await rest(pilot, app)
             await press(pilot, app, "escape") if words == "baseline" else None
-        words = page_of(app.screen)
+        words = help_page(app.screen, app.keymap)
         for key in ("/", "c", "t", "n", "g", "b", "d, delete", "u", "p", "e", "i", "x", "space", "a", "o"):
             assert f"| {key} |" in words, key
         await press(pilot, app, "question_mark")

@@ -1,72 +1,14 @@
-"""The person's keymap file: what is right in it counts, what is wrong is said."""
-
-from pathlib import Path
-
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+"""The person's keymap file holds in the lab and on its pages."""
 
 from tests.tui.lab import lab, opened, press, text
-from tuilab.tui import keymap
-
-IDS = {"run", "stop", "sweep", "slider.less"}
-
-
-def read(tmp_path: Path, content: str | bytes) -> tuple[dict[str, str], list[str]]:
-    file = tmp_path / "keymap.toml"
-    file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return keymap.read(file, IDS)
-
-
-def test_no_file_is_no_fault(tmp_path):
-    assert keymap.read(tmp_path / "none.toml", IDS) == ({}, [])
-
-
-def test_a_good_file(tmp_path):
-    keys, problems = read(tmp_path, '[keys]\nrun = "m, f5"\n"slider.less" = "h"\n')
-    assert keys == {"run": "m,f5", "slider.less": "h"} and problems == []
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ('[keys]\nrnu = "m"', "rnu: no such action; run is one"),
-        ("[keys]\nrun = 3", 'expected keys such as "r"'),
-        ('[keys]\nrun = "a b"', "expected one such as"),
-        ('[keys]\nrun = "m"\nstop = "m"', "the key m is given to run and to stop"),
-        ("keys = 3", "expected a table"),
-        ("[colours]\na = 1", "expected one table, [keys]"),
-        ("[keys", "is not valid TOML"),
-        (b"\xff\xfe", "could not be read"),
-        ('[keys]\n"\\u001b[31m" = "m"', "no such action"),
-    ],
-)
-def test_what_is_wrong_is_said(tmp_path, content, said):
-    _, problems = read(tmp_path, content)
-    assert any(said in problem for problem in problems), problems
-    assert all("\x1b" not in problem for problem in problems)
-
-
-def test_the_rest_of_a_bad_file_counts(tmp_path):
-    keys, problems = read(tmp_path, '[keys]\nrnu = "m"\nstop = "z"\n')
-    assert keys == {"stop": "z"} and len(problems) == 1
-
-
-def test_the_same_key_in_two_places_is_no_clash():
-    assert keymap.clashes({"run": "h", "slider.less": "h"}) == []
-
-
-@given(st.binary(max_size=300))
-def test_no_file_breaks_it(tmp_path_factory, content):
-    keys, problems = read(tmp_path_factory.mktemp("keys"), content)
-    assert isinstance(keys, dict) and all(isinstance(p, str) for p in problems)
+from tuilab.tui.app import known_ids
 
 
 def test_every_action_and_widget_is_known():
     import tuilab.tui.panels.controls
     import tuilab.tui.views.filtered  # noqa: F401
 
-    ids = keymap.known_ids()
+    ids = known_ids()
     assert {"run", "slider.less", "switches.next", "table.filter", "presets.open"} <= ids
 
 

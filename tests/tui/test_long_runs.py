@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.lab.test_painter import Canvas
 from tests.lab.test_state import lab_state as made_session
 from tests.tui import data
 from tests.tui.scripted import GPU_MACHINE, ScriptedRunner
-from tests.tui.test_pacing import Canvas
 from tuilab.lab import Lab
 from tuilab.lab import state as module
+from tuilab.lab.painter import Painter
 from tuilab.lab.state import LabState
 from tuilab.model.arms import Arm
 from tuilab.model.events import ArmStatus, Block, Event, Finished, Log, Point, Round, RunStarted
 from tuilab.model.scenario import BUDGET
-from tuilab.tui.painter import Painter
 from tuilab.tui.views.common import figures, marks
 from tuilab.tui.widgets.chart import Thinned
 from tuilab.tui.widgets.from_run import live_chart
@@ -104,7 +104,7 @@ def short(monkeypatch):
 
 def painted(lab_state: LabState, canvas: Canvas) -> Lab:
     lab = Lab(state=lab_state, runner=lambda on_event: ScriptedRunner(on_event, GPU_MACHINE))
-    Painter(lab, canvas)
+    Painter(lab, canvas.draw)
     return lab
 
 

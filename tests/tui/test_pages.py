@@ -14,8 +14,8 @@ from tuilab.model.doctor import Diagnosis, DoctorReport, Probe
 from tuilab.model.events import Profiled
 from tuilab.model.profile import ProfileArm
 from tuilab.tui.actions import ACTIONS
+from tuilab.tui.app import LabApp, wants_ascii
 from tuilab.tui.panels.controls import Controls
-from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.help import HelpScreen, page
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.views.timeline import TimelineView
@@ -37,7 +37,8 @@ def test_every_action_is_there_and_has_a_sentence():
     keys = [key for a in ACTIONS for key in a.keys.split(",")]
     assert len(set(keys)) == len(keys), "a key has two actions"
     for action in ACTIONS:
-        assert hasattr(LabScreen, f"action_{action.name.partition('(')[0]}"), action.id
+        place, _, name = action.name.partition("(")[0].rpartition(".")
+        assert hasattr(LabApp if place == "app" else LabScreen, f"action_{name}"), action.id
         assert action.help.endswith(".") and action.label
 
 
@@ -45,8 +46,8 @@ async def test_help_says_what_has_the_keys_and_what_the_picture_is(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "i")
-        words = page(app.keymap, app.screen.focused, app.screen.query_one(Views).view)
-        assert "## A slider" in words and "## Live" in words and "## Every key" in words
+        words = page(app.screen, app.keymap)
+        assert "## A slider" in words and "## Live" in words and "| r | **run**: Measure" in words
         assert "| pageup | much more |" in words
         await press(pilot, app, "question_mark")
         assert isinstance(app.screen, HelpScreen) and "A slider" in text(app)
@@ -249,8 +250,6 @@ async def test_nothing_moves_while_nothing_happens(tmp_path):
 
 
 def test_ascii_is_asked_for_or_found_out():
-    from tuilab.tui.app import wants_ascii
-
     assert wants_ascii({"TUILAB_ASCII": "1"}) and wants_ascii({"TERM": "linux"})
     assert not wants_ascii({"TUILAB_ASCII": "0", "TERM": "linux"})
     assert wants_ascii({"LANG": "de_DE.ISO-8859-1"}) and not wants_ascii({"LANG": "de_DE.UTF-8"})

@@ -8,12 +8,12 @@ import pytest
 from tests.lab.test_state import lab_state, play
 from tests.tui.lab import lab, opened, press, text, until
 from tests.tui.scripted import ScriptedRunner
+from tuilab.lab import painter
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState
 from tuilab.lab.status import status
 from tuilab.model.events import Block, Progress, Round, RunStarted
 from tuilab.model.requests import Measure
-from tuilab.tui import painter
 
 
 def begun() -> LabState:
@@ -132,7 +132,9 @@ async def test_a_run_that_goes_on_is_not_painted_each_second(
         assert app.lab is not None and app.painter is not None
         assert app.lab.state.shown.running and app.lab.state.shown.rounds == 3
         drawn: list[Change] = []
-        draw = app.painter._canvas.draw
-        monkeypatch.setattr(app.painter._canvas, "draw", lambda change: (drawn.append(change), draw(change)))
+        draw = app.painter._show
+        monkeypatch.setattr(
+            app.painter, "_show", lambda change, *told: (drawn.append(change), draw(change, *told))
+        )
         await asyncio.sleep(0.2)
         assert drawn == []

@@ -84,9 +84,10 @@ def cli(ctx: click.Context, /, **options: Any) -> None:
     Without a command, opens the lab.
     """
     if ctx.invoked_subcommand is None:
+        from tuilab.tui.options import Options
         from tuilab.tui.start import open_lab
 
-        ctx.exit(open_lab(options))
+        ctx.exit(open_lab(Options(**options)))
 
 
 def main() -> None:

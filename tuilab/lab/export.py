@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -50,9 +50,17 @@ def new_file(lab_state: LabState, key: str, folder: Path) -> Path:
     return free(folder / f"tuilab-{name}-{time.strftime('%Y%m%d-%H%M%S')}{suffix(key)}")
 
 
-def write_shown(key: str, lab_state: LabState, store: Store, folder: Path) -> Path:
-    """Write the run on the screen; returns the file. Raises OSError and ValueError."""
+def write_shown(
+    key: str, lab_state: LabState, store: Store, folder: Path, picture: Callable[[], str]
+) -> Path:
+    """Write the run on the screen; returns the file. Raises OSError and ValueError.
+
+    picture: makes that of the screen, as SVG.
+    """
     state, path = lab_state.shown, new_file(lab_state, key, folder)
+    if key == "svg":
+        write_text(path, [picture()])
+        return path
     if key == "recording":
         recording.write(path, store.events(state.run))
         return path

@@ -1,6 +1,7 @@
 """The lab: what measures, keeps, compares and tells, for a screen, a command or a script of one's own."""
 
 import asyncio
+import sqlite3
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -158,6 +159,11 @@ class Lab:
         if (doctor := sys.modules.get("tuilab.doctor.children")) is not None:
             doctor.kill_all()
         return self.close_history()
+
+    @property
+    def unattended(self) -> bool:
+        """A run is under way that its worker is to finish, and to keep, after the lab has gone."""
+        return bool(self.state.running and self.state.spool and self.state.finish)
 
     def farewell(self) -> str:
         """Where the run on the screen is kept, and how to come back to it; "" where none is.
@@ -419,6 +425,20 @@ class Lab:
         replay = load_recording(self.store, run)
         self.controller.replay(replay)
         return replay
+
+    async def show_pinned(self) -> None:
+        """Have the runs that are pinned in the history drawn under those of the same workload."""
+        from tuilab.lab.history import HistoryClient, ghosts
+
+        client = HistoryClient(self.store)
+        try:
+            self.state.pinned = await client.do(ghosts)
+        except sqlite3.Error as error:
+            self.controller.say(f"pinned runs cannot be drawn ({error})", "warning")
+        finally:
+            client.close()
+        if self.state.pinned:
+            self.changed(Change.LOOK)
 
     def compare(self, a: str, b: str) -> "Comparison":
         """Two runs arm by arm, at each place that both measured. Raises InputError."""

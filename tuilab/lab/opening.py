@@ -11,9 +11,11 @@ import msgspec
 from tuilab.catalogue.validate import validate
 from tuilab.documents import DocumentReport, api_tables, read, read_installed
 from tuilab.lab.lab import Lab
-from tuilab.lab.settings import is_own
+from tuilab.lab.settings import choose_own, is_own, place_of, preset_file
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError, WorkerError
+from tuilab.model.preset import Preset
+from tuilab.model.workload import Declaration
 
 STDIN = "-"
 Kind = Literal["code", "preset", "recording", "document"]
@@ -25,6 +27,18 @@ def kind(words: str) -> Kind:
         return "code"
     suffix = Path(words).suffix.lower()
     return "preset" if suffix == ".toml" else "recording" if suffix == ".jsonl" else "document"
+
+
+async def preset(lab: Lab, words: str) -> tuple[Preset, tuple[Declaration, str] | None]:
+    """The preset in a file, or that of a person's own code with what it declares and where it is.
+
+    Raises InputError, or Unanswered with the traceback of code that raised.
+    """
+    if not is_own(words):
+        return preset_file(words), None
+    file = place_of(words)
+    declaration = await lab.declare(file)
+    return choose_own(declaration, words).preset, (declaration, file)
 
 
 def document(words: str) -> DocumentReport:

@@ -39,7 +39,7 @@ from tuilab.model.result import Crossover, RunResult
 from tuilab.model.rounds import Rounds
 from tuilab.model.run import ArmSamples, ArmState, RunState
 from tuilab.model.sanitize import sanitize_block
-from tuilab.model.scenario import BUDGET, BudgetName, Sweep
+from tuilab.model.scenario import BUDGET, BUDGETS, BudgetName, Sweep
 from tuilab.model.workload import Declaration
 
 MOST_GHOSTS = 3
@@ -228,6 +228,13 @@ class LabState:
         self.past.append(self.settings)
         self.settings = self.future.pop()
         return True
+
+    def next_budget(self) -> str:
+        """Measure with another budget from now on, round and round; what it is, in words."""
+        self.budget = BUDGETS[(BUDGETS.index(self.budget) + 1) % len(BUDGETS)]
+        budget = BUDGET[self.budget]
+        said = f"{budget.name}: ± {budget.precision * 100:g} %, at most {budget.limit_s:g} s"
+        return said + (f", in {budget.workers} fresh processes" if budget.workers > 1 else "")
 
     # Runs
 

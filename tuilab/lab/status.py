@@ -1,11 +1,14 @@
 """What the lab is doing, in a few words, with how long and how to stop it. Pure."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from tuilab.analysis.words import percent, plural
 from tuilab.lab.state import LabState
 from tuilab.model.events import Progress
+from tuilab.model.machine import Machine
 from tuilab.model.quantity import count
 from tuilab.model.run import RunState
 
@@ -133,3 +136,30 @@ def progress_text(progress: Progress, state: RunState) -> str:
             text += f", {count(progress.done)} of {count(progress.total)} {progress.unit}"
     arm = state.arms.get(progress.arm)
     return f"{text} · {arm.label}" if arm else text
+
+
+def machine_words(machine: Machine | None) -> Sequence[str]:
+    """GPUs, host, processor and TensorFlow, each in a few words; what has no room goes from the end."""
+    if machine is None:
+        return ()
+    gpus = [short_gpu(d.description or d.name) for d in machine.gpus]
+    gpu = f"{len(gpus)} × {gpus[0]}" if len(gpus) > 1 and len(set(gpus)) == 1 else ", ".join(gpus)
+    return (
+        gpu or "no GPU",
+        f"host {machine.host}",
+        f"{short_cpu(machine.cpu)} {plural(machine.cores, 'core')}",
+        "TF " + ".".join(machine.tensorflow.split(".")[:2]),
+    )
+
+
+def short_cpu(name: str) -> str:
+    """`Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` → `Intel Xeon Platinum 8481C`."""
+    name = re.sub(r"\((R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|\b\d+-Core\b|@.*$", " ", name)
+    return " ".join(name.split())[:28].strip()
+
+
+def short_gpu(description: str) -> str:
+    """`NVIDIA H200 141GB HBM3e` → `NVIDIA H200`."""
+    match = re.search(r"name: ([^,]+)", description)
+    words = (match[1] if match else description).split()
+    return " ".join(words[:3])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tuilab.lab.files import state_folder, write_private
 
 if TYPE_CHECKING:
+    from tuilab.catalogue import Catalogue
     from tuilab.model.preset import Preset  # after the first paint, which needs no more than titles
 
 MOST_BYTES = 2_000_000
@@ -55,6 +56,22 @@ def titles(presets: "Sequence[Preset]", problems: Sequence[object]) -> tuple[Tit
     return tuple(out)
 
 
+def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | None]":
+    """The titles for the first screen, and the presets where these had to be read for that.
+
+    They are at the first start, and where a file changed: what can be measured is there all the same.
+    """
+    rows, found = kept(folders), None
+    if not rows:
+        from tuilab import catalogue
+
+        found = catalogue.load(*folders)
+        rows = titles(found.presets, found.problems)
+        # At once, so that the next start has them however soon this one ends.
+        keep(folders, rows)
+    return rows, found
+
+
 def kept(folders: Iterable[Path]) -> tuple[Title, ...]:
     """The titles of the last start with these folders (none: the usual ones); none where a file changed."""
     try:
@@ -68,9 +85,13 @@ def kept(folders: Iterable[Path]) -> tuple[Title, ...]:
         return ()
 
 
-def keep(folders: Iterable[Path], searched: Iterable[Path], rows: tuple[Title, ...]) -> None:
-    """Keep the titles for the next start. searched: the folders that were read, usual ones included."""
-    places = [place for folder in searched for place in (folder, *folder.glob("*.toml"))]
+def keep(folders: Sequence[Path], rows: tuple[Title, ...]) -> None:
+    """Keep the titles of what is in these folders (none: the usual ones) for the next start."""
+    from tuilab import catalogue
+
+    places = [
+        place for folder in folders or catalogue.folders() for place in (folder, *folder.glob("*.toml"))
+    ]
     times = {str(place): _time(str(place)) for place in places}
     write_private(_file(), json.dumps([PACKAGE, list(map(str, folders)), times, rows]))
 

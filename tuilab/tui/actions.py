@@ -3,14 +3,16 @@
 From here come the bindings, the footer, the command palette, the help and the README's table of keys.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
 
 
 class Action(NamedTuple):
-    """id: as in the keymap file. keys: comma-separated. name: the method `action_<name>` of the lab's screen.
-
-    label: for the footer. help: a sentence. line: its place in the footer, 0 for none.
+    """id: as in the keymap file. keys: comma-separated. name: the method `action_<name>` of the lab's
+    screen, or of the app. label: for the footer. help: a sentence. line: its place in the footer, 0 for none.
     """
 
     id: str
@@ -86,13 +88,15 @@ KEEP = (
     Action("copy", "y", "copy", "copy as command", "Copy the tuilab command that does the same."),
 )
 LAB = (
-    Action("down", "j", "arrow('down')", "down", "As the arrow: down in a list, to the next slider."),
-    Action("up", "k", "arrow('up')", "up", "As the arrow: up in a list, to the slider before."),
-    Action("theme", "t", "theme", "light or dark", "Switch between the light and the dark theme."),
-    Action("themes", "T", "themes", "themes", "Choose among all colour themes; the choice is remembered."),
-    Action("help", "question_mark,f1", "help", "help", "What this panel shows, and its keys.", 4),
+    Action(
+        "down", "j", "app.simulate_key('down')", "down", "As the arrow: down in a list, to the next slider."
+    ),
+    Action("up", "k", "app.simulate_key('up')", "up", "As the arrow: up in a list, to the slider before."),
+    Action("theme", "t", "app.toggle_dark", "light or dark", "Switch between the light and the dark theme."),
+    Action("themes", "T", "app.change_theme", "themes", "Choose among all themes; the choice is remembered."),
+    Action("help", "question_mark,f1", "app.help", "help", "What this panel shows, and its keys.", 4),
     Action("keys", "K", "keys", "all keys", "Every key on one page."),
-    Action("quit", "q,ctrl+q", "leave", "leave", "Stop the worker and quit."),
+    Action("quit", "q,ctrl+q", "app.quit", "leave", "Stop the worker and quit."),
 )
 GROUPS = {"Measure": MEASURE, "Look": LOOK, "Go": GO, "Replay": REPLAY, "Keep": KEEP, "Lab": LAB}
 ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items() for action in actions)
@@ -115,3 +119,15 @@ def key_name(key: str) -> str:
 def keys_of(action: Action, keymap: Mapping[str, str]) -> str:
     """An action's keys, in a keymap of the person's own, as people write them: `?, f1`."""
     return ", ".join(key_name(key) for key in keymap.get(action.id, action.keys).split(","))
+
+
+def keys_here(*widgets: "Widget | None") -> Iterator[tuple[str, str, str]]:
+    """The keys that these widgets have of their own at this moment, what they do, and the action's name."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for widget in filter(None, widgets):
+        for key, active in widget.screen.active_bindings.items():
+            words = active.tooltip or active.binding.description
+            if active.node is widget and words:
+                found.setdefault((words, active.binding.action), []).append(key_name(key))
+    for (words, action), keys in found.items():
+        yield ", ".join(keys), words, action

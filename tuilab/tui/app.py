@@ -2,37 +2,33 @@
 
 import asyncio
 import contextlib
+import importlib
 import os
+import pkgutil
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding
+from textual.markup import escape
 from textual.theme import Theme
+from textual.widget import Widget
 
-from tuilab.tui.actions import key_name
-from tuilab.tui.lasting import LastingApp, Meter, lasting, watch
+from tuilab.tui.actions import ACTIONS, key_name
+from tuilab.tui.lasting import Forgiving, LastingApp, lasting, watch
 from tuilab.tui.options import Options
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.themes import DARK, LIGHT
 
 if TYPE_CHECKING:
-    from textual.command import Provider
     from textual.driver import Driver
     from textual.filter import LineFilter
     from textual.screen import Screen
 
     from tuilab.lab import Lab
-    from tuilab.tui.painter import Painter
-
-
-def palette() -> "type[Provider]":
-    """The command palette's source, loaded when it is opened."""
-    from tuilab.tui.commands import Actions
-
-    return Actions
+    from tuilab.lab.painter import Painter
 
 
 class LabApp(LastingApp):
@@ -40,11 +36,9 @@ class LabApp(LastingApp):
 
     TITLE = "tuilab"
     CSS_PATH = os.path.join(os.path.dirname(__file__), "lab.tcss")
-    COMMANDS: ClassVar[set[Any]] = {palette}
-    COMMAND_PALETTE_BINDING = "ctrl+p"
 
     def __init__(self, options: Options) -> None:
-        self.meter = Meter()
+        self.terminal = Forgiving()
         super().__init__()
         self.options = options
         self.ascii_only = wants_ascii(os.environ) if options.ascii_only is None else options.ascii_only
@@ -84,15 +78,15 @@ class LabApp(LastingApp):
 
         driver = super().get_driver_class()
         # A browser's page and a test's have no terminal that could go.
-        return lasting(driver, self.meter) if issubclass(driver, LinuxDriver) else driver
+        return lasting(driver, self.terminal) if issubclass(driver, LinuxDriver) else driver
 
     def get_default_screen(self) -> "Screen[None]":
         return LabScreen(self._make_lab)
 
     def _make_lab(self) -> "Lab":
         from tuilab.lab import Lab
+        from tuilab.lab.painter import Painter
         from tuilab.lab.state import LabState
-        from tuilab.tui.painter import Painter
 
         options, screen = self.options, self.screen_stack[0]
         assert isinstance(screen, LabScreen)
@@ -100,7 +94,7 @@ class LabApp(LastingApp):
         self.lab = Lab(
             state=state, runner=options.runner, store=options.store, say=screen.warn, rerun=options.rerun
         )
-        self.painter = Painter(self.lab, screen)
+        self.painter = Painter(self.lab, screen.draw, lambda: self.terminal.sent)
         return self.lab
 
     def get_line_filters(self) -> "Sequence[LineFilter]":
@@ -114,13 +108,16 @@ class LabApp(LastingApp):
     def get_key_display(self, binding: Binding) -> str:
         return key_name(binding.key)
 
+    def get_system_commands(self, screen: "Screen[Any]") -> Iterable[SystemCommand]:
+        """What the command palette offers: the `entries` of the screen or page."""
+        for words, help, do in getattr(screen, "entries", tuple)():
+            yield SystemCommand(escape(words), escape(help), do)
+
     def read_keymap(self) -> list[str]:
         """Take the person's own keys; returns what is wrong with their file."""
-        from tuilab.tui import keymap
+        from tuilab.lab import keymap
 
-        path = self.options.keymap or keymap.default_path()
-        ids = keymap.known_ids() if keymap.is_there(path) else ()
-        self.keymap, problems = keymap.read(path, ids)
+        self.keymap, problems = keymap.read(self.options.keymap or keymap.default_path(), known_ids)
         if self.keymap:
             self.set_keymap(self.keymap)
         return problems
@@ -143,11 +140,12 @@ class LabApp(LastingApp):
         """The terminal has gone, or somebody wants the lab to end: leave nothing behind.
 
         A run under way goes on where the connection dropped and the person chose so: its worker notices that
-        the
-        lab has gone, and leaves the run's events for the next start.
+        the lab has gone, and leaves the run's events for the next start.
         """
-        if number == signal.SIGHUP and self._finish_unattended():
-            return
+        if number == signal.SIGHUP and self.lab is not None and self.lab.unattended:
+            self.lab.close_history()
+            # No orderly end: asyncio would kill the worker with its pipes; no terminal is to be restored.
+            os._exit(128 + signal.SIGHUP)
         if not self.leaving:
             self._ending = asyncio.ensure_future(self.leave(128 + number))
             return
@@ -156,15 +154,6 @@ class LabApp(LastingApp):
             self.lab.runner.kill_now()
         if number != signal.SIGHUP:
             self.exit(128 + number)
-
-    def _finish_unattended(self) -> bool:
-        """End at once, leaving the worker to its run; False where there is none to be left."""
-        state = self.lab.state if self.lab is not None else None
-        if self.lab is None or state is None or not (state.running and state.spool and state.finish):
-            return False
-        self.lab.close_history()
-        # No orderly end: asyncio would kill the worker with its pipes, and there is no terminal to restore.
-        os._exit(128 + signal.SIGHUP)
 
     async def leave(self, code: int = 0) -> None:
         """End the worker, then the app. A run under way is stopped first, with all that it has measured."""
@@ -187,7 +176,33 @@ class LabApp(LastingApp):
         self.last_words = keep_fault(error)
 
     async def action_quit(self) -> None:
+        """Stop the worker and quit."""
         await self.leave()
+
+    def action_toggle_dark(self) -> None:
+        """Light or dark."""
+        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+
+    def action_help(self) -> None:
+        """What am I looking at, and which keys work here."""
+        from tuilab.tui.screens.help import HelpScreen, page
+
+        self.push_screen(HelpScreen(page(self.screen, self.keymap)))
+
+
+def known_ids() -> set[str]:
+    """Every action that a key can be given to: the table's, those of widgets and of pages, which it loads."""
+    from tuilab.tui import screens
+
+    for module in pkgutil.iter_modules(screens.__path__, f"{screens.__name__}."):
+        importlib.import_module(module.name)
+    ids, kinds = {action.id for action in ACTIONS}, [Widget]
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        if kind.__module__.startswith("tuilab."):
+            ids |= {b.id for b in kind.__dict__.get("BINDINGS", ()) if isinstance(b, Binding) and b.id}
+    return ids
 
 
 def wants_ascii(environment: Mapping[str, str]) -> bool:
@@ -200,14 +215,13 @@ def wants_ascii(environment: Mapping[str, str]) -> bool:
     return environment.get("TERM", "") in ("linux", "dumb", "vt100", "vt220") or other_charset
 
 
-def run(options: Mapping[str, Any] | Options | None = None) -> int:
-    """Open the lab; returns the exit code. options: those of the command line, or an `Options`."""
-    chosen = options if isinstance(options, Options) else Options.read(options or {})
+def run(options: Options) -> int:
+    """Open the lab; returns the exit code."""
     served = "TEXTUAL_DRIVER" in os.environ
     if not served and not (sys.stdin.isatty() and sys.stderr.isatty()):
         sys.stderr.write("tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n")
         return 2
-    app = LabApp(chosen)
+    app = LabApp(options)
     code = app.run()
     words = [app.last_words, app.lab.close_history() if app.lab is not None else ""]
     with contextlib.suppress(OSError):  # the terminal may have gone

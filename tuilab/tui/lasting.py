@@ -10,7 +10,8 @@ import errno
 import os
 import select
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from textual.app import App
@@ -21,10 +22,14 @@ LOOK_S = 1.0
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 
-class Meter:
-    """How many bytes went to the terminal."""
-
-    sent = 0
+@contextmanager
+def bearing_its_end() -> Iterator[None]:
+    """Whatever fails within because the terminal has gone is of no consequence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in GONE:
+            raise
 
 
 class Forgiving:
@@ -33,28 +38,23 @@ class Forgiving:
     Textual writes from a thread of its own; were that to die of an error, the app would wait for it for ever.
     """
 
-    def __init__(self, file: Any, meter: "Meter") -> None:
-        self._file, self._meter = file, meter
+    file: Any
+    """The terminal."""
+    sent = 0
+    """Bytes that were written there so far."""
 
     def write(self, text: str) -> int:
-        self._meter.sent += len(text) if text.isascii() else len(text.encode())
-        try:
-            written: int = self._file.write(text)
-        except OSError as error:
-            if error.errno not in GONE:
-                raise
-            written = len(text)
-        return written
+        self.sent += len(text) if text.isascii() else len(text.encode())
+        with bearing_its_end():
+            self.file.write(text)
+        return len(text)
 
     def flush(self) -> None:
-        try:
-            self._file.flush()
-        except OSError as error:
-            if error.errno not in GONE:
-                raise
+        with bearing_its_end():
+            self.file.flush()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
+        return getattr(self.file, name)
 
 
 class LastingApp(App[int]):
@@ -79,15 +79,16 @@ class LastingApp(App[int]):
         self._close_messages_no_wait()
 
 
-def lasting(base: type[Driver], meter: Meter) -> type[Driver]:
-    """That driver, on a terminal that may go; meter: counts what is sent there."""
+def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
+    """That driver, on a terminal that may go: what it writes goes through `terminal`."""
 
     class Lasting(base):  # type: ignore[valid-type, misc]
+        _file: Any
         suspended = False
 
         def __init__(self, app: Any, **given: Any) -> None:
             super().__init__(app, **given)
-            self._file: Any = Forgiving(self._file, meter)
+            terminal.file, self._file = self._file, terminal
 
         def suspend_application_mode(self) -> None:
             self.suspended = True
@@ -101,11 +102,8 @@ def lasting(base: type[Driver], meter: Meter) -> type[Driver]:
                 super().resume_application_mode()
 
         def run_input_thread(self) -> None:
-            try:
+            with bearing_its_end():
                 super().run_input_thread()
-            except OSError as error:
-                if error.errno not in GONE:
-                    raise
 
     return Lasting
 

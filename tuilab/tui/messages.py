@@ -1,7 +1,6 @@
 """What changes in the lab, as a message of Textual's."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 from textual.widget import Widget
@@ -39,9 +38,3 @@ class Hearing(Widget):
 
     def on_unmount(self) -> None:
         self._unheard()
-
-
-def load_class(place: str) -> Any:
-    """A view's or a page's class from `module:name`."""
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)

@@ -1,9 +1,9 @@
 """What the app is started with."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tuilab.lab.history import Store
@@ -18,7 +18,7 @@ class Options:
     preset: str = ""
     """The one to open with, or `path/to/file.py:name`."""
     theme: str | None = None
-    """dark or light; null for dark."""
+    """dark or light; null for the one that was chosen last."""
     ascii_only: bool | None = None
     """Null to find out from the terminal."""
     keymap: Path | None = None
@@ -41,9 +41,3 @@ class Options:
     """Makes the state that screens draw, null for a new one."""
     store: "Callable[[], Store] | None" = None
     """Opens the history, null for the person's own."""
-
-    @classmethod
-    def read(cls, given: Mapping[str, Any]) -> "Options":
-        """From the command's own options; those that the app does not know are left out."""
-        known = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
-        return cls(**known)

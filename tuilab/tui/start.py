@@ -2,14 +2,14 @@
 
 import gc
 import os
-from collections.abc import Mapping
-from typing import Any
+
+from tuilab.tui.options import Options
 
 SERVED = "TUILAB_SERVED"
 """Environment variable: this lab is a page's, whose server may be killed."""
 
 
-def open_lab(options: Mapping[str, Any]) -> int:
+def open_lab(options: Options | None = None) -> int:
     """Open the lab; returns the exit code. `LabScreen` wakes the collector after its first paint.
 
     Importing Textual makes many objects and hardly any garbage, so that collecting it while it is imported
@@ -23,6 +23,6 @@ def open_lab(options: Mapping[str, Any]) -> int:
     try:
         from tuilab.tui.app import run
 
-        return run(options)
+        return run(options or Options())
     finally:
         gc.enable()

@@ -1,12 +1,11 @@
 """The picture: a row of tabs, and the view that is open under it."""
 
-from typing import TYPE_CHECKING, cast
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
-from textual.geometry import Offset
 from textual.message import Message
 
-from tuilab.tui.messages import load_class
 from tuilab.tui.views.base import View
 
 if TYPE_CHECKING:
@@ -48,66 +47,50 @@ tabs, as does a click on a tab.
 
     def __init__(self) -> None:
         super().__init__(id="views", classes="frame")
-        self._lab: Lab | None = None
-        self._open = "live"
-        self._views: dict[str, View] = {}
-        self._loaded: set[str] = set()
-
-    @property
-    def key(self) -> str:
+        self.key = "live"
         """Which view is open."""
-        return self._open
+        self._views: dict[str, View] = {}
 
     @property
     def view(self) -> View | None:
         """The open view, None until it is loaded."""
-        return self._views[self._open] if self._open in self._loaded else None
+        view = self._views.get(self.key)
+        return view if view is not None and view.is_mounted else None
 
     async def fill(self, lab: "Lab") -> None:
         """Make the views of that lab, each when it is first opened; the open one now."""
-        from textual.widgets import Tab, Tabs
+        from textual.widgets import ContentSwitcher, Tab, Tabs
 
         self._lab = lab
-        tabs = Tabs(*(Tab(title, id=key) for key, (title, _) in VIEWS.items()), active=self._open)
+        tabs = Tabs(*(Tab(title, id=key) for key, (title, _) in VIEWS.items()), active=self.key)
         tabs.can_focus = False  # its keys are [ and ], so that the picture is the next stop
-        await self.mount(tabs)
-        await self.open(self._open)
+        await self.mount(tabs, ContentSwitcher())
+        await self.open(self.key)
 
     async def open(self, key: str) -> None:
         """Bring a view to the front, making it if it is new."""
-        view = self._views.get(key)
-        had_focus = self.has_focus_within
-        self._open = key
-        if self._lab is None:
-            return
-        for tabs in self.query("Tabs"):
-            cast("Tabs", tabs).active = key
-        if view is None:
-            view = self._views[key] = load_class(VIEWS[key][1])(self._lab, id=f"view-{key}")
-            for other in self._views.values():
-                other.display = other is view
-            await self.mount(view)
-            self._loaded.add(key)
-        for other in self._views.values():
-            other.display = other is self._views.get(self._open)
-        if key not in self._loaded or key != self._open:
-            return  # Whoever mounts it, or opened another meanwhile, says so.
-        if had_focus:
-            view.take_focus()
-        self.post_message(self.Opened(key, view))
+        from textual.widgets import ContentSwitcher, Tabs
+
+        had_focus, self.key = self.has_focus_within, key
+        self.query_one(Tabs).active = key
+        switcher = self.query_one(ContentSwitcher)
+        if key not in self._views:
+            self._views[key] = view = resolve_name(VIEWS[key][1])(self._lab, id=f"view-{key}")
+            await switcher.add_content(view)
+        switcher.current = f"view-{self.key}"  # another may have been opened meanwhile
+        if (shown := self.view) is not None:
+            if had_focus:
+                shown.take_focus()
+            self.post_message(self.Opened(self.key, shown))
 
     async def on_tabs_tab_activated(self, event: "Tabs.TabActivated") -> None:
         """Open the view of a tab that was clicked. By name, because tabs are loaded when they are needed."""
         event.stop()
         # Of two keys in one breath the first one's event arrives after the second has been obeyed.
-        if event.tab.id and event.tab.id != self._open and event.tab.id == event.tabs.active:
+        if event.tab.id and event.tab.id != self.key and event.tab.id == event.tabs.active:
             await self.open(event.tab.id)
 
     async def step(self, by: int) -> None:
         """The view to the left or the right, round and round."""
         keys = list(VIEWS)
-        await self.open(keys[(keys.index(self._open) + by) % len(keys)])
-
-    def tab_offsets(self) -> dict[str, Offset]:
-        """Where on the screen each tab's first letter stands."""
-        return {tab.id or "": tab.region.offset + Offset(1, 0) for tab in self.query("Tab")}
+        await self.open(keys[(keys.index(self.key) + by) % len(keys)])

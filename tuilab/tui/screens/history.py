@@ -102,7 +102,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
         Binding("p", "prune", "prune", tooltip="delete old runs; asks first", id="history.prune"),
         Binding("x", "stop", "stop", tooltip="stop what is running", id="history.stop"),
         Binding("r", "again", "refresh the list", show=False, id="history.again"),
-        Binding("question_mark,f1", "help", "help", id="history.help"),
+        Binding("question_mark,f1", "app.help", "help", id="history.help"),
         Binding("escape", "back", "back", show=False, id="history.back"),
         Binding("q,h", "close", "close", id="history.close"),
     ]

@@ -1,13 +1,11 @@
-"""Jump labels: a letter on every place that can have the keys; typing it goes there."""
+"""Jump labels: a letter on every place that can be gone to; typing it goes there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.geometry import Offset
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -16,19 +14,10 @@ from tuilab.tui.screens.modal import Modal
 LETTERS = "asdfjklghqweruiopzxcvbnmty"
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a label stands and what it leads to: a widget to focus, or an action of the screen."""
+class JumpScreen(Modal[Widget]):
+    """The screen stays visible under the letters. Returns the widget that was chosen."""
 
-    at: Offset
-    widget: Widget | None = None
-    action: str = ""
-
-
-class JumpScreen(Modal[Place | None]):
-    """The screen stays visible under the letters. Returns the place that was chosen."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "close", id="jump.close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
     CSS = """
     JumpScreen { background: $background 0%; }
     JumpScreen Static {
@@ -37,14 +26,14 @@ class JumpScreen(Modal[Place | None]):
     }
     """
 
-    def __init__(self, places: Sequence[Place]) -> None:
+    def __init__(self, places: Sequence[Widget]) -> None:
         super().__init__()
         self._places = dict(zip(LETTERS, places, strict=False))
 
     def compose(self) -> ComposeResult:
-        for letter, place in self._places.items():
+        for letter, widget in self._places.items():
             label = Static(letter, markup=False)
-            label.styles.offset = (place.at.x, place.at.y)
+            label.styles.offset = widget.region.offset
             yield label
 
     def on_key(self, event: events.Key) -> None:
@@ -53,6 +42,6 @@ class JumpScreen(Modal[Place | None]):
         event.prevent_default()
         self.dismiss(self._places.get(event.character or ""))
 
-    def on_click(self, event: events.Click) -> None:
+    def on_click(self) -> None:
         """A click outside closes."""
-        self.dismiss(None)
+        self.dismiss()

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, getters, on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
@@ -20,9 +21,9 @@ from tuilab.lab.changes import Change
 from tuilab.lab.offers import Offer
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.tui.actions import ACTIONS, by_line, keys_of
-from tuilab.tui.messages import LabChanged, load_class
+from tuilab.tui.messages import LabChanged
 from tuilab.tui.panels.presets import Presets, PresetsPanel
-from tuilab.tui.screens.small import SIZES, Small, size_classes
+from tuilab.tui.screens.small import HEIGHTS, WIDTHS, Small
 
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
@@ -46,8 +47,6 @@ PAGES = {
 }
 """What is loaded when it is first opened; each is given the lab."""
 READ = ("timeline", "placement", "device", "verdict", "log")
-EARLY = ("run", "theme", "leave", "help")
-"""What can be done before the screen is filled."""
 TYPED = "a document, a preset file, or code such as model.py:forward; → completes"
 OPENS = """A document's text with what is wrong with its benchmarks, a preset, or your own function or Keras \
 model. Type its path below, then enter."""
@@ -60,6 +59,8 @@ class LabScreen(Screen[None]):
 
     ALLOW_IN_MAXIMIZED_VIEW = "#foot"
     AUTO_FOCUS = ""  # the presets, after the first paint
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
     # The widgets draw what the focus changes; Textual would draw the whole screen too.
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -92,23 +93,14 @@ size at which another device becomes the faster one. **x** stops whatever is run
         super().__init__(id="lab")
         self._make_lab = lab
         self.filled = False
-        """The lab is there; until then only what is in `EARLY` can be done."""
+        """The lab is there; until then only `run` and what is the app's can be done."""
         self._hasty = self._dragging = False
         self._mistyped = ""
         """What was to be opened and could not be, to be put right."""
         self._found: Catalogue | None = None
 
     def compose(self) -> ComposeResult:
-        rows = titles.kept(self.app.options.presets)
-        if not rows:
-            # The first start, or a preset changed: what can be measured is on the first screen all the same.
-            from tuilab import catalogue
-
-            self._found = catalogue.load(*self.app.options.presets)
-            rows = titles.titles(self._found.presets, self._found.problems)
-            # At once, so that the next start has them however soon this one ends.
-            self._keep_titles(rows)
-        self._fit(*self.app.size)
+        rows, self._found = titles.at_start(self.app.options.presets)
         # What comes later is mounted in these: to mount on the screen itself draws all of it once more.
         yield Container(id="head")
         with Horizontal(id="body"):
@@ -135,12 +127,6 @@ size at which another device becomes the faster one. **x** stops whatever is run
             await body.mount(Vertical(answer, self.views, controls, below, id="work"))
         self.call_after_refresh(self._fill)
 
-    def _keep_titles(self, rows: tuple[titles.Title, ...]) -> None:
-        from tuilab import catalogue
-
-        folders = self.app.options.presets
-        titles.keep(folders, folders or catalogue.folders(), rows)
-
     async def _fill(self) -> None:
         """What is in the frames. The worker comes first: it takes longest."""
         options, lab = self.app.options, self._make_lab()
@@ -157,7 +143,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
         self.lab = lab
         state.load(self._found or catalogue.load(*options.presets))
         if self._found is None:
-            self._keep_titles(titles.titles(state.presets, state.problems))
+            titles.keep(options.presets, titles.titles(state.presets, state.problems))
         wrong = state.open_first(options.preset)
         self._list_presets()
         state.newcomer = options.newcomer if options.newcomer is not None else first_visit()
@@ -178,7 +164,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
         if wrong and ".py:" not in options.preset:
             self.warn(wrong)
         self._draw(LabChanged(~Change.NOTHING))
-        self.run_worker(self.show_pinned(), exit_on_error=False)
+        self.run_worker(lab.show_pinned(), exit_on_error=False)
         # The plotting library is loaded while the worker still loads TensorFlow.
         self.run_worker(figure, thread=True, exit_on_error=False)
         if options.replay is not None:
@@ -196,21 +182,14 @@ size at which another device becomes the faster one. **x** stops whatever is run
         """Dimmed until the screen is filled, but for what needs nothing of the lab."""
         if action == "replay" and parameters:
             return self.filled and self.lab.controller.replaying is not None
-        return True if self.filled or action in EARLY else None
+        return True if self.filled or action == "run" else None
 
     # Drawing, as the painter asks for it
 
-    def draw(self, change: Change) -> None:
-        """Draw that change."""
+    def draw(self, change: Change, painted: Callable[[], None] = lambda: None) -> None:
+        """Draw that change; `painted` is called once it is on its way to the terminal."""
         self.post_message(LabChanged(change))
-
-    def after_paint(self, call: Callable[[], None]) -> None:
-        """Call back once what was drawn is on its way to the terminal."""
-        self.call_after_refresh(call)
-
-    def sent(self) -> int:
-        """Bytes that went to the terminal so far."""
-        return self.app.meter.sent
+        self.call_after_refresh(painted)
 
     @on(LabChanged)
     def _draw(self, event: LabChanged) -> None:
@@ -244,14 +223,6 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
     def _list_presets(self) -> None:
         self.query_one(PresetsPanel).load(titles.titles(self.lab.state.presets, self.lab.state.problems))
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Choose the layout for this size."""
-        self._fit(event.size.width, event.size.height)
-
-    def _fit(self, width: int, height: int) -> None:
-        wanted = size_classes(width, height)
-        self.update_classes({name: name in wanted for name in SIZES})
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
         """What the command palette offers: (words, help, what to do) of each action, then of each preset."""
@@ -324,15 +295,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
     def action_budget(self) -> None:
         """The next budget, round and round."""
-        from tuilab.model.scenario import BUDGET, BUDGETS
-
-        state = self.lab.state
-        state.budget = BUDGETS[(BUDGETS.index(state.budget) + 1) % len(BUDGETS)]
-        budget = BUDGET[state.budget]
-        self.say(
-            f"Budget {budget.name}: ± {budget.precision * 100:g} %, at most {budget.limit_s:g} s"
-            + (f", in {budget.workers} fresh processes." if budget.workers > 1 else ".")
-        )
+        self.say(f"Budget {self.lab.state.next_budget()}.")
 
     def action_toggle_rerun(self) -> None:
         """Live sliders on or off."""
@@ -433,35 +396,11 @@ size at which another device becomes the faster one. **x** stops whatever is run
         if dropped:
             self.draw(Change.SETTINGS)
 
-    # Lab
-
-    def action_theme(self) -> None:
-        """Light or dark."""
-        from tuilab.tui.themes import DARK, LIGHT
-
-        app = self.app
-        app.theme = LIGHT.name if app.current_theme.dark else DARK.name
-
-    def action_themes(self) -> None:
-        """Choose among the lab's own colours and Textual's."""
-        self.app.search_themes()
-
-    async def action_leave(self) -> None:
-        """Stop the worker and quit."""
-        await self.app.leave()
-
     # Pages
-
-    def action_help(self) -> None:
-        """What am I looking at, and which keys work here."""
-        from tuilab.tui.screens.help import HelpScreen, page
-
-        view = self.views.view if self.filled else None
-        self.app.push_screen(HelpScreen(page(self.app.keymap, self.focused, view)))
 
     def action_page(self, name: str) -> None:
         """A page over the screen that shows the lab in its own way."""
-        self.app.push_screen(load_class(PAGES[name])(self.lab))
+        self.app.push_screen(resolve_name(PAGES[name])(self.lab))
 
     def action_keys(self) -> None:
         """Every key on one page."""
@@ -469,26 +408,18 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
         self.app.push_screen(KeysScreen(self.app.keymap))
 
-    def action_arrow(self, key: str) -> None:
-        """What an arrow does where the keys are."""
-        self.app.simulate_key(key)
-
     def action_jump(self) -> None:
         """Letters on every place."""
-        from tuilab.tui.screens.jump import JumpScreen, Place
+        from tuilab.tui.screens.jump import JumpScreen
 
-        here = [w for w in self.focus_chain if w.region and w.region.y >= 0]
-        places = [Place(w.region.offset, widget=w) for w in here]
-        views = self.views
-        places += [Place(at, action=f"view('{key}')") for key, at in views.tab_offsets().items()]
+        async def go(place: Widget | None) -> None:
+            if place is not None and place.focusable:
+                place.focus()
+            elif place is not None and place.id:
+                await self.views.open(place.id)
 
-        async def go(place: Place | None) -> None:
-            if place is not None and place.widget is not None:
-                place.widget.focus()
-            elif place is not None:
-                await self.run_action(place.action)
-
-        self.app.push_screen(JumpScreen(places), go)
+        here = [widget for widget in self.focus_chain if widget.region and widget.region.y >= 0]
+        self.app.push_screen(JumpScreen([*here, *self.views.query("Tab")]), go)
 
     def action_fact_check(self) -> None:
         """Measure every claim of the document that this preset is from, beside the lab."""
@@ -547,21 +478,16 @@ size at which another device becomes the faster one. **x** stops whatever is run
         self.app.push_screen(MenuScreen("Export to the current folder", there), chosen)
 
     def _write(self, key: str) -> None:
-        from tuilab.lab.export import new_file, write_shown
+        from tuilab.lab.export import write_shown
 
         lab, folder = self.lab, Path.cwd()
+        picture = partial(self.app.export_screenshot, title="tuilab")
         try:
-            if key == "svg":
-                path = new_file(lab.state, key, folder)
-                path.write_text(self.app.export_screenshot(title="tuilab"), encoding="utf-8")
-            else:
-                path = write_shown(key, lab.state, lab.store, folder)
+            self.say(f"Written: {write_shown(key, lab.state, lab.store, folder, picture)}")
         except OSError as error:
             self.say(f"Nothing could be written to {folder}: {error.strerror}", "error")
         except ValueError as error:
             self.say(f"Nothing was exported: {error}", "error")
-        else:
-            self.say(f"Written: {path}")
 
     def action_open(self) -> None:
         """Open a document, a preset file or code of one's own."""
@@ -583,39 +509,28 @@ size at which another device becomes the faster one. **x** stops whatever is run
         from tuilab.lab import opening
         from tuilab.lab.files import remember_opened
         from tuilab.lab.questions import Unanswered
-        from tuilab.lab.settings import preset_file
         from tuilab.model.errors import InputError
 
         if not words:
             return
+        self._mistyped, kind = words, opening.kind(words)
         try:
-            match opening.kind(words):
-                case "code":
-                    await self._open_code(words)
-                case "preset":
-                    self._take(preset_file(words))
-                case "recording":
-                    await self.play(words)
-                case "document":
-                    await self._open_document(words)
+            if kind == "recording":
+                await self.play(words)
+            elif kind == "document":
+                await self._open_document(words)
+            else:
+                if kind == "code":
+                    self.say(f"Asking {words} what it declares…")
+                self._take(*await opening.preset(self.lab, words))
             self._mistyped = ""
             remember_opened(words)
         except InputError as error:
-            self._mistyped = words
             self.say(f"{error}. o brings back what you typed.", "error")
         except Unanswered as error:
-            self._mistyped = words
             self.lab.controller.say(error.detail or str(error), "error")
             more = " The log (9) has the details." if error.detail else ""
             self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
-
-    async def _open_code(self, words: str) -> None:
-        from tuilab.lab.settings import choose_own, place_of
-
-        self.say(f"Asking {words} what it declares…")
-        file = place_of(words)
-        declaration = await self.lab.declare(file)
-        self._take(choose_own(declaration, words).preset, (declaration, file))
 
     async def _open_document(self, words: str) -> None:
         from tuilab.lab import opening
@@ -640,22 +555,6 @@ size at which another device becomes the faster one. **x** stops whatever is run
                 await self.play(RUN + run)
 
         self.app.push_screen(HistoryScreen(self.lab), chosen)
-
-    async def show_pinned(self) -> None:
-        """Draw the runs that are pinned in the history under those of the same workload."""
-        import sqlite3
-
-        from tuilab.lab.history import HistoryClient, ghosts
-
-        ledger = HistoryClient(self.lab.store)
-        try:
-            self.lab.state.pinned = await ledger.do(ghosts)
-        except sqlite3.Error as error:
-            self.lab.controller.say(f"pinned runs cannot be drawn ({error})", "warning")
-        finally:
-            ledger.close()
-        if self.lab.state.pinned:
-            self.lab.changed(Change.LOOK)
 
     async def action_replay(self, do: str = "", *by: int) -> None:
         """Show a recorded run as if it were live. do: what the player is to do instead, such as `pause`."""

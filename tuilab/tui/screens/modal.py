@@ -1,6 +1,7 @@
 """What every page over the main screen is: a frame in the middle that escape closes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
@@ -14,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tuilab.model.verdicts import VERDICTS
+from tuilab.tui.actions import keys_here
 
 if TYPE_CHECKING:
     from tuilab.lab.pages import Line
@@ -36,17 +38,16 @@ class Modal(ModalScreen[Result], Generic[Result]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "app.simulate_key('down')", "down", show=False, id="page.down"),
         Binding("k", "app.simulate_key('up')", "up", show=False, id="page.up"),
-        Binding("question_mark,f1", "help", "help", show=False, id="page.help"),
+        Binding("question_mark,f1", "app.help", "help", show=False, id="page.help"),
     ]
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
-    def action_help(self) -> None:
-        """What this is, and its keys."""
-        from tuilab.tui.screens.help import HelpScreen, page_of
-
-        self.app.push_screen(HelpScreen(page_of(self)))
+    def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
+        """What the command palette offers, (words, help, what to do): what the keys of this page do."""
+        for keys, words, action in keys_here(self):
+            yield f"{words}  ({keys})", "", partial(self.run_action, action)
 
 
 class Page(Modal[Result], Generic[Result]):

@@ -3,30 +3,10 @@
 from textual.widgets import Static
 
 SMALLEST = (60, 16)
-NARROW, WIDE = 110, 160
-SHORT, MEDIUM, VAST = 30, 36, 52
-"""From these widths and heights on: presets beside the picture, a wider list; controls in full, the placement
-log under them, a longer one."""
-
-SIZES = frozenset({"-narrow", "-wide", "-short", "-medium", "-vast", "-tiny"})
-
-
-def size_classes(width: int, height: int) -> frozenset[str]:
-    """The classes that the style sheet knows for a terminal of this size."""
-    out = set()
-    if width < SMALLEST[0] or height < SMALLEST[1]:
-        out.add("-tiny")
-    if width < NARROW:
-        out.add("-narrow")
-    elif width >= WIDE:
-        out.add("-wide")
-    if height < SHORT:
-        out.add("-short")
-    elif height < MEDIUM:
-        out.add("-medium")
-    elif height >= VAST:
-        out.add("-vast")
-    return frozenset(out)
+WIDTHS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (110, "-middle"), (160, "-wide")]
+HEIGHTS = [(0, "-tiny"), (SMALLEST[1], "-short"), (30, "-medium"), (36, "-tall"), (52, "-vast")]
+"""From these widths and heights on the style sheet has a layout: presets beside the picture, a wider list;
+controls in full, the placement log under them, a longer one."""
 
 
 class Small(Static):

@@ -8,7 +8,6 @@ from textual import on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widget import Widget
 
 from tuilab.lab import Lab
 from tuilab.lab.state import LabState
@@ -113,10 +112,8 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound, no
 
     def _frame(self, family: str) -> None:
         """Give the frame the colour of the family of devices that is faster here; "" for its own."""
-        panel = self.parent
-        if isinstance(panel, Widget):
-            for name in ("CPU", "GPU"):
-                panel.set_class(name == family, f"-{name.lower()}")
+        for name in ("CPU", "GPU"):
+            self.screen.query("#views").set_class(name == family, f"-{name.lower()}")
 
     def _said_here(self, result: RunResult) -> tuple[str, ...]:
         """What is known at the cursor: who is faster, and on which devices the arm's ops ran."""

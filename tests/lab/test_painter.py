@@ -1,15 +1,15 @@
 """How often a run is painted."""
 
 import asyncio
+from collections.abc import Callable
 
 from tests.lab.test_state import lab_state
 from tests.tui.scripted import GPU_MACHINE, Script, ScriptedRunner
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
+from tuilab.lab.painter import Pacing, Painter
 from tuilab.model.events import Event, Progress, Round
 from tuilab.model.requests import Painted
-from tuilab.tui.pacing import Pacing
-from tuilab.tui.painter import Painter
 
 
 def test_the_first_round_at_once_then_the_more_seldom_the_older_the_run():
@@ -30,14 +30,9 @@ class Canvas:
         self.drawn: list[Change] = []
         self.bytes = 0
 
-    def draw(self, change: Change) -> None:
+    def draw(self, change: Change, painted: Callable[[], None]) -> None:
         self.drawn.append(change)
-
-    def sent(self) -> int:
-        return self.bytes
-
-    def after_paint(self, call) -> None:
-        call()
+        painted()
 
 
 async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_free():
@@ -49,7 +44,7 @@ async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_fre
         return runners[-1]
 
     lab = Lab(state=made, runner=runner)
-    painter, control = Painter(lab, canvas), lab.controller
+    painter, control = Painter(lab, canvas.draw, lambda: canvas.bytes), lab.controller
     batches = list(Script(made.request(), GPU_MACHINE, 20).batches())
     for event in batches[0]:
         control.receive(event)
@@ -73,7 +68,7 @@ async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered():
         return runners[-1]
 
     lab = Lab(state=made, runner=runner)
-    painter, control = Painter(lab, canvas), lab.controller
+    painter, control = Painter(lab, canvas.draw), lab.controller
     request = made.request()
     batches: list[list[Event]] = list(Script(request, GPU_MACHINE, 20).batches())
     rounds = [batch[0] for batch in batches if isinstance(batch[0], Round)]

@@ -1,42 +1,74 @@
-"""When the lab's changes are drawn: a run's first sample and what a person did at once, the rest paced."""
+"""When a face is told what changed: a run's first sample and what a person did at once, the rest paced.
+
+The first round of a run is drawn at once, later ones the more seldom the longer it goes on, and no more often
+than the bytes of the last paint are worth.
+"""
 
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Protocol
 
-from tuilab.lab import Lab
 from tuilab.lab.changes import Change
+from tuilab.lab.lab import Lab
 from tuilab.model.events import Event
-from tuilab.tui.pacing import Pacing
 
+STEPS = ((4.0, 0.25), (12.0, 0.5), (30.0, 1.0), (float("inf"), 2.0))
+"""Until so many seconds into its rounds, a run is painted no more often than this."""
+MOST_SHARE = 0.2
+"""What drawing may take of a run's time: a very long one takes a while to sum up."""
+BYTES_S = 14_000.0
+"""Bytes a second that a run's paints take of the line to the terminal, on average."""
+LONGEST_S = 4.0
+"""However much a paint sent, the next comes by then."""
 LATE_S = 0.5
 """A report that was not painted when it came waits for the next one so much longer than it had to."""
 LEAST_S = 0.1
 """Paints for anything but measured rounds are no closer than this."""
 TICK_S = 1.0
 
+Draw = Callable[[Change, Callable[[], None]], None]
+"""Shows what changed, and calls back once it is on the terminal."""
 
-class Canvas(Protocol):
-    """What the painter asks of the screen."""
 
-    def draw(self, change: Change) -> None:
-        """Show what changed."""
+class Pacing:
+    """Decides when a report is painted. Seconds of `clock`; sent: bytes that went to the terminal so far."""
 
-    def sent(self) -> int:
-        """Bytes that went to the terminal so far."""
+    def __init__(self, clock: Callable[[], float], sent: Callable[[], int] = lambda: 0) -> None:
+        self._clock, self._sent = clock, sent
+        self._sent_before = 0
+        self._painted = float("-inf")
+        self._took = self._before = 0.0
 
-    def after_paint(self, call: Callable[[], None]) -> None:
-        """Call back once it is on the terminal."""
+    def wait(self, elapsed_s: float, rounds: int) -> float:
+        """For how long not to paint a report, so many seconds and rounds into its run."""
+        if rounds <= 1:
+            return 0.0
+        every = next(every for until, every in STEPS if elapsed_s < until)
+        # The lesser of two, since the first paint of a kind loads what it needs.
+        every = max(every, min(self._took, self._before) / MOST_SHARE)
+        return max(0.0, self._painted + every - self._clock(), self.owed())
+
+    def owed(self) -> float:
+        """For how long to paint nothing that nobody waits for: until the last paint's bytes are gone."""
+        every = min(LONGEST_S, (self._sent() - self._sent_before) / BYTES_S)
+        return max(0.0, self._painted + every - self._clock())
+
+    def painting(self, took: float = 0.0) -> None:
+        """A paint has been drawn, in so many seconds."""
+        self._painted, self._sent_before = self._clock(), self._sent()
+        self._before, self._took = self._took, took
 
 
 class Painter:
-    """Gathers what changes in the lab, and has it drawn; the worker waits, so that no paint disturbs it."""
+    """Gathers what changes in the lab, and has it drawn; the worker waits, so that no paint disturbs it.
 
-    def __init__(self, lab: Lab, canvas: Canvas) -> None:
-        self._lab, self._canvas = lab, canvas
+    sent: bytes that went to the terminal so far.
+    """
+
+    def __init__(self, lab: Lab, draw: Draw, sent: Callable[[], int] = lambda: 0) -> None:
+        self._lab, self._show = lab, draw
         lab.state.beside = lab.state.paced = True
-        self.pacing = Pacing(time.monotonic, canvas.sent)
+        self.pacing = Pacing(time.monotonic, sent)
         self._answer: asyncio.Handle | None = None
         self._late: asyncio.TimerHandle | None = None
         self._dirty = Change.NOTHING
@@ -124,9 +156,8 @@ class Painter:
         dirty, self._dirty = self._dirty, Change.NOTHING
         loop = asyncio.get_running_loop()
         self._painted_at, self._begun = loop.time(), begun
-        self._canvas.draw(dirty)
+        self._show(dirty, self._painted)
         self._ticking()
-        self._canvas.after_paint(self._painted)
 
     def _painted(self) -> None:
         self.pacing.painting(asyncio.get_running_loop().time() - self._begun)

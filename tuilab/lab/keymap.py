@@ -5,10 +5,9 @@ run = "r,f5"
 "slider.less" = "left,h"
 """
 
-import importlib
-import pkgutil
+import difflib
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from tuilab.model.errors import InputError
@@ -26,38 +25,10 @@ def default_path() -> Path:
     return Path(platformdirs.user_config_dir("tuilab")) / "keymap.toml"
 
 
-def is_there(path: Path) -> bool:
-    """Whether there is such a file; one that cannot be looked at is, so that it is said."""
-    try:
-        return path.exists()
-    except OSError:
-        return True
-
-
-def known_ids() -> set[str]:
-    """Every action that a key can be given to: the table's, those of widgets and of pages, which it loads."""
-    from textual.binding import Binding
-    from textual.widget import Widget
-
-    from tuilab.tui import screens
-    from tuilab.tui.actions import ACTIONS
-
-    for module in pkgutil.iter_modules(screens.__path__):
-        importlib.import_module(f"{screens.__name__}.{module.name}")
-    ids = {action.id for action in ACTIONS}
-    kinds = [Widget]
-    while kinds:
-        kind = kinds.pop()
-        kinds += kind.__subclasses__()
-        if kind.__module__.startswith("tuilab."):
-            ids |= {b.id for b in kind.__dict__.get("BINDINGS", ()) if isinstance(b, Binding) and b.id}
-    return ids
-
-
-def read(path: Path, ids: Collection[str]) -> tuple[dict[str, str], list[str]]:
+def read(path: Path, known: Callable[[], Collection[str]]) -> tuple[dict[str, str], list[str]]:
     """The keys by action, and a sentence for each thing in the file that is wrong. No file is no fault.
 
-    ids: the actions that there are.
+    known: the ids of the actions that there are; asked only where there is a file.
     """
     shown = sanitize_line(str(path), 300)
     try:
@@ -77,6 +48,7 @@ def read(path: Path, ids: Collection[str]) -> tuple[dict[str, str], list[str]]:
     if not isinstance(keys, Mapping):
         return {}, [f'{shown}: keys: expected a table of action = "keys"']
     chosen: dict[str, str] = {}
+    ids = known() if keys else ()
     for name, value in keys.items():
         problem = _problem(name, value, ids)
         if problem:
@@ -88,8 +60,8 @@ def read(path: Path, ids: Collection[str]) -> tuple[dict[str, str], list[str]]:
 
 def _problem(name: str, value: object, ids: Collection[str]) -> str:
     if name not in ids:
-        near = _nearest(name, ids)
-        return "no such action" + (f"; {near} is one" if near else "")
+        near = difflib.get_close_matches(name, list(ids), 1)
+        return "no such action" + (f"; {near[0]} is one" if near else "")
     if not isinstance(value, str) or not value.strip():
         return f'got {sanitize_line(repr(value), 60)}; expected keys such as "r" or "r,f5"'
     for key in value.split(","):
@@ -97,13 +69,6 @@ def _problem(name: str, value: object, ids: Collection[str]) -> str:
         if not word or len(word) > 40 or not word.isprintable() or " " in word:
             return f"got the key {sanitize_line(repr(key), 60)}; expected one such as r, R, f5 or ctrl+r"
     return ""
-
-
-def _nearest(name: str, ids: Collection[str]) -> str:
-    import difflib
-
-    found = difflib.get_close_matches(name, list(ids), 1)
-    return found[0] if found else ""
 
 
 def clashes(chosen: Mapping[str, str]) -> list[str]:
