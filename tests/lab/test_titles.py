@@ -51,3 +51,16 @@ def test_rows_are_the_documents_and_their_presets_and_what_could_not_be_read():
     assert rows[0].kind == "heading" and rows[0].text.startswith("000 ")
     assert [r.name for r in rows if r.kind == "preset"] == [p.name for p in found.presets]
     assert rows[-1] == titles.Title("broken", "broken", "/x/broken.toml: arms: got 1", "problem")
+
+
+def test_what_a_filter_lists():
+    rows = (
+        titles.Title("000 STFT and the GPU", kind="heading"),
+        titles.Title("1 small input", "small", "a graph wins"),
+        titles.Title("001 maps", kind="heading"),
+        titles.Title("1 slow map", "slow", ""),
+    )
+    assert [row.name for row in titles.matching(rows, "graph small")] == ["", "small"]
+    assert [row.name for row in titles.matching(rows, "stft")] == ["", "small"]
+    assert titles.matching(rows, "nothing like it") == ()
+    assert titles.matching(rows, " ") == rows

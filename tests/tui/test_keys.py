@@ -4,9 +4,8 @@ import pytest
 from textual.events import MouseScrollDown, MouseScrollUp
 
 from tests.tui.lab import lab, opened, press, rest, text
-from tuilab.lab.titles import Title
 from tuilab.tui.actions import ACTIONS
-from tuilab.tui.panels.presets import Presets, matching
+from tuilab.tui.panels.presets import Presets
 from tuilab.tui.screens.help import KeysScreen
 from tuilab.tui.widgets.slider import Slider
 
@@ -65,19 +64,6 @@ async def test_slash_filters_the_presets(tmp_path):
         assert isinstance(app.focused, Presets)
         await press(pilot, app, "escape")
         assert app.screen.presets.option_count == everything
-
-
-def test_what_a_filter_lists():
-    rows = (
-        Title("000 STFT and the GPU", kind="heading"),
-        Title("1 small input", "small", "a graph wins"),
-        Title("001 maps", kind="heading"),
-        Title("1 slow map", "slow", ""),
-    )
-    assert [row.name for row in matching(rows, "graph small")] == ["", "small"]
-    assert [row.name for row in matching(rows, "stft")] == ["", "small"]
-    assert matching(rows, "nothing like it") == ()
-    assert matching(rows, " ") == rows
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

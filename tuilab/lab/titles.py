@@ -72,6 +72,27 @@ def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | N
     return rows, found
 
 
+def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
+    """The rows that hold all the words, in their name, title, claim or document; headings that have some."""
+    wanted = words.lower().split()
+    if not wanted:
+        return tuple(rows)
+    out: list[Title] = []
+    heading: Title | None = None
+    listed = False
+    for row in rows:
+        if row.kind == "heading":
+            heading, listed = row, False
+            continue
+        said = f"{heading.text if heading else ''} {row.name} {row.text} {row.about}".lower()
+        if all(word in said for word in wanted):
+            if heading is not None and not listed:
+                out.append(heading)
+                listed = True
+            out.append(row)
+    return tuple(out)
+
+
 def kept(folders: Iterable[Path]) -> tuple[Title, ...]:
     """The titles of the last start with these folders (none: the usual ones); none where a file changed."""
     try:

@@ -14,7 +14,7 @@ from textual.reactive import var
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tuilab.lab.titles import Title
+from tuilab.lab.titles import Title, matching
 from tuilab.model.verdicts import VERDICTS
 
 if TYPE_CHECKING:
@@ -52,61 +52,47 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="preset-list", compact=True, markup=False)
-        self.titles: tuple[Title, ...] = ()
+        self.titles = tuple(rows)
         """Every row, listed or not."""
-        self._rows: tuple[Title, ...] = ()
-        self._opened = ""
-        self._modified = False
+        self.listed: Sequence[Title] = ()
+        """The rows that hold the words."""
+        self._prompts: list[Content] = []
+        self._opened, self._modified = "", False
         self._verdicts: Mapping[str, str] = {}
-        self._start = tuple(rows)
 
     def on_mount(self) -> None:
-        self.load(self._start)
-
-    def on_resize(self) -> None:
-        """Keep the cursor in sight where the lines below, about its preset, take more of the room."""
-        self.scroll_to_highlight()
+        self.watch_words()
 
     def load(self, rows: Sequence[Title]) -> None:
         """Show these rows; nothing is drawn again where they are those that show."""
-        if tuple(rows) == self.titles:
-            return
-        self.titles = tuple(rows)
-        self._list()
+        if tuple(rows) != self.titles:
+            self.titles = tuple(rows)
+            self.watch_words()
 
     def watch_words(self) -> None:
         """List the rows that hold them."""
-        self._list()
-
-    def _list(self) -> None:
-        self._rows = matching(self.titles, self.words)
-        self.set_options(Option(self._prompt(row), disabled=row.kind == "heading") for row in self._rows)
-        self.highlighted = self._index(self._opened) or self._first()
+        self.listed = matching(self.titles, self.words)
+        self._prompts = [self._prompt(row) for row in self.listed]
+        rows = zip(self._prompts, self.listed, strict=True)
+        self.set_options(Option(prompt, disabled=row.kind == "heading") for prompt, row in rows)
+        self.highlighted = self._index(self._opened)
+        if self.highlighted is None:
+            self.action_first()
 
     def show(self, opened: str, verdicts: Mapping[str, str], modified: bool = False) -> None:
         """Which preset is open and whether it was changed, and what is known of each claim."""
         if opened != self._opened and (index := self._index(opened)) is not None:
             self.highlighted = index
-        known, before = dict(verdicts), self._opened
-        turned, self._modified = modified != self._modified, modified
-        changed = {n for n in {*known, *self._verdicts} if known.get(n) != self._verdicts.get(n)}
-        self._opened, self._verdicts = opened, known
-        for name in changed | ({opened, before} if opened != before or turned else set()):
-            index = self._index(name)
-            if index is not None:
-                self.replace_option_prompt_at_index(index, self._prompt(self._rows[index]))
-
-    @property
-    def title(self) -> Title | None:
-        """The row under the cursor."""
-        return self._rows[self.highlighted] if self.highlighted is not None and self._rows else None
+        self._opened, self._verdicts, self._modified = opened, dict(verdicts), modified
+        for index, row in enumerate(self.listed):
+            prompt = self._prompt(row)
+            if not prompt.is_same(self._prompts[index]):
+                self._prompts[index] = prompt
+                self.replace_option_prompt_at_index(index, prompt)
 
     def _index(self, name: str) -> int | None:
-        rows = enumerate(self._rows)
+        rows = enumerate(self.listed)
         return next((i for i, r in rows if r.kind == "preset" and r.name == name), None)
-
-    def _first(self) -> int | None:
-        return next((i for i, r in enumerate(self._rows) if r.kind != "heading"), None)
 
     def _prompt(self, row: Title) -> Content:
         if row.kind == "heading":
@@ -127,30 +113,9 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        row = self._rows[event.option_index]
+        row = self.listed[event.option_index]
         if row.kind == "preset":
             self.post_message(self.Chosen(row.name))
-
-
-def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
-    """The rows that hold all the words, in their name, title, claim or document; headings that have some."""
-    wanted = words.lower().split()
-    if not wanted:
-        return tuple(rows)
-    out: list[Title] = []
-    heading: Title | None = None
-    listed: Title | None = None
-    for row in rows:
-        if row.kind == "heading":
-            heading = row
-            continue
-        said = f"{heading.text if heading else ''} {row.name} {row.text} {row.about}".lower()
-        if all(word in said for word in wanted):
-            if heading is not None and heading is not listed:
-                out.append(heading)
-                listed = heading
-            out.append(row)
-    return tuple(out)
 
 
 class PresetsPanel(Vertical):
@@ -181,12 +146,12 @@ class PresetsPanel(Vertical):
 
     def action_unfilter(self) -> None:
         """Take the filter away, and go back to the list."""
-        if not self.query("#preset-filter"):
+        line, presets = self.query("#preset-filter"), self.query_one(Presets)
+        if not line:
             raise SkipAction()
-        for line in self.query("#preset-filter"):
-            self.query_one(Presets).words = ""
-            line.remove()
-        self.query_one(Presets).focus()
+        line.remove()
+        presets.words = ""
+        presets.focus()
 
     def on_input_changed(self, event: "Input.Changed") -> None:
         """List the presets that hold the words. By name, because an input is loaded when it is needed."""
@@ -196,10 +161,10 @@ class PresetsPanel(Vertical):
     def on_input_submitted(self, event: "Input.Submitted") -> None:
         """To the list; where one preset alone is left, open it."""
         event.stop()
-        listed = self.query_one(Presets)
-        listed.focus()
-        if sum(row.kind == "preset" for row in matching(listed.titles, event.value)) == 1:
-            listed.action_select()
+        presets = self.query_one(Presets)
+        presets.focus()
+        if sum(row.kind == "preset" for row in presets.listed) == 1:
+            presets.action_select()
 
     def load(self, rows: Sequence[Title]) -> None:
         """Show what the catalogue found."""
@@ -210,6 +175,6 @@ class PresetsPanel(Vertical):
     @on(OptionList.OptionHighlighted)
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
-        row = self.query_one(Presets).title
-        if row is not None:
-            self.query_one("#about", Static).update(Content(row.about))
+        presets = self.query_one(Presets)
+        if presets.highlighted is not None:
+            self.query_one("#about", Static).update(presets.listed[presets.highlighted].about)
