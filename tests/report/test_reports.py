@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from tests.made import EAGER, GPU_GRAPH, GRAPH, folded, started
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
-from tuilab.model.result import Diagnosis
 from tuilab.model.run import RunState
 from tuilab.model.scenario import Axis, Scenario, Sweep
+from tuilab.report.chart import Chart, Series
 from tuilab.report.csv import safe
 from tuilab.report.formats import FORMATS
 from tuilab.report.markdown import escape
-from tuilab.report.rows import advice
-from tuilab.report.svg import Series, axis, chart
+from tuilab.report.svg import svg
 from tuilab.report.text import table
 
 HOSTILE = "<script>alert(1)</script>[x](javascript:1)|=cmd"
@@ -124,32 +123,6 @@ def test_a_terminals_table_is_aligned_and_says_the_doubts():
     assert len({len(line) for line in figures}) == 1
 
 
-positive = st.floats(1e-9, 1e9)
-
-
-@given(st.lists(positive, min_size=1, max_size=30), st.booleans())
-def test_an_axis_holds_its_values_and_its_ticks_lie_on_it(values, log):
-    found = axis(values, log)
-    assert all(-1e-9 <= found.place(value) <= 1 + 1e-9 for value in values)
-    assert all(-1e-6 <= found.place(tick) <= 1 + 1e-6 for tick in found.ticks())
-    assert len(found.ticks()) <= 60
-
-
 def test_a_plot_of_nothing_is_nothing():
-    assert chart([], "x", True) == ""
-    assert "circle" in chart([Series("a", [(1.0, 1.0, 1.0, 1.0)])], "x", True)
-
-
-def test_alike_arms_get_their_advice_in_one_sentence():
-    result = summarise(run())
-    a, b = (arm.id for arm in result.arms[:2])
-    found = tuple(
-        Diagnosis("dispatch-bound", "high", f"{arm} spends most.", "Use a graph.", arm, share)
-        for arm, share in ((a, 0.8), (b, 0.7))
-    )
-    own = Diagnosis("first-call", "info", "Took 1 s.", "Call it beforehand.", a)
-    label = result.arms[1].label
-    assert advice(msgspec.structs.replace(result, diagnosis=(*found, own))) == [
-        f"{a} spends most. Likewise {label} (70 %). Use a graph.",
-        "Took 1 s. Call it beforehand.",
-    ]
+    assert svg(Chart()) == ""
+    assert "circle" in svg(Chart(series=[Series("a", "a", [1.0], [1.0])]))

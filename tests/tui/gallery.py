@@ -26,12 +26,13 @@ from tests.tui.data import (
 from tuilab.lab.answer import Said
 from tuilab.lab.slider import Control, Reach, reach
 from tuilab.model.parameters import Boolean, Choice
+from tuilab.report.chart import Chart, live_chart
+from tuilab.report.sweep import heat_of, sweep_chart
 from tuilab.tui.filters import ASCII
 from tuilab.tui.themes import DARK, LIGHT
 from tuilab.tui.widgets.answer import AnswerPanel
-from tuilab.tui.widgets.bars import Bars
+from tuilab.tui.widgets.bars import Bars, bars_of
 from tuilab.tui.widgets.device_panel import DevicePanel
-from tuilab.tui.widgets.from_run import bars_of, heat_of, live_chart, sweep_chart
 from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.lists import log_table, placement_table
 from tuilab.tui.widgets.look import marks_for
@@ -102,9 +103,11 @@ def page(
 
 def live(rounds: int, *, gpu: bool = True, **options: Any) -> Page:
     """Samples of six arms."""
-    return lambda: [
-        Plot(live_chart(run_state(rounds, gpu=gpu), MARKS, figures=FIGURES if gpu else {}, **options))
-    ]
+    return plot(live_chart(run_state(rounds, gpu=gpu), figures=FIGURES if gpu else {}, **options))
+
+
+def plot(chart: Chart) -> Page:
+    return page(Plot, lambda widget: widget.show_chart(chart, MARKS))
 
 
 def without_eager(arm: str) -> bool:
@@ -117,7 +120,7 @@ PAGES: dict[str, Page] = {
     # Arms that lie close together, over a ghost of an earlier run.
     "close": live(140, shown=without_eager, ghosts=[run_state(110, run="r0", scale=1.08)]),
     "without_gpu": live(12, gpu=False),
-    "sweep": lambda: [Plot(sweep_chart(run_result(), MARKS))],
+    "sweep": plot(sweep_chart(run_result())),
     "nothing": page(Plot, empty="No run yet: press r to measure this scenario, or pick a preset with p."),
     "compare": page(Bars, lambda w: w.show_rows(bars_of(run_result(), MARKS))),
     "compare_log": page(Bars, lambda w: w.show_rows(bars_of(run_result(gpu=False), MARKS)), turned=True),
@@ -127,7 +130,7 @@ PAGES: dict[str, Page] = {
     "placement": page(placement_table, lambda w: w.set_rows(placement_rows(2_000))),
     "log": page(log_table, lambda w: w.set_rows(log_lines())),
     "answer": answers,
-    "heat": page(HeatMap, lambda w: w.show_heat(heat_of(map_result(), ARMS[4].id, ARMS[1].id, MARKS))),
+    "heat": page(HeatMap, lambda w: w.show_heat(heat_of(map_result(), ARMS[4].id, ARMS[1].id), MARKS)),
     "timeline": page(Timeline, lambda w: w.show_profile(profile(50_000))),
     "timeline_short": page(Timeline, lambda w: w.show_profile(profile(40))),
     "device": device,

@@ -79,7 +79,7 @@ def test_a_line_of_the_log_begins_with_its_message():
 
 def test_table_and_chart_say_the_same_of_an_arm_without_a_figure():
     from tuilab.analysis.reading import NOT_YET
-    from tuilab.tui.widgets.from_run import bars_of
+    from tuilab.tui.widgets.bars import bars_of
     from tuilab.tui.widgets.numbers import _median
 
     arm = replace(arm_results()[0], median_s=None, ci95_s=None, status="cancelled", reason=NOT_YET)

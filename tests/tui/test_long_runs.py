@@ -18,9 +18,8 @@ from tuilab.lab.state import LabState
 from tuilab.model.arms import Arm
 from tuilab.model.events import ArmStatus, Block, Event, Finished, Log, Point, Round, RunStarted
 from tuilab.model.scenario import BUDGET
-from tuilab.tui.views.common import figures, marks
-from tuilab.tui.widgets.chart import Thinned
-from tuilab.tui.widgets.from_run import live_chart
+from tuilab.report.chart import Thinned, live_chart
+from tuilab.tui.views.base import figures
 
 ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
 PLACES = (10, 100, 1_000, 3_000)
@@ -83,7 +82,7 @@ def test_a_paint_of_five_times_the_rounds_costs_hardly_more_calls():
 
     def paint() -> None:
         state = lab_state.shown
-        for series in live_chart(state, marks(state), figures=figures(lab_state)).series:
+        for series in live_chart(state, figures=figures(lab_state)).series:
             clouds.setdefault(series.key, Thinned(series.x, series.y)).points(80)
 
     costs = []

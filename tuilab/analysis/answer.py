@@ -56,6 +56,12 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
     return " ".join(part for part in parts if part)
 
 
+def at_point(state: RunState, point: int) -> list[str]:
+    """What one point of a sweep has shown, in sentences: the fastest arm, and the one asked for next."""
+    arms = measured(state, point)
+    return [part for part in _figures(state, arms, point) if part] if arms else []
+
+
 def timing(arm: ArmState, point: int) -> str:
     """`0.48 ms [0.47 0.50]`, or without the interval where there is none."""
     found = estimate_at(arm, point)

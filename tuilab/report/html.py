@@ -6,10 +6,12 @@ from importlib.resources import files
 
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
+from tuilab.report.chart import live_chart
 from tuilab.report.rows import ARM_HEAD, ROOF_HEAD, arm_rows, interval_line, provenance, sections
-from tuilab.report.svg import Series, chart
+from tuilab.report.svg import svg
+from tuilab.report.sweep import sweep_chart
 
-MOST_POINTS = 400
+MOST_ROWS = 400
 
 
 def page(result: RunResult, state: RunState) -> str:
@@ -36,40 +38,18 @@ def page(result: RunResult, state: RunState) -> str:
 
 def _plot(result: RunResult, state: RunState) -> str:
     if result.points:
-        drawn = [line for arm in result.arms if (line := _swept(result, arm.id, arm.label)).points]
-        mark = result.crossover.at if result.crossover else None
         caption = f"Seconds per call over {result.axis[0]}, with 95 % intervals"
-        return _figure(chart(drawn, result.axis[0], True, mark), caption)
-    lines = []
-    for arm in state.arms.values():
-        cell = arm.cells.get(0)
-        if cell and cell.samples:
-            step = max(1, len(cell.samples) // MOST_POINTS)
-            some = zip(cell.rounds[::step], cell.samples[::step], strict=True)
-            lines.append(Series(arm.label, [(float(r), s, s, s) for r, s in some]))
-    return _figure(chart(lines, "round", False), "Seconds per call of each block, by round")
+        return _figure(svg(sweep_chart(result)), caption)
+    return _figure(svg(live_chart(state)), "Seconds per call of each block, by round")
 
 
-def _swept(result: RunResult, arm: str, label: str) -> Series:
-    points = []
-    for point in result.points:
-        at = point.values.get(result.axis[0])
-        if not isinstance(at, int | float):
-            continue  # a text, as a recording from elsewhere may have it
-        for found in point.arms:
-            if found.id == arm and found.median_s is not None:
-                low, high = found.ci95_s or (found.median_s, found.median_s)
-                points.append((float(at), found.median_s, low, high))
-    return Series(label, sorted(points))
-
-
-def _figure(svg: str, caption: str) -> str:
-    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" if svg else ""
+def _figure(picture: str, caption: str) -> str:
+    return f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>" if picture else ""
 
 
 def _placement(result: RunResult) -> str:
     labels = {arm.id: arm.label for arm in result.arms}
-    shown = result.placement[:MOST_POINTS]
+    shown = result.placement[:MOST_ROWS]
     rows = [
         [labels.get(r.arm, r.arm), r.op, r.node, r.device + (f" → {r.to}" if r.to else ""), r.reason]
         for r in shown

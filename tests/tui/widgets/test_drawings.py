@@ -19,11 +19,11 @@ from tuilab.lab.answer import Said
 from tuilab.model.result import ArmResult
 from tuilab.model.telemetry import GpuSample, Link
 from tuilab.report import rows as rows_of
+from tuilab.report.sweep import heat_of
 from tuilab.tui.widgets import bars, gauges, heatmap, phases
 from tuilab.tui.widgets.answer import AnswerPanel, lay_out, numbers_strong
-from tuilab.tui.widgets.bars import Bars
+from tuilab.tui.widgets.bars import Bars, bars_of
 from tuilab.tui.widgets.device_panel import DevicePanel
-from tuilab.tui.widgets.from_run import bars_of, heat_of
 from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.look import BLOCKS, MUTED, STRONG, Mark, marks_for
 from tuilab.tui.widgets.numbers import Numbers
@@ -154,20 +154,38 @@ async def test_phases_that_were_not_measured_say_why():
 
 
 def test_a_map_names_the_winner_in_each_cell_and_in_words():
-    heat = heat_of(map_result(), ARMS[4].id, ARMS[1].id, MARKS)
-    assert heat is not None and heat.values[0][0] > 1 > heat.values[0][-1]
-    assert heat.values[-1][-1] is None
-    assert heatmap.cell_text(heat.values[0][0], heat, 9).strip() == "× 1.69×"
-    assert heatmap.cell_text(heat.values[0][-1], heat, 8).strip() == f"{heat.low[1].marker} 12×"
-    assert heatmap.cell_text(heat.values[0][-1], heat, 1) == heat.low[1].marker
-    assert heatmap.in_words(heat, 6, 3) == "samples 1M, batch 64: out of memory"
-    assert "GPU graph is 12.5 × faster" in heatmap.in_words(heat, 6, 0)
-    assert heat_of(run_result(), "a", "b", MARKS) is None
+    heat = heat_of(map_result(), ARMS[4].id, ARMS[1].id)
+    assert heat is not None
+    marks, first, last = heatmap.marks_of(heat, MARKS), heat.cells[0][0], heat.cells[0][-1]
+    assert first.ratio > 1 > last.ratio and heat.cells[-1][-1].ratio is None
+    assert heatmap.cell_text(first, marks, 9).strip() == "× 1.69×"
+    assert heatmap.cell_text(last, marks, 8).strip() == f"{marks[0].marker} 12×"
+    assert heatmap.cell_text(last, marks, 1) == marks[0].marker
+    assert heat.cells[3][6].words == "samples 1M, batch 64: out of memory"
+    assert "GPU graph is 12.5 × faster" in last.words
+    assert heat_of(run_result(), "a", "b") is None
+
+
+def test_cells_equal_within_the_noise_are_neutral_and_winners_have_hues_of_their_own():
+    result = map_result()
+    points = list(result.points)
+    first = [c for c in points[0].arms if c.id in (ARMS[1].id, ARMS[4].id)]
+    wide = tuple(msgspec.structs.replace(c, ci95_s=(1e-9, 1.0)) for c in first)
+    points[0] = msgspec.structs.replace(points[0], arms=wide)
+    heat = heat_of(msgspec.structs.replace(result, points=tuple(points)), ARMS[4].id, ARMS[1].id)
+    assert heat is not None
+    even, marks = heat.cells[0][0], heatmap.marks_of(heat, MARKS)
+    assert even.even and not heat.cells[0][6].even and "equal within the noise" in even.words
+    assert heatmap.cell_text(even, marks, 9).strip() == "≈"
+    assert heatmap.cell_style(even, marks).on == "text/12"
+    assert marks[0].hue != marks[1].hue
+    alike = heatmap.marks_of(heat_of(result, ARMS[0].id, ARMS[1].id), MARKS)
+    assert alike[0].hue[:3] != "cpu" and alike[0].hue != alike[1].hue
 
 
 async def test_the_cursor_of_a_map_stays_on_it():
     widget = HeatMap()
-    widget.show_heat(heat_of(map_result(), ARMS[4].id, ARMS[1].id, MARKS))
+    widget.show_heat(heat_of(map_result(), ARMS[4].id, ARMS[1].id), MARKS)
     async with bench(widget, 80, 24) as pilot:
         await pilot.press("left", "down", "right", "up", *["up"] * 9)
         await pilot.pause()
@@ -269,19 +287,3 @@ async def test_the_numbers_have_every_arm_with_its_interval_and_doubts():
         assert "unavailable" in text[4] and "⚑ 1" in text[1]
         await press(pilot, "down down down")
         assert "no GPU is visible" in rows(widget)[-1]
-
-
-def test_cells_equal_within_the_noise_are_neutral_and_winners_have_hues_of_their_own():
-    result = map_result()
-    points = list(result.points)
-    first = [c for c in points[0].arms if c.id in (ARMS[1].id, ARMS[4].id)]
-    wide = tuple(msgspec.structs.replace(c, ci95_s=(1e-9, 1.0)) for c in first)
-    points[0] = msgspec.structs.replace(points[0], arms=wide)
-    heat = heat_of(msgspec.structs.replace(result, points=tuple(points)), ARMS[4].id, ARMS[1].id, MARKS)
-    assert heat is not None and (0, 0) in heat.equal and (6, 0) not in heat.equal
-    assert heatmap.cell_text(heat.values[0][0], heat, 9, True).strip() == "≈"
-    assert heatmap.cell_style(heat.values[0][0], heat, True).on == "text/12"
-    assert "equal within the noise" in heatmap.in_words(heat, 0, 0)
-    assert heat.low[1].hue != heat.high[1].hue
-    same = heat_of(result, ARMS[0].id, ARMS[1].id, MARKS)
-    assert same is not None and same.low[1].hue[:3] != "cpu" and same.low[1].hue != same.high[1].hue

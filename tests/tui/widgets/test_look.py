@@ -13,9 +13,9 @@ from tests.tui.data import ARMS
 from tuilab.model.arms import Arm
 from tuilab.tui.filters import asciify
 from tuilab.tui.themes import DARK, LIGHT
-from tuilab.tui.widgets.compose import BAND, COLUMN
 from tuilab.tui.widgets.line_widget import of_256
 from tuilab.tui.widgets.look import DARK_HUES, MARKERS, contrast, hue_color, marks_for, readable
+from tuilab.tui.widgets.plot import BAND, COLUMN
 from tuilab.tui.widgets.wording import clip, fit, wrap
 
 WIDE = st.text("ab 日é—", max_size=80)

@@ -1,8 +1,8 @@
 """The plot: what a drawing says without colour, and what it costs to repaint."""
 
-from array import array
-
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.color import ColorSystem
 from textual.color import Color
 
@@ -10,12 +10,19 @@ from tests.tui.data import ARMS, arm_results, run_result, run_state
 from tests.tui.widgets.bench import bench, press, rows, shown
 from tuilab.model import events as e
 from tuilab.model.run import RunState
-from tuilab.tui.widgets.chart import Axis, Chart, Series, Thinned
-from tuilab.tui.widgets.from_run import live_chart, rounded, sweep_chart
-from tuilab.tui.widgets.look import Mark, hue_color, marks_for
-from tuilab.tui.widgets.plot import Plot, raster
+from tuilab.report.axes import Axis
+from tuilab.report.chart import Chart, Series, live_chart
+from tuilab.report.sweep import sweep_chart
+from tuilab.tui.widgets.look import hue_color, marks_for
+from tuilab.tui.widgets.plot import Plot, raster, spread
 
 MARKS = marks_for(ARMS)
+
+
+def plotted(chart: Chart) -> Plot:
+    plot = Plot()
+    plot.show_chart(chart, MARKS)
+    return plot
 
 
 @pytest.mark.parametrize(
@@ -27,18 +34,18 @@ MARKS = marks_for(ARMS)
     ids=["corners", "beyond"],
 )
 def test_raster_puts_the_corners_into_the_corners_and_cuts_off_what_lies_beyond(x, y, found):
-    lines = raster(10, 4, x, y, False, "x")
+    lines = raster(10, 4, (x, y), False, "x")
     assert [line.find("x") for line in lines] == found and {len(line) for line in lines} == {10}
 
 
 def test_raster_connects_points_with_dots_of_braille():
-    drawn = "".join(raster(10, 4, [0.0, 1.0], [0.0, 1.0], True, "braille")).replace(" ", "")
+    drawn = "".join(raster(10, 4, ([0.0, 1.0], [0.0, 1.0]), True, "braille")).replace(" ", "")
     assert drawn and all("\u2800" < character <= "\u28ff" for character in drawn)
 
 
 async def test_every_series_is_there_by_marker_and_label():
     figures = {arm.id: arm for arm in arm_results()}
-    plot = Plot(live_chart(run_state(60), MARKS, figures=figures))
+    plot = plotted(live_chart(run_state(60), figures=figures))
     async with bench(plot, 100, 30):
         text = shown(plot)
         for arm in arm_results():
@@ -50,13 +57,13 @@ async def test_every_series_is_there_by_marker_and_label():
 
 
 async def test_a_missing_arm_says_why_in_the_legend():
-    plot = Plot(live_chart(run_state(20, gpu=False), MARKS))
+    plot = plotted(live_chart(run_state(20, gpu=False)))
     async with bench(plot, 120, 24):
         assert "GPU eager unavailable" in shown(plot)
 
 
 async def test_a_sweep_shows_its_crossover_and_powers_of_two():
-    plot = Plot(sweep_chart(run_result(), MARKS))
+    plot = plotted(sweep_chart(run_result()))
     async with bench(plot, 100, 30):
         text = shown(plot)
         assert "crossover 18k" in text and "┊" in text
@@ -72,7 +79,7 @@ async def test_without_points_a_sentence_says_why():
 async def test_ghosts_lie_under_the_run_and_out_of_the_legend():
     ghost, live = run_state(30, run="old"), run_state(30, run="old")
     live.run = "new"
-    alone, both = Plot(live_chart(live, MARKS)), Plot(live_chart(live, MARKS, ghosts=[ghost]))
+    alone, both = plotted(live_chart(live)), plotted(live_chart(live, ghosts=[ghost]))
     async with bench(alone, 100, 24):
         before = rows(alone)
     async with bench(both, 100, 24):
@@ -90,14 +97,14 @@ def warming(*events) -> RunState:
 
 async def test_the_warm_up_is_seen_before_the_first_round_and_gone_after_it():
     state = warming(e.WarmUp(run="r1", arm=ARMS[0].id, point=0, samples_s=(1.5e-3, 1.2e-3)))
-    plot = Plot(live_chart(state, MARKS))
+    plot = plotted(live_chart(state))
     async with bench(plot, 100, 24) as pilot:
         text = shown(plot)
         assert "warming up: not counted" in text and "block" in text
         assert text.count(MARKS[ARMS[0].id].marker) >= 1 + 1, "the trace's last sample and the legend"
         block = e.Block(ARMS[0].id, 0, 8, 8e-3)
         state.apply(e.Round(run="r1", index=0, blocks=(block,), elapsed_s=0.1))
-        plot.chart = live_chart(state, MARKS)
+        plot.show_chart(live_chart(state), MARKS)
         await pilot.pause()
         text = shown(plot)
         assert "warming up" not in text and "round" in text
@@ -105,31 +112,31 @@ async def test_the_warm_up_is_seen_before_the_first_round_and_gone_after_it():
 
 
 async def test_the_second_call_is_the_first_sample_and_earlier_runs_stay_under_it():
-    plot = Plot(live_chart(warming(), MARKS, ghosts=[run_state(30, run="old")]))
+    plot = plotted(live_chart(warming(), ghosts=[run_state(30, run="old")]))
     async with bench(plot, 100, 24):
         assert "warming up: not counted · faint: earlier runs" in rows(plot)[0]
 
 
 def test_a_run_that_ended_before_its_first_round_shows_no_warm_up():
     state = warming(e.Finished(run="r1", status="cancelled"))
-    assert not any(len(series.x) for series in live_chart(state, MARKS).series)
+    assert not any(len(series.x) for series in live_chart(state).series)
 
 
 async def test_axes_stay_while_data_grows_inside_and_start_afresh_with_another_run():
     x: list[float] = [0, 1, 2]
     y: list[float] = [1e-3, 1.1e-3, 1.2e-3]
-    chart = Chart("run", [Series("a", "a", Mark("h0", "•"), x, y)], Axis("round", low=0.0), Axis(kind="time"))
-    plot = Plot(chart)
+    chart = Chart("run", [Series("a", "a", x, y, "curve")], Axis("round", low=0.0), Axis(kind="time"))
+    plot = plotted(chart)
     async with bench(plot, 80, 20) as pilot:
         foot = rows(plot)[-1]
         for i in range(3, 20):
             x.append(i)
             y.append(1.15e-3)
-            plot.chart = chart
+            plot.show_chart(chart, MARKS)
             await pilot.pause()
         grown = rows(plot)[-1]
         assert grown != foot and "20" in grown
-        plot.chart = Chart("other", [Series("a", "a", Mark("h0", "•"), x[:3], y[:3])], chart.x, chart.y)
+        plot.show_chart(Chart("other", [Series("a", "a", x[:3], y[:3], "curve")], chart.x, chart.y), MARKS)
         await pilot.pause()
         assert rows(plot)[-1] == foot
 
@@ -138,13 +145,13 @@ async def test_a_hidden_plot_is_not_painted_until_it_shows(monkeypatch):
     painted = []
     original = Plot.paint
     monkeypatch.setattr(Plot, "paint", lambda self, w, h: (painted.append(1), original(self, w, h))[1])
-    plot = Plot(live_chart(run_state(10), MARKS))
+    plot = plotted(live_chart(run_state(10)))
     async with bench(plot, 80, 20) as pilot:
         plot.display = False
         await pilot.pause()
         painted.clear()
         for n in (20, 30, 40):
-            plot.chart = live_chart(run_state(n, run=f"r{n}"), MARKS)
+            plot.show_chart(live_chart(run_state(n, run=f"r{n}")), MARKS)
             await pilot.pause()
         assert painted == []
         plot.display = True
@@ -153,14 +160,18 @@ async def test_a_hidden_plot_is_not_painted_until_it_shows(monkeypatch):
         assert "40" in rows(plot)[-1]
 
 
-def test_sizes_are_rounded_to_two_digits():
-    assert [rounded(v) for v in (18_340.0, 977.0, 15.2, 1_260_000.0)] == ["18k", "980", "15", "1.3M"]
+@given(st.lists(st.floats(0, 19), max_size=20))
+def test_labels_get_a_row_each_in_the_order_of_their_values(wanted):
+    rows = spread(wanted, 20)
+    assert len(set(rows)) == len(rows) and all(0 <= row < 20 for row in rows)
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    assert [rows[i] for i in order] == sorted(rows)
 
 
 async def test_the_cursor_reads_points_out_by_keys_and_by_mouse():
     state = run_state(30)
     figures = {arm.id: arm for arm in arm_results()}
-    plot = Plot(live_chart(state, MARKS, figures=figures))
+    plot = plotted(live_chart(state, figures=figures))
     async with bench(plot, 110, 24) as pilot:
         await press(pilot, "home right right")
         assert "round 0" not in rows(plot)[0] and "the median" in rows(plot)[0]
@@ -179,25 +190,18 @@ async def test_the_cursor_reads_points_out_by_keys_and_by_mouse():
         assert rows(plot)[0] == said, "a click keeps the point"
 
 
-def test_a_ghost_never_moves_the_axes():
+async def test_a_ghost_never_moves_the_axes():
     live, ghost = run_state(10), run_state(40, run="old")
     for arm in ghost.arms.values():
         for cell in arm.cells.values():
             cell.samples = type(cell.samples)(cell.samples.typecode, (100 * s for s in cell.samples))
-    alone, both = Plot(live_chart(live, MARKS)), Plot(live_chart(live, MARKS, ghosts=[ghost]))
+    alone, both = plotted(live_chart(live)), plotted(live_chart(live, ghosts=[ghost]))
     ends = []
     for plot in (alone, both):
-        points = {s.key: plot._points(s.key, s.x, s.y, 80) for s in plot.chart.series}
-        ends.append(plot._limits(points))
+        async with bench(plot, 100, 24):
+            *body, foot = rows(plot)
+            ends.append([*(row[:5] for row in body[1:]), foot])
     assert ends[0] == ends[1]
-
-
-def test_a_trace_of_a_long_run_goes_through_the_medians():
-    y = array("d", (1.0 + (10.0 if i % 50 == 0 else 0.0) for i in range(10_000)))
-    thinned = Thinned(range(len(y)), y)
-    xs, ys = thinned.middles(80)
-    assert len(xs) == len(ys) <= 161 and set(ys) == {1.0}
-    assert max(thinned.points(80)[1]) == 11.0, "spikes survive as extremes"
 
 
 @pytest.mark.parametrize("dark", [True, False])

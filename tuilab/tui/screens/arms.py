@@ -14,7 +14,7 @@ from tuilab.analysis.words import plural
 from tuilab.lab.changes import Change
 from tuilab.model.quantity import median_of
 from tuilab.tui.screens.modal import Page, framed
-from tuilab.tui.views.common import marks
+from tuilab.tui.views.base import marks
 
 if TYPE_CHECKING:
     from tuilab.lab import Lab

@@ -10,10 +10,8 @@ from textual.binding import Binding, BindingType
 from tuilab.lab.state import LabState
 from tuilab.lab.status import why_empty
 from tuilab.model.arms import family
-from tuilab.tui.views.base import View
-from tuilab.tui.views.common import fitting, folded_result, marks
-from tuilab.tui.widgets.bars import Bars
-from tuilab.tui.widgets.from_run import bars_of
+from tuilab.tui.views.base import View, fitting, folded_result, marks
+from tuilab.tui.widgets.bars import Bars, bars_of
 from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.race import Race, Racer
 

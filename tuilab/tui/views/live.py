@@ -3,10 +3,9 @@
 from textual.app import ComposeResult
 
 from tuilab.lab.status import why_empty
+from tuilab.report.chart import live_chart
 from tuilab.report.rows import folded
-from tuilab.tui.views.base import View
-from tuilab.tui.views.common import figures, fitting, marks
-from tuilab.tui.widgets.from_run import live_chart
+from tuilab.tui.views.base import View, figures, fitting, marks
 from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.plot import Plot
 
@@ -37,20 +36,18 @@ below gives median, interval, number of samples, and the first call (tracing and
 
     def draw(self) -> None:
         lab_state = self.lab.state
-        state = lab_state.shown
+        state, known, looks = lab_state.shown, figures(lab_state), marks(lab_state.shown)
         plot, numbers = self.query_one(Plot), self.query_one(Numbers)
-        series = marks(state)
-        known = figures(lab_state)
         plot.empty = why_empty(lab_state)
         shown = {arm for arm in lab_state.drawn if arm not in known or known[arm].status != "unavailable"}
-        plot.chart = live_chart(
+        chart = live_chart(
             state,
-            series,
             figures=known,
             shown=(shown or lab_state.drawn).__contains__,
             ghosts=lab_state.ghosts_of(state) if lab_state.ghosts_on else (),
             point=lab_state.point,
         )
+        plot.show_chart(chart, looks)
         arms = folded(list(known.values()), going=state.running)
         fitting(numbers, len(arms), self.size.height - PLOT_ROWS)
-        numbers.update_arms(arms, series)
+        numbers.update_arms(arms, looks)

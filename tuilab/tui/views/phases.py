@@ -3,8 +3,7 @@
 from textual.app import ComposeResult
 
 from tuilab.lab.status import why_no_phases
-from tuilab.tui.views.base import View
-from tuilab.tui.views.common import folded_result, marks
+from tuilab.tui.views.base import View, folded_result, marks
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.phases import Phases
 

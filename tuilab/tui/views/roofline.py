@@ -3,12 +3,11 @@
 from textual.app import ComposeResult
 
 from tuilab.lab.status import why_empty
-from tuilab.tui.views.base import View
-from tuilab.tui.views.common import marks
+from tuilab.report.chart import Chart
+from tuilab.report.roofline import roofline_chart
+from tuilab.tui.views.base import View, marks
 from tuilab.tui.views.sentences import Sentences
-from tuilab.tui.widgets.chart import Chart
 from tuilab.tui.widgets.plot import Plot
-from tuilab.tui.widgets.roofline import roofline_chart
 
 PLOT_ROWS = 10
 
@@ -32,20 +31,21 @@ of the roof and what binds it.
 
     def draw(self) -> None:
         lab_state = self.lab.state
-        plot, sentences, state = self.query_one(Plot), self.query_one(Sentences), lab_state.shown
-        result = lab_state.result()
-        plot.empty = why_empty(lab_state)
-        if result is None:
-            plot.chart = Chart()
-            sentences.say(())
-            return
-        drawn = lab_state.drawn
-        plot.empty = (
-            "How much work a call of this run does is not known, so it cannot be compared with a roof."
+        plot, state, drawn, result = (
+            self.query_one(Plot),
+            lab_state.shown,
+            lab_state.drawn,
+            lab_state.result(),
         )
-        chart = roofline_chart(state, marks(state), shown=drawn.__contains__)
-        plot.chart = chart if any(len(each.x) for each in chart.series) else Chart()
-        said = [arm.roof.sentence for arm in result.arms if arm.roof is not None and arm.id in drawn]
+        plot.empty = why_empty(lab_state)
+        chart, said = Chart(), list[str]()
+        if result is not None:
+            plot.empty = (
+                "How much work a call of this run does is not known, so it cannot be compared with a roof."
+            )
+            chart = roofline_chart(state, drawn.__contains__)
+            said = [arm.roof.sentence for arm in result.arms if arm.roof is not None and arm.id in drawn]
+        plot.show_chart(chart, marks(state))
         if said and not state.roofs:
             said = ["This machine's roofs are measured at the end of its first run.", *said]
-        sentences.say(tuple(said[: max(0, min(4, self.size.height - PLOT_ROWS))]))
+        self.query_one(Sentences).say(said[: max(0, min(4, self.size.height - PLOT_ROWS))])

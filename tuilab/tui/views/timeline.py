@@ -10,8 +10,7 @@ from tuilab.lab import Lab
 from tuilab.lab.timeline import Profiling, summary_lines
 from tuilab.model.profile import OpTime
 from tuilab.model.quantity import seconds
-from tuilab.tui.views.base import View
-from tuilab.tui.views.common import fitting
+from tuilab.tui.views.base import View, fitting
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.look import MUTED
 from tuilab.tui.widgets.table import Table

@@ -1,12 +1,12 @@
 """Arms as horizontal bars from nought, with whiskers for the interval and the ratio to the fastest."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
 
 from tuilab.model.quantity import seconds, significant
-from tuilab.model.result import ArmResult
+from tuilab.model.result import ArmResult, RunResult
 from tuilab.report.axes import Axis, Limits, laid, place, round_down, round_up, ticks
 from tuilab.tui.widgets.look import (
     BLOCKS,
@@ -16,6 +16,7 @@ from tuilab.tui.widgets.look import (
     STRONG,
     TEXT,
     THUMB,
+    UNKNOWN,
     Line,
     Mark,
     Run,
@@ -46,6 +47,23 @@ class Bar:
         assert self.arm.median_s is not None
         ends = self.arm.ci95_s
         return seconds(self.arm.median_s, (ends[1] - ends[0]) / 2 if ends else None)
+
+
+def bars_of(result: RunResult, marks: Mapping[str, Mark]) -> list[Bar]:
+    """Arms from the fastest to the slowest, then those that did not run; ratios are to the fastest."""
+    arms = sorted(result.arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0))
+    if not arms:
+        return []
+    fastest, known = arms[0], {(each.a, each.b): (each.ratio, each.ci95) for each in result.ratios}
+    # Where the fastest of all is not drawn, two may have been compared the other way round, or not at all.
+    turned = {(b, a): (1 / ratio, (1 / high, 1 / low)) for (a, b), (ratio, (low, high)) in known.items()}
+    out = []
+    for arm in arms:
+        ratio, ci = (turned | known).get((arm.id, fastest.id), (None, None))
+        if ratio is None and arm is not fastest and arm.median_s and fastest.median_s:
+            ratio = arm.median_s / fastest.median_s
+        out.append(Bar(arm, marks.get(arm.id, UNKNOWN), ratio, ci))
+    return out
 
 
 class Bars(Picking[Bar]):

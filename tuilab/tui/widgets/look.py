@@ -66,6 +66,8 @@ class Mark:
         return TextStyle(self.hue)
 
 
+UNKNOWN = Mark("muted", "•")
+"""Of an arm that the run has not named."""
 SHADES = 6
 """Hues of a device's family."""
 MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "△", "*")

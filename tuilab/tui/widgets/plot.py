@@ -1,25 +1,52 @@
 """The plot, and the one place that knows the plotting library.
 
-plotext turns a series into characters on a grid of cells; axes, legend and colours are ours, so that they
-fit the theme, stay still while data grows, and read the same without colour.
+plotext joins points with dots of braille; axes, legend and colours are ours, so that they fit the theme, stay
+still while data grows, and read the same without colour.
 """
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache, reduce
+from itertools import groupby
+from operator import or_
 from threading import Lock
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tuilab.model.quantity import seconds
-from tuilab.report.axes import Limits, limits, nearest, unplace
-from tuilab.tui.widgets.chart import Chart, Series, Thinned
-from tuilab.tui.widgets.compose import Drawing, Layout, Pointer, Points
+from tuilab.report.axes import Limits, laid, limits, nearest, place, ticks, unplace
+from tuilab.report.chart import Chart, Points, Series, Thinned
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import Line
+from tuilab.tui.widgets.look import (
+    CROSSOVER,
+    FAINT,
+    LEVELS,
+    MUTED,
+    RULE,
+    TEXT,
+    THUMB,
+    VERTICAL,
+    Line,
+    Mark,
+    Run,
+    TextStyle,
+)
+from tuilab.tui.widgets.wording import fit, width_of
+
+LEGEND_FROM, NOTES_FROM = 40, 64
+"""Columns of a plot that has a legend, and of one with more in it than names."""
+STRIP, MOST_SAMPLES = 8, 2_000
+"""Cells of a distribution; of a longer run every so many'th sample makes it."""
+APART = 14
+"""Columns from one marker of a trace to its next."""
+BAND, COLUMN = "/22", "warn/18"
+BLANK_DOTS = "\u2800"
+RULES = {"line": "─", "dashes": "╌"}
+"""Markers of what no arm did."""
 
 _loading = Lock()
 
@@ -45,24 +72,340 @@ def _figure() -> Any:
     return figure
 
 
-def raster(
-    columns: int, rows: int, x: Sequence[float], y: Sequence[float], connected: bool, marker: str
-) -> list[str]:
+def raster(columns: int, rows: int, points: Points, connected: bool, marker: str) -> list[str]:
     """A series drawn on `columns` × `rows` cells, as text, top row first.
 
-    x, y: from 0 to 1, from the middle of the first cell to that of the last; what lies beyond is cut off.
+    points: from 0 to 1, from the middle of the first cell to that of the last; what lies beyond is cut off.
     marker: one character, or `braille` for dots of an eighth of a cell.
     """
+    dots_across, dots_up = (2 * columns - 1, 4 * rows - 1) if marker == "braille" else (columns - 1, rows - 1)
+    grid = [
+        (round(x * dots_across) / max(1, dots_across), round(y * dots_up) / max(1, dots_up))
+        for x, y in zip(*points, strict=True)
+    ]
+    # Each point is a call into the library, so that those on the dot before them are left out.
+    kept = [point for point, _ in groupby(grid)]
     plot = figure()
     plot.clear.data()
     plot.plot_size(columns, rows)
-    signal = plot.signal(list(x), list(y), marker=marker)
+    signal = plot.signal([x for x, _ in kept], [y for _, y in kept], marker=marker)
     plot.draw(signal.lines(True) if connected else signal)
     return str(plot.build().string(True)).splitlines()
 
 
+class Canvas:
+    """Cells of (character, style), rows from the top.
+
+    Rules, bars and ghosts lie below the series. Where series meet, markers come before lines and take turns
+    from column to column, as lines do.
+    """
+
+    def __init__(self) -> None:
+        self.below: dict[tuple[int, int], Run] = {}
+        self.series: dict[tuple[int, int], list[Run]] = {}
+        self.grounds: dict[tuple[int, int], str] = {}
+
+    def stamp(self, lines: Sequence[str], style: TextStyle, *, below: bool = False) -> None:
+        """Lay a drawing of a series on the canvas."""
+        for row, line in enumerate(lines):
+            for column, character in enumerate(line):
+                if character in (" ", BLANK_DOTS):
+                    continue
+                if below:
+                    self.below[row, column] = character, style
+                else:
+                    self.put(row, column, character, style)
+
+    def put(self, row: int, column: int, character: str, style: TextStyle) -> None:
+        """A character of a series."""
+        self.series.setdefault((row, column), []).append((character, style))
+
+    def shade(self, rows: range, columns: range, ground: str) -> None:
+        """Give a rectangle a ground."""
+        self.grounds.update(((row, column), ground) for row in rows for column in columns)
+
+    def shown(self, row: int, column: int) -> Run:
+        """What shows of all that lies on a cell: of several lines the dots of all of them together."""
+        runs = self.series.get((row, column))
+        if not runs:
+            return self.below.get((row, column), (" ", TEXT))
+        markers = [run for run in runs if not _is_line(run[0])]
+        of = markers or runs
+        character, style = of[column % len(of)]
+        return character if markers else chr(reduce(or_, (ord(dots) for dots, _ in runs))), style
+
+    def line(self, row: int, columns: int) -> list[Run]:
+        """A row as runs of the same style."""
+        seen: list[Run] = []
+        for column in range(columns):
+            character, style = self.shown(row, column)
+            ground = self.grounds.get((row, column))
+            if ground:
+                style = replace(style, on=ground)
+            elif character == " " and seen and not seen[-1][1].on:
+                # A blank has no colour: with that of the character before it, fewer colours need be sent.
+                style = seen[-1][1]
+            seen.append((character, style))
+        groups = groupby(seen, key=lambda cell: cell[1])
+        return [("".join(cell[0] for cell in group), style) for style, group in groups]
+
+
+def _is_line(character: str) -> bool:
+    return BLANK_DOTS <= character <= "\u28ff"
+
+
+class Picture:
+    """One painting of a chart: how its width and height are shared out, where values lie, and its lines.
+
+    points: of each series by its key the extremes and the medians, few enough for the width. ends: from and
+    to where the axes go. ascii_only: lines are drawn with the series' markers, not with dots of braille.
+    """
+
+    def __init__(
+        self,
+        chart: Chart,
+        marks: Mapping[str, Mark],
+        points: Mapping[str, tuple[Points, Points]],
+        ends: tuple[Limits, Limits],
+        size: tuple[int, int],
+        *,
+        ascii_only: bool = False,
+    ) -> None:
+        self.chart, self.ends = chart, ends
+        self._marks, self._points, self._ascii = marks, points, ascii_only
+        self.width, self.height = size
+        # Above the curves the unit and the labels of verticals, under them the axis and its labels.
+        self.head, self._foot = int(self.height >= 6), 2 * (self.height >= 5)
+        self.rows = max(1, self.height - self.head - self._foot)
+        self._ticks = ticks(chart.y, ends[1], max(2, (self.height - 3) // 2))
+        self.left = max(map(cell_len, self._ticks.labels), default=0) + 1
+        self._named = [series for series in chart.series if series.label]
+        self._label = max((cell_len(series.label) for series in self._named), default=0)
+        self._note = max((cell_len(series.note) for series in self._named), default=0)
+        self._strips = (STRIP + 1) * any(series.median is not None for series in self._named)
+        notes = self._strips + self._note if self.width >= NOTES_FROM else 0
+        wanted = 5 + self._label + notes
+        self._right = min(wanted, self.width * 14 // 25) if self._named and self.width >= LEGEND_FROM else 0
+        self.columns = max(4, self.width - self.left - self._right - 1)
+        self._canvas = Canvas()
+
+    def column(self, x: float) -> int:
+        """The column of an x; far outside stays outside."""
+        at = place(x, self.ends[0], self.chart.x.log)
+        return round(min(2.0, max(-1.0, at)) * (self.columns - 1))
+
+    def row(self, y: float) -> int:
+        """The row, from the top, of a y; far outside stays outside."""
+        at = place(y, self.ends[1], self.chart.y.log)
+        return self.rows - 1 - round(min(2.0, max(-1.0, at)) * (self.rows - 1))
+
+    def mark(self, series: Series) -> Mark:
+        """The series' hue and marker."""
+        return self._marks.get(series.arm) or Mark("muted", RULES.get(series.style, "•"))
+
+    def lines(self, pointed: tuple[Series, int] | None = None, text: str = "") -> list[Line]:
+        """The whole plot. pointed: a point that is read out, by its index; text: what is said of it."""
+        for vertical in self.chart.verticals:
+            at = self.column(vertical.at)
+            if vertical.band is not None:
+                columns = range(self.column(vertical.band[0]), self.column(vertical.band[1]) + 1)
+                self._canvas.shade(range(self.rows), columns, COLUMN)
+            self._upright(at, range(self.rows), CROSSOVER, TextStyle("warn"))
+        for series in self.chart.series:
+            self._draw_level(series)
+        for series in self.chart.series:
+            self._draw_series(series)
+        head = self._head()
+        if pointed is not None:
+            series, index = pointed
+            style = TextStyle(self.mark(series).hue, bold=True)
+            self._draw_pointer(series.x[index], series.y[index], replace(style, reverse=True))
+            head = head and [((" " + fit(text, self.width - 1), style),)]
+        return [*head, *self._body(), *self._axis()][: self.height]
+
+    # On the canvas
+
+    def _upright(self, column: int, rows: range, character: str, style: TextStyle) -> None:
+        self._canvas.below.update(((row, column), (character, style)) for row in rows)
+
+    def _span(self, band: Limits) -> range:
+        """The rows from the band's high end to its low one; none where it is lower than one row.
+
+        To draw a whole row for less would show an interval that is not so wide.
+        """
+        low, high = (place(y, self.ends[1], self.chart.y.log) for y in band)
+        return (
+            range(self.row(band[1]), self.row(band[0]) + 1)
+            if (high - low) * (self.rows - 1) >= 1
+            else range(0)
+        )
+
+    def _draw_level(self, series: Series) -> None:
+        if series.median is None:
+            return
+        hue = self.mark(series).hue
+        if series.band:
+            self._canvas.shade(self._span(series.band), range(self.columns), hue + BAND)
+        rule, row = (RULE, TextStyle(f"{hue}/60")), self.row(series.median)
+        self._canvas.below.update(((row, column), rule) for column in range(self.columns))
+
+    def _draw_series(self, series: Series) -> None:
+        mark = self.mark(series)
+        style = TextStyle(f"{mark.hue}/45") if series.ghost else mark.style
+        for x, low, high in zip(series.x, series.low, series.high, strict=False):
+            rows = self._span((low, high))
+            self._upright(self.column(x), rows if len(rows) > 1 else range(0), VERTICAL, style)
+        extremes, points = self._points[series.key]
+        if series.style == "trace" and len(points[0]) < len(extremes[0]) and not series.ghost:
+            self._stamp(extremes, False, mark.marker, TextStyle(f"{mark.hue}/45"), below=True)
+        if series.style != "dashes" and len(points[0]) > 1:
+            self._stamp(points, True, mark.marker, style, below=series.ghost)
+        cells = [(self.row(y), self.column(x)) for x, y in zip(*points, strict=True)]
+        if series.style == "trace":
+            # Told apart without colour too: markers at columns of the series' own, and at its last point.
+            own = sum(map(ord, series.key)) % APART
+            seen = {column: row for row, column in reversed(cells) if (column - own) % APART == 0}
+            cells = [] if series.ghost else [*((row, column) for column, row in seen.items()), *cells[-1:]]
+        elif series.style == "line" and len(cells) > 1:
+            cells = []
+        for row, column in dict.fromkeys(cells):
+            if series.ghost:
+                self._canvas.below[row, column] = mark.marker, style
+            else:
+                self._canvas.put(row, column, mark.marker, style)
+
+    def _stamp(self, points: Points, joined: bool, marker: str, style: TextStyle, *, below: bool) -> None:
+        """The points as dots, or joined by lines of dots; what lies far beyond, or nowhere, is left out."""
+        (across, up), (x_log, y_log) = self.ends, (self.chart.x.log, self.chart.y.log)
+        places = [(place(x, across, x_log), place(y, up, y_log)) for x, y in zip(*points, strict=True)]
+        kept = [at for at in places if all(-1.0 <= each <= 2.0 for each in at)]
+        placed = [x for x, _ in kept], [y for _, y in kept]
+        drawn = raster(self.columns, self.rows, placed, joined, marker if self._ascii else "braille")
+        self._canvas.stamp(drawn, style, below=below)
+
+    def _draw_pointer(self, x: float, y: float, style: TextStyle) -> None:
+        row, column = self.row(y), self.column(x)
+        for each in range(self.rows):
+            self._canvas.below[each, column] = VERTICAL, FAINT
+        character = self._canvas.shown(row, column)[0]
+        blank = character in (" ", VERTICAL) or _is_line(character)
+        self._canvas.series[row, column] = [(THUMB if blank else character, style)]
+
+    # Around it
+
+    def _head(self) -> list[Line]:
+        """The unit above the axis, the verticals' labels above them, the title at the right."""
+        unit = fit(self._ticks.unit, self.left - 1, "right") if self._ticks.unit else self.chart.y.label
+        line: list[Run] = [(unit, MUTED)]
+        used, width = cell_len(unit) + 1, self.left + self.columns
+        for vertical in sorted(self.chart.verticals, key=lambda v: v.at):
+            at, length = self.left + self.column(vertical.at), cell_len(vertical.label)
+            start = min(max(used, at - length // 2), width - length)
+            if vertical.label and start >= used and self.left <= at < width:
+                line += [(" " * (start - width_of(line)), TEXT), (vertical.label, TextStyle("warn"))]
+                used = start + length + 1
+        title = self.chart.title
+        if title and used + cell_len(title) + 1 < width:
+            line += [(" " * (width - cell_len(title) - width_of(line)), TEXT), (title, MUTED)]
+        return [tuple(line)] * self.head
+
+    def _body(self) -> list[Line]:
+        labels: dict[int, str] = {}
+        for value, label in zip(self._ticks.values, self._ticks.labels, strict=True):
+            labels.setdefault(self.row(value), label)
+        legend = self._legend() if self._right else {}
+        out: list[Line] = []
+        for row in range(self.rows):
+            left = fit(labels.get(row, ""), self.left - 1, "right")
+            axis = "┤" if row in labels else VERTICAL
+            curves = self._canvas.line(row, self.columns)
+            out.append(((left, MUTED), (axis, FAINT), *curves, *legend.get(row, [])))
+        return out
+
+    def _legend(self) -> dict[int, list[Run]]:
+        """Each series' marker, label and note at the height of its level, moved apart where they collide."""
+        shown, room = self._named[: self.rows], self._right - 4
+        levels = [s.median if s.median is not None else next(reversed(s.y), None) for s in shown]
+        log = self.chart.y.log
+        heights = [0.0 if y is None else place(y, self.ends[1], log) for y in levels]
+        wanted = [(1 - min(1.0, max(0.0, height))) * (self.rows - 1) for height in heights]
+        strips = bool(self._strips) and self._label + 1 + self._strips + self._note <= room
+        out: dict[int, list[Run]] = {}
+        for series, row in zip(shown, spread(wanted, self.rows), strict=True):
+            mark, wide = self.mark(series), self._label if strips else min(room, cell_len(series.label))
+            line = [
+                (f" {mark.marker} ", mark.style),
+                (fit(series.label, wide) + " ", TEXT if len(series.y) else MUTED),
+                *([*strip(series, mark.hue), (" ", TEXT)] if strips else []),
+            ]
+            out[row] = [*line, (fit(series.note, max(0, room + 3 - width_of(line))).rstrip(), MUTED)]
+        return out
+
+    def _axis(self) -> list[Line]:
+        axis = self.chart.x
+        marks = ticks(axis, self.ends[0], max(2, self.columns // 10))
+        columns = [self.column(value) for value in marks.values]
+        drawn = "".join("┬" if column in columns else "─" for column in range(self.columns))
+        name = f"{axis.label} ({marks.unit})" if marks.unit else axis.label
+        # The axis's name stands under the legend where there is one, else behind the last label that fits.
+        width = self.left + self.columns
+        starts = [
+            (min(self.left + column - cell_len(label) // 2, width - cell_len(label)), label)
+            for column, label in zip(columns, marks.labels, strict=True)
+        ]
+        labels = laid(starts, width if self._right else width - cell_len(name) - 1)
+        rule: Line = ((" " * (self.left - 1), TEXT), ("└" + drawn, FAINT))
+        return [rule, ((f"{labels} {name}", MUTED),)][: self._foot]
+
+
+def spread(wanted: Sequence[float], rows: int) -> list[int]:
+    """Rows as near to the wanted ones as they can be, no two the same, in the order of what is wanted.
+
+    There must be at least as many rows as wanted ones.
+    """
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    out = [0] * len(wanted)
+    last = -1
+    for i in order:
+        last = out[i] = max(last + 1, round(wanted[i]))
+    ceiling = rows
+    for i in reversed(order):
+        ceiling = out[i] = min(ceiling - 1, out[i])
+    return out
+
+
+def strip(series: Series, hue: str) -> list[Run]:
+    """The distribution of a series about its 5 % to 95 % quantiles, those beyond in the end cells.
+
+    Bars as high as there are samples: the median's strong, its interval's in the hue, the rest fainter.
+    Blank where there are fewer than four.
+    """
+    some = sorted(series.y[:: len(series.y) // MOST_SAMPLES + 1])
+    middle = series.median
+    if middle is None or len(some) < 4:
+        return [(" " * STRIP, TEXT)]
+    low, high = some[len(some) // 20], some[-1 - len(some) // 20]
+    low, high = min(low, middle) - (high - low) / 8, max(high, middle) + (high - low) / 8
+    ends = (low, high) if low < high else (0.99 * low, 1.01 * high)
+
+    def cell(value: float) -> int:
+        return min(STRIP - 1, max(0, int(place(value, ends, log=False) * STRIP)))
+
+    cells = [cell(value) for value in some]
+    counts = [cells.count(each) for each in range(STRIP)]
+    first, last = (cell(value) for value in series.band or (middle, middle))
+    out: list[Run] = []
+    for each, count in enumerate(counts):
+        height = -(-8 * count // max(counts))
+        if each == cell(middle):
+            out.append((LEVELS[max(1, height)], TextStyle("text", bold=True)))
+        else:
+            out.append((LEVELS[height], TextStyle(hue if first <= each <= last else hue + "/60")))
+    return out
+
+
 class Plot(LineWidget, can_focus=True):
-    """A chart of series over two axes. Set `chart`. A cursor reads points out; `Pointed` says which.
+    """A chart of series over two axes. A cursor reads points out; `Pointed` says which.
 
     The mouse moves the cursor, and a click keeps it; the arrows go from point to point and from series to
     series.
@@ -101,101 +444,98 @@ Each series has a marker, a hue and a label at the height of its last point or i
             super().__init__()
             self.key, self.x, self.kept = key, x, kept
 
-    def __init__(self, chart: Chart | None = None, *, empty: str = "Nothing has been measured yet.") -> None:
+    def __init__(self, *, empty: str = "Nothing has been measured yet.") -> None:
         super().__init__(empty=empty)
-        self._chart = chart or Chart()
+        self.chart = Chart()
+        self._marks: Mapping[str, Mark] = {}
         self._ends: tuple[Limits | None, Limits | None] = (None, None)
-        self._axes: tuple[object, ...] = ()
-        self._layout: Layout | None = None
+        self._picture: Picture | None = None
         self._thinned: dict[str, Thinned] = {}
         self._at: tuple[str, int] | None = None
         self._kept = False
 
-    @property
-    def chart(self) -> Chart:
-        """What is drawn."""
-        return self._chart
-
-    @chart.setter
-    def chart(self, chart: Chart) -> None:
-        axes = (chart.key, chart.x, chart.y)
-        if axes != self._axes:
-            self._ends, self._axes = (None, None), axes
-        if chart.key != self._chart.key:
+    def show_chart(self, chart: Chart, marks: Mapping[str, Mark]) -> None:
+        """Show this. marks: the hue and marker of each arm, by its id."""
+        before, self.chart, self._marks = self.chart, chart, marks
+        if (chart.key, chart.x, chart.y) != (before.key, before.x, before.y):
+            self._ends = None, None
+        if chart.key != before.key:
             self._thinned.clear()
             self._at, self._kept = None, False
-        self._chart = chart
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        chart = self._chart
-        if not any(len(series.x) for series in chart.series):
+        if not any(len(series.x) for series in self.chart.series):
             return self.empty_lines(width, height)
-        points = {series.key: self._points(series.key, series.x, series.y, width) for series in chart.series}
-        middles = {s.key: self._thinned[s.key].middles(width) for s in chart.series if s.style == "trace"}
-        self._layout = Layout(chart, width, height, self._limits(points))
+        points = {series.key: self._points(series, width) for series in self.chart.series}
+        self._ends = ends = self._limits({key: extremes for key, (extremes, _) in points.items()})
         ascii_only = bool(getattr(self.app, "ascii_only", False))
-        return Drawing(self._layout, points, middles, raster, ascii_only).lines(self._pointer())
+        self._picture = Picture(self.chart, self._marks, points, ends, (width, height), ascii_only=ascii_only)
+        pointed = self._pointed
+        return self._picture.lines(pointed, self._told(*pointed) if pointed else "")
+
+    def _points(self, series: Series, columns: int) -> tuple[Points, Points]:
+        thinned = self._thinned.get(series.key)
+        if thinned is None or not thinned.follows(series.x, series.y):
+            thinned = self._thinned[series.key] = Thinned(series.x, series.y)
+        return thinned.points(columns)
+
+    def _limits(self, points: Mapping[str, Points]) -> tuple[Limits, Limits]:
+        """From where to where the axes go: ghosts never move them, but where nothing else is there."""
+        chart = self.chart
+        own = [series for series in chart.series if not series.ghost and len(series.x)] or chart.series
+        xs = [x for series in own for x in points[series.key][0]] + [
+            vertical.at for vertical in chart.verticals
+        ]
+        ys = [y for series in own for y in points[series.key][1]]
+        for series in chart.series:
+            ys += [*series.low, *series.high, *(series.band or ())]
+        return limits(chart.x, xs, self._ends[0]), limits(chart.y, ys, self._ends[1])
 
     # The cursor
 
-    def _series(self) -> list[Series]:
+    @property
+    def _series(self) -> dict[str, Series]:
         """The series that can be pointed at."""
-        return [s for s in self._chart.series if not s.ghost and len(s.x) and len(s.y)]
+        return {s.key: s for s in self.chart.series if not s.ghost and len(s.x) and len(s.y)}
 
-    def _pointer(self) -> Pointer | None:
-        if self._at is None:
-            return None
-        series = next((s for s in self._series() if s.key == self._at[0]), None)
-        if series is None or self._at[1] >= len(series.y):
-            self._at = None
-            return None
-        index = self._at[1]
-        return Pointer(
-            series.x[index], series.y[index], series.mark.hue, f"{series.label}, {self._told(series, index)}"
-        )
+    @property
+    def _pointed(self) -> tuple[Series, int] | None:
+        """The point under the cursor, while it is there."""
+        key, index = self._at or ("", 0)
+        series = self._series.get(key)
+        return (series, index) if series is not None and index < len(series.y) else None
 
     def _told(self, series: Series, index: int) -> str:
         if series.tell is not None:
-            return series.tell(index)
-        axes = zip((self._chart.x, self._chart.y), (series.x[index], series.y[index]), strict=True)
-        forms = {"binary": ",.0f", "count": ",.0f"}
-        return ", ".join(
-            f"{axis.label} {seconds(v) if axis.kind == 'time' else format(v, forms.get(axis.kind, ',.6g'))}"
-            for axis, v in axes
-        )
+            return f"{series.label}, {series.tell(index)}"
+        return f"{series.label}, {self.chart.x.told(series.x[index])}, {self.chart.y.told(series.y[index])}"
 
-    def _go(self, key: str, index: int, *, kept: bool) -> None:
+    def _go(self, series: Series, index: int, *, kept: bool) -> None:
         self._kept = kept
-        if (key, index) != self._at:
-            self._at = key, index
+        if (series.key, index) != self._at:
+            self._at = series.key, index
             self.repaint()
-        series = next(s for s in self._series() if s.key == key)
-        self.post_message(self.Pointed(key, series.x[index], kept))
+        self.post_message(self.Pointed(series.key, series.x[index], kept))
 
     def action_along(self, by: int) -> None:
         """To the next point of the series or the one before; in a long one as far as a column is wide."""
-        series = self._series()
-        if not series:
-            return
-        one = next((s for s in series if self._at and s.key == self._at[0]), None)
-        if one is None or self._at is None:
-            self._go(series[0].key, len(series[0].y) - 1, kept=True)
-            return
-        step = max(1, len(one.y) // max(1, self.size.width))
-        self._go(one.key, min(len(one.y) - 1, max(0, self._at[1] + by * step)), kept=True)
+        if (pointed := self._pointed) is not None:
+            series, index = pointed
+            step = max(1, len(series.y) // max(1, self.size.width))
+            self._go(series, min(len(series.y) - 1, max(0, index + by * step)), kept=True)
+        elif first := next(iter(self._series.values()), None):
+            self._go(first, len(first.y) - 1, kept=True)
 
     def action_across(self, by: int) -> None:
         """To the series above or below, at the same place."""
-        series = self._series()
-        one = next((s for s in series if self._at and s.key == self._at[0]), None)
-        if one is None or self._at is None:
+        if (pointed := self._pointed) is None:
             self.action_along(0)
             return
-        x = one.x[self._at[1]]
-        ordered = sorted(series, key=lambda s: -s.y[nearest(s.x, x)])
-        other = ordered[min(len(ordered) - 1, max(0, ordered.index(one) + by))]
-        self._go(other.key, nearest(other.x, x), kept=True)
+        x = pointed[0].x[pointed[1]]
+        there = sorted(((s, nearest(s.x, x)) for s in self._series.values()), key=lambda at: -at[0].y[at[1]])
+        now = next(row for row, (series, _) in enumerate(there) if series is pointed[0])
+        self._go(*there[min(len(there) - 1, max(0, now + by))], kept=True)
 
     def action_release(self) -> None:
         """Let the point go."""
@@ -204,22 +544,21 @@ Each series has a marker, a hue and a label at the height of its last point or i
         self._at, self._kept = None, False
         self.repaint()
 
-    def _under(self, event: events.MouseEvent) -> tuple[str, int] | None:
+    def _under(self, event: events.MouseEvent) -> tuple[Series, int] | None:
         """The series and the point nearest to the mouse."""
-        at, series, layout = event.get_content_offset(self), self._series(), self._layout
-        if at is None or not series or layout is None:
+        at, picture = event.get_content_offset(self), self._picture
+        if at is None or picture is None or not self._series:
             return None
-        column, row = at.x - layout.left - 1, at.y - layout.head
-        if not 0 <= column < layout.columns:
+        column, row = at.x - picture.left - 1, at.y - picture.head
+        if not 0 <= column < picture.columns:
             return None
-        x = unplace(column / max(1, layout.columns - 1), layout.ends[0], self._chart.x.log)
-        found = [(s, nearest(s.x, x)) for s in series]
-        one, index = min(found, key=lambda some: abs(layout.row(some[0].y[some[1]]) - row))
-        return one.key, index
+        x = unplace(column / max(1, picture.columns - 1), picture.ends[0], self.chart.x.log)
+        found = [(series, nearest(series.x, x)) for series in self._series.values()]
+        return min(found, key=lambda one: abs(picture.row(one[0].y[one[1]]) - row))
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         found = None if self._kept else self._under(event)
-        if found is not None and found != self._at:
+        if found is not None and (found[0].key, found[1]) != self._at:
             self._go(*found, kept=False)
 
     def on_leave(self) -> None:
@@ -228,29 +567,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
             self.repaint()
 
     def on_click(self, event: events.Click) -> None:
-        found = self._under(event)
-        if found is not None:
+        if (found := self._under(event)) is not None:
             self._go(*found, kept=True)
-            pointer = self._pointer()
-            if pointer is not None and len(pointer.text) >= self.size.width:
-                self.notify(pointer.text, markup=False)
-
-    def _points(self, key: str, x: Sequence[float], y: Sequence[float], columns: int) -> Points:
-        thinned = self._thinned.get(key)
-        if thinned is None or not thinned.follows(x, y):
-            thinned = self._thinned[key] = Thinned(x, y)
-        return thinned.points(columns)
-
-    def _limits(self, points: dict[str, Points]) -> tuple[Limits, Limits]:
-        chart = self._chart
-        ghosts = {series.key for series in chart.series if series.ghost}
-        own = [some for key, some in points.items() if key not in ghosts and some[0]] or list(points.values())
-        xs = [x for some, _ in own for x in some]
-        ys = [y for _, some in own for y in some]
-        for series in chart.series:
-            ys += [*(series.low or ()), *(series.high or ()), *(series.band or ())]
-        for vertical in chart.verticals:
-            xs.append(vertical.at)
-        ends = limits(chart.x, xs, self._ends[0]), limits(chart.y, ys, self._ends[1])
-        self._ends = ends
-        return ends
+            if len(told := self._told(*found)) >= self.size.width:
+                self.notify(told, markup=False)

@@ -1,0 +1,175 @@
+"""A run as series over two axes: what the screen's plots and the reports' pictures draw."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from tuilab.model.quantity import median_of, seconds
+from tuilab.model.result import ArmResult
+from tuilab.model.run import ArmSamples, ArmState, RunState
+from tuilab.report.axes import Axis, Limits
+
+Points = tuple[Sequence[float], Sequence[float]]
+Style = Literal["trace", "curve", "line", "dashes"]
+
+LOG_FROM = 3.0
+"""From this ratio between the slowest and the fastest arm on, a linear axis would squash the fast ones."""
+EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
+PLAIN = Axis()
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve or cloud. x and y may grow between paints; they are only read."""
+
+    key: str
+    label: str
+    """"" keeps it out of the legend. Without points label and note stand there alone, to say why."""
+    x: Sequence[float] = ()
+    y: Sequence[float] = ()
+    style: Style = "trace"
+    """`trace`: samples in the order they came. `curve`: points that are joined. `line`: joined, without its
+    points. `dashes`: a bound, which nobody may take for a measurement."""
+    arm: str = ""
+    """The id of the arm whose hue and marker it has; "" for what no arm did, such as a roof."""
+    ghost: bool = False
+    """Drawn faintly, never pointed at, and never moves the axes."""
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    """The ends of each point's interval."""
+    median: float | None = None
+    band: Limits | None = None
+    """The interval of the median."""
+    note: str = ""
+    tell: Callable[[int], str] | None = None
+    """More about the point of that index."""
+
+
+@dataclass(frozen=True)
+class Vertical:
+    """A vertical line, such as the crossover, with its interval."""
+
+    at: float
+    band: Limits | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """All of a plot. While `key` stays the same its axes only grow."""
+
+    key: str = ""
+    series: Sequence[Series] = ()
+    x: Axis = PLAIN
+    y: Axis = PLAIN
+    verticals: Sequence[Vertical] = ()
+    title: str = ""
+
+
+def live_chart(
+    state: RunState,
+    *,
+    figures: Mapping[str, ArmResult] | None = None,
+    shown: Callable[[str], bool] = lambda arm: True,
+    ghosts: Sequence[RunState] = (),
+    point: int = 0,
+) -> Chart:
+    """The samples of each arm at one point, in the order they came, over the earlier runs' ones.
+
+    figures: the arms' results by id, for medians and their bands. shown: whether to draw an arm. Before the
+    first round there are the blocks of the warm-up, which are not counted and go when the rounds come: each
+    arm from the left, since they warm up one after another.
+    """
+    cells = [arm.cells[point] for arm in state.arms.values() if point in arm.cells]
+    warming = state.running and bool(cells) and not any(cell.samples for cell in cells)
+    drawn = {arm: known for arm, known in state.arms.items() if shown(arm)}
+    series = [
+        Series(f"before {ghost.run} {arm}", "", cell.rounds, cell.samples, arm=arm, ghost=True)
+        for ghost in ghosts
+        for arm, known in ghost.arms.items()
+        if arm in drawn and (cell := known.cells.get(point)) and cell.samples
+    ]
+    title = " · ".join([WARMING] * warming + [EARLIER] * bool(series))
+    levels: list[float] = []
+    for arm, known in drawn.items():
+        cell, result = known.cells.get(point) or ArmSamples(), (figures or {}).get(arm)
+        xs, ys = (range(len(cell.warming)), cell.warming) if warming else (cell.rounds, cell.samples)
+        median, band = (result.median_s, result.ci95_s) if result and not warming else (None, None)
+        note = ""
+        if median is not None:
+            note = median_of(median, (band[1] - band[0]) / 2 if band else None)
+        elif not cell.samples and known.status not in (None, "ok"):
+            note = str(known.status)
+        if ys:
+            levels += [min(ys), max(ys)] if warming else [cell.fastest, cell.slowest]
+        tell = None if warming else partial(about_sample, known, cell, median)
+        series.append(
+            Series(arm, known.label, xs, ys, arm=arm, median=median, band=band, note=note, tell=tell)
+        )
+    return Chart(
+        key=f"{state.run} warm-up" if warming else state.run,
+        series=series,
+        x=Axis("block" if warming else "round", "count", low=0.0),
+        y=Axis("time per call", "time", log=bool(levels) and max(levels) > LOG_FROM * min(levels)),
+        title=title,
+    )
+
+
+def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index: int) -> str:
+    """`round 12: 343 µs, 2.1 % above the median`; and the arm's caveats."""
+    value = cell.samples[index]
+    said = f"round {cell.rounds[index]}: {seconds(value)}"
+    if median:
+        off = value / median - 1
+        said += f", {100 * abs(off):.1f} % {'above' if off >= 0 else 'below'} the median"
+    caveats = "; ".join(dict.fromkeys(flag.message for flag in known.flags))
+    return said + (f". {caveats}" if caveats else "")
+
+
+class Thinned:
+    """A series that only grows, in buckets of as many points each, at most two a column.
+
+    A full bucket is looked at once, so that a million points cost no more to follow than a thousand; all are
+    looked at anew when their size doubles.
+    """
+
+    def __init__(self, x: Sequence[float], y: Sequence[float]) -> None:
+        self.x, self.y = x, y
+        self._size = 1
+        self._buckets: list[tuple[list[int], float]] = []
+
+    def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
+        """Whether this is the same series, perhaps grown."""
+        return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
+
+    def points(self, columns: int) -> tuple[Points, Points]:
+        """For so many columns: the extremes of each bucket in the order they came, and its median.
+
+        Both are the points themselves as long as these are few.
+        """
+        n, size = min(len(self.x), len(self.y)), 1
+        while n // size > 2 * columns:
+            size *= 2
+        if size == 1:
+            every = self.x[:n], self.y[:n]
+            return every, every
+        if size != self._size:
+            self._size, self._buckets = size, []
+        known = len(self._buckets) * size
+        self._buckets += [self._bucket(start, start + size) for start in range(known, n - size + 1, size)]
+        rest = len(self._buckets) * size
+        buckets = [*self._buckets, self._bucket(rest, n)] if rest < n else self._buckets
+        indices = [index for ends, _ in buckets for index in ends]
+        middles = [min(n - 1, start + size // 2) for start in range(0, n, size)]
+        return (
+            ([self.x[i] for i in indices], [self.y[i] for i in indices]),
+            ([self.x[i] for i in middles], [median for _, median in buckets]),
+        )
+
+    def _bucket(self, start: int, stop: int) -> tuple[list[int], float]:
+        """The indices of the extremes, and the median."""
+        part = self.y[start:stop]
+        ordered = sorted(part)
+        ends = {start + part.index(ordered[0]), start + part.index(ordered[-1])}
+        return sorted(ends), ordered[len(ordered) // 2]

@@ -1,0 +1,212 @@
+"""A sweep as curves over one axis or a map over two, and what it says at one of its points."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tuilab.analysis.answer import at_point
+from tuilab.analysis.reading import family_of, measured
+from tuilab.model.events import Node, ops_of
+from tuilab.model.quantity import median_of, prefixed, significant, size, suffixed
+from tuilab.model.result import ArmResult, Crossover, PointArm, RunResult
+from tuilab.model.run import RunState
+from tuilab.report.axes import Axis
+from tuilab.report.chart import Chart, Series, Vertical
+
+DASHES = 24
+"""Of the line of a GPU at best, from end to end."""
+MOST_LANES = 3
+
+
+def sweep_chart(result: RunResult, *, binary: bool = True) -> Chart:
+    """Medians with error bars along the axis of a sweep, on log scales, with the crossovers found.
+
+    binary: the axis is counted in powers of two.
+    """
+    curves = [_curve(result, arm) for arm in result.arms]
+    log = all(x > 0 for curve in curves for x in curve.x)
+    return Chart(
+        key=result.run,
+        series=[*curves, *at_best(result)],
+        x=Axis(result.axis[0].replace("_", " "), "binary" if binary else "count", log=log),
+        y=Axis("time per call", "time", log=True),
+        verticals=[
+            Vertical(c.at, c.ci95, f"crossover {rounded(c.at)}")
+            for c in crossovers(result)
+            if c.at is not None
+        ],
+    )
+
+
+def _curve(result: RunResult, arm: ArmResult) -> Series:
+    rows = sorted(
+        (float(at), cell.median_s, *(cell.ci95_s or (cell.median_s, cell.median_s)))
+        for point in result.points
+        if isinstance(at := point.values.get(result.axis[0]), int | float)  # else a recording from elsewhere
+        for cell in point.arms
+        if cell.id == arm.id and cell.median_s is not None
+    )
+    xs, ys, low, high = zip(*rows, strict=True) if rows else ((), (), (), ())
+    note = "" if rows else arm.reason or arm.status
+    return Series(arm.id, arm.label, xs, ys, "curve", arm.id, low=low, high=high, note=note)
+
+
+def at_best(result: RunResult) -> list[Series]:
+    """A GPU that is not here, at best: dashed and faint, so that nobody takes it for a measurement."""
+    bound = result.sweep_bound
+    if bound is None or not result.roofs or len(result.axis) != 1:
+        return []
+    path = [(float(p.value), p.resident_s or p.copied_s or 0.0) for p in bound.points]
+    path = [(x, y) for x, y in path if x > 0 and y > 0]
+    if len(path) < 2:
+        return []
+    import numpy as np  # a run that has such a bound was summed up with it
+
+    xs, ys = np.log(np.array(path)).T
+    dashes = np.linspace(xs[0], xs[-1], 2 * DASHES)[::2]
+    ends = np.exp(dashes).tolist(), np.exp(np.interp(dashes, xs, ys)).tolist()
+    return [Series("at best", f"{bound.name} at best", *ends, "dashes", note="by its data sheet", ghost=True)]
+
+
+def crossovers(result: RunResult) -> Sequence[Crossover]:
+    """Every crossover of the result."""
+    return result.crossovers or ((result.crossover,) if result.crossover else ())
+
+
+def said(result: RunResult) -> list[str]:
+    """What the sweep came to: the crossovers, those found first, and what a GPU could do at best."""
+    out = [c.sentence for c in sorted(crossovers(result), key=lambda c: c.at is None) if c.sentence]
+    if result.sweep_bound is not None and result.roofs:
+        out.insert(1, result.sweep_bound.sentence)
+    return out
+
+
+def rounded(value: float) -> str:
+    """A size to two digits: `18k`."""
+    return prefixed(value, 2).replace(" ", "")
+
+
+# At one point
+
+
+def said_at(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str], str]:
+    """What is known where a parameter has that value: the answer, and on which devices the arm's ops ran.
+
+    And `CPU` or `GPU`, whichever is faster; "" where nothing was measured.
+    """
+    name, value = place
+    point = next((p.index for p in state.points if p.values.get(name) == value), None)
+    if point is None:
+        return [], ""
+    nodes = state.arms[arm].placement.get(point, ()) if arm in state.arms else ()
+    timed = measured(state, point)
+    sentences = at_point(state, point) or [
+        f"At {value:,} {name.replace('_', ' ')} nothing could be measured."
+    ]
+    return [*sentences, *lanes(nodes)], family_of(timed[0], point) if timed else ""
+
+
+def lanes(nodes: Iterable[Node]) -> list[str]:
+    """A lane a device with its ops, then the copies between: `CPU:0  ━━━ 2 ops`."""
+    ops: Counter[str] = Counter()
+    copies: Counter[tuple[str, str]] = Counter()
+    moved: Counter[tuple[str, str]] = Counter()
+    every = list(nodes)
+    for node in ops_of(every):
+        ops[node.device] += node.count
+    for node in every:
+        if node.kind == "copy":
+            copies[node.device, node.to] += node.count
+            moved[node.device, node.to] += node.bytes
+    out = [
+        f"{device}  {'━' * min(12, 1 + number)} {number:,} op{'s' * (number != 1)}"
+        for device, number in sorted(ops.items())
+    ]
+    for (begin, end), number in sorted(copies.items()):
+        size_of = f", {size(moved[begin, end])}" if moved[begin, end] else ""
+        out.append(f"{begin} ─▶ {end}  {number:,} cop{'y' if number == 1 else 'ies'}{size_of}")
+    return out[:MOST_LANES]
+
+
+# Over two axes
+
+
+@dataclass(frozen=True)
+class HeatAxis:
+    """An axis of the map: its parameter, and the values measured, ascending."""
+
+    label: str
+    values: tuple[int, ...]
+    binary: bool = True
+
+    def short(self, index: int) -> str:
+        """The value of that index: `64k`."""
+        return suffixed(self.values[index], binary=self.binary)
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """Two arms at one point."""
+
+    ratio: float | None = None
+    """The first arm's time over the second's: below 1 the first is the faster. Null where one has none."""
+    even: bool = False
+    """Their intervals overlap: neither is told to be faster."""
+    words: str = ""
+    """All of it in a sentence."""
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Two arms of a sweep over two axes."""
+
+    x: HeatAxis
+    y: HeatAxis
+    arms: tuple[tuple[str, str], tuple[str, str]]
+    """The id and the label of either."""
+    cells: tuple[tuple[HeatCell, ...], ...]
+    """[j][i] at y.values[j] and x.values[i]."""
+
+
+def pair(result: RunResult) -> tuple[str, str]:
+    """The two arms that a map compares: those of the first crossover looked for, else the first two."""
+    for crossover in crossovers(result):
+        return crossover.a, crossover.b
+    ids = [arm.id for arm in result.arms if arm.median_s is not None] or [arm.id for arm in result.arms]
+    return ids[0], ids[min(1, len(ids) - 1)]
+
+
+def heat_of(result: RunResult, a: str, b: str, binary: tuple[bool, bool] = (True, True)) -> Heat | None:
+    """How many times `b`'s time `a` takes over a sweep of two axes; None where there are not two."""
+    if len(result.axis) != 2:
+        return None
+    across, up = result.axis
+    at = {(int(p.values[across]), int(p.values[up])): {arm.id: arm for arm in p.arms} for p in result.points}
+    xs, ys = (HeatAxis(
+        name.replace("_", " "), tuple(sorted({place[n] for place in at})), binary[n]
+    ) for n, name in enumerate(result.axis))  # fmt: skip
+    names = {arm.id: arm.label for arm in result.arms}
+    arms = (a, names.get(a, a)), (b, names.get(b, b))
+
+    def cell(i: int, j: int) -> HeatCell:
+        timed = at.get((xs.values[i], ys.values[j]), {})
+        place = f"{xs.label} {xs.short(i)}, {ys.label} {ys.short(j)}"
+        return _compared(timed.get(a), timed.get(b), arms[0][1], arms[1][1], place)
+
+    return Heat(
+        xs, ys, arms, tuple(tuple(cell(i, j) for i in range(len(xs.values))) for j in range(len(ys.values)))
+    )
+
+
+def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, place: str) -> HeatCell:
+    """`samples 16k, batch 8: GPU graph is 3.21 × faster than CPU graph; 190 µs to 610 µs`."""
+    if a is None or b is None or not a.median_s or not b.median_s:
+        why = next((arm.reason for arm in (a, b) if arm is not None and arm.reason), "not measured")
+        return HeatCell(words=f"{place}: {why}")
+    ratio = a.median_s / b.median_s
+    even = bool(a.ci95_s and b.ci95_s and a.ci95_s[0] <= b.ci95_s[1] and b.ci95_s[0] <= a.ci95_s[1])
+    fast, slow = (first, second) if ratio < 1 else (second, first)
+    said = f"{fast} is {significant(max(ratio, 1 / ratio), 3)} × faster than {slow}"
+    if even:
+        said = f"{first} and {second} are equal within the noise"
+    return HeatCell(ratio, even, f"{place}: {said}; {median_of(a.median_s)} to {median_of(b.median_s)}")
