@@ -5,13 +5,17 @@ What came of it is the verdict of the run, in its own words, so that demo and an
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tuilab.lab.answer import opening
 from tuilab.model.claims import Claim, Verdict, VerdictWord
+from tuilab.model.events import Event, Finished
 from tuilab.model.machine import Machine
 from tuilab.model.preset import Preset
 from tuilab.model.result import RunResult
+
+if TYPE_CHECKING:
+    from tuilab.lab.lab import Lab
 
 Stage = Literal["guess", "measure", "told"]
 GUESS_S, TOLD_S = 20, 15
@@ -105,6 +109,26 @@ def needs_gpu(claim: Claim) -> bool:
     """Whether a machine without a GPU has nothing to say of the claim."""
     patterns = (getattr(claim.when, name, None) for name in ("a", "b", "arms"))
     return claim.gpu or any("GPU" in (getattr(p, "device", None) or "") for p in patterns)
+
+
+def begin(lab: "Lab", demo: Demo, at: int) -> None:
+    """Go to a step: its preset is on the screen, and not measured yet."""
+    demo.enter(at)
+    lab.controller.stop()
+    lab.state.put_away()
+    lab.state.choose(demo.preset)
+    lab.controller.moved(quiet=True)
+
+
+def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
+    """Whether this event has ended the step's run, whose verdict is told then."""
+    if demo.stage != "measure" or not isinstance(event, Finished) or event.run != lab.state.shown.run:
+        return False
+    result = lab.state.result()
+    if result is None or event.status == "cancelled":
+        return False
+    demo.tell(result)
+    return True
 
 
 def lines(demo: Demo) -> tuple[str, str, str]:

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tuilab.lab.demo import GUESSES, Demo, lines
-from tuilab.model.events import Finished
+from tuilab.lab.demo import GUESSES, Demo, begin, lines, measured
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.widgets.answer import numbers_strong
 from tuilab.tui.widgets.line_widget import LineWidget
@@ -41,7 +40,6 @@ demo and keeps what is on the screen.
     def __init__(self, lab: "Lab", demo: Demo, done: Callable[[], object]) -> None:
         super().__init__(id="demo", classes="frame")
         self.lab, self._demo, self._done = lab, demo, done
-        self._run = ""
 
     def on_mount(self) -> None:
         self.set_interval(1.0, self._tick)
@@ -49,23 +47,17 @@ demo and keeps what is on the screen.
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sentence, question, keys = lines(self._demo)
-        told = self._demo.stage == "told"
-        out: list[Line] = []
-        for text, style, rows in ((sentence, STRONG, 2), (question, ACCENT, 1)):
-            for line in clip(text, width, rows):
-                out.append(tuple(numbers_strong(line)) if told else ((line, style),))
+        out: list[Line] = [((line, STRONG),) for line in clip(sentence, width, 2)]
+        out += [((line, ACCENT),) for line in clip(question, width, 1)]
+        if self._demo.stage == "told":
+            out = [tuple(numbers_strong(text)) for ((text, _),) in out]
         return [*out, ((fit(keys, width), MUTED),)]
 
     def _enter(self, at: int) -> None:
-        demo, lab = self._demo, self.lab
-        demo.enter(at)
-        lab.controller.stop()
-        lab.state.put_away()
-        lab.state.choose(demo.preset)
-        lab.controller.moved(quiet=True)
+        demo = self._demo
+        begin(self.lab, demo, at)
         # As content, because a text would be taken for markup.
-        title = Content(f"Demo {demo.at + 1} of {len(demo.steps)}: {demo.preset.title}")
-        self.border_title = title
+        self.border_title = Content(f"Demo {demo.at + 1} of {len(demo.steps)}: {demo.preset.title}")
         self.repaint()
 
     def _measure(self) -> None:
@@ -76,14 +68,9 @@ demo and keeps what is on the screen.
 
     @on(LabChanged)
     def _receive(self, changed: LabChanged) -> None:
-        event = changed.event
-        lab_state = self.lab.state
-        if self._demo.stage == "measure" and isinstance(event, Finished) and event.run == lab_state.shown.run:
-            result = lab_state.result()
-            if result is not None and event.status != "cancelled":
-                self._demo.tell(result)
-                self.repaint()
-                self.call_later(self._race)
+        if measured(self.lab, self._demo, changed.event):
+            self.repaint()
+            self.call_later(self._race)
 
     async def _race(self) -> None:
         """Show the outcome as a race."""
@@ -107,12 +94,10 @@ demo and keeps what is on the screen.
         demo = self._demo
         if demo.stage == "guess":
             self._measure()
-        elif demo.last:
-            if demo.stage == "told":
-                demo.paused = True
-                self.repaint()
-        else:
+        elif not demo.last:
             self._enter(demo.at + 1)
+        elif demo.stage == "told" and not demo.paused:
+            self.action_pause()
 
     def action_back(self) -> None:
         """To the preset before."""
@@ -126,7 +111,3 @@ demo and keeps what is on the screen.
     def action_leave(self) -> None:
         """End the demo; what is on the screen stays."""
         self._done()
-
-    def on_click(self, event: events.Click) -> None:
-        """A click takes the keys."""
-        self.focus()

@@ -2,16 +2,19 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Static
 
 from tuilab.lab.pages import answer_page
-from tuilab.tui.screens.modal import TextPage, dressed
+from tuilab.tui.screens.modal import Page, dressed, framed
 
 if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 
-class AnswerScreen(TextPage):
+class AnswerScreen(Page[None]):
     """What the answer's three lines have no room for."""
 
     HELP = """\
@@ -25,8 +28,9 @@ document with its verdict and evidence, every caveat, what to do, and how it was
     ]
 
     def __init__(self, lab: "Lab") -> None:
-        super().__init__("Answer", "arrows and wheel scroll, esc closes")
+        super().__init__()
         self._lab = lab
 
-    def on_mount(self) -> None:
-        self.show(dressed(answer_page(self._lab.state)))
+    def compose(self) -> ComposeResult:
+        with framed(VerticalScroll(), "Answer", "arrows and wheel scroll, esc closes"):
+            yield Static(dressed(answer_page(self._lab.state)))

@@ -4,15 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import Reactive
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Static
 
 from tuilab.model.verdicts import VERDICTS
 from tuilab.tui.actions import keys_here
@@ -64,25 +61,6 @@ class Page(Modal[Result], Generic[Result]):
         self.dismiss(None)
 
 
-class TextPage(Page[None]):
-    """A text in a frame, which scrolls."""
-
-    DEFAULT_CSS = "TextPage Static { height: auto; }"
-
-    def __init__(self, title: str, keys: str) -> None:
-        """keys: what to press, said at the bottom."""
-        super().__init__()
-        self._title, self._keys = title, keys
-
-    def compose(self) -> ComposeResult:
-        with framed(VerticalScroll(), self._title, self._keys):
-            yield Static()
-
-    def show(self, lines: Iterable[Content]) -> None:
-        """The text, line by line."""
-        self.query_one(Static).update(Content("\n").join(lines))
-
-
 STYLES = {
     "text": "",
     "title": "bold",
@@ -94,6 +72,7 @@ STYLES = {
 """Of each role that a piece of a page has."""
 
 
-def dressed(page: "Iterable[Line]") -> list[Content]:
-    """A page of the lab's, line by line."""
-    return [Content.assemble(*((text, STYLES[role]) for text, role in line)) for line in page]
+def dressed(page: "Iterable[Line]") -> Content:
+    """A page of the lab's."""
+    lines = (Content.assemble(*((text, STYLES[role]) for text, role in line)) for line in page)
+    return Content("\n").join(lines)

@@ -2,7 +2,6 @@
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.widgets import Static
 
 from tuilab.lab.pages import verdict_page
@@ -27,4 +26,4 @@ starting with what holds each arm back most in this run.
             yield Static(markup=False)
 
     def draw(self) -> None:
-        self.query_one(Static).update(Content("\n").join(dressed(verdict_page(self.lab.state))))
+        self.query_one(Static).update(dressed(verdict_page(self.lab.state)))

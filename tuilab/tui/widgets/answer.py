@@ -10,7 +10,7 @@ from tuilab.lab.answer import Said
 from tuilab.model.verdicts import VERDICTS
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run
-from tuilab.tui.widgets.wording import fit, wrap
+from tuilab.tui.widgets.wording import clip, fit, width_of
 
 _STYLES = {"success": GOOD, "error": BAD, "warning": WARN, "muted": MUTED}
 _NUMBER = re.compile(
@@ -63,15 +63,11 @@ untestable here, ⊘ impossible on any known GPU.
         event.stop()
         await self.screen.run_action("page('answer')")
 
-    @property
-    def sentence(self) -> str:
-        """The sentence that shows."""
-        return self._said.sentence
-
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        said, tag = self._said, list[Run]()
+        said = self._said
         if not said.sentence:
             return self.empty_lines(width, height)
+        tag: list[Run] = []
         if said.verdict:
             look = VERDICTS[said.verdict]
             tag = [("claim: ", MUTED), (f"{look.mark} {look.words}", _STYLES[look.tone])]
@@ -80,20 +76,13 @@ untestable here, ⊘ impossible on any known GPU.
 
 def lay_out(sentence: str, detail: str, tag: Sequence[Run], width: int, height: int) -> list[Line]:
     """The sentence, the detail under it where there is room, and the tag at the end of the last line."""
-    kept = sum(cell_len(text) for text, _ in tag)
-    last = width - kept - 2 if kept else width
-    rows: list[list[Run]] = []
-    for text, make in ((sentence, numbers_strong), (detail, lambda line: [(line, MUTED)])):
-        lines = wrap(text, max(8, width))
-        while lines and len(rows) < height:
-            if len(rows) == height - 1:
-                # The last line: shorter by the tag, and cut where the text goes on.
-                rest = " ".join(lines)
-                rows.append(make(fit(rest, max(1, min(last, cell_len(rest))))))
-                break
-            rows.append(make(lines.pop(0)))
-    rows += [[] for _ in range(height - len(rows))]
-    if kept and rows:
-        used = sum(cell_len(text) for text, _ in rows[-1])
-        rows[-1] += [(" " * max(2, width - kept - used), TEXT), *tag]
+    said = clip(sentence, width, height)
+    under = clip(detail, width, height - len(said)) if len(said) < height else []
+    lines = [*said, *under, *[""] * (height - len(said) - len(under))]
+    kept = width_of(tag)
+    if kept and cell_len(lines[-1].rstrip()) > width - kept - 2:
+        lines[-1] = fit(lines[-1], width - kept - 2)
+    rows = [numbers_strong(line) if at < len(said) else [(line, MUTED)] for at, line in enumerate(lines)]
+    if kept:
+        rows[-1] += [(" " * (width - kept - cell_len(lines[-1])), TEXT), *tag]
     return [tuple(row) for row in rows]
