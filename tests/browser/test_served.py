@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from tests.data_folder import knowing
-from tuilab.tui.serve import allowed
+from tuilab.serve import allowed
 
 CHROMIUM = shutil.which("chromium")
 ARTEFACTS = Path(__file__).resolve().parents[2] / "test-artefacts"

@@ -107,7 +107,7 @@ def test_no_argument_ends_in_a_traceback(name, place, monkeypatch, request):
     monkeypatch.setattr("tuilab.lab.lab.Lab.__aenter__", no_worker)
     monkeypatch.setattr("tuilab.lab.fleet.Fleet.__init__", no_worker)
     monkeypatch.setattr("tuilab.lab.lab.Lab.doctor", no_worker)
-    monkeypatch.setattr("tuilab.tui.serve.LabServer.serve", no_worker)
+    monkeypatch.setattr("tuilab.serve.LabServer.serve", no_worker)
     monkeypatch.setattr(os, "execve", no_worker)
     monkeypatch.setattr(os, "execv", no_worker)
     monkeypatch.setattr("tuilab.doctor.examine.examine", no_worker)

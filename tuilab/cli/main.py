@@ -77,13 +77,18 @@ class Lazy(click.Group):
     show_default=True,
     help="What happens to a run when the connection drops.",
 )
+@click.option("--served", is_flag=True, hidden=True)
 @click.pass_context
-def cli(ctx: click.Context, /, **options: Any) -> None:
+def cli(ctx: click.Context, /, served: bool, **options: Any) -> None:
     """Why isn't this using my GPU, and would it be faster if it did?
 
     Without a command, opens the lab.
     """
     if ctx.invoked_subcommand is None:
+        if served:  # to a page, whose server may be killed
+            from tuilab.processes import die_with_parent
+
+            die_with_parent()
         from tuilab.tui.options import Options
         from tuilab.tui.start import open_lab
 

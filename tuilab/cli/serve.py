@@ -25,7 +25,7 @@ def serve(port: int, address: str, open_to_others: bool) -> None:
             err=True,
         )
     try:
-        from tuilab.tui.serve import LabServer
+        from tuilab.serve import LabServer
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("textual_serve", "aiohttp"):
             raise

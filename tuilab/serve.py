@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import hmac
-import os
 import re
 import secrets
 import shlex
@@ -11,11 +10,9 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
-from aiohttp import WSCloseCode, WSMsgType, web
+from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
-
-from tuilab.tui.start import SERVED
 
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
@@ -38,7 +35,7 @@ class LabServer(Server):  # type: ignore[misc]
     """
 
     def __init__(self, host: str, port: int) -> None:
-        command = [sys.executable, "-m", "tuilab", "--hangup", "end"]
+        command = [sys.executable, "-m", "tuilab", "--hangup", "end", "--served"]
         shown = f"[{host}]" if ":" in host else host
         # The shell becomes the lab, whose parent is then the server: not every shell does that by itself.
         super().__init__(
@@ -51,10 +48,7 @@ class LabServer(Server):  # type: ignore[misc]
         self.token = secrets.token_urlsafe(24)
         self._cookie = f"tuilab-{port}"
         self._address = self.public_url
-        self._pages = 0
-        self._sockets: set[web.WebSocketResponse] = set()
-        # The kernel ends a lab with this process, which may be killed.
-        os.environ[SERVED] = "1"
+        self._pages: set[web.WebSocketResponse] = set()
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -88,26 +82,19 @@ class LabServer(Server):  # type: ignore[misc]
     def _fits(self, token: str) -> bool:
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
-    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """One page's lab, for as long as the page is open."""
-        self._pages += 1
-        if self._pages > 1:
+    async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
+        """Pass on what a page says, as long as it is open; what no page of ours says is dropped."""
+        self._pages.add(websocket)
+        if (open_now := len(self._pages)) > 1:
             sys.stderr.write(
-                f"{self._pages} pages are open: each has a worker of its own, and they disturb each other\n"
+                f"{open_now} pages are open: each has a worker of its own, and they disturb each other\n"
             )
         try:
-            response: web.WebSocketResponse = await super().handle_websocket(request)
-            return response
+            async for message in websocket:
+                if message.type == WSMsgType.TEXT:
+                    await _pass_on(message, websocket, app_service)
         finally:
-            self._pages -= 1
-
-    async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
-        """Pass on what a page says; what no page of ours says is dropped."""
-        self._sockets.add(websocket)
-        try:
-            await self._pass_on(websocket, app_service)
-        finally:
-            self._sockets.discard(websocket)
+            self._pages.discard(websocket)
             await app_service.stop()
             # That waits for the last output alone; one that ends after this loop would be told as a fault.
             lab = app_service._process
@@ -117,29 +104,8 @@ class LabServer(Server):  # type: ignore[misc]
 
     async def on_shutdown(self, app: web.Application) -> None:
         """Close the pages, so that each one's lab ends in order before the server does."""
-        for websocket in list(self._sockets):
+        for websocket in list(self._pages):
             await websocket.close(code=WSCloseCode.GOING_AWAY)
-
-    async def _pass_on(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
-        async for message in websocket:
-            if message.type != WSMsgType.TEXT:
-                continue
-            try:
-                told = message.json()
-            except ValueError:
-                continue
-            match told:
-                case ["stdin", str(data)]:
-                    await app_service.send_bytes(data.encode("utf-8", "replace"))
-                case ["resize", {"width": int(width), "height": int(height)}]:
-                    wide, high = min(max(width, 1), WIDEST), min(max(height, 1), HIGHEST)
-                    await app_service.set_terminal_size(wide, high)
-                case ["ping", data]:
-                    await websocket.send_json(["pong", data])
-                case ["blur", *_]:
-                    await app_service.blur()
-                case ["focus", *_]:
-                    await app_service.focus()
 
     async def on_startup(self, app: web.Application) -> None:
         """Say where, and how to end it."""
@@ -147,6 +113,24 @@ class LabServer(Server):  # type: ignore[misc]
 
     def initialize_logging(self) -> None:
         """Nothing: what goes wrong is in the pages' own logs."""
+
+
+async def _pass_on(message: WSMessage, websocket: web.WebSocketResponse, lab: AppService) -> None:
+    try:
+        told = message.json()
+    except ValueError:
+        return
+    match told:
+        case ["stdin", str(data)]:
+            await lab.send_bytes(data.encode("utf-8", "replace"))
+        case ["resize", {"width": int(width), "height": int(height)}]:
+            await lab.set_terminal_size(min(max(width, 1), WIDEST), min(max(height, 1), HIGHEST))
+        case ["ping", data]:
+            await websocket.send_json(["pong", data])
+        case ["blur", *_]:
+            await lab.blur()
+        case ["focus", *_]:
+            await lab.focus()
 
 
 def _fits_a_screen(*sizes: Any) -> bool:
