@@ -17,8 +17,8 @@ from tuilab.telemetry.sampler import Telemetry, open_nvml
 
 def test_a_machine_with_a_gpu(fake: FakeNvml):
     fake.refuse = {"nvmlDeviceGetPowerUsage": NOT_SUPPORTED}
-    telemetry = Telemetry(os.getpid(), Nvml)
-    first, second = telemetry.sample(), telemetry.sample()
+    telemetry = Telemetry(Nvml)
+    first, second = telemetry.sample(os.getpid()), telemetry.sample(os.getpid())
     telemetry.close()
     assert first.interval_s is None and second.interval_s > 0
     assert second.gpus[0].use == 0.97 and second.process.pid == os.getpid()
@@ -45,12 +45,11 @@ def test_without_nvml_the_host_is_still_shown():
 def test_another_worker_can_be_watched():
     telemetry = Telemetry()
     assert telemetry.sample().process is None
-    telemetry.watch(os.getpid())
-    assert telemetry.sample().process.pid == os.getpid()
+    assert telemetry.sample(os.getpid()).process.pid == os.getpid()
 
 
 def test_a_sample_survives_its_journey_as_json(fake: FakeNvml):
-    sample = Telemetry(os.getpid(), Nvml).sample()
+    sample = Telemetry(Nvml).sample(os.getpid())
     assert msgspec.json.decode(msgspec.json.encode(sample), type=DeviceSample) == sample
 
 

@@ -175,7 +175,7 @@ def device_sample(*, gpu: bool = True, cores: int = 96) -> DeviceSample:
     )  # fmt: skip
     worker = ProcessSample(pid=4711, use=3.92, involuntary=3.0, memory=2_100_000_000, threads=112)
     notes = (
-        ()
+        ("GPU 0: no processes: a container does not see them",)
         if gpu
         else ("No GPU figures: the NVIDIA management library is not installed (libnvidia-ml.so.1).",)
     )

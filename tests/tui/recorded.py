@@ -69,11 +69,11 @@ class RecordedRunner(ScriptedRunner):
 
 def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> TestLab:
     """The lab on the host of the recordings, as it stood then."""
-    from tuilab.tui.views.device import DeviceView
+    from tuilab.telemetry.sampler import Telemetry
 
     started = next(e for e in events_of("run") if isinstance(e, RunStarted))
     sample = msgspec.json.decode((RECORDINGS / "device.json").read_bytes(), type=DeviceSample)
-    put(DeviceView, "_read", lambda self, pid: sample)
+    put(Telemetry, "sample", lambda self, pid: sample)
 
     def runner(on_event: Callable[[Event], None]) -> ScriptedRunner:
         app.runner = RecordedRunner(on_event, started.machine)

@@ -1,11 +1,9 @@
-"""One surface for slider and curve, panels that take the whole screen, and the devices' last minutes."""
+"""One surface for slider and curve, and panels that take the whole screen."""
 
-from tests.tui.data import device_sample
 from tests.tui.lab import lab, opened, press, rest, text
 from tuilab.analysis.words import size
 from tuilab.tui.panels.presets import PresetsPanel
 from tuilab.tui.panels.views import Views
-from tuilab.tui.widgets.device_panel import DevicePanel, figures_of
 from tuilab.tui.widgets.plot import Plot
 from tuilab.tui.widgets.slider import Slider
 
@@ -49,25 +47,3 @@ async def test_any_panel_takes_the_whole_screen_and_gives_it_back(tmp_path):
         assert isinstance(app.screen.maximized, PresetsPanel)
         await press(pilot, app, "escape")
         assert app.screen.maximized is None
-
-
-def test_every_figure_of_the_devices_has_a_history():
-    names = set(figures_of(device_sample()))
-    assert {"host load", "host memory", "GPU:0 use", "GPU:0 memory", "GPU:0 clock"} <= names
-
-
-def test_the_device_view_is_never_mostly_blank():
-    panel = DevicePanel()
-    for _ in range(130):
-        panel._sample = device_sample()
-        for name, (share, words, family) in figures_of(device_sample()).items():
-            from tuilab.tui.widgets.device_panel import Past
-
-            past = panel._past.setdefault(name, Past(name, family))
-            past.values.append(share)
-            past.words = words
-    from tuilab.tui.widgets import device_panel
-
-    lines = device_panel.graphs(list(panel._past.values()), 118, 30)
-    assert 24 <= len(lines) <= 30
-    assert all(sum(len(t) for t, _ in line) <= 118 for line in lines)

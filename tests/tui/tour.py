@@ -45,7 +45,7 @@ def still_device(put: Callable[[object, str, object], None]) -> None:
     from tuilab.tui.views import device
     from tuilab.tui.widgets import race
 
-    put(device.DeviceView, "_read", lambda self, pid: DEVICE)
+    put(device.Telemetry, "sample", lambda self, pid: DEVICE)
     put(device, "EVERY_S", 3_600.0)
     later = itertools.count(step=1_000)
     put(race, "monotonic", lambda: float(next(later)))

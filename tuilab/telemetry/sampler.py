@@ -25,23 +25,24 @@ class Telemetry:
     can block, so an app samples in a thread of its own.
     """
 
-    def __init__(self, pid: int | None = None, nvml: Callable[[], Nvml] = open_nvml) -> None:
+    def __init__(self, nvml: Callable[[], Nvml] = open_nvml) -> None:
         self._host = Host()
-        self._watched = None if pid is None else Watched(pid)
+        self._watched: Watched | None = None
         self._before: float | None = None
+        self._open: Callable[[], Nvml] | None = nvml
         self._nvml: Nvml | None = None
         self._no_gpu = ""
-        try:
-            self._nvml = nvml()
-        except NvmlUnavailable as error:
-            self._no_gpu = str(error)
 
-    def watch(self, pid: int | None) -> None:
-        """Report on this process from now on, such as a worker that replaced another."""
-        self._watched = None if pid is None else Watched(pid)
-
-    def sample(self) -> DeviceSample:
-        """This machine now."""
+    def sample(self, pid: int = 0) -> DeviceSample:
+        """This machine now. pid: of a process to report on too, such as the worker; 0 for none."""
+        if self._open is not None:
+            opening, self._open = self._open, None
+            try:
+                self._nvml = opening()
+            except NvmlUnavailable as error:
+                self._no_gpu = str(error)
+        if pid != (self._watched.pid if self._watched else 0):
+            self._watched = Watched(pid) if pid else None
         at = time.monotonic()
         interval = None if self._before is None else at - self._before
         self._before = at

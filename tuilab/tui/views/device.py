@@ -1,7 +1,7 @@
 """Device: what host and GPUs do at this moment."""
 
-import asyncio
-from typing import TYPE_CHECKING
+from math import inf
+from time import monotonic
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -9,12 +9,9 @@ from textual.containers import VerticalScroll
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.threads import run_in_daemon_thread
-from tuilab.model.telemetry import DeviceSample
+from tuilab.telemetry.sampler import Telemetry
 from tuilab.tui.views.base import View
 from tuilab.tui.widgets.device_panel import DevicePanel
-
-if TYPE_CHECKING:
-    from tuilab.telemetry.sampler import Telemetry
 
 EVERY_S = 1.0
 
@@ -37,10 +34,9 @@ clock and its copies over PCIe, the newest at the right.
 
     def __init__(self, lab: Lab, id: str | None = None) -> None:
         super().__init__(lab, id)
-        self._telemetry: Telemetry | None = None
-        self._watched = 0
-        self._sampling = False
-        self._sampled_at = float("-inf")
+        self._telemetry = Telemetry()
+        self._due = 0.0
+        """When the next sample may begin; none while one is being taken."""
 
     def compose(self) -> ComposeResult:
         with VerticalScroll():
@@ -49,44 +45,27 @@ clock and its copies over PCIe, the newest at the right.
     def on_mount(self) -> None:
         self.set_interval(EVERY_S, self._tick)
 
+    def _tick(self) -> None:
+        if self.is_on_screen and not self.lab.state.asked:
+            self.draw()
+
     def draw(self) -> None:
-        lab_state = self.lab.state
-        if lab_state.replay:
+        if self.lab.state.replay:
             self.query_one(
                 DevicePanel
             ).empty = "A replay shows no devices: the figures would be today's, not the recording's."
-            return
-        self._sample_soon()
-
-    def _tick(self) -> None:
-        state = self.lab.state
-        if self.is_on_screen and not state.asked and not state.replay:
-            self._sample_soon()
-
-    def _sample_soon(self) -> None:
-        now = asyncio.get_running_loop().time()
-        if not self._sampling and now - self._sampled_at >= 0.9 * EVERY_S:
-            self._sampling, self._sampled_at = True, now
+        elif monotonic() >= self._due:
+            self._due = inf
             self.run_worker(self._sample(), exit_on_error=False)
 
     async def _sample(self) -> None:
         """One sample, in a thread: a call into a wedged driver may block."""
-        pid = self.lab.state.worker.pid
+        begun, panel = monotonic(), self.query_one(DevicePanel)
         try:
-            self.query_one(DevicePanel).show_sample(await run_in_daemon_thread(self._read, pid))
+            panel.show_sample(await run_in_daemon_thread(self._telemetry.sample, self.lab.state.worker.pid))
         finally:
-            self._sampling = False
-
-    def _read(self, pid: int) -> DeviceSample:
-        from tuilab.telemetry.sampler import Telemetry
-
-        if self._telemetry is None:
-            self._telemetry = Telemetry()
-        if pid != self._watched:
-            self._watched = pid
-            self._telemetry.watch(pid or None)
-        return self._telemetry.sample()
+            self._due = begun + 0.9 * EVERY_S
 
     def on_unmount(self) -> None:
-        if self._telemetry is not None and not self._sampling:
+        if self._due < inf:
             self._telemetry.close()

@@ -85,6 +85,12 @@ def blocks(cells: float) -> str:
     return BLOCKS[8] * full + BLOCKS[part].strip()
 
 
+def gauge(share: float, cells: int, style: TextStyle) -> list[Run]:
+    """A bar of `cells` cells, filled to the share."""
+    filled = blocks(min(1.0, max(0.0, share)) * cells)
+    return [(filled, style), (RULE * (cells - len(filled)), FAINT)]
+
+
 def hue_color(hue: str, dark: bool) -> str:
     """The `#rrggbb` of a hue on a dark or a light ground."""
     return (DARK_HUES if dark else LIGHT_HUES)[hue]

@@ -8,9 +8,8 @@ from rich.cells import cell_len
 from textual.timer import Timer
 
 from tuilab.model.quantity import significant
-from tuilab.tui.widgets.gauges import gauge
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, TextStyle
+from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, TextStyle, gauge
 from tuilab.tui.widgets.wording import fit
 
 CALLS = 1_000
