@@ -1,6 +1,10 @@
 """What a person may choose from."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tuilab.model.preset import Preset  # after the first paint
 
 
 class Offer(NamedTuple):
@@ -11,3 +15,12 @@ class Offer(NamedTuple):
     label: str
     detail: str = ""
     """A few words more."""
+
+
+def of_presets(presets: "Sequence[Preset]") -> list[Offer]:
+    """Each preset's title with what it measures, by its place among them."""
+    out = []
+    for index, preset in enumerate(presets):
+        settings = " ".join(f"{name}={value}" for name, value in preset.parameters.items())
+        out.append(Offer(str(index), preset.title, f"{preset.workload} {settings}"))
+    return out

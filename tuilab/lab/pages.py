@@ -1,4 +1,4 @@
-"""Pages of text about the run on the screen: the answer in full, and the verdict beside its document."""
+"""Pages of text: the answer in full, the verdict beside its document, a document's claims as they come."""
 
 from collections.abc import Iterable, Iterator
 from typing import Literal
@@ -9,6 +9,7 @@ from tuilab.model.claims import Claim, Verdict, VerdictWord
 from tuilab.model.preset import Preset
 from tuilab.model.run import RunState
 from tuilab.model.verdicts import VERDICTS
+from tuilab.report.fact_check import FactCheck
 from tuilab.report.rows import advice, arm_rows, claim_rows, doubts, interval_line, provenance
 
 Role = Literal["text", "title", "head", "aside", "muted"] | VerdictWord
@@ -58,6 +59,25 @@ def verdict_page(lab_state: LabState) -> list[Line]:
     out += section("What the document's code gets wrong", preset.wrong.strip().splitlines())
     out += section("What to do", [*found, *[""] * bool(found and own), *own])
     return [*out, *_others(preset, lab_state)]
+
+
+def fact_check_page(check: FactCheck) -> list[Line]:
+    """Each statement, and under it its verdict with the evidence, or that it is measured now."""
+    out: list[Line] = []
+    for statement in check.statements:
+        role: Role = statement.verdict or "muted"
+        mark: str = statement.mark
+        word: str = statement.verdict or "not measured yet"
+        if statement.verdict is None and statement.preset == check.going:
+            mark, word, role = "▸", "measuring…", "head"
+        where = f"   line {statement.line}" if statement.line else ""
+        evidence = f": {statement.evidence}" if statement.evidence else ""
+        out += [
+            ((f"{mark} ", role), (statement.text, "text"), (where, "muted")),
+            (("  ", "text"), (word, role), (evidence, "muted")),
+            EMPTY,
+        ]
+    return out
 
 
 def section(title: str, lines: Iterable[str]) -> list[Line]:

@@ -12,7 +12,7 @@ from textual.widgets.text_area import Selection
 
 from tuilab.analysis.words import plural
 from tuilab.documents import RULES, DocumentReport, Finding, Unresolved
-from tuilab.lab.offers import Offer
+from tuilab.lab.offers import of_presets
 from tuilab.model.preset import Preset
 from tuilab.tui.screens.menu import Items
 from tuilab.tui.screens.modal import Page, framed
@@ -60,12 +60,12 @@ a document is ever run.
 
     def action_fact_check(self) -> None:
         """Measure every claim of the document, one after another."""
-        from tuilab.lab.fact_check import of_presets
+        from tuilab.lab import fact_check
         from tuilab.tui.screens.fact_check import FactCheckScreen
 
         presets = [preset for preset in self._report.presets if preset.claims]
         if presets:
-            check = of_presets(self._heading, presets)
+            check = fact_check.of_presets(self._heading, presets)
             self.app.push_screen(FactCheckScreen(self._lab, check, presets))
         else:
             self.notify("No claim of this document can be measured.", markup=False)
@@ -84,7 +84,7 @@ a document is ever run.
             if self._found:
                 yield OptionList(*map(about, self._found), id="findings", compact=True, markup=False)
             if report.presets:
-                yield Items([offer(str(i), preset) for i, preset in enumerate(report.presets)])
+                yield Items(of_presets(report.presets))
             else:
                 yield Static("No preset could be made from it; the findings say why.")
 
@@ -117,9 +117,3 @@ def about(found: Finding | Unresolved) -> Content:
     else:
         sign, style, title, words = "· ", "$text-muted", "not resolved", found.reason
     return Content.assemble((f"{sign}{found.line} {title}  ", style), (words, "$text-muted"))
-
-
-def offer(key: str, preset: Preset) -> Offer:
-    """A preset's title, with what it measures."""
-    settings = " ".join(f"{name}={value}" for name, value in preset.parameters.items())
-    return Offer(key, preset.title, f"{preset.workload} {settings}")

@@ -12,12 +12,12 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tuilab.lab.fact_check import Checker, write_page
+from tuilab.lab.pages import fact_check_page
 from tuilab.model.errors import WorkerError
 from tuilab.model.preset import Preset
-from tuilab.model.verdicts import VERDICTS
-from tuilab.report.fact_check import FactCheck, Statement
+from tuilab.report.fact_check import FactCheck
 from tuilab.tui.messages import Hearing, LabChanged
-from tuilab.tui.screens.modal import Page, framed
+from tuilab.tui.screens.modal import Page, dressed, framed
 
 if TYPE_CHECKING:
     from tuilab.lab import Lab
@@ -98,8 +98,7 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
 
     def _show(self) -> None:
         if self.is_mounted:
-            rows = (about(statement, self.check.going) for statement in self.check.statements)
-            self.query_one("#statements", Static).update(Content("\n\n").join(rows))
+            self.query_one("#statements", Static).update(dressed(fact_check_page(self.check)))
             self._show_going()
 
     @on(LabChanged)
@@ -107,20 +106,3 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
         """How far it is."""
         words = [self._checker.progress(), self._said]
         self.query_one("#going", Static).update(Content("\n".join(filter(None, words))))
-
-
-def about(statement: Statement, going: str) -> Content:
-    """A statement, and under it its verdict with the evidence. going: the preset that is measured now."""
-    verdict = statement.verdict
-    mark, style = statement.mark, "$text-muted"
-    word: str = verdict or "not measured yet"
-    if verdict is not None:
-        style = f"$text-{VERDICTS[verdict].tone}" + " bold" * (verdict != "untestable")
-    elif statement.preset == going:
-        mark, word, style = "▸", "measuring…", "$text-accent bold"
-    where = f"   line {statement.line}" if statement.line else ""
-    evidence = f": {statement.evidence}" if statement.evidence else ""
-    return Content.assemble(
-        (f"{mark} ", style), statement.text, (where, "$text-muted"), "\n  ", (word, style),
-        (evidence, "$text-muted"),
-    )  # fmt: skip
