@@ -44,6 +44,8 @@ def test_a_growing_run_moves_its_axis_only_now_and_then():
 def test_fixed_ends_are_kept_and_nothing_or_nonsense_gives_an_axis():
     assert limits(Axis(low=0.0), [3.0, 4.0]) == (0.0, 4.5)
     assert limits(Axis(), []) == (0.0, 1.0)
+    sizes = Axis(kind="binary", log=True)
+    assert limits(sizes, [512, 4096], limits(sizes, [512])) == (512, 4096)
     low, high = limits(Axis(log=True), [-1.0, 0.0, math.nan, 2.0])
     assert 0 < low < 2.0 < high
 

@@ -31,7 +31,7 @@ from tuilab.report.sweep import heat_of, sweep_chart
 from tuilab.tui.filters import ASCII
 from tuilab.tui.themes import DARK, LIGHT
 from tuilab.tui.widgets.answer import AnswerPanel
-from tuilab.tui.widgets.bars import Bars, bars_of
+from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.device_panel import DevicePanel
 from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.lists import log_table, placement_table
@@ -122,8 +122,8 @@ PAGES: dict[str, Page] = {
     "without_gpu": live(12, gpu=False),
     "sweep": plot(sweep_chart(run_result())),
     "nothing": page(Plot, empty="No run yet: press r to measure this scenario, or pick a preset with p."),
-    "compare": page(Bars, lambda w: w.show_rows(bars_of(run_result(), MARKS))),
-    "compare_log": page(Bars, lambda w: w.show_rows(bars_of(run_result(gpu=False), MARKS)), turned=True),
+    "compare": page(Bars, lambda w: w.show_result(run_result(), MARKS)),
+    "compare_log": page(Bars, lambda w: w.show_result(run_result(gpu=False), MARKS), turned=True),
     "phases": page(Phases, lambda w: w.show_arms(run_result().arms, MARKS)),
     "phases_relative": page(Phases, lambda w: w.show_arms(run_result(gpu=False).arms, MARKS), turned=True),
     "numbers": page(Numbers, lambda w: w.update_arms(arm_results(), MARKS)),

@@ -79,12 +79,14 @@ def test_a_line_of_the_log_begins_with_its_message():
 
 def test_table_and_chart_say_the_same_of_an_arm_without_a_figure():
     from tuilab.analysis.reading import NOT_YET
-    from tuilab.tui.widgets.bars import bars_of
+    from tuilab.tui.widgets.bars import Bars
     from tuilab.tui.widgets.numbers import _median
 
     arm = replace(arm_results()[0], median_s=None, ci95_s=None, status="cancelled", reason=NOT_YET)
-    (bar,) = bars_of(replace(run_result(), arms=(arm,)), {})
-    assert bar.note == _median(arm) == NOT_YET
+    bars = Bars()
+    bars.show_result(replace(run_result(), arms=(arm,)), {})
+    [line] = bars.paint(80, 1)
+    assert _median(arm) == NOT_YET and NOT_YET in "".join(text for text, _ in line)
 
 
 async def test_d_shows_the_rest_of_the_document(tmp_path):

@@ -68,8 +68,8 @@ def limits(axis: Axis, values: Sequence[float], before: Limits | None = None) ->
 
 def _log_limits(low: float, high: float, binary: bool) -> Limits:
     if binary:
-        # Sizes of a sweep end at the ends of the axis.
-        return (low, high) if high > low else (low / 2, high * 2)
+        # Sizes of a sweep begin and end at the ends of the axis.
+        return low, max(high, 2 * low)
     if high < low * 1.05:
         middle = math.sqrt(low * high)
         low, high = middle / 1.1, middle * 1.1

@@ -39,6 +39,19 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
     return out + [replace(alike[0], label=_together(alike)) for alike in absent.values()]
 
 
+def to_fastest(result: RunResult) -> dict[str, tuple[float, tuple[float, float] | None]]:
+    """How many times as long as the fastest each other measured arm takes, by its id; with its interval."""
+    timed = sorted((arm.median_s, arm.id) for arm in result.arms if arm.median_s is not None)
+    if not timed:
+        return {}
+    least, fastest = timed[0]
+    known = {(each.a, each.b): (each.ratio, each.ci95) for each in result.ratios}
+    # Where the fastest of all is not shown, two may have been compared the other way round, or not at all.
+    turned = {(b, a): (1 / ratio, (1 / high, 1 / low)) for (a, b), (ratio, (low, high)) in known.items()}
+    both = {**turned, **known}
+    return {arm: both.get((arm, fastest), (median / least, None)) for median, arm in timed[1:]}
+
+
 def arm_rows(result: RunResult) -> list[list[str]]:
     """The measured arms, then those without a figure: alike ones of a reason in one row."""
     return [arm_row(arm) for arm in folded(result.arms)]

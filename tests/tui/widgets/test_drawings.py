@@ -16,12 +16,13 @@ from tests.tui.data import (
 )
 from tests.tui.widgets.bench import bench, press, rows, shown
 from tuilab.lab.answer import Said
-from tuilab.model.result import ArmResult
+from tuilab.model.result import ArmResult, Ratio, RunResult
 from tuilab.report import rows as rows_of
+from tuilab.report.rows import to_fastest
 from tuilab.report.sweep import heat_of
 from tuilab.tui.widgets import bars, heatmap, phases
 from tuilab.tui.widgets.answer import AnswerPanel, lay_out, numbers_strong
-from tuilab.tui.widgets.bars import Bars, bars_of
+from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.device_panel import DevicePanel, level
 from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.look import BLOCKS, MUTED, STRONG, Mark, gauge, marks_for
@@ -36,7 +37,7 @@ MARK = Mark("h0", "•")
 def arm(median: float | None, **fields):
     """The result of one arm, `a`."""
     return msgspec.structs.replace(
-        arm_results()[0], id="a", label="a", median_s=median, ci95_s=None, **fields
+        arm_results()[0], **{"id": "a", "label": "a", "median_s": median, "ci95_s": None, **fields}
     )
 
 
@@ -51,52 +52,65 @@ def text_of(lines) -> list[str]:
 # Bars
 
 
+def barred(result: RunResult) -> Bars:
+    widget = Bars()
+    widget.show_result(result, MARKS)
+    return widget
+
+
+def result_of(*arms) -> RunResult:
+    return msgspec.structs.replace(run_result(), arms=arms, ratios=())
+
+
 def test_bars_are_in_order_with_ratios_to_the_fastest():
-    found = bars_of(run_result(), MARKS)
-    assert [bar.arm.median_s for bar in found] == sorted(bar.arm.median_s for bar in found)
-    assert bars.ratio_text(found[0], True) == "fastest"
-    assert bars.ratio_text(found[-1], True).startswith("9.04 × [8.89 9.20]")
-    assert bars.ratio_text(found[-1], False) == "9.04 ×"
+    wide, narrow = (text_of(barred(run_result()).paint(width, 8)[:6]) for width in (80, 60))
+    medians = sorted(arm_results(), key=lambda arm: arm.median_s)
+    assert all(arm.label in line for arm, line in zip(medians, wide, strict=True))
+    assert wide[0].endswith("fastest") and wide[-1].endswith("9.04 × [8.89 9.20]")
+    assert narrow[-1].endswith(" 9.04 ×")
+
+
+def test_of_two_arms_that_were_compared_the_other_way_round_the_ratio_is_turned():
+    fast, slow = arm(1.0, id="a"), arm(4.0, id="b")
+    found = to_fastest(
+        msgspec.structs.replace(result_of(slow, fast), ratios=(Ratio("a", "b", 0.25, (0.2, 0.5)),))
+    )
+    assert found == {"b": (4.0, (2.0, 5.0))}
+    assert to_fastest(result_of(slow, fast)) == {"b": (4.0, None)} and to_fastest(result_of()) == {}
 
 
 def test_an_arm_that_did_not_run_has_its_reason_for_a_bar():
-    found = bars_of(run_result(gpu=False), MARKS)
-    layout = bars.arrange(found, 80, False)
-    assert "no GPU is visible" in text_of([bars.draw_bar(found[-1], layout)])[0]
+    assert "no GPU is visible" in text_of(barred(run_result(gpu=False)).paint(80, 20))[-1 - 2]
 
 
 @given(st.lists(st.floats(1e-7, 10.0), min_size=1, max_size=8), st.integers(40, 160))
 def test_bars_are_as_long_as_their_values(values, width):
-    rows = [bars.Bar(arm(value), MARK) for value in values]
-    layout = bars.arrange(rows, width, False)
+    arms = [arm(value, id=f"{number}") for number, value in enumerate(sorted(values))]
+    scale = bars.scale_for(arms, width, log=False)
     lengths = []
-    for row in rows:
-        line = text_of([bars.draw_bar(row, layout)])[0]
-        lengths.append(sum(BLOCKS.index(c) / 8 for c in line if c in BLOCKS))
-        exact = row.arm.median_s / layout.ends[1] * layout.cells
+    for one in arms:
+        line = "".join(text for text, _ in scale.drawn(one, MARK))
+        lengths.append(sum(BLOCKS.index(c) / 8 for c in line))
+        exact = one.median_s / scale.ends[1] * width
         assert abs(lengths[-1] - exact) <= 0.51 / 8 or (lengths[-1] == 1 / 8 and exact < 1)
-    order = sorted(range(len(values)), key=values.__getitem__)
-    assert [lengths[i] for i in order] == sorted(lengths)
+    assert lengths == sorted(lengths)
 
 
 def test_a_wide_interval_has_whiskers_and_a_narrow_one_none():
-    wide = bars.Bar(msgspec.structs.replace(arm(1.0), ci95_s=(0.5, 1.4)), MARK)
-    layout = bars.arrange([wide], 80, False)
-    assert "├" in text_of([bars.draw_bar(wide, layout)])[0]
-    narrow = bars.Bar(msgspec.structs.replace(arm(1.0), ci95_s=(0.999, 1.001)), MARK)
-    assert "├" not in text_of([bars.draw_bar(narrow, layout)])[0]
+    wide, narrow = (msgspec.structs.replace(arm(1.0), ci95_s=ends) for ends in ((0.5, 1.4), (0.999, 1.001)))
+    assert "├" in text_of(barred(result_of(wide)).paint(80, 4))[0]
+    assert "├" not in text_of(barred(result_of(narrow)).paint(80, 4))[0]
 
 
 async def test_keys_and_clicks_move_the_cursor():
-    widget = Bars()
-    widget.show_rows(bars_of(run_result(), MARKS))
+    widget = barred(run_result())
     async with bench(widget, 80, 20) as pilot:
         await press(pilot, "down percent_sign")
-        assert widget.picked.arm.id == ARMS[2].id
+        assert widget.picked.id == ARMS[2].id
         assert "●" in shown(widget)
         await pilot.click(Bars, offset=(4, 0))
         await pilot.pause()
-        assert widget.picked.arm.id == ARMS[1].id
+        assert widget.picked.id == ARMS[1].id
 
 
 # Phases

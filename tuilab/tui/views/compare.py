@@ -11,7 +11,7 @@ from tuilab.lab.state import LabState
 from tuilab.lab.status import why_empty
 from tuilab.model.arms import family
 from tuilab.tui.views.base import View, fitting, folded_result, marks
-from tuilab.tui.widgets.bars import Bars, bars_of
+from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.race import Race, Racer
 
@@ -47,16 +47,16 @@ machines that are pinned as ghosts in the history race too, labelled as recorded
         lab_state = self.lab.state
         bars, numbers = self.query_one(Bars), self.query_one(Numbers)
         result = folded_result(lab_state, going=lab_state.shown.running)
-        series, arms = marks(lab_state.shown), result.arms if result else ()
+        looks, arms = marks(lab_state.shown), result.arms if result else ()
         bars.empty = why_empty(lab_state)
         run, rounds = self._raced
         if lab_state.shown.run != run or lab_state.shown.rounds < rounds:
             # The lanes are of another run, or of rounds that a replay has gone back from.
             self.query_one(Race).end()
         # A row an arm and a row for the scale; the rest is for the numbers, if it is enough.
-        bars.show_rows(bars_of(result, series) if result else [])
+        bars.show_result(result, looks)
         fitting(numbers, len(arms), self.size.height - len(arms) - 3)
-        numbers.update_arms(arms, series)
+        numbers.update_arms(arms, looks)
 
     def action_race(self) -> None:
         """Let the arms race, and recordings of other machines against them."""

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from tuilab.model.quantity import seconds
 from tuilab.model.result import ArmResult
 from tuilab.report.rows import REST, beside_live, no_phases, phase_line, phase_parts, phases_length
-from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, Line, Mark, Run, TextStyle
+from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, UNKNOWN, Line, Run, TextStyle
 from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import clip, fit
 
@@ -23,12 +23,10 @@ KNOWN: Mapping[str, Look] = {
     "other": (MUTED, "░"),
 }
 """The worker's phases in the order in which a call goes through them; the same look in every run."""
-UNNAMED = Mark("muted", "•")
-"""Of an arm that the run has not named."""
 OTHERS = ((TextStyle("h6"), "▞"), (TextStyle("h0"), "▒"), (TextStyle("h1"), "▓"))
 
 
-class Phases(Picking[ArmResult]):
+class Phases(Picking):
     """Stacked bars of phases, to one scale or turned (`%`), each to its own whole."""
 
     DEFAULT_CSS = "Phases { height: 1fr; width: 1fr; }"
@@ -44,13 +42,8 @@ reads a little slower than the one before. **%** switches between times on one s
 the last lines give the figures of the arm under the cursor.
 """
 
-    def show_arms(self, arms: Sequence[ArmResult], marks: Mapping[str, Mark]) -> None:
-        """Show the phases of these arms, in this order."""
-        self._marks = marks
-        self.show_rows(arms)
-
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        arms = self._rows
+        arms = self._arms
         if not any(arm.phases_s for arm in arms):
             return self.empty_lines(width, height)
         looks = looks_of(arms)
@@ -66,14 +59,14 @@ the last lines give the figures of the arm under the cursor.
 
     def _bars(self, looks: Mapping[str, Look], width: int) -> list[Line]:
         """Each arm's marker, label, total and stacked bar; or why it has none."""
-        arms = self._rows
+        arms = self._arms
         label = min(max(cell_len(arm.label) for arm in arms) + 1, max(8, width * 2 // 5))
         totals = {arm.id: seconds(arm.total_s) for arm in arms if arm.phases_s and arm.total_s is not None}
         value = max(map(cell_len, totals.values()), default=0) + 1
         longest, cells = max(map(phases_length, arms)), width - 2 - label - value - 1
         out: list[Line] = []
         for arm in arms:
-            mark = self._marks.get(arm.id, UNNAMED)
+            mark = self._marks.get(arm.id, UNKNOWN)
             if arm.id in totals:
                 whole = phases_length(arm) if self._turned else longest
                 head = ((f"{mark.marker} ", mark.style), (fit(arm.label, label), TEXT))

@@ -1,20 +1,19 @@
 """The base of the widgets that draw an arm a row, one of them under the cursor."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 
+from tuilab.model.result import ArmResult
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import ACCENT, FOCUS, TEXT, Line
+from tuilab.tui.widgets.look import ACCENT, FOCUS, TEXT, Line, Mark
 from tuilab.tui.widgets.wording import width_of
 
-ArmRow = TypeVar("ArmRow")
 
-
-class Picking(LineWidget, Generic[ArmRow], can_focus=True):
+class Picking(LineWidget, can_focus=True):
     """A row an arm; the one under the cursor is told in full."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -26,21 +25,23 @@ class Picking(LineWidget, Generic[ArmRow], can_focus=True):
     def __init__(self, *, turned: bool = False, empty: str = "") -> None:
         """turned: to the other scale."""
         super().__init__(empty=empty)
-        self._rows: tuple[ArmRow, ...] = ()
+        self._arms: tuple[ArmResult, ...] = ()
+        self._marks: Mapping[str, Mark] = {}
         self._turned = turned
         self._cursor = self._top = 0
         self._pitch = 1
 
-    def show_rows(self, rows: Sequence[ArmRow]) -> None:
-        """Show these arms, in this order."""
-        if tuple(rows) != self._rows:
-            self._rows = tuple(rows)
+    def show_arms(self, arms: Sequence[ArmResult], marks: Mapping[str, Mark]) -> None:
+        """Show these arms, in this order. marks: the hue and marker of each, by its id."""
+        self._marks = marks
+        if tuple(arms) != self._arms:
+            self._arms = tuple(arms)
             self.repaint()
 
     @property
-    def picked(self) -> ArmRow:
-        """The row under the cursor; there must be some."""
-        return self._rows[min(self._cursor, len(self._rows) - 1)]
+    def picked(self) -> ArmResult:
+        """The arm under the cursor; there must be some."""
+        return self._arms[min(self._cursor, len(self._arms) - 1)]
 
     def arranged(self, rows: Sequence[Line], width: int, height: int) -> list[Line]:
         """The rows that fit, spaced out where there is room, the one under the cursor marked."""
@@ -65,8 +66,8 @@ class Picking(LineWidget, Generic[ArmRow], can_focus=True):
 
     def action_move(self, rows: int) -> None:
         """Move the cursor."""
-        place = min(len(self._rows) - 1, max(0, self._cursor + rows))
-        if self._rows and place != self._cursor:
+        place = min(len(self._arms) - 1, max(0, self._cursor + rows))
+        if self._arms and place != self._cursor:
             self._cursor = place
             self.repaint()
 
@@ -81,6 +82,6 @@ class Picking(LineWidget, Generic[ArmRow], can_focus=True):
             return
         place, rest = divmod(at.y, self._pitch)
         place += self._top
-        if rest == 0 and place < len(self._rows):
+        if rest == 0 and place < len(self._arms):
             self._cursor = place
             self.repaint()

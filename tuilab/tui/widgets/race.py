@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from time import monotonic
 
 from rich.cells import cell_len
-from textual.timer import Timer
 
 from tuilab.model.quantity import significant
 from tuilab.tui.widgets.line_widget import LineWidget
@@ -44,31 +43,24 @@ class Race(LineWidget):
         super().__init__(empty="No arm has a time yet.")
         self._racers: tuple[Racer, ...] = ()
         self._begun = 0.0
-        self._timer: Timer | None = None
 
     def start(self, racers: Sequence[Racer]) -> None:
-        """Set these off, the fastest first in the list."""
+        """Set these off, in lanes from the fastest on."""
         self._racers = tuple(sorted(racers, key=lambda racer: racer.seconds))
         self._begun = monotonic()
         self.display = True
         self.styles.height = max(2, len(self._racers) + 1)
-        self._stop()
-        self._timer = self.set_interval(FRAME_S, self._frame)
+        self.auto_refresh = FRAME_S
         self.repaint()
 
     def end(self) -> None:
         """Take the lanes away."""
-        self._stop()
+        self.auto_refresh = None
         self.display = False
 
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-
-    def _frame(self) -> None:
+    def automatic_refresh(self) -> None:
         if monotonic() - self._begun >= LAST_S or not self._racers:
-            self._stop()
+            self.auto_refresh = None
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
