@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from tests.tui.lab import lab, opened, press
+from tests.tui.lab import lab, opened, press, rest
 from tests.tui.picture import picture
 from tests.tui.scripted import CPU_MACHINE
 from tests.tui.tour import SIZES, TOUR, still_device
+from tuilab.tui.themes import DARK, LIGHT
 
 
 class Text(SingleFileSnapshotExtension):
@@ -42,7 +43,12 @@ async def test_in_light_on_a_large_screen(tmp_path: Path, shows):
     app = lab(tmp_path, rounds=24, theme="light")
     async with opened(app, (200, 60), each=True) as pilot:
         await press(pilot, app, ["r"])
-        assert picture(app) == shows(name="live")
+        live = picture(app)
+        assert live == shows(name="live")
+        for theme in (DARK, LIGHT):
+            app.theme = theme.name
+            await rest(pilot, app)
+            assert (picture(app) == live) is (theme is LIGHT), "each widget is drawn in the new colours"
         await press(pilot, app, ["d"])
         assert picture(app) == shows(name="verdict")
 

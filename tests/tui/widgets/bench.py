@@ -24,7 +24,7 @@ class Bench(App[None]):
         yield self.widget
 
     def on_slider_changed(self, event: Slider.Changed) -> None:
-        assert event.name == event.slider.parameter.name and event.slider is self.widget
+        assert event.name == self.widget.parameter.name
         self.said.append((event.value, event.final))
 
     def on_table_selected(self, event: Table.Selected) -> None:

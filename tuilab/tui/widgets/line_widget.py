@@ -9,9 +9,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 from textual.geometry import Region
-from textual.reactive import reactive
+from textual.reactive import var
 from textual.strip import Strip
-from textual.theme import Theme
 from textual.widget import Widget
 
 from tuilab.model.sanitize import sanitize_line
@@ -32,10 +31,10 @@ class LineWidget(Widget):
     those that differ are sent. A hidden widget is painted when it shows.
     """
 
-    ALLOW_SELECT = (
-        False  # a drag would repaint the whole screen at each step, for a selection that none draws
-    )
-    empty: reactive[str] = reactive("", layout=False, repaint=False)
+    # A drag would repaint the whole screen at each step, for a selection that none draws.
+    ALLOW_SELECT = False
+    empty: var[str] = var("", init=False)
+    """Why there is nothing here, in a sentence."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -44,17 +43,6 @@ class LineWidget(Widget):
         self._painted_size = (0, 0)
         self._due = False
         self._rich_styles: dict[TextStyle, Style] = {}
-
-    def on_mount(self) -> None:
-        self.app.theme_changed_signal.subscribe(self, self._theme_changed)
-
-    def on_unmount(self) -> None:
-        # The subscription would keep a closed page's widgets for as long as the lab is open.
-        self.app.theme_changed_signal.unsubscribe(self)
-
-    def _theme_changed(self, _: Theme) -> None:
-        self._rich_styles.clear()
-        self._paint_anew()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         """The lines of the content: at most `height` of them, each of at most `width` cells."""
@@ -70,25 +58,15 @@ class LineWidget(Widget):
         self._due = False
         old, (width, height) = self._lines, self.size
         if old is None or (width, height) != self._painted_size or not self.is_on_screen:
-            self._paint_anew()
+            self._lines = None
+            self.refresh()
             return
         new = self._lines = self._safely(width, height)
         pairs = enumerate(zip_longest(old, new, fillvalue=()))
         if rows := [Region(0, y, width, 1) for y, (before, now) in pairs if before != now]:
             self.refresh(*rows)
 
-    def _paint_anew(self) -> None:
-        self._lines = None
-        self.refresh()
-
-    def watch_empty(self) -> None:
-        self.repaint()
-
-    def on_focus(self) -> None:
-        self.repaint()
-
-    def on_blur(self) -> None:
-        self.repaint()
+    watch_empty = on_focus = on_blur = repaint
 
     def on_show(self) -> None:
         if self._lines is None:

@@ -75,7 +75,8 @@ One parameter of the scenario, with its value on the left and its upper end on t
         Binding("end", "end(1)", "most", show=False, id="slider.most"),
         Binding("m", "mark(1)", "next mark", show=False, id="slider.next-mark"),
         Binding("M,shift+m", "mark(-1)", "previous mark", show=False, id="slider.previous-mark"),
-        Binding("enter", "edit", "type a value", id="slider.type"),
+        # First of all, so that what is typed in one breath with it comes after it.
+        Binding("enter", "edit", "type a value", id="slider.type", priority=True),
         Binding("space", "cycle", "next choice", show=False, id="slider.cycle"),
     ]
 
@@ -89,9 +90,9 @@ One parameter of the scenario, with its value on the left and its upper end on t
     class Changed(Message):
         """The person moved the slider. `final` is False while the thumb is being dragged."""
 
-        def __init__(self, slider: "Slider", value: Value, final: bool) -> None:
+        def __init__(self, name: str, value: Value, final: bool) -> None:
             super().__init__()
-            self.slider, self.name, self.value, self.final = slider, slider.parameter.name, value, final
+            self.name, self.value, self.final = name, value, final
 
     def __init__(self, control: Control, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -243,7 +244,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
     def _set(self, value: Value, final: bool = True) -> None:
         if value != self.value:
             self.control = replace(self.control, value=value)
-            self.post_message(self.Changed(self, value, final))
+            self.post_message(self.Changed(self.parameter.name, value, final))
 
     # Keys
 
@@ -288,15 +289,14 @@ One parameter of the scenario, with its value on the left and its upper end on t
         """Whether a key goes into the value being typed, so that no binding is offered for it."""
         return self.typed is not None and character is not None and character.isprintable()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What is being typed is ended by the key that began it."""
+        return self.typed is None or action != "edit"
+
     def on_key(self, event: events.Key) -> None:
         if self.typed is None:
-            # A key goes up to the app before it is obeyed. This one is obeyed here, so that what is typed in
-            # one breath with it comes after it.
-            bound = self.screen.active_bindings.get(event.key)
-            if bound is None or bound.node is not self or bound.binding.action != "edit":
-                return
-            self.action_edit()
-        elif event.key == "escape":
+            return
+        if event.key == "escape":
             self._type(None)
         elif event.key in ("enter", "tab"):
             self._accept(self.typed.strip())
@@ -331,10 +331,10 @@ One parameter of the scenario, with its value on the left and its upper end on t
     # Mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        column = int(event.x)
-        name = next((name for columns, name in self._names.items() if column in columns), None)
         if event.button != 1:
             return
+        column = int(event.x)
+        name = next((name for columns, name in self._names.items() if column in columns), None)
         if name is not None:
             self._take(name)
         elif self._track and self._track.start - 1 <= column <= self._track.stop:
@@ -356,7 +356,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
             event.stop()
 
     def on_mouse_release(self) -> None:
-        self.post_message(self.Changed(self, self.value, True))
+        self.post_message(self.Changed(self.parameter.name, self.value, True))
 
     def _drag_to(self, column: int) -> None:
         wanted = value_at(self.parameter, column - self._track.start, len(self._track), self.control.marks)
