@@ -1,4 +1,4 @@
-"""Files that the app writes for a person: the copied command, exports, what it remembers of them."""
+"""A person's files: what the app remembers of them, the copied command, a path that is being typed."""
 
 import json
 import os
@@ -64,6 +64,20 @@ def remember_opened(path: str) -> None:
         return
     others = [known for known in preferences().recent if known != path]
     remember(recent=(path, *others)[:MOST_RECENT])
+
+
+def completed(typed: str) -> str | None:
+    """The path of the first file or folder, in order of names, that begins as it was typed; null for none."""
+    if not typed:
+        return None
+    path = Path(typed).expanduser()
+    folder, start = (path, "") if typed.endswith("/") else (path.parent, path.name)
+    try:
+        names = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(folder))
+    except OSError:
+        return None
+    shown = [name for name in names if name.startswith(start) and (start[:1] == "." or name[0] != ".")]
+    return typed + shown[0][len(start) :] if shown and shown[0].isprintable() else None
 
 
 def keep_command(line: str) -> Path | None:

@@ -1,8 +1,6 @@
 """A short list to choose from, and a line to type into where the choice needs one."""
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -14,6 +12,7 @@ from textual.suggester import Suggester
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from tuilab.lab.files import completed
 from tuilab.lab.offers import Offer
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.line_input import LineInput
@@ -39,23 +38,14 @@ class Items(OptionList):
 
 
 class Paths(Suggester):
-    """Completes a path by the first file or folder, in order of names, that begins as it was typed."""
+    """Completes a path."""
 
     def __init__(self) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
 
     async def get_suggestion(self, value: str) -> str | None:
         """The whole path; None where nothing begins so."""
-        if not value:
-            return None
-        typed = Path(value).expanduser()
-        folder, start = (typed, "") if value.endswith("/") else (typed.parent, typed.name)
-        try:
-            names = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(folder))
-        except OSError:
-            return None
-        shown = [name for name in names if name.startswith(start) and (start[:1] == "." or name[0] != ".")]
-        return value + shown[0][len(start) :] if shown and shown[0].isprintable() else None
+        return completed(value)
 
 
 class MenuScreen(Page[str]):
