@@ -30,11 +30,12 @@ from tuilab.report.chart import Chart, live_chart
 from tuilab.report.sweep import heat_of, sweep_chart
 from tuilab.tui.filters import ASCII
 from tuilab.tui.themes import DARK, LIGHT
+from tuilab.tui.views.log import log_table
+from tuilab.tui.views.placement import PlacementTable
 from tuilab.tui.widgets.answer import AnswerPanel
 from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.device_panel import DevicePanel
 from tuilab.tui.widgets.heatmap import HeatMap
-from tuilab.tui.widgets.lists import log_table, placement_table
 from tuilab.tui.widgets.look import marks_for
 from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.phases import Phases
@@ -127,7 +128,7 @@ PAGES: dict[str, Page] = {
     "phases": page(Phases, lambda w: w.show_arms(run_result().arms, MARKS)),
     "phases_relative": page(Phases, lambda w: w.show_arms(run_result(gpu=False).arms, MARKS), turned=True),
     "numbers": page(Numbers, lambda w: w.update_arms(arm_results(), MARKS)),
-    "placement": page(placement_table, lambda w: w.set_rows(placement_rows(2_000))),
+    "placement": page(PlacementTable, lambda w: w.set_rows(placement_rows(2_000))),
     "log": page(log_table, lambda w: w.set_rows(log_lines())),
     "answer": answers,
     "heat": page(HeatMap, lambda w: w.show_heat(heat_of(map_result(), ARMS[4].id, ARMS[1].id), MARKS)),

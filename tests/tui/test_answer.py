@@ -8,10 +8,10 @@ from textual.widgets import Static
 from tests.tui.data import arm_results, run_result
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE
+from tuilab.model.events import Log
 from tuilab.report.rows import doubts, folded
 from tuilab.tui.screens.answer import AnswerScreen
 from tuilab.tui.widgets.answer import AnswerPanel
-from tuilab.tui.widgets.lists import message
 from tuilab.tui.widgets.numbers import Numbers
 
 
@@ -65,28 +65,29 @@ def test_arms_that_did_not_run_for_one_reason_are_one():
     assert found[-1].label == f"{len(absent)} GPU arms" and found[-1].reason == absent[0].reason
 
 
-def test_a_line_of_the_log_begins_with_its_message():
-    assert (
-        message("2026-01-05 10:00:00.100000: I tensorflow/core/platform/cpu_feature_guard.cc:210] It is.")
-        == "It is."
-    )
-    assert (
-        message("W0000 00:00:1767607200.2 1 gpu_device.cc:2344] Cannot dlopen some.") == "Cannot dlopen some."
-    )
-    assert message("I0000 00:00:1767607200.2 1 service.cc:163]   Device [0]: Host") == "Device [0]: Host"
-    assert message("plain [x.py:3] words") == "plain [x.py:3] words"
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2026-01-05 10:00:00.100000: I tensorflow/core/platform/cpu_feature_guard.cc:210] It is.", "It is."),
+        ("W0000 00:00:1767607200.2 1 gpu_device.cc:2344] Cannot dlopen some.", "Cannot dlopen some."),
+        ("I0000 00:00:1767607200.2 1 service.cc:163]   Device [0]: Host", "Device [0]: Host"),
+        ("plain [x.py:3] words", "plain [x.py:3] words"),
+    ],
+)
+def test_a_line_of_the_log_begins_with_its_message(text, message):
+    assert Log(text=text).message == message
 
 
 def test_table_and_chart_say_the_same_of_an_arm_without_a_figure():
     from tuilab.analysis.reading import NOT_YET
     from tuilab.tui.widgets.bars import Bars
-    from tuilab.tui.widgets.numbers import _median
+    from tuilab.tui.widgets.numbers import median
 
     arm = replace(arm_results()[0], median_s=None, ci95_s=None, status="cancelled", reason=NOT_YET)
     bars = Bars()
     bars.show_result(replace(run_result(), arms=(arm,)), {})
     [line] = bars.paint(80, 1)
-    assert _median(arm) == NOT_YET and NOT_YET in "".join(text for text, _ in line)
+    assert median(arm) == NOT_YET and NOT_YET in "".join(text for text, _ in line)
 
 
 async def test_d_shows_the_rest_of_the_document(tmp_path):

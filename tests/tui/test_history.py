@@ -1,10 +1,12 @@
 """The page of the history, with a real store: found, compared, changed, taken along, and what goes wrong."""
 
+import asyncio
 import sqlite3
 import time
 from contextlib import asynccontextmanager
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.widgets import Input, TextArea
@@ -12,15 +14,17 @@ from textual.widgets import Input, TextArea
 from tests.tui.kept import keep, run_events, some
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.history import browse
+from tuilab.history.browse import Extent
 from tuilab.history.store import FILE, PruneCandidates, Store
 from tuilab.lab import history as kept_history
+from tuilab.lab.export import write_several
+from tuilab.lab.history import PAGE, Stopped, prune, tags_of
+from tuilab.lab.run_list import MOST_PAGES, WAITING, RunList, fastest, lead, sentence
 from tuilab.model.brief import Brief
 from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.screens.help import HelpScreen
 from tuilab.tui.screens.help import page as help_page
-from tuilab.tui.screens.history import HistoryScreen, tags_of
-from tuilab.tui.screens.history_parts import Said, sentence
-from tuilab.tui.screens.history_table import MOST_PAGES, PAGE, WAITING, Rows, fastest, lead
+from tuilab.tui.screens.history import HistoryScreen, Said
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.screens.prune import PruneScreen, amount
 from tuilab.tui.screens.runs_compared import RunsCompared
@@ -47,7 +51,7 @@ def said(app):
 
 def listed(app):
     """The ids of the runs that the page lists, in order."""
-    return [entry.run for entry in app.screen.rows.known(0, 1_000)]
+    return [entry.run for entry in app.screen.runs if entry.run]
 
 
 async def type_in(pilot, app, words):
@@ -131,11 +135,11 @@ async def test_the_run_under_the_cursor_is_told_of_and_the_mouse_marks_and_order
         assert "After the new driver." in shown and "busy with a build" in shown
         assert "CPU graph is fastest: 0.45 ms." in shown and "id b2b2b2b2" in shown
         await press(pilot, app, "o o")
-        names = [entry.name for entry in app.screen.rows.known(0, 10)]
+        names = [entry.name for entry in app.screen.runs]
         assert names == sorted(names)
         await press(pilot, app, "O slash")
         await type_in(pilot, app, "stft")
-        names = [entry.name for entry in app.screen.rows.known(0, 10)]
+        names = [entry.name for entry in app.screen.runs]
         assert names == sorted(names, reverse=True) and len(names) == 7, "the order stays while one searches"
         await press(pilot, app, "enter")
         keys = text(app).splitlines()[-1]
@@ -316,14 +320,14 @@ async def test_long_acts_are_told_of_and_stopped(tmp_path, monkeypatch):
         assert app.screen.going is None
         await press(pilot, app, "x")
         assert "Nothing is running" in said(app)
-        screen, going = app.screen, kept_history.CancellableProgress("Pruning")
+        client, going = app.screen.history, kept_history.CancellableProgress("Pruning")
         store_of(app).connection.execute("UPDATE runs SET deleted_at = 1 WHERE run = ?", (LAST,))
         going.stop()
-        await screen._prune_now(PruneCandidates((SLOWER,), 10), going)
-        assert "1 run deleted" in said(app) and "was stopped" in said(app)
+        with pytest.raises(Stopped, match="1 run deleted.* was stopped"):
+            await prune(client, PruneCandidates((SLOWER,), 10), going)
         entry = browse.entry(store_of(app), FIRST)
-        await screen._export("recording", [entry, entry], going)
-        assert said(app) == "Stopped: 0 of 2 files written."
+        with pytest.raises(Stopped, match="Stopped: 0 of 2 files written."):
+            await write_several(client, "recording", [entry, entry], {}, tmp_path, going)
         await rest(pilot, app)
     assert [file.name for file in tmp_path.glob("*.jsonl")] == ["long.jsonl"]
 
@@ -402,8 +406,8 @@ async def test_no_text_of_the_store_is_taken_for_markup_or_reaches_the_terminal(
 def ten_thousand(folder):
     from tests.benchmarks.scale import keep_many
 
+    keep_many(folder.parent)
     store = Store.open(folder)
-    keep_many(store, next(run_events("r", "2026-01-05T10:00:00Z")))
     store.connection.execute("UPDATE runs SET status = NULL")
     return store
 
@@ -411,11 +415,11 @@ def ten_thousand(folder):
 async def test_ten_thousand_runs_open_with_the_rows_that_show(tmp_path):
     async with page(tmp_path, ten_thousand) as (pilot, app):
         assert "1 of 10,000 runs" in text(app)
-        assert app.screen.rows.read <= 2 * PAGE
+        assert len(app.screen.runs[:]) <= 2 * PAGE
         await press(pilot, app, "end")
-        assert "10,000 of 10,000 runs" in text(app) and app.screen.rows.read <= 4 * PAGE
+        assert "10,000 of 10,000 runs" in text(app) and len(app.screen.runs[:]) <= 4 * PAGE
         await press(pilot, app, ["pageup"] * 5)
-        assert app.screen.rows.read <= 5 * PAGE and "▸  …" not in text(app)
+        assert len(app.screen.runs[:]) <= 5 * PAGE and "▸  …" not in text(app)
         await press(pilot, app, "slash")
         await type_in(pilot, app, "00000000000000000000000000000f")
         assert 0 < len(listed(app)) <= 256
@@ -441,20 +445,37 @@ def test_an_amount_is_a_number_that_counts_or_is_refused(line):
         assert found is None or 0 <= found <= 1e6
 
 
-@given(st.integers(0, 5 * PAGE), st.lists(st.integers(0, 5 * PAGE), max_size=30))
-def test_rows_ask_for_the_pages_that_are_looked_at_and_for_no_other(total, looked):
-    wanted = set()
-    rows = Rows(total, wanted.add)
-    entry = msgspec.structs.replace(WAITING, line=msgspec.structs.replace(WAITING.line, run="r"))
-    rows.put(0, [entry] * min(PAGE, total))
-    for place in looked:
-        if place < total:
-            assert rows[place].run == ("r" if place < PAGE else "")
-    assert wanted == {place // PAGE for place in looked if PAGE <= place < total}
-    assert len(rows) == total and rows.read == min(PAGE, total) and len(rows[:]) == rows.read
-    for number in range(1, 2 * MOST_PAGES):
-        rows.put(number, [entry])
-    assert rows.read <= MOST_PAGES - 1 + PAGE
+class Pages:
+    """A history of so many runs, that notes which pages are read."""
+
+    def __init__(self, total):
+        self.total, self.read = total, []
+
+    async def do(self, call):
+        first = call.func is kept_history.first_page
+        number = call.keywords["place"] // PAGE if first else call.keywords["number"]
+        self.read.append(number)
+        line = msgspec.structs.replace(WAITING.line, run="r")
+        entries = [msgspec.structs.replace(WAITING, line=line)] * min(PAGE, self.total - number * PAGE)
+        return (Extent(self.total), number, entries, call.keywords["place"]) if first else entries
+
+
+@given(st.integers(1, 50 * PAGE), st.lists(st.integers(0, 50 * PAGE), max_size=60))
+def test_the_pages_that_are_looked_at_are_read_and_no_other(total, looked):
+    async def look():
+        client = Pages(total)
+        runs = RunList(client, {})
+        runs.find("")
+        assert await runs.read_next() == 0 and client.read == [0] and len(runs) == total
+        for place in looked:
+            runs.look(place, place + 1)
+            while runs.wants:
+                assert await runs.read_next() is None
+            assert place >= total or runs[place].run == "r"
+            assert len(runs[:]) <= MOST_PAGES * PAGE
+        assert set(client.read) == {0} | {place // PAGE for place in looked if place < total}
+
+    asyncio.run(look())
 
 
 @given(st.builds(Brief, st.integers(), st.text(), st.none() | figures, st.text(), *[st.none() | figures] * 3))

@@ -254,3 +254,17 @@ def test_ascii_is_asked_for_or_found_out():
     assert not wants_ascii({"TUILAB_ASCII": "0", "TERM": "linux"})
     assert wants_ascii({"LANG": "de_DE.ISO-8859-1"}) and not wants_ascii({"LANG": "de_DE.UTF-8"})
     assert not wants_ascii({"TERM": "xterm-256color"})
+
+
+async def test_a_group_is_opened_by_enter(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, "enter 6")
+        view = app.screen.query_one(Views).view
+        view.take_focus()
+        total = len(view.table.rows)
+        await press(pilot, app, "down enter")
+        assert 0 < len(view.table.rows) < total
+        assert len({(row.kind, row.device, row.reason) for row in view.table.rows}) == 1
+        await press(pilot, app, "up enter")
+        assert len(view.table.rows) == total

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from tuilab.analysis.reading import Place, estimate_at, ordered, place_words, places, swept
-from tuilab.analysis.words import listed
+from tuilab.analysis.words import listed, times
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import interval, median_of
 from tuilab.model.run import ArmState, RunState
@@ -15,6 +15,7 @@ ONE_PROCESS = (
     "away, which these intervals do not cover; --budget publish measures in several."
 )
 
+SAME = "no difference"
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
 """Flags of a run that tell of the machine, not of what was measured."""
 
@@ -151,6 +152,31 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     differs: bool = False
+
+    def __str__(self) -> str:
+        """`0.481 ms [0.47 0.49]`."""
+        if self.low_s is None or self.high_s is None:
+            return median_of(self.median_s)
+        shown = median_of(self.median_s, (self.high_s - self.low_s) / 2)
+        return f"{shown} {interval(self.low_s, self.high_s, self.median_s)}"
+
+    @property
+    def words(self) -> str:
+        """`1.27 × slower`, `no difference`; "" where there is nothing to hold it against."""
+        if self.ratio is None:
+            return ""
+        if not self.differs:
+            return SAME
+        return f"{times(max(self.ratio, 1 / self.ratio))} {'slower' if self.ratio > 1 else 'faster'}"
+
+    @property
+    def bounds(self) -> str:
+        """`between 1.2 × and 1.3 ×`, likewise."""
+        return (
+            ""
+            if self.low is None or self.high is None
+            else f"between {times(self.low)} and {times(self.high)}"
+        )
 
 
 class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,20 +2,23 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from tuilab.analysis.reading import summary_point
 from tuilab.analysis.summary import placement_of
+from tuilab.analysis.words import plural
 from tuilab.history import recording
 from tuilab.history.store import Store
-from tuilab.lab.history import CancellableProgress, checked
+from tuilab.lab.history import CancellableProgress, Entry, HistoryClient, Stopped, checked, titled
 from tuilab.lab.offers import Offer
 from tuilab.lab.results import document_of, to_share
 from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim
+from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
 from tuilab.report.formats import FORMATS
 
@@ -91,6 +94,31 @@ def write_kept(
         path.unlink(missing_ok=True)
         raise
     return path
+
+
+async def write_several(
+    history: HistoryClient,
+    key: str,
+    entries: Sequence[Entry],
+    claims: Mapping[str, Sequence[Claim]],
+    folder: Path,
+    going: CancellableProgress,
+) -> str:
+    """Write runs of the history, one file after the other; returns a sentence. claims: by preset's name.
+
+    Raises what `write_kept` does, and InputError where a run is not there any more.
+    """
+    paths: list[Path] = []
+    try:
+        for done, entry in enumerate(entries):
+            going.at(done, len(entries) if len(entries) > 1 else 0)
+            own = claims.get(entry.line.preset, ())
+            paths.append(await history.do(partial(write_kept, key, entry.run, own, folder, going)))
+    except Stopped:
+        raise Stopped(f"Stopped: {len(paths)} of {plural(len(entries), 'file')} written.") from None
+    except KeyError:
+        raise InputError("run", titled(entries), "one that is still in the history") from None
+    return f"Written: {paths[0] if len(paths) == 1 else f'{len(paths)} files in {folder}'}"
 
 
 def free(path: Path) -> Path:

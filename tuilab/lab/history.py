@@ -1,6 +1,5 @@
 """The history as its page uses it: a connection of its own, in a thread, call by call."""
 
-import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ import msgspec
 
 from tuilab.analysis.answer import brief
 from tuilab.analysis.compare import Across, ArmAcross, Figure, across, compare
+from tuilab.analysis.words import plural
 from tuilab.history import browse, check, spool
 from tuilab.history.browse import Entry, Extent
 from tuilab.history.imports import import_file
@@ -23,7 +23,9 @@ from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.brief import Brief
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event
+from tuilab.model.quantity import size
 from tuilab.model.run import RunState
+from tuilab.model.sanitize import sanitize_line
 
 __all__ = [
     "UNDO_DAYS",
@@ -54,10 +56,12 @@ PAGE = 100
 MOST_FILES = 16
 LARGEST_GHOST = 16 * 2**20
 CHECK_EVERY = 256
+MOST_TAGS, LONGEST_TAG = 30, 64
+STAYS = "Pinned and running runs are kept."
 
 
 class Stopped(Exception):
-    """A person stopped what was going on."""
+    """A person stopped what was going on; its words say what was done before, if anything."""
 
 
 class CancellableProgress:
@@ -179,16 +183,6 @@ def ghosts(store: Store) -> list[RunState]:
     return [ghost(state) for state in states if state.run and state.sweep is None]
 
 
-def retag(store: Store, runs: Sequence[str], before: Sequence[str], after: Sequence[str]) -> None:
-    """Take the tags of `before` that `after` has not off these runs, and put the new ones on."""
-    with store.at_once():
-        for run in runs:
-            for tag in [tag for tag in before if tag not in after]:
-                store.tag(run, tag, on=False)
-            for tag in [tag for tag in after if tag not in before]:
-                store.tag(run, tag)
-
-
 def find(store: Store, start: str) -> RunLine:
     """The run whose id begins so; `last` is the latest. Raises InputError."""
     if start == "last":
@@ -244,14 +238,6 @@ def compared(
     return chosen, across(states)
 
 
-def take_in(store: Store, file: Path, going: CancellableProgress) -> tuple[int | None, int]:
-    """Import a recording: how many runs it holds, null where it was stopped before, and how many are new."""
-    before, found = browse.extent(store).runs, None
-    with contextlib.suppress(Stopped):
-        found = len(import_runs(store, file, going.at))
-    return found, browse.extent(store).runs - before
-
-
 def import_runs(
     store: Store, file: Path, at: Callable[[int, int], None] = lambda done, total: None
 ) -> list[str]:
@@ -272,3 +258,109 @@ def recordings(folder: Path) -> list[Path]:
         return sorted(files, key=lambda path: -path.stat().st_mtime)[:MOST_FILES]
     except OSError:
         return []
+
+
+# What a page does to runs. Each returns a sentence that says what it did, and raises sqlite3.Error.
+
+
+def titled(entries: Sequence[Entry]) -> str:
+    """`stft-small of 2026-01-05 10:00`, `3 runs`."""
+    if len(entries) != 1:
+        return plural(len(entries), "run")
+    return f"{entries[0].name} of {entries[0].line.at[:16].replace('T', ' ')}"
+
+
+def tags_of(line: str) -> list[str]:
+    """The tags that a person typed, each once, as the store keeps them."""
+    words = (sanitize_line(word, LONGEST_TAG).strip().lstrip("#").strip() for word in line.split(","))
+    return list(dict.fromkeys(word for word in words if word))[:MOST_TAGS]
+
+
+def common_tags(entries: Sequence[Entry]) -> list[str]:
+    """The tags that every one of these runs has."""
+    return [tag for tag in entries[0].line.tags if all(tag in entry.line.tags for entry in entries)]
+
+
+def retag(store: Store, entries: Sequence[Entry], after: Sequence[str]) -> str:
+    """Take the tags that these runs have in common off them, but for those of `after`, and put these on."""
+    before = common_tags(entries)
+    with store.at_once():
+        for entry in entries:
+            for tag in [tag for tag in before if tag not in after]:
+                store.tag(entry.run, tag, on=False)
+            for tag in [tag for tag in after if tag not in before]:
+                store.tag(entry.run, tag)
+    return f"Tags of {titled(entries)}: {' '.join(f'#{tag}' for tag in after) or 'none'}"
+
+
+def write_note(store: Store, entry: Entry, text: str) -> str:
+    """Keep the note of a run, or remove it."""
+    store.note(entry.run, text.strip())
+    return f"The note on {titled([entry])} is {'kept' if text.strip() else 'removed'}."
+
+
+PINNED = {
+    "": "unpinned.",
+    "ghost": "pinned as ghost, drawn under live runs of the same workload, never pruned.",
+    "baseline": "pinned as baseline; other runs are compared with it (c), never pruned.",
+}
+
+
+def pin(store: Store, entries: Sequence[Entry], kind: str) -> str:
+    """Pin as ghost or as baseline, or unpin where all are pinned so already."""
+    new = "" if all(entry.line.pinned == kind for entry in entries) else kind
+    with store.at_once():
+        for entry in entries:
+            store.pin(entry.run, new)
+    return f"{titled(entries)}: {PINNED[new]}"
+
+
+def delete(store: Store, entries: Sequence[Entry]) -> str:
+    """Delete runs so that they can be brought back."""
+    store.soft_delete([entry.run for entry in entries], asked=True)
+    return f"Deleted: {titled(entries)}. u undoes it."
+
+
+def undo(store: Store) -> str:
+    """Bring back what was deleted last."""
+    runs = store.bring_back()
+    return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing more to bring back."
+
+
+async def prune(history: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
+    """Delete these, and remove for good what was deleted long ago. Raises Stopped once they are deleted."""
+
+    def on(done: int, total: int) -> bool:
+        going.at(done, total)
+        return True
+
+    hidden = await history.do(lambda store: store.soft_delete(found.runs))
+    said = f"{plural(len(hidden), 'run')} deleted, {size(found.size)}. u brings them back for a week."
+    try:
+        gone = await history.do(lambda store: store.purge(going=on))
+        await history.do(lambda store: store.compact())
+    except Stopped:
+        raise Stopped(f"{said} Purging older deleted runs was stopped.") from None
+    return said + (f" {plural(gone, 'run')} deleted earlier: gone for good." if gone else "")
+
+
+def pruning(found: PruneCandidates) -> str:
+    """How many runs a prune would delete, how much space, and for how long they can be brought back."""
+    if not found.runs:
+        return f"No run is that old, and the size is within the limit. {STAYS}"
+    many = plural(len(found.runs), "run")
+    return (
+        f"{many} with {size(found.size)} of events would be deleted. {STAYS} u brings them back; after "
+        f"{UNDO_DAYS:.0f} days a prune removes them for good and frees their space for new runs."
+    )
+
+
+def take_in(store: Store, file: Path, going: CancellableProgress) -> str:
+    """Import a recording. Raises Stopped, and what `import_runs` does."""
+    before, name = browse.extent(store).runs, sanitize_line(file.name, 60)
+    try:
+        found = len(import_runs(store, file, going.at))
+    except Stopped:
+        new = browse.extent(store).runs - before
+        raise Stopped(f"{name}: stopped; {plural(new, 'run')} of it imported.") from None
+    return f"{name}: {plural(found, 'run')}, {browse.extent(store).runs - before} of them new here."

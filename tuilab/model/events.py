@@ -4,6 +4,7 @@ Each is one JSON line, `{"type": …, …}`. A recorded stream of them, replayed
 seconds, sizes in bytes.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
@@ -85,6 +86,15 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
     """`tensorflow`, `user` or `tuilab`."""
     run: str = ""
     """Empty outside a run."""
+
+    @property
+    def message(self) -> str:
+        """What it says, without when and where: the first 80 columns are for that."""
+        return _PREFIX.sub("", self.text)
+
+
+_PREFIX = re.compile(r"^(?:\d{4}-\d\d-\d\d [\d:.]+: [IWEF] |[IWEF]\d{4} [\d:.]+\s+\d+ )\S+?:\d+\] +(?=\S)")
+"""What TensorFlow and Abseil write before a message: the time, the level and the place in their code."""
 
 
 class WorkerExited(_Event, frozen=True, kw_only=True, tag="worker-exited"):

@@ -12,6 +12,8 @@ from tuilab.model.roofline import ArmRoof, GpuBound, Roofs, SweepBound
 from tuilab.model.scenario import Scenario
 
 SCHEMA = 1
+SHORT = 18
+"""Characters of a reason that stands in place of a figure."""
 
 Severity = Literal["high", "moderate", "info"]
 CrossoverStatus = Literal["found", "none", "beyond", "several", "unknown"]
@@ -99,6 +101,16 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     """Why phases that were measured are not given."""
     roof: ArmRoof | None = None
     """Against its device's roof; null where its work or the figure is not known."""
+
+    @property
+    def half_width_s(self) -> float | None:
+        """Of the median's 95 % interval."""
+        return (self.ci95_s[1] - self.ci95_s[0]) / 2 if self.ci95_s else None
+
+    @property
+    def why_no_figure(self) -> str:
+        """Its reason where that is short, else its status."""
+        return self.reason if 0 < len(self.reason) <= SHORT else self.status
 
 
 class Ratio(msgspec.Struct, frozen=True):

@@ -20,10 +20,16 @@ def arm_row(arm: ArmResult) -> list[str]:
     if arm.median_s is None:
         why = f"{arm.status}: {arm.reason}" if arm.reason else arm.status
         return [arm.label, why, "", "", "", arm.device or ""]
-    half = (arm.ci95_s[1] - arm.ci95_s[0]) / 2 if arm.ci95_s else None
     between = interval(*arm.ci95_s, like=arm.median_s) if arm.ci95_s else "–"
     first = seconds(arm.first_call_s) if arm.first_call_s is not None else ""
-    return [arm.label, median_of(arm.median_s, half), between, str(arm.n), first, arm.device or ""]
+    return [
+        arm.label,
+        median_of(arm.median_s, arm.half_width_s),
+        between,
+        str(arm.n),
+        first,
+        arm.device or "",
+    ]
 
 
 def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:

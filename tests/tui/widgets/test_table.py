@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.tui.data import log_lines, placement_rows
 from tests.tui.widgets.bench import bench, press, rows, shown
 from tuilab.model.events import Log
-from tuilab.tui.widgets.lists import log_table, placement_table
-from tuilab.tui.widgets.table import Table
-from tuilab.tui.widgets.tabular import Column, Index, share_out
+from tuilab.tui.views.log import log_table
+from tuilab.tui.views.placement import PlacementTable
+from tuilab.tui.widgets.table import Column, Table, share_out
 
 WORDS = st.lists(st.text("abAB ", max_size=6), max_size=60)
 
@@ -26,18 +26,22 @@ def numbers(count: int, **options) -> Table:
 @given(WORDS, WORDS, st.text("abAB ", max_size=3), st.text("abAB ", max_size=3), st.booleans())
 def test_a_filter_keeps_the_rows_that_contain_every_word(first, more, query, longer, sort):
     rows = list(first)
-    index = Index(rows, str)
-    index.filter(query)
+    table = Table([Column("row", str)], rows)
+    table.filter = query
     if sort:
-        index.sort(lambda row: row, reverse=True)
+        table.order_by(0, reverse=True)
     rows += more
-    index.grew()
-    index.filter(query + longer)
+    table.grew()
+    table.filter = query + longer
     words = (query + longer).lower().split()
     expected = [row for row in rows if all(word in row.lower() for word in words)]
     if sort:
         expected.sort(reverse=True)
-    assert [index[i] for i in range(len(index))] == expected
+    found = []
+    while table.shown > len(found):
+        table.cursor = len(found)
+        found.append(table.row)
+    assert found == expected
 
 
 @given(
@@ -93,7 +97,7 @@ async def test_a_filter_says_what_it_found_and_what_not():
         assert table.shown == 7 and "1 of 7 rows with “name 3” (of 50)" in rows(table)[-1]
         table.filter = "nobody"
         await pilot.pause()
-        assert "No row contains “nobody”." in shown(table)
+        assert "No row has “nobody”." in shown(table)
 
 
 async def test_a_log_follows_its_end_until_the_cursor_leaves_it():
@@ -113,7 +117,7 @@ async def test_a_log_follows_its_end_until_the_cursor_leaves_it():
 
 
 async def test_an_op_that_ran_elsewhere_than_asked_says_so_without_colour():
-    table = placement_table()
+    table = PlacementTable()
     table.set_rows(placement_rows(10))
     async with bench(table, 120, 14) as pilot:
         await press(pilot, "down")

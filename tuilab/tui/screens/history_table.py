@@ -1,93 +1,31 @@
-"""The table of runs: it knows only the rows that were looked at, and asks for the others."""
+"""The table of runs, and under it what is known of the one under the cursor."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, overload
+from functools import cache
+from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 
-from tuilab.analysis.words import times
-from tuilab.lab.command_line import typed
-from tuilab.lab.history import PAGE, Entry, RunLine
+from tuilab.lab.history import Entry
+from tuilab.lab.run_list import LATEST, RunList, changed, fastest, lead, sentence, status, tags, when
 from tuilab.model.parameters import Value
-from tuilab.model.quantity import median_of, size
-from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, SEPARATOR, WARN, Line, TextStyle
-from tuilab.tui.widgets.table import Table, placed
-from tuilab.tui.widgets.tabular import Column
+from tuilab.model.quantity import size
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, SEPARATOR, STRONG, TEXT, WARN, Line, TextStyle
+from tuilab.tui.widgets.table import Column, Table
+from tuilab.tui.widgets.wording import clip, fit, width_of, wrap
 
-MOST_PAGES = 30
-"""Pages that are remembered; those that were looked at longest ago go first."""
-WAITING = Entry(
-    line=RunLine(
-        run="", at="", preset="", workload="", host="", budget="", status=None, rounds=0, answer="", note="",
-        pinned="", source="", tags=(), size=0,
-    )
-)  # fmt: skip
 ORDERS = {
     "when (UTC)": "at", "run": "name", "machine": "machine", "budget": "budget", "fastest": "fastest",
     "ratio": "ratio", "pinned": "pinned", "status": "status", "rounds": "rounds", "size": "size",
 }  # fmt: skip
 """Label of a column → what the history orders by. The others cannot be ordered by."""
-LATEST = ("at", False)
-
-
-class Rows(Sequence[Entry]):
-    """All runs that a search finds, of which only some pages are here. want: called for one that is not."""
-
-    def __init__(self, total: int, want: Callable[[int], None]) -> None:
-        self._total, self._want = total, want
-        self._pages: dict[int, list[Entry]] = {}
-
-    def __len__(self) -> int:
-        return self._total
-
-    @overload
-    def __getitem__(self, place: int) -> Entry: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Entry]: ...
-
-    def __getitem__(self, place: int | slice) -> Entry | list[Entry]:
-        if isinstance(place, slice):  # those that are here, as for the widths of columns
-            return [entry for page in self._pages.values() for entry in page]
-        number, row = divmod(place, PAGE)
-        page = self._pages.get(number)
-        if page is None:
-            self._want(number)
-            return WAITING
-        return page[row] if row < len(page) else WAITING
-
-    def put(self, number: int, entries: list[Entry]) -> None:
-        """A page has come."""
-        self._pages[number] = entries
-        while len(self._pages) > MOST_PAGES:
-            del self._pages[next(n for n in self._pages if n != number)]
-
-    def known(self, first: int, behind: int) -> list[Entry]:
-        """The runs at these places that are here."""
-        pages = self._pages
-        here = ((pages.get(place // PAGE), place % PAGE) for place in range(first, min(behind, self._total)))
-        return [page[row] for page, row in here if page is not None and row < len(page)]
-
-    def replace(self, entry: Entry) -> None:
-        """Another row of the same run."""
-        for page in self._pages.values():
-            for row, known in enumerate(page):
-                if known.run == entry.run:
-                    page[row] = entry
-
-    @property
-    def read(self) -> int:
-        """How many rows are here."""
-        return sum(map(len, self._pages.values()))
+STATUSES = {"ok": MUTED, "failed": BAD, "cancelled": WARN}
 
 
 class RunsTable(Table[Entry]):
-    """One row a run. marked: the ids and rows of those that are marked, in the order in which they were.
-
-    usual: the parameters that a run of that preset and workload has unless someone changed them; null where
-    that is not known. ordered: called with what to order by and whether it rises. painted: called when other
-    rows may show.
-    """
+    """One row a run. marked: those that are marked, by their ids, in the order in which they were."""
 
     HELP = """\
 ## The runs
@@ -102,79 +40,77 @@ by the next column and **O** reverses the order, as does a click on a column's h
 
     def __init__(
         self,
+        runs: RunList,
         usual: Callable[[str, str], Mapping[str, Value] | None],
-        ordered: Callable[[str, bool], None],
-        painted: Callable[[], None],
+        wanted: Callable[[], None],
     ) -> None:
-        self.marked: dict[str, Entry] = {}
-        self._usual, self._ordered, self._painted_rows = usual, ordered, painted
-        super().__init__(self._columns(), noun="run", empty="Searching the history…")
-
-    def _columns(self) -> list[Column[Entry]]:
+        """usual: the parameters that a run of that preset and workload has unless someone changed them; null
+        where that is not known. wanted: called where there may be more to read."""
+        self.runs, self._wanted, self.marked = runs, wanted, dict[str, Entry]()
+        usual = cache(usual)
         muted: Callable[[Entry], TextStyle | None] = lambda _: MUTED  # noqa: E731
-        return [
-            Column("", self._mark, width=1, style=lambda _: ACCENT),
-            Column("when (UTC)", lambda e: e.line.at[:16].replace("T", " ") if e.run else "…", width=16),
+        columns: list[Column[Entry]] = [
+            Column("", lambda e: "●" if e.run in self.marked else "", width=1, style=lambda _: ACCENT),
+            Column("when (UTC)", lambda e: when(e) or "…", width=16),
             Column("run", lambda e: e.name, most=26, flex=True),
             Column("machine", lambda e: e.line.host, most=18, drop=1),
             Column("fastest", fastest, most=28),
-            Column("ratio", lead, width=7, align="right", style=_lead_style),
-            Column("parameters", lambda e: short(e, self._usual(e.line.preset, e.line.workload)), most=40,
+            Column("ratio", lead, width=7, align="right",
+                   style=lambda e: None if e.brief is not None and e.brief.leads else MUTED),
+            Column("parameters", lambda e: changed(e, usual(e.line.preset, e.line.workload)), most=40,
                    flex=True, drop=4, style=muted),
             Column("budget", lambda e: e.line.budget, most=10, drop=6, style=muted),
             Column("pinned", lambda e: e.line.pinned, width=8, drop=2, style=lambda _: ACCENT),
             Column("tags", tags, most=28, flex=True, drop=3, style=lambda _: ACCENT),
-            Column("status", status, most=12, drop=5, style=_status_style),
+            Column("status", status, most=12, drop=5,
+                   style=lambda e: STATUSES.get(e.line.status or "", FAINT)),
             Column("rounds", lambda e: f"{e.line.rounds:,}" if e.run else "", align="right", drop=8,
                    style=muted),
             Column("size", lambda e: size(e.line.size) if e.run else "", align="right", drop=7, style=muted),
         ]  # fmt: skip
+        super().__init__(
+            columns,
+            runs,
+            detail=lambda _: f"{len(self.marked):,} marked" if self.marked else "",
+            noun="run",
+            empty="Searching the history…",
+        )
 
-    def _mark(self, entry: Entry) -> str:
-        return "●" if entry.run in self.marked else ""
+    # The list is searched and ordered where the runs are
 
-    # Rows
+    def rearrange(self) -> None:
+        if self.is_attached:
+            self.reload(0)
 
-    def show(self, rows: Rows, search: str, place: int = 0) -> None:
-        """Show these rows, the cursor on one of them."""
-        self.search = search
-        ordered = self._sorted
-        self._sorted = None  # the rows come in their order
-        self.set_rows(rows)
-        self._sorted = ordered
-        self._cursor = max(0, min(place, len(rows) - 1))
+    def reload(self, place: int | None = None) -> None:
+        """Search again. place: where the cursor is to be, null for where it is."""
+        column, falling = self._sorted or (0, True)
+        by = ORDERS.get(self.columns[column].label)
+        order = (by, not falling) if by else LATEST
+        self.runs.find(self._filter, order, self.cursor if place is None else place)
+        self._wanted()
+
+    def came(self, place: int | None) -> None:
+        """Runs that were wanted are here. place: the cursor's, after a search."""
+        self._places = range(len(self.runs))
+        self.cursor = max(0, min(self.cursor if place is None else place, self.shown - 1))
+        self._widths = []
         self.repaint()
 
-    search = ""
+    def sortable(self, column: int) -> bool:
+        return self.columns[column].label in ORDERS
 
-    def go_first(self) -> None:
-        """The cursor on the first row."""
-        self._cursor = self._top = 0
+    @property
+    def found_by(self) -> str:
+        return self.runs.search
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         lines = super().paint(width, height)
-        self._painted_rows()
+        self.runs.look(self._top, self._top + self.body(height))
+        self._wanted()
         return lines
 
-    def on_click(self, event: events.Click) -> None:
-        """A click in front of a row marks it."""
-        at = event.get_content_offset(self)
-        if at is None or not 0 < at.y <= self._body_height(self.size.height) or at.x > 1:
-            return
-        event.prevent_default()
-        if self._top + at.y - 1 < len(self.rows):
-            self._go(self._top + at.y - 1)
-            self.action_mark()
-
-    def came(self) -> None:
-        """Rows that were waited for are here: the columns' widths may be others."""
-        self._natural = []
-        self.repaint()
-
-    @property
-    def window(self) -> tuple[int, int]:
-        """The places that show: the first, and the one behind the last."""
-        return self._top, self._top + self._body_height(max(1, self.size.height))
+    # Marks
 
     @property
     def chosen(self) -> list[Entry]:
@@ -191,80 +127,71 @@ by the next column and **O** reverses the order, as does a click on a column's h
         if self.marked.pop(row.run, None) is None:
             self.marked[row.run] = row
         self.repaint()
-        self.post_message(self.Moved())
         self.action_move(1)
 
     def action_unmark(self) -> None:
         """No run is marked."""
         self.marked.clear()
         self.repaint()
-        self.post_message(self.Moved())
 
-    # Order
-
-    def action_order(self) -> None:
-        """Order by the next column that can be ordered by, after the last one as the runs came."""
-        following = 0 if self._sorted is None else self._sorted[0] + 1
-        able = [i for i, column in enumerate(self.columns) if column.label in ORDERS and i >= following]
-        self._sort(able[0] if able else None, False)
-
-    def _sort(self, column: int | None, reverse: bool) -> None:
-        label = None if column is None else self.columns[column].label
-        if label is not None and label not in ORDERS:
+    def on_click(self, event: events.Click) -> None:
+        """A click in front of a row marks it."""
+        at = event.get_content_offset(self)
+        if at is None or not 0 < at.y <= self.body(self.size.height) or at.x > 1:
             return
-        self._sorted = None if column is None else (column, reverse)
-        if label is None:
-            self._ordered(*LATEST)
-        else:
-            self._ordered(ORDERS[label], not reverse)
-
-    def _footer(self) -> str:
-        if not len(self.rows):
-            return ""
-        counted = placed(self.cursor, len(self.rows), self._noun)
-        found = f" with “{self.search}”" if self.search else ""
-        marks = f"  {SEPARATOR}  {len(self.marked):,} marked" if self.marked else ""
-        return f" {counted}{found}{marks}"
+        event.prevent_default()
+        if self._top + at.y - 1 < self.shown:
+            self._go(self._top + at.y - 1)
+            self.action_mark()
 
 
-def tags(entry: Entry) -> str:
-    """`#nightly #driver-570`."""
-    return " ".join(f"#{tag}" for tag in entry.line.tags)
+class About(LineWidget):
+    """The run under the cursor in full."""
+
+    def __init__(self) -> None:
+        super().__init__(empty="Nothing chosen.")
+        self._entry: Entry | None = None
+
+    def show(self, entry: Entry | None) -> None:
+        """Another run, or the same with more known of it."""
+        if entry != self._entry:
+            self._entry = entry
+            self.repaint()
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        entry = self._entry
+        if entry is None or not entry.run:
+            return self.empty_lines(width, height)
+        room = max(1, height - 3)
+        lines = [head(entry, width), *(((text, TEXT),) for text in clip(sentence(entry), width, room))]
+        note = [line for part in entry.line.note.splitlines() for line in wrap(part, width - 6)]
+        if height - len(lines) > 1 or not note:
+            values = " ".join(f"{name}={value}" for name, value in entry.parameters.items())
+            lines.append((("with ", MUTED), (fit(values, width - 5), MUTED)))
+        room = max(0, height - len(lines))
+        if len(note) > room > 0:
+            note[room - 1] += "…"
+        for index, text in enumerate(note[:room]):
+            lines.append((("      " if index else "note  ", MUTED), (fit(text, width - 6), TEXT)))
+        return lines
 
 
-def fastest(entry: Entry) -> str:
-    """`CPU graph 0.48 ms`."""
-    found = entry.brief
-    if found is None or found.median_s is None:
-        return "" if found is None else "nothing measured"
-    return f"{found.fastest} {median_of(found.median_s)}"
-
-
-def lead(entry: Entry) -> str:
-    """How many times as long the next arm takes; `≈` where that is no difference beyond the noise."""
-    found = entry.brief
-    if found is None or found.ratio is None:
-        return ""
-    if not found.leads:
-        return "≈ 1 ×"
-    assert found.low is not None and found.high is not None
-    return times(found.ratio, (found.high - found.low) / 2)
-
-
-def _lead_style(entry: Entry) -> TextStyle | None:
-    return None if entry.brief is not None and entry.brief.leads else MUTED
-
-
-def status(entry: Entry) -> str:
-    """How it ended, in a word."""
-    return (entry.line.status or "not finished") if entry.run else ""
-
-
-def _status_style(entry: Entry) -> TextStyle | None:
-    return {"ok": MUTED, "failed": BAD, "cancelled": WARN}.get(entry.line.status or "", FAINT)
-
-
-def short(entry: Entry, usual: Mapping[str, Value] | None) -> str:
-    """The parameters that are not as usual, all where nobody knows what is usual."""
-    known: Mapping[str, Any] = usual or {}
-    return " ".join(f"{n}={typed(v)}" for n, v in entry.parameters.items() if known.get(n) != v)
+def head(entry: Entry, width: int) -> Line:
+    """Which run it is, its marks, and how it went, as far as there is room."""
+    line = entry.line
+    parts = [
+        f"{line.at[:19].replace('T', ' ')} UTC on {line.host}",
+        line.budget,
+        f"{status(entry)}, {line.rounds:,} rounds",
+        size(line.size),
+        f"from {line.source}" if line.source else "",
+        f"id {line.run[:8]}",
+    ]
+    marks = " ".join(filter(None, (line.pinned, tags(entry))))
+    told = f" {SEPARATOR} ".join(["", *filter(None, parts)])
+    runs = [(entry.name, STRONG), (f"  {marks}" if marks else "", ACCENT), (told, MUTED)]
+    while width_of(runs) > width:
+        text, style = runs.pop()
+        if (room := width - width_of(runs)) > 0:
+            runs.append((fit(text, room), style))
+    return tuple(runs)

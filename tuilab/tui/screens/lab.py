@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from tuilab.tui.app import LabApp
     from tuilab.tui.panels.controls import Controls
     from tuilab.tui.panels.header import Header
-    from tuilab.tui.panels.placement import PlacementLog
     from tuilab.tui.panels.views import Views
+    from tuilab.tui.views.placement import PlacementLog
     from tuilab.tui.widgets.answer import AnswerPanel
 
 LONGEST_SAID = 600
@@ -136,7 +136,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
         from tuilab import catalogue
         from tuilab.lab.files import first_visit
         from tuilab.tui.panels.controls import Controls
-        from tuilab.tui.panels.placement import PlacementLog
+        from tuilab.tui.views.placement import PlacementLog
         from tuilab.tui.widgets.answer import AnswerPanel
         from tuilab.tui.widgets.plot import figure
 

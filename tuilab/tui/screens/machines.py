@@ -15,8 +15,7 @@ from tuilab.report.machines import crossover, heading, median, verdict_marks
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.look import MUTED, WARN
-from tuilab.tui.widgets.table import Table
-from tuilab.tui.widgets.tabular import Column
+from tuilab.tui.widgets.table import Column, Table
 
 if TYPE_CHECKING:
     from tuilab.lab import Lab

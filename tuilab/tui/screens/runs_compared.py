@@ -1,7 +1,7 @@
 """Two or more runs of the history side by side: arms × runs."""
 
+import math
 from collections.abc import Sequence
-from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,17 +10,15 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tuilab.analysis.words import times
 from tuilab.lab.history import Across, ArmAcross, Entry, Figure
-from tuilab.model.quantity import interval, median_of
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.look import BAD, GOOD, MUTED, TextStyle
-from tuilab.tui.widgets.table import Table
-from tuilab.tui.widgets.tabular import Column
+from tuilab.tui.widgets.table import Column, Table
 
 LETTERS = "ABCDEFGH"
 MOST = len(LETTERS)
-SAME = "no difference"
+ABSENT = Figure(median_s=math.inf, low_s=None, high_s=None)
+"""Of an arm that a run has not."""
 
 
 class RunsCompared(Page[None]):
@@ -93,76 +91,37 @@ def arms_table(found: Across) -> Table[ArmAcross]:
     columns: list[Column[ArmAcross]] = [Column("arm", lambda row: row.label, most=30, flex=True)]
     if any(row.at for row in found.arms):
         columns.append(Column("at", lambda row: row.at, most=30))
-    runs = len(found.warnings)
-    for index in range(runs):
-        columns.append(
-            Column(LETTERS[index], partial(_shown, index=index), most=24, align="right",
-                   key=partial(_median, index=index),
-                   drop=0 if runs == 2 or index == found.base else MOST + index)
-        )  # fmt: skip
-        if index != found.base:
-            letters = f"{LETTERS[index]} / {LETTERS[found.base]}"
-            columns.append(
-                Column(letters, partial(_words, index=index), most=16, style=partial(_style, index=index),
-                       drop=0 if index < 2 else index, key=partial(_ratio, index=index))
-            )  # fmt: skip
+    for index in range(len(found.warnings)):
+        columns += columns_of(index, found.base, len(found.warnings))
     return Table(
         columns,
-        detail=lambda row: detail(row, found),
+        detail=lambda row: "; ".join(
+            f"{letter}/{LETTERS[found.base]} {figure.bounds}"
+            for letter, figure in zip(LETTERS, row.figures, strict=False)
+            if figure is not None and figure.bounds
+        ),
         noun="arm",
         empty="These runs have no arm with a figure, so there is nothing to compare.",
     )
 
 
-def shown(figure: Figure) -> str:
-    """`0.481 ms [0.47 0.49]`."""
-    if figure.low_s is None or figure.high_s is None:
-        return median_of(figure.median_s)
-    half = (figure.high_s - figure.low_s) / 2
-    return f"{median_of(figure.median_s, half)} {interval(figure.low_s, figure.high_s, figure.median_s)}"
+def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
+    """A run's figures, and how they stand against those of the base."""
+
+    def figure(row: ArmAcross) -> Figure:
+        return row.figures[index] or ABSENT
+
+    letter, drop = LETTERS[index], 0 if runs == 2 or index == base else MOST + index
+    figures = Column[ArmAcross](letter, lambda row: str(row.figures[index] or "–"), most=24, align="right",
+                     key=lambda row: figure(row).median_s, drop=drop)  # fmt: skip
+    ratios = Column[ArmAcross](f"{letter} / {LETTERS[base]}", lambda row: figure(row).words, most=16,
+                    style=lambda row: style(figure(row)), drop=0 if index < 2 else index,
+                    key=lambda row: figure(row).ratio or math.inf)  # fmt: skip
+    return [figures] if index == base else [figures, ratios]
 
 
-def figure_text(figure: Figure | None) -> str:
-    """`1.27 × slower`, `no difference`; "" where there is nothing to hold it against."""
-    if figure is None or figure.ratio is None:
-        return ""
-    if not figure.differs:
-        return SAME
-    ratio = max(figure.ratio, 1 / figure.ratio)
-    return f"{times(ratio)} {'slower' if figure.ratio > 1 else 'faster'}"
-
-
-def detail(row: ArmAcross, found: Across) -> str:
-    """The bounds of each ratio of an arm."""
-    parts = []
-    for letter, figure in zip(LETTERS, row.figures, strict=False):
-        if figure is not None and figure.low is not None and figure.high is not None:
-            low, high = times(figure.low), times(figure.high)
-            parts.append(f"{letter}/{LETTERS[found.base]} between {low} and {high}")
-    return "; ".join(parts)
-
-
-def _shown(row: ArmAcross, index: int) -> str:
-    figure = row.figures[index]
-    return shown(figure) if figure else "–"
-
-
-def _median(row: ArmAcross, index: int) -> float:
-    figure = row.figures[index]
-    return figure.median_s if figure else float("inf")
-
-
-def _ratio(row: ArmAcross, index: int) -> float:
-    figure = row.figures[index]
-    return figure.ratio if figure and figure.ratio is not None else float("inf")
-
-
-def _words(row: ArmAcross, index: int) -> str:
-    return figure_text(row.figures[index])
-
-
-def _style(row: ArmAcross, index: int) -> TextStyle | None:
-    figure = row.figures[index]
-    if figure is None or figure.ratio is None or not figure.differs:
+def style(figure: Figure) -> TextStyle:
+    """Of a ratio that differs from 1, or of another."""
+    if figure.ratio is None or not figure.differs:
         return MUTED
     return BAD if figure.ratio > 1 else GOOD

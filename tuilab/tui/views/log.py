@@ -5,9 +5,13 @@ from textual.widget import Widget
 
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
+from tuilab.model.events import Log
 from tuilab.tui.views.base import View
 from tuilab.tui.views.filtered import Filtered
-from tuilab.tui.widgets.lists import log_table
+from tuilab.tui.widgets.look import BAD, FAINT, MUTED, WARN
+from tuilab.tui.widgets.table import Column, Table
+
+LEVELS = {"error": BAD, "warning": WARN, "debug": FAINT}
 
 
 class LogView(View):
@@ -23,7 +27,7 @@ Every line printed by TensorFlow, by your code, or by the lab itself; nothing is
 
     def __init__(self, lab: Lab, id: str | None = None) -> None:
         super().__init__(lab, id)
-        self.table, self._drawn = log_table(), object()
+        self.table = log_table()
 
     def compose(self) -> ComposeResult:
         yield Filtered("log", self.table)
@@ -32,9 +36,25 @@ Every line printed by TensorFlow, by your code, or by the lab itself; nothing is
         return self.table
 
     def draw(self) -> None:
-        lab_state = self.lab.state
-        if self._drawn is not lab_state.log or len(self.table.rows) > len(lab_state.log):
-            self._drawn = lab_state.log
-            self.table.set_rows(lab_state.log)
+        if self.table.rows is not self.lab.state.log:
+            self.table.set_rows(self.lab.state.log)
         else:
             self.table.grew()
+
+
+def log_table() -> Table[Log]:
+    """Lines that TensorFlow, the user's code or the lab said, the newest below; it follows the end."""
+    columns: list[Column[Log]] = [
+        Column("from", lambda line: line.source, most=12, drop=1, style=lambda _: MUTED),
+        Column("level", lambda line: line.level, width=7, drop=2),
+        Column("line", lambda line: line.message, flex=True, most=200),
+    ]
+    return Table(
+        columns,
+        style=lambda line: LEVELS.get(line.level),
+        text=lambda line: f"{line.text}\t{line.source}\t{line.level}",
+        detail=lambda line: line.text,
+        follow=True,
+        noun="line",
+        empty="No messages yet.",
+    )

@@ -1,21 +1,58 @@
-"""Placement: every op of the run, where it ran and why there."""
-
-from collections.abc import Sequence
+"""Placement: every op of the run, where it ran and why there; and the summary under the controls."""
 
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
 from tuilab.lab import Lab
+from tuilab.lab.placement import Group, PlacementRows, about, device_of, groups, moved
+from tuilab.lab.state import LabState
 from tuilab.lab.status import why_empty
+from tuilab.model.quantity import size
 from tuilab.model.result import PlacementRow
 from tuilab.model.run import RunState
-from tuilab.tui.panels.placement import Group, PlacementRows, group_of, groups
 from tuilab.tui.views.base import View
 from tuilab.tui.views.filtered import Filtered
-from tuilab.tui.widgets.lists import placement_table
+from tuilab.tui.widgets.look import ACCENT, MUTED, WARN, TextStyle
+from tuilab.tui.widgets.table import Column, Table
+
+MOST_LINES = 12
+
+
+def version(state: RunState) -> tuple[str, int]:
+    """Of which run the placement is, and how many rows it has so far."""
+    return state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values())
+
+
+class PlacementLog(Static):
+    """The summary: a line a group, the largest first; the Placement view opens each."""
+
+    HELP = """\
+## Placement
+
+How many ops ran on which device, and why. The Placement view (**6**, or a click) lists every op, with a
+filter.
+"""
+
+    def __init__(self) -> None:
+        super().__init__("Placement: no op has been placed yet.", markup=False)
+        self._drawn: object = None
+
+    def draw(self, lab_state: LabState) -> None:
+        """Show the groups, where there are others than before."""
+        if version(lab_state.shown) == self._drawn:
+            return
+        self._drawn = version(lab_state.shown)
+        found = [str(group) for group in groups(lab_state.shown)]
+        lines = ["; ".join(found[:2]), *found[2:MOST_LINES]]
+        head = str(PlacementRows(lab_state.shown))
+        self.update(Content.assemble((head, "bold"), ". ", "\n".join(lines)))
+
+    async def on_click(self) -> None:
+        """Open the view."""
+        await self.screen.run_action("view('placement')")
 
 
 class PlacementView(View):
@@ -37,13 +74,12 @@ its bytes; ops that the optimiser folded away are counted. **/** filters, **o** 
     def __init__(self, lab: Lab, id: str | None = None) -> None:
         super().__init__(lab, id)
         self._drawn: object = None
-        self._labels: dict[str, str] = {}
         self._groups: list[Group] = []
-        self._state: RunState | None = None
+        self._rows = PlacementRows(RunState())
 
     def compose(self) -> ComposeResult:
         yield OptionList(compact=True, markup=False)
-        self.table = placement_table(arm_label=lambda arm: self._labels.get(arm, arm))
+        self.table = PlacementTable()
         yield Filtered("ops", self.table)
 
     def draw(self) -> None:
@@ -54,12 +90,11 @@ its bytes; ops that the optimiser folded away are counted. **/** filters, **o** 
             self.table.empty = "The placement is recorded after the warm-up."
         elif state.status == "ok":
             self.table.empty = "No op of this run was observed."
-        key = (state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values()))
-        if key != self._drawn:
-            self._drawn = key
-            self._labels = {arm: known.label for arm, known in state.arms.items()}
-            self._state, self._groups = state, groups(state)
-            self.table.set_rows(PlacementRows(state))
+        if version(state) != self._drawn:
+            self._drawn = version(state)
+            self.table.labels = {arm: known.label for arm, known in state.arms.items()}
+            self._rows, self._groups = PlacementRows(state), groups(state)
+            self.table.set_rows(self._rows)
             listed = self.query_one(OptionList)
             listed.display = bool(self._groups)
             listed.set_options([Content("every op"), *map(_row, self._groups)])
@@ -69,13 +104,8 @@ its bytes; ops that the optimiser folded away are counted. **/** filters, **o** 
     def _open(self, event: OptionList.OptionSelected) -> None:
         """Show the rows of a group."""
         event.stop()
-        if self._state is None:
-            return
-        rows: Sequence[PlacementRow] = PlacementRows(self._state)
-        if event.option_index:
-            group = self._groups[event.option_index - 1]
-            rows = [row for row in rows if group_of(row) == (group.kind, group.device, group.reason)]
-        self.table.set_rows(rows)
+        chosen = self._groups[event.option_index - 1] if event.option_index else None
+        self.table.set_rows([row for row in self._rows if chosen.has(row)] if chosen else self._rows)
 
     def place(self) -> Widget:
         listed = self.query_one(OptionList)
@@ -85,3 +115,38 @@ its bytes; ops that the optimiser folded away are counted. **/** filters, **o** 
 def _row(group: Group) -> Content:
     more = ", ".join(group.ops[:4]) + (" …" if len(group.ops) > 4 else "")
     return Content.assemble(str(group), (f"  {more}", "$text-muted"))
+
+
+class PlacementTable(Table[PlacementRow]):
+    """Where each op ran: a row an op, copy or folded group. What ran elsewhere than asked stands out."""
+
+    def __init__(self) -> None:
+        self.labels: dict[str, str] = {}
+        """What the column of arms says, by an arm's id."""
+        columns: list[Column[PlacementRow]] = [
+            Column("op", lambda row: row.op if row.kind == "op" else row.kind, most=22),
+            Column("device", device_of, width=16,
+                   style=lambda row: TextStyle("warn", bold=True) if moved(row) else None),
+            Column("node", lambda row: row.node, flex=True, most=60),
+            Column("type", lambda row: row.dtype, most=12, drop=2, style=lambda _: MUTED),
+            Column("bytes", lambda row: size(row.bytes) if row.bytes else "", align="right", drop=3,
+                   key=lambda row: row.bytes, style=lambda _: MUTED),
+            Column("count", lambda row: f"{row.count:,}", align="right", drop=4, key=lambda row: row.count,
+                   style=lambda _: MUTED),
+            Column("arm", lambda row: self.labels.get(row.arm, row.arm), most=28, drop=5,
+                   style=lambda _: MUTED),
+        ]  # fmt: skip
+        super().__init__(
+            columns,
+            detail=about,
+            style=_style,
+            text=lambda row: "\t".join(
+                (row.op, row.node, device_of(row), row.dtype, row.arm, row.kind, row.reason)
+            ),
+            noun="op",
+            empty="No op has been placed yet.",
+        )
+
+
+def _style(row: PlacementRow) -> TextStyle | None:
+    return WARN if moved(row) else {"folded": MUTED, "copy": ACCENT}.get(row.kind)

@@ -13,8 +13,7 @@ from tuilab.model.quantity import seconds
 from tuilab.tui.views.base import View, fitting
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.look import MUTED
-from tuilab.tui.widgets.table import Table
-from tuilab.tui.widgets.tabular import Column
+from tuilab.tui.widgets.table import Column, Table
 from tuilab.tui.widgets.timeline import Timeline
 
 TIMELINE_ROWS = 10

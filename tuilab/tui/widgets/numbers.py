@@ -4,43 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from tuilab.model.quantity import interval, median_of, seconds, share_words
 from tuilab.model.result import ArmResult
-from tuilab.tui.widgets.look import MUTED, WARN, Mark, TextStyle
-from tuilab.tui.widgets.table import Table
-from tuilab.tui.widgets.tabular import Column
-
-SHORT = 18
-"""Characters of a reason that stands in place of a figure."""
-
-
-def _half(arm: ArmResult) -> float | None:
-    return (arm.ci95_s[1] - arm.ci95_s[0]) / 2 if arm.ci95_s else None
-
-
-def _time(value: float | None, half: float | None = None) -> str:
-    return "" if value is None else seconds(value, half)
-
-
-def _median(arm: ArmResult) -> str:
-    return _state(arm) if arm.median_s is None else median_of(arm.median_s, _half(arm))
-
-
-def _state(arm: ArmResult) -> str:
-    """Why there is no figure, in the words of the bars beside it where those are short."""
-    return arm.reason if 0 < len(arm.reason) <= SHORT else arm.status
-
-
-def _interval(arm: ArmResult) -> str:
-    if arm.median_s is None or arm.ci95_s is None:
-        return ""
-    return interval(*arm.ci95_s, arm.median_s)
-
-
-def _detail(arm: ArmResult) -> str:
-    said = [arm.reason] if arm.reason else []
-    if arm.device and arm.device != arm.requested_device:
-        said.append(f"requested {arm.requested_device}, ran on {arm.device}")
-    said += [flag.message for flag in arm.flags]
-    return "; ".join(said)
+from tuilab.tui.widgets.look import MUTED, STRONG, WARN, Mark, TextStyle
+from tuilab.tui.widgets.table import Column, Table
 
 
 class Numbers(Table[ArmResult]):
@@ -61,7 +26,8 @@ gives those of the row under the cursor.
         self._marks: Mapping[str, Mark] = {}
         columns: list[Column[ArmResult]] = [
             Column("arm", self._label, flex=True, most=36, least=20, style=self._style),
-            Column("median", _median, align="right", key=lambda arm: arm.median_s or 0.0, style=_quiet),
+            Column("median", median, align="right", key=lambda arm: arm.median_s or 0.0,
+                   style=lambda arm: MUTED if arm.median_s is None else STRONG),
             Column("95 %", _interval, align="right", drop=1, key=lambda arm: arm.median_s or 0.0,
                    style=_soft),
             Column("n", lambda arm: f"{arm.n:,}" if arm.n else "", align="right", drop=4,
@@ -72,7 +38,8 @@ gives those of the row under the cursor.
                    key=lambda arm: arm.first_call_s or 0.0),
             Column("of roof", _of_roof, align="right", drop=6, style=_soft),
             Column("bound by", lambda arm: arm.roof.bound_by if arm.roof else "", drop=7, style=_soft),
-            Column("ran on", _ran_on, drop=2, style=_ran_style),
+            Column("ran on", lambda arm: arm.device or ("?" if arm.status == "ok" else ""), drop=2,
+                   style=lambda arm: WARN if _moved(arm) else MUTED),
             Column("caveats", lambda arm: f"⚑ {len(arm.flags)}" if arm.flags else "", style=lambda _: WARN),
         ]  # fmt: skip
         super().__init__(columns, detail=_detail, noun="arm", empty=empty)
@@ -81,10 +48,9 @@ gives those of the row under the cursor.
         """Show these arms."""
         if list(arms) == list(self.rows) and marks == self._marks:
             return
-        self._marks = marks
-        cursor = self.cursor
+        self._marks, cursor = marks, self.cursor
         self.set_rows(arms)
-        self._cursor = min(cursor, max(0, len(arms) - 1))
+        self.cursor = max(0, min(cursor, len(arms) - 1))
 
     def _label(self, arm: ArmResult) -> str:
         mark = self._marks.get(arm.id)
@@ -95,21 +61,31 @@ gives those of the row under the cursor.
         return mark.style if mark and arm.median_s is not None else MUTED
 
 
-def _quiet(arm: ArmResult) -> TextStyle | None:
-    return MUTED if arm.median_s is None else TextStyle(bold=True)
-
-
 def _soft(_: ArmResult) -> TextStyle | None:
     return MUTED
+
+
+def median(arm: ArmResult) -> str:
+    """The median, or why there is none."""
+    return arm.why_no_figure if arm.median_s is None else median_of(arm.median_s, arm.half_width_s)
+
+
+def _interval(arm: ArmResult) -> str:
+    return interval(*arm.ci95_s, arm.median_s) if arm.median_s is not None and arm.ci95_s else ""
+
+
+def _time(value: float | None) -> str:
+    return "" if value is None else seconds(value)
 
 
 def _of_roof(arm: ArmResult) -> str:
     return share_words(arm.roof.share) if arm.roof and arm.roof.share is not None else ""
 
 
-def _ran_on(arm: ArmResult) -> str:
-    return arm.device or ("" if arm.status != "ok" else "?")
+def _moved(arm: ArmResult) -> bool:
+    return bool(arm.device) and arm.device != arm.requested_device
 
 
-def _ran_style(arm: ArmResult) -> TextStyle | None:
-    return WARN if arm.device and arm.device != arm.requested_device else MUTED
+def _detail(arm: ArmResult) -> str:
+    elsewhere = f"requested {arm.requested_device}, ran on {arm.device}" if _moved(arm) else ""
+    return "; ".join(said for said in (arm.reason, elsewhere, *(flag.message for flag in arm.flags)) if said)

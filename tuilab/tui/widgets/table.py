@@ -1,19 +1,45 @@
 """A table that draws only the rows that show, so that a hundred thousand cost no more than a hundred."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import ClassVar, Generic
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import FAINT, FOCUS, MUTED, SEPARATOR, TEXT, VERTICAL, Line, Run, TextStyle
-from tuilab.tui.widgets.tabular import Column, Index, Row, natural_width, share_out
 from tuilab.tui.widgets.wording import fit
 
+Row = TypeVar("Row")
+
+HEAD = TextStyle("muted", bold=True)
+SAMPLED = 200
+"""Rows, taken evenly from all, by which a column's width is chosen."""
 WHEEL = 3
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """A column of a table of `Row`s."""
+
+    label: str
+    cell: Callable[[Row], str]
+    width: int = 0
+    """Cells; 0 for as wide as its texts, up to `most`."""
+    most: int = 32
+    least: int = 12
+    """A flexible column keeps so many cells."""
+    align: Literal["left", "right"] = "left"
+    flex: bool = False
+    """Takes what is left over."""
+    drop: int = 0
+    """On a narrow screen the column with the highest number goes first; 0 stays."""
+    style: Callable[[Row], TextStyle | None] | None = None
+    key: Callable[[Row], Any] | None = None
+    """What to sort by; null for the text."""
 
 
 class Table(LineWidget, Generic[Row], can_focus=True):
@@ -57,179 +83,192 @@ about the row under the cursor, and how many rows there are.
         columns: Sequence[Column[Row]],
         rows: Sequence[Row] = (),
         *,
-        detail: Callable[[Row], str] | None = None,
-        style: Callable[[Row], TextStyle | None] | None = None,
+        detail: Callable[[Row], str] = lambda row: "",
+        style: Callable[[Row], TextStyle | None] = lambda row: None,
         text: Callable[[Row], str] | None = None,
         follow: bool = False,
         noun: str = "row",
         empty: str = "There are no rows.",
     ) -> None:
         super().__init__(empty=empty)
-        self.columns = tuple(columns)
-        self._detail, self._row_style, self._follow, self._noun = detail, style, follow, noun
+        self.columns, self._noun, self._follow = tuple(columns), noun, follow
+        self._detail, self._row_style = detail, style
         self._text = text or (lambda row: "\t".join(column.cell(row) for column in self.columns))
-        self._index: Index[Row] = Index(rows, self._text)
-        self._natural: list[int] = []
-        self._measured = 0
-        self._cursor = self._top = 0
+        self._filter = ""
         self._sorted: tuple[int, bool] | None = None
-        self._heads: list[tuple[int, int, int]] = []
+        self._layout: list[tuple[int, int]] = []
+        self.cursor = self._top = 0
+        self._places: Sequence[int] = ()
+        self.set_rows(rows)
 
     # Rows
 
-    @property
-    def rows(self) -> Sequence[Row]:
-        """All rows, shown or not."""
-        return self._index.rows
-
     def set_rows(self, rows: Sequence[Row]) -> None:
         """Show other rows. The list is not copied: append to it and call `grew`."""
-        query, order = self._index.query, self._sorted
-        self._index, self._natural, self._measured = Index(rows, self._text), [], 0
-        if order:
-            self._sort(*order)
-        self._index.filter(query, afresh=True)
-        self._cursor = max(0, len(self._index) - 1) if self._follow else 0
+        self.rows, self._texts = rows, list[str]()
+        self._widths: list[int] = []
+        self._measured = 0
+        self.rearrange()
+
+    def grew(self) -> None:
+        """Rows were added at the end of the list, or some were taken away."""
+        at_end = self.cursor >= self.shown - 1
+        self._places = self._rearranged()
+        last = max(0, self.shown - 1)
+        self.cursor = last if self._follow and at_end else min(self.cursor, last)
+        self.repaint()
+
+    def rearrange(self) -> None:
+        """Find the rows that show and their order anew; the cursor is on the first, or on the last one."""
+        self._places = self._rearranged()
+        self.cursor = max(0, self.shown - 1) if self._follow and not self._sorted else 0
         self._top = 0
         self.repaint()
 
-    def grew(self) -> None:
-        """Rows were added at the end of the list."""
-        at_end = self._cursor >= len(self._index) - 1
-        self._index.grew()
-        if self._follow and at_end:
-            self._cursor = max(0, len(self._index) - 1)
-        self.repaint()
+    def _rearranged(self) -> Sequence[int]:
+        """The places in `rows` of those whose text has every word of the filter, in their order."""
+        places: Sequence[int] = range(len(self.rows))
+        if self._filter:
+            if len(self._texts) > len(self.rows):
+                self._texts.clear()
+            self._texts += [self._text(row).lower() for row in self.rows[len(self._texts) :]]
+        for word in self._filter.lower().split():
+            places = [place for place in places if word in self._texts[place]]
+        if self._sorted:
+            column, reverse = self.columns[self._sorted[0]], self._sorted[1]
+            key = column.key or column.cell
+            places = sorted(places, key=lambda place: key(self.rows[place]), reverse=reverse)
+        return places
 
     @property
     def filter(self) -> str:
-        """Words that a row must contain to be shown."""
-        return self._index.query
+        """Words that a row must contain to be shown, in any case."""
+        return self._filter
 
     @filter.setter
-    def filter(self, query: str) -> None:
-        self._index.filter(query)
-        self._cursor = max(0, len(self._index) - 1) if self._follow else 0
-        self._top = 0
-        self.repaint()
+    def filter(self, words: str) -> None:
+        self._filter = words
+        self.rearrange()
 
     @property
-    def cursor(self) -> int:
-        """The place of the row under the cursor, among those that show."""
-        return self._cursor
+    def found_by(self) -> str:
+        """The words that the rows that show were found by."""
+        return self._filter
 
-    @property
-    def row(self) -> Row | None:
-        """The row under the cursor."""
-        return self._index[self._cursor] if self._cursor < len(self._index) else None
+    def order_by(self, column: int | None, reverse: bool = False) -> None:
+        """Order by that column, null for as the rows came."""
+        self._sorted = None if column is None else (column, reverse)
+        self.rearrange()
+
+    def sortable(self, column: int) -> bool:
+        """Whether one may order by that column."""
+        return True
 
     @property
     def shown(self) -> int:
         """How many rows pass the filter."""
-        return len(self._index)
+        return len(self._places)
+
+    @property
+    def row(self) -> Row | None:
+        """The row under the cursor."""
+        return self.rows[self._places[self.cursor]] if 0 <= self.cursor < self.shown else None
 
     # Drawing
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        if not len(self._index):
-            sentence = f"No row contains “{self._index.query}”." if self._index.query else self.empty
-            return self.empty_lines(width, height, sentence)
-        body = self._body_height(height)
-        self._top = min(
-            max(self._top, self._cursor - body + 1), self._cursor, max(0, len(self._index) - body)
-        )
-        bar = len(self._index) > body
-        layout = share_out(self.columns, self._widths(), width - 1 - 2 * bar)
-        lines = [self._header(layout)]
-        for place in range(self._top, min(self._top + body, len(self._index))):
-            lines.append(self._row_line(place, layout, width - 2 * bar))
-        if bar:
-            thumb = self._thumb(body)
-            lines = [
-                lines[0],
-                *((*line, (" ", TEXT), self._bar(i in thumb)) for i, line in enumerate(lines[1:])),
-            ]
+        if not self.shown:
+            said = f"No {self._noun} has “{self.found_by}”. Escape empties the line."
+            return self.empty_lines(width, height, said if self.found_by else self.empty)
+        body = self.body(height)
+        self._top = max(0, min(max(self._top, self.cursor - body + 1), self.cursor, self.shown - body))
+        scrolls = self.shown > body
+        room = width - 2 * scrolls
+        self._layout = share_out(self.columns, self._natural_widths(), room - 1)
+        places = range(self._top, min(self._top + body, self.shown))
+        lines = [self._head(), *(self._row_line(place, room) for place in places)]
+        if scrolls:
+            size = max(1, body * body // self.shown)
+            start = 1 + round(self._top / (self.shown - body) * (body - size))
+            for y, line in enumerate(lines[1:], 1):
+                bar = ("█", MUTED) if start <= y < start + size else (VERTICAL, FAINT)
+                lines[y] = (*line, (" ", TEXT), bar)
         if height > body + 1:
             lines += [()] * (height - 1 - len(lines))
-            lines.append(((fit(self._footer(), width), MUTED),))
+            lines.append(((fit(self._foot(), width), MUTED),))
         return lines
 
-    def _body_height(self, height: int) -> int:
+    def body(self, height: int) -> int:
+        """How many rows there is room for."""
         return max(1, height - (2 if height >= 5 else 1))
 
-    def _bar(self, thumb: bool) -> Run:
-        return ("█", MUTED) if thumb else (VERTICAL, FAINT)
-
-    def _thumb(self, body: int) -> range:
-        total = len(self._index)
-        size = max(1, body * body // total)
-        start = round(self._top / max(1, total - body) * (body - size))
-        return range(start, start + size)
-
-    def _widths(self) -> list[int]:
+    def _natural_widths(self) -> list[int]:
         # Measured again when the list has doubled: often enough for a log that grows, and no jumping.
-        if not self._natural or len(self.rows) > 2 * self._measured:
-            self._natural = [natural_width(column, self.rows) for column in self.columns]
+        if not self._widths or len(self.rows) > 2 * self._measured:
             self._measured = len(self.rows)
-        return self._natural
+            some = self.rows[:: max(1, self._measured // SAMPLED)]
+            self._widths = [natural_width(column, some) for column in self.columns]
+        return self._widths
 
-    def _header(self, layout: Sequence[tuple[int, int]]) -> Line:
-        line: list[Run] = [(" ", TEXT)]
-        self._heads, at = [], 1
-        for index, width in layout:
-            column, label = self.columns[index], self.columns[index].label
+    def _cells(self, cells: Iterable[Run]) -> Line:
+        """A text for each column that shows, in its width, with a cell between them."""
+        laid = enumerate(zip(self._layout, cells, strict=True))
+        return tuple(
+            (" " * (place > 0) + fit(text, width, self.columns[index].align), style)
+            for place, ((index, width), (text, style)) in laid
+        )
+
+    def _head(self) -> Line:
+        labels = [self.columns[index].label for index, _ in self._layout]
+        for place, (index, _) in enumerate(self._layout):
             if self._sorted and self._sorted[0] == index:
-                label = f"{label} {'▾▴'[not self._sorted[1]]}"
-            gap = " " if at > 1 else ""
-            text = gap + fit(label, width, column.align)
-            line.append((text, TextStyle("muted", bold=True)))
-            self._heads.append((at, at + width, index))
-            at += width + 1
-        return tuple(line)
+                labels[place] += " ▾" if self._sorted[1] else " ▴"
+        return ((" ", TEXT), *self._cells((label, HEAD) for label in labels))
 
-    def _row_line(self, place: int, layout: Sequence[tuple[int, int]], width: int) -> Line:
-        row, here = self._index[place], place == self._cursor
+    def _row_line(self, place: int, width: int) -> Line:
+        row, here = self.rows[self._places[place]], place == self.cursor
         ground = ("accent/22" if self.has_focus else "muted/15") if here else ""
-        own = self._row_style(row) if self._row_style else None
-        line: list[Run] = [(FOCUS if here and self.has_focus else " ", TextStyle("accent", on=ground))]
-        used = 1
-        for index, cells in layout:
-            column = self.columns[index]
-            style = (column.style(row) if column.style else None) or own or TEXT
-            if ground:
-                style = replace(style, on=ground)
-            text = fit(column.cell(row), cells, column.align)
-            gap = " " if used > 1 else ""
-            used += cells + len(gap)
-            line.append((gap + text, style))
-        line.append((" " * max(0, width - used), TextStyle(on=ground)))
-        return tuple(line)
+        own = self._row_style(row) or TEXT
 
-    def _footer(self) -> str:
-        total, shown = len(self.rows), len(self._index)
-        counted = placed(self._cursor, shown, self._noun)
-        if shown != total:
-            counted += f" with “{self._index.query}” (of {total:,})"
-        row = self.row
-        said = self._detail(row) if self._detail and row is not None else ""
-        return f" {counted}{'  ' + SEPARATOR + '  ' + said if said else ''}"
+        def cell(column: Column[Row]) -> Run:
+            style = (column.style(row) if column.style else None) or own
+            return column.cell(row), replace(style, on=ground) if ground else style
+
+        cells = self._cells(cell(self.columns[index]) for index, _ in self._layout)
+        used = sum(width + 1 for _, width in self._layout)
+        mark = FOCUS if here and self.has_focus else " "
+        return (
+            (mark, TextStyle("accent", on=ground)),
+            *cells,
+            (" " * max(0, width - used), TextStyle(on=ground)),
+        )
+
+    def _foot(self) -> str:
+        """`3 of 20 runs with “stft” (of 50)`, and what there is to say of the row under the cursor."""
+        total = len(self.rows)
+        count = f"{self.cursor + 1:,} of {self.shown:,} {self._noun}s"
+        counted = f"1 {self._noun}" if self.shown == 1 else count
+        found = f" with “{self.found_by}”" if self.found_by else ""
+        every = f" (of {total:,})" if self.shown != total else ""
+        said = self._detail(self.row) if self.row is not None else ""
+        return f" {counted}{found}{every}" + (f"  {SEPARATOR}  {said}" if said else "")
 
     # Moving and ordering
 
     def _go(self, place: int) -> None:
-        place = min(len(self._index) - 1, max(0, place))
-        if place != self._cursor and place >= 0:
-            self._cursor = place
+        place = max(0, min(self.shown - 1, place))
+        if place != self.cursor and self.shown:
+            self.cursor = place
             self.repaint()
             self.post_message(self.Moved())
 
     def action_move(self, rows: int) -> None:
         """Move the cursor by so many rows."""
-        self._go(self._cursor + rows)
+        self._go(self.cursor + rows)
 
     def action_page(self, pages: int) -> None:
         """Move the cursor by so many screenfuls."""
-        self._go(self._cursor + pages * self._body_height(self.size.height))
+        self._go(self.cursor + pages * self.body(self.size.height))
 
     def action_select(self) -> None:
         """Open the row under the cursor."""
@@ -238,20 +277,13 @@ about the row under the cursor, and how many rows there are.
 
     def action_order(self) -> None:
         """Order by the next column, after the last one as the rows came."""
-        following = 0 if self._sorted is None else self._sorted[0] + 1
-        self._sort(following, False) if following < len(self.columns) else self._sort(None, False)
+        following = range(self._sorted[0] + 1 if self._sorted else 0, len(self.columns))
+        self.order_by(next(filter(self.sortable, following), None))
 
     def action_turn(self) -> None:
         """Turn the order round."""
         if self._sorted:
-            self._sort(self._sorted[0], not self._sorted[1])
-
-    def _sort(self, column: int | None, reverse: bool) -> None:
-        self._sorted = None if column is None else (column, reverse)
-        key = None if column is None else self.columns[column].key or self.columns[column].cell
-        self._index.sort(key, reverse)
-        self._cursor = self._top = 0
-        self.repaint()
+            self.order_by(self._sorted[0], not self._sorted[1])
 
     # Mouse
 
@@ -264,32 +296,63 @@ about the row under the cursor, and how many rows there are.
         event.stop()
 
     def _scroll(self, rows: int) -> None:
-        body = self._body_height(self.size.height)
-        top = min(max(0, len(self._index) - body), max(0, self._top + rows))
+        body = self.body(self.size.height)
+        top = max(0, min(self.shown - body, self._top + rows))
         if top != self._top:
             self._top = top
-            self._cursor = min(max(self._cursor, top), top + body - 1)
+            self.cursor = min(max(self.cursor, top), top + body - 1)
             self.repaint()
 
     def on_click(self, event: events.Click) -> None:
         at = event.get_content_offset(self)
-        if at is None or not len(self._index):
+        if at is None or not self.shown:
             return
-        body = self._body_height(self.size.height)
+        body = self.body(self.size.height)
+        place = self._top + at.y - 1
         if at.y == 0:
-            head = next((index for first, end, index in self._heads if first <= at.x < end), None)
-            if head is not None:
-                again = self._sorted is not None and self._sorted[0] == head
-                self._sort(head, again and not (self._sorted or (0, True))[1])
-        elif at.y <= body and at.x >= self.size.width - 1 and len(self._index) > body:
-            self._scroll(round((at.y - 1) / max(1, body - 1) * (len(self._index) - body)) - self._top)
-        elif at.y <= body and self._top + at.y - 1 < len(self._index):
-            place = self._top + at.y - 1
-            if place == self._cursor and event.chain > 1:
+            self._click_head(at.x)
+        elif at.y <= body and at.x >= self.size.width - 1 and self.shown > body:
+            self._scroll(round((at.y - 1) / max(1, body - 1) * (self.shown - body)) - self._top)
+        elif at.y <= body and place < self.shown:
+            if place == self.cursor and event.chain > 1:
                 self.action_select()
             self._go(place)
 
+    def _click_head(self, x: int) -> None:
+        end = 1
+        for index, width in self._layout:
+            if end <= x < end + width and self.sortable(index):
+                self.order_by(index, self._sorted == (index, False))
+            end += width + 1
 
-def placed(place: int, rows: int, noun: str) -> str:
-    """`3 of 20 runs`; `1 run` where it is the only one."""
-    return f"1 {noun}" if rows == 1 else f"{place + 1:,} of {rows:,} {noun}s"
+
+def natural_width(column: Column[Row], rows: Sequence[Row]) -> int:
+    """As wide as its label and the texts of these rows."""
+    if column.width:
+        return column.width
+    widest = max((cell_len(column.cell(row)) for row in rows), default=0)
+    # Two more for the arrow that says that the table is sorted by this column.
+    return max(cell_len(column.label) + 2, min(column.most, widest))
+
+
+def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int) -> list[tuple[int, int]]:
+    """(index, width) of the columns that show in `room` cells with one cell between them."""
+    shown = list(range(len(columns)))
+
+    def least(index: int) -> int:
+        return min(natural[index], columns[index].least) if columns[index].flex else natural[index]
+
+    while len(shown) > 1 and sum(map(least, shown)) + len(shown) - 1 > room:
+        gone = max(shown, key=lambda index: columns[index].drop)
+        if not columns[gone].drop:
+            break
+        shown.remove(gone)
+    widths = {index: least(index) for index in shown}
+    while sum(widths.values()) + len(shown) - 1 > room and max(widths.values()) > 1:
+        widths[max(shown, key=lambda index: widths[index])] -= 1
+    left = max(0, room - sum(widths.values()) - (len(shown) - 1))
+    flexible = [index for index in shown if columns[index].flex]
+    for place, index in enumerate(flexible):
+        # What is left goes evenly to the flexible columns.
+        widths[index] += left // len(flexible) + (place < left % len(flexible))
+    return [(index, widths[index]) for index in shown]

@@ -1,21 +1,15 @@
-"""Where the ops of the run went: a row each, groups of rows, and a summary under the controls."""
+"""Where the ops of a run went: a row each, groups of rows, and the words for both."""
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import overload
 
-from textual.content import Content
-from textual.widgets import Static
-
-from tuilab.lab.state import LabState
 from tuilab.model.events import XLA_PROGRAM, ops_of
 from tuilab.model.result import PlacementRow, placement_row
 from tuilab.model.run import RunState
-
-MOST_LINES = 12
 
 
 @dataclass(frozen=True)
@@ -40,6 +34,14 @@ class Group:
         said = f"{self.count:,} {one if self.count == 1 else more} {joint} {self.device}"
         return said + (f": {self.reason}" if self.reason else "")
 
+    def has(self, row: PlacementRow) -> bool:
+        """Whether the row is one of these."""
+        return (row.kind, _where(row.kind, row.device, row.to), row.reason) == (
+            self.kind,
+            self.device,
+            self.reason,
+        )
+
 
 KINDS = {"op": ("op", "ops", "on"), "copy": ("copy", "copies", "from"), "folded": ("op", "ops", "folded on")}
 
@@ -51,56 +53,15 @@ def groups(state: RunState) -> list[Group]:
     for arm in state.arms.values():
         for node in chain.from_iterable(arm.placement.values()):
             alike[node.kind, node.device, node.to, node.reason, node.op] += node.count
-    counts: Counter[tuple[str, str, str]] = Counter()
     ops: dict[tuple[str, str, str], Counter[str]] = {}
     for (kind, device, to, reason, op), count in alike.items():
-        key = (kind, _where(kind, device, to), reason)
-        counts[key] += count
-        ops.setdefault(key, Counter())[op] += count
-    found = [
-        Group(*key, number, tuple(op for op, _ in ops[key].most_common())) for key, number in counts.items()
-    ]
+        ops.setdefault((kind, _where(kind, device, to), reason), Counter())[op] += count
+    found = [Group(*key, own.total(), tuple(op for op, _ in own.most_common())) for key, own in ops.items()]
     return sorted(found, key=lambda group: (group.kind == "folded", -group.count))
-
-
-def group_of(row: PlacementRow) -> tuple[str, str, str]:
-    """Kind, device and reason of a row."""
-    return row.kind, _where(row.kind, row.device, row.to), row.reason
 
 
 def _where(kind: str, device: str, to: str) -> str:
     return (f"{device} to {to}" if kind == "copy" else device) or "no device yet"
-
-
-class PlacementLog(Static):
-    """The summary: a line a group, the largest first; the Placement view opens each."""
-
-    HELP = """\
-## Placement
-
-How many ops ran on which device, and why. The Placement view (**6**, or a click) lists every op, with a
-filter.
-"""
-
-    def __init__(self) -> None:
-        super().__init__("Placement: no op has been placed yet.", markup=False)
-        self._drawn: object = None
-
-    def draw(self, lab_state: LabState) -> None:
-        """Show the groups, where there are others than before."""
-        state = lab_state.shown
-        key = (state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values()))
-        if key == self._drawn:
-            return
-        self._drawn = key
-        found = groups(state)
-        head = title(PlacementRows(state).counts())
-        lines = [Content.assemble((head, "bold"), ". ", "; ".join(map(str, found[:2])) if found else "")]
-        self.update(Content("\n").join([*lines, *(Content(str(g)) for g in found[2:MOST_LINES])]))
-
-    async def on_click(self) -> None:
-        """Open the view."""
-        await self.screen.run_action("view('placement')")
 
 
 class PlacementRows(Sequence[PlacementRow]):
@@ -145,12 +106,34 @@ class PlacementRows(Sequence[PlacementRow]):
             out["op"] += sum(node.count for node in ops_of(nodes[:count]))
         return out
 
+    def __str__(self) -> str:
+        """`Placement: 4 ops, 2 copies, 76 folded`."""
+        counts, words = self.counts(), {**KINDS, "folded": ("folded", "folded")}
+        parts = [
+            f"{counts[kind]:,} {one if counts[kind] == 1 else more}"
+            for kind, (one, more, *_) in words.items()
+            if counts[kind]
+        ]
+        return "Placement: " + ", ".join(parts) if parts else "Placement"
 
-def title(counts: Mapping[str, int]) -> str:
-    """`Placement: 4 ops, 2 copies, 76 folded`; counts: by the kind of row."""
-    parts = []
-    for kind, one, more in (("op", "op", "ops"), ("copy", "copy", "copies"), ("folded", "folded", "folded")):
-        number = counts.get(kind, 0)
-        if number:
-            parts.append(f"{number:,} {one if number == 1 else more}")
-    return "Placement: " + ", ".join(parts) if parts else "Placement"
+
+def moved(row: PlacementRow) -> bool:
+    """Whether the op ran elsewhere than it was asked to."""
+    return bool(row.requested) and row.kind == "op" and row.requested != row.device
+
+
+def device_of(row: PlacementRow) -> str:
+    """`GPU:0`, `CPU:0, not GPU:0`, `CPU:0 → GPU:0`."""
+    if row.kind == "copy":
+        return f"{row.device} → {row.to}"
+    return f"{row.device}, not {row.requested}" if moved(row) else row.device
+
+
+def about(row: PlacementRow) -> str:
+    """Where it ran instead of where it was asked to, where its output lies if elsewhere, and why."""
+    parts = [row.node]
+    if moved(row):
+        parts.append(f"requested {row.requested}, ran on {row.device}")
+    if row.memory and row.memory != row.device:
+        parts.append(f"output in the memory of {row.memory}")
+    return ": ".join(part for part in (", ".join(parts), row.reason) if part)

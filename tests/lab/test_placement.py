@@ -1,11 +1,9 @@
 """The rows of a run's placement, made when they are looked at, are those that a list of them would have."""
 
 from tests.tui.data import ARMS, run_state
-from tests.tui.lab import lab, opened, press
+from tuilab.lab.placement import PlacementRows, groups
 from tuilab.model.events import Node, Placement
 from tuilab.model.result import placement_row
-from tuilab.tui.panels.placement import PlacementRows, groups, title
-from tuilab.tui.panels.views import Views
 
 KINDS = ("op", "copy", "folded")
 
@@ -30,9 +28,13 @@ def test_the_rows_of_several_arms_and_points():
 
 
 def test_the_title_counts_in_words():
-    assert title({}) == "Placement"
-    assert title({"op": 1, "copy": 2, "folded": 76}) == "Placement: 1 op, 2 copies, 76 folded"
-    assert title({"op": 4_000, "copy": 1}) == "Placement: 4,000 ops, 1 copy"
+    state = run_state(1)
+    assert str(PlacementRows(state)) == "Placement"
+    state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=tuple(placed()[:2])))
+    assert str(PlacementRows(state)) == "Placement: 1 op, 2 copies"
+    folded = (Node("f", "Mul", "", kind="folded", count=76), Node("n", "Mul", "CPU:0", count=4_000))
+    state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=folded))
+    assert str(PlacementRows(state)) == "Placement: 4,001 ops, 2 copies, 76 folded"
 
 
 def test_rows_are_grouped_by_device_and_reason_with_counts():
@@ -44,17 +46,3 @@ def test_rows_are_grouped_by_device_and_reason_with_counts():
         "4,002 ops on CPU:0: no GPU is visible", "1 op on GPU:0", "1 copy from CPU:0 to GPU:0",
     ]  # fmt: skip
     assert groups(state)[0].ops == ("MatMul",)
-
-
-async def test_a_group_is_opened_by_enter(tmp_path):
-    app = lab(tmp_path)
-    async with opened(app) as pilot:
-        await press(pilot, app, "enter 6")
-        view = app.screen.query_one(Views).view
-        view.take_focus()
-        total = len(view.table.rows)
-        await press(pilot, app, "down enter")
-        assert 0 < len(view.table.rows) < total
-        assert len({(row.kind, row.device, row.reason) for row in view.table.rows}) == 1
-        await press(pilot, app, "up enter")
-        assert len(view.table.rows) == total
