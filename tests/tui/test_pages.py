@@ -16,6 +16,7 @@ from tuilab.model.profile import ProfileArm
 from tuilab.tui.actions import ACTIONS
 from tuilab.tui.app import LabApp, wants_ascii
 from tuilab.tui.panels.controls import Controls
+from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.help import HelpScreen, page
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.views.timeline import TimelineView

@@ -430,14 +430,14 @@ class Lab:
         """Have the runs that are pinned in the history drawn under those of the same workload."""
         from tuilab.lab.history import HistoryClient, ghosts
 
-        client = HistoryClient(self.store)
+        client, before = HistoryClient(self.store), self.state.pinned
         try:
             self.state.pinned = await client.do(ghosts)
         except sqlite3.Error as error:
             self.controller.say(f"pinned runs cannot be drawn ({error})", "warning")
         finally:
             client.close()
-        if self.state.pinned:
+        if before or self.state.pinned:
             self.changed(Change.LOOK)
 
     def compare(self, a: str, b: str) -> "Comparison":

@@ -32,7 +32,6 @@ from tuilab.lab.offers import Offer
 from tuilab.lab.run_list import RunList
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import size
-from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.panels.key_bar import KeyBar
@@ -305,11 +304,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
     def _repinned(self, said: str) -> None:
         """Also draw the runs that are pinned now under the live plot."""
         self._changed(said)
-        self._act(self.history.do(acts.ghosts), self._draw_ghosts)
-
-    def _draw_ghosts(self, found: list[RunState]) -> None:
-        self.lab.state.pinned = found
-        self.lab.changed(Change.LOOK)
+        self.run_worker(self.lab.show_pinned(), exit_on_error=False)
 
     def action_stop(self) -> None:
         """Stop what goes on."""
