@@ -66,8 +66,8 @@ FILMS: dict[str, tuple[Step, ...]] = {
         Step("enter: sweep over its sizes", "\r", ("x stops",), 1),
         Step("the curves", rounds=ALL, see=("done,",), seconds=3),
         Step("tab: to the curve", "\t", (), 1),
-        *(Step("left: along the curve", "\x1b[D", ("At ", "is fastest: "), 1.2) for _ in range(4)),
-        *(Step("right: and back", "\x1b[C", ("At ", "is fastest: "), 1.5) for _ in range(3)),
+        *(Step("left: along the curve", "\x1b[D", ("At ", "CPU graph takes"), 1.2) for _ in range(4)),
+        *(Step("right: and back", "\x1b[C", ("At ", "CPU graph takes"), 1.5) for _ in range(3)),
     ),
     "fact-check": (
         Step("open the lab", see=("ready",), seconds=2),
