@@ -29,18 +29,15 @@ class Telemetry:
         self._host = Host()
         self._watched: Watched | None = None
         self._before: float | None = None
-        self._open: Callable[[], Nvml] | None = nvml
         self._nvml: Nvml | None = None
         self._no_gpu = ""
+        try:
+            self._nvml = nvml()
+        except NvmlUnavailable as error:
+            self._no_gpu = str(error)
 
     def sample(self, pid: int = 0) -> DeviceSample:
         """This machine now. pid: of a process to report on too, such as the worker; 0 for none."""
-        if self._open is not None:
-            opening, self._open = self._open, None
-            try:
-                self._nvml = opening()
-            except NvmlUnavailable as error:
-                self._no_gpu = str(error)
         if pid != (self._watched.pid if self._watched else 0):
             self._watched = Watched(pid) if pid else None
         at = time.monotonic()

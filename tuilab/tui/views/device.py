@@ -2,6 +2,7 @@
 
 from math import inf
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -9,9 +10,12 @@ from textual.containers import VerticalScroll
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.threads import run_in_daemon_thread
-from tuilab.telemetry.sampler import Telemetry
+from tuilab.model.telemetry import DeviceSample
 from tuilab.tui.views.base import View
 from tuilab.tui.widgets.device_panel import DevicePanel
+
+if TYPE_CHECKING:
+    from tuilab.telemetry.sampler import Telemetry
 
 EVERY_S = 1.0
 
@@ -34,7 +38,7 @@ clock and its copies over PCIe, the newest at the right.
 
     def __init__(self, lab: Lab, id: str | None = None) -> None:
         super().__init__(lab, id)
-        self._telemetry = Telemetry()
+        self._telemetry: Telemetry | None = None
         self._due = 0.0
         """When the next sample may begin; none while one is being taken."""
 
@@ -62,10 +66,16 @@ clock and its copies over PCIe, the newest at the right.
         """One sample, in a thread: a call into a wedged driver may block."""
         begun, panel = monotonic(), self.query_one(DevicePanel)
         try:
-            panel.show_sample(await run_in_daemon_thread(self._telemetry.sample, self.lab.state.worker.pid))
+            panel.show_sample(await run_in_daemon_thread(self._read, self.lab.state.worker.pid))
         finally:
             self._due = begun + 0.9 * EVERY_S
 
+    def _read(self, pid: int) -> DeviceSample:
+        from tuilab.telemetry.sampler import Telemetry
+
+        self._telemetry = self._telemetry or Telemetry()
+        return self._telemetry.sample(pid)
+
     def on_unmount(self) -> None:
-        if self._due < inf:
+        if self._telemetry and self._due < inf:
             self._telemetry.close()
