@@ -24,7 +24,7 @@ from tests.tui.data import (
     run_state,
 )
 from tuilab.lab.answer import Said
-from tuilab.lab.slider import Control, Reach, reach
+from tuilab.lab.slider import Control, reach
 from tuilab.model.parameters import Boolean, Choice
 from tuilab.report.chart import Chart, live_chart
 from tuilab.report.sweep import heat_of, sweep_chart
@@ -67,7 +67,7 @@ def sliders() -> Iterable[Widget]:
             control = replace(control, crossover=18_300, band=(15_000, 22_000))
         yield Slider(control)
     stops = ("CPU", "both", "GPU:0", "GPU:1")
-    yield Slider(Control(Choice(name="device", help="", default="CPU", options=stops), "CPU", Reach()))
+    yield Slider(Control(Choice(name="device", help="", default="CPU", options=stops), "CPU"))
 
 
 def answers() -> Iterable[Widget]:

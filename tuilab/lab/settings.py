@@ -13,7 +13,7 @@ from tuilab.catalogue.load import Problem, read_file
 from tuilab.catalogue.plan import parse_axis, parse_settings, usual_sweep
 from tuilab.catalogue.validate import check_arms, check_sweep
 from tuilab.lab.hosts import checked_hosts, hosts_at, stop_of_hosts, stops_of_hosts
-from tuilab.lab.slider import Control, Reach, reach
+from tuilab.lab.slider import Control, reach
 from tuilab.model.arms import EVERY, INPUTS, Arm, ArmSelection, Input, Mode, family
 from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
@@ -199,7 +199,7 @@ def controls(
             )
         out.append(control)
     words = [p for p in declaration.parameters if isinstance(p, Choice) and p.name != declaration.dtype]
-    out += [Control(word, values[word.name], Reach()) for word in words]
+    out += [Control(word, values[word.name]) for word in words]
     chosen = dtype_choice(settings), variant_choice(settings), device_choice(settings, machine, known)
     return (*out, *(control for control in chosen if control))
 
@@ -207,7 +207,7 @@ def controls(
 def _choice(name: str, help: str, options: Sequence[str], present: str) -> Control:
     """An unusual selection of arms is a stop of its own."""
     there = tuple(dict.fromkeys([*options, present]))
-    return Control(Choice(name=name, help=help, default=there[0], options=there), present, Reach())
+    return Control(Choice(name=name, help=help, default=there[0], options=there), present)
 
 
 def device_choice(settings: Settings, machine: Machine | None, known: Sequence[str] = ()) -> Control:
@@ -236,7 +236,7 @@ def dtype_choice(settings: Settings) -> Control | None:
     if len(compared) > 1:
         parameter = msgspec.structs.replace(parameter, options=(*parameter.options, ALL))
     dtypes = settings.arms.dtypes or (str(settings.values[parameter.name]),)
-    return Control(parameter, dtypes[0] if len(dtypes) == 1 else ALL, Reach())
+    return Control(parameter, dtypes[0] if len(dtypes) == 1 else ALL)
 
 
 def variant_choice(settings: Settings) -> Control | None:

@@ -93,8 +93,8 @@ class Control:
     """As it is declared."""
     value: Value
     """As it stands."""
-    reach: Reach
-    """What the other parameters leave."""
+    reach: Reach = Reach()
+    """What the other parameters leave; of a word, all."""
     marks: tuple[Value, ...] = ()
     """Values of the document."""
     note: str = ""
