@@ -4,19 +4,20 @@ import msgspec
 
 from tests.tui.data import run_state
 from tests.tui.lab import lab, opened, press, rest, text, until
+from tuilab.lab.race import Racer, racers
+from tuilab.model.arms import Arm
 from tuilab.tui.panels.replay_strip import ReplayStrip
-from tuilab.tui.views.compare import Compare, opponents
-from tuilab.tui.widgets.look import Mark
-from tuilab.tui.widgets.race import FIRST_S, LAST_S, Race, Racer, lanes
+from tuilab.tui.views.compare import Compare
+from tuilab.tui.widgets.race import FIRST_S, LAST_S, Race, lanes
 
 RACERS = (
-    Racer("GPU graph", Mark("gpu1", "□"), 1e-4),
-    Racer("CPU graph", Mark("cpu1", "×"), 4e-4, "gpu-09, 2026-01-02"),
+    Racer(Arm("GPU:0", "graph"), "GPU graph", 1e-4),
+    Racer(Arm("CPU:0", "graph"), "CPU graph", 4e-4, "gpu-09, 2026-01-02"),
 )
 
 
 def filled(elapsed: float) -> list[int]:
-    said = ["".join(part for part, _ in line) for line in lanes(RACERS, elapsed, 100)]
+    said = ["".join(part for part, _ in line) for line in lanes(RACERS, {}, elapsed, 100)]
     assert all(len(line) <= 100 for line in said)
     assert "1,000 calls each at the measured median, slowed 30 ×" in said[0]
     assert "CPU graph (recorded: gpu-09, 2026-01-02)" in said[2]
@@ -38,7 +39,10 @@ async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins
         other.machine = msgspec.structs.replace(other.machine or state.machine, host="elsewhere")
         other.scenario, other.at = state.shown.scenario, "2026-01-02T10:00:00Z"
         state.pinned = [other]
-        assert {r.recorded for r in opponents(state)} == {"elsewhere, 2026-01-02"}
+        found = racers(state)
+        assert {r.recorded for r in found} == {"", "elsewhere, 2026-01-02"}
+        assert [r.seconds for r in found] == sorted(r.seconds for r in found)
+        assert len([r for r in found if r.recorded]) == 2, "one for each family of devices"
         view = app.screen.query_one(Compare)
         view.take_focus()
         await press(pilot, app, "v")

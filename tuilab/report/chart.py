@@ -98,7 +98,7 @@ def live_chart(
         median, band = (result.median_s, result.ci95_s) if result and not warming else (None, None)
         note = ""
         if median is not None:
-            note = median_of(median, (band[1] - band[0]) / 2 if band else None)
+            note = median_of(median, result.half_width_s if result else None)
         elif not cell.samples and known.status not in (None, "ok"):
             note = str(known.status)
         if ys:

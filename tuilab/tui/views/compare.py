@@ -1,19 +1,17 @@
 """Compare: the arms' medians side by side."""
 
-from statistics import median
 from typing import ClassVar
 
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from tuilab.lab.state import LabState
+from tuilab.lab.race import racers
 from tuilab.lab.status import why_empty
-from tuilab.model.arms import family
 from tuilab.tui.views.base import View, fitting, folded_result, marks
 from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.numbers import Numbers
-from tuilab.tui.widgets.race import Race, Racer
+from tuilab.tui.widgets.race import Race
 
 
 class Compare(View):
@@ -60,15 +58,9 @@ machines that are pinned as ghosts in the history race too, labelled as recorded
 
     def action_race(self) -> None:
         """Let the arms race, and recordings of other machines against them."""
-        state, result = self.lab.state, self.lab.state.result()
-        looks = marks(state.shown)
-        racers = [
-            Racer(arm.label, looks[arm.id], arm.median_s)
-            for arm in (result.arms if result else ())
-            if arm.median_s is not None and arm.id in state.drawn
-        ]
+        state = self.lab.state
         self._raced = state.shown.run, state.shown.rounds
-        self.query_one(Race).start([*racers, *opponents(state)])
+        self.query_one(Race).start(racers(state), marks(state.shown))
 
     def action_end_race(self) -> None:
         """Take the lanes away."""
@@ -76,24 +68,3 @@ machines that are pinned as ghosts in the history race too, labelled as recorded
         if not race.display:
             raise SkipAction()
         race.end()
-
-
-def opponents(state: LabState) -> list[Racer]:
-    """The fastest arm of each family of devices in each recording of another machine that may be drawn."""
-    here = state.shown.machine.host if state.shown.machine else ""
-    out: list[Racer] = []
-    for other in state.ghosts_of(state.shown):
-        if other.machine is None or other.machine.host == here:
-            continue
-        looks = marks(other)
-        best: dict[str, Racer] = {}
-        for name, arm in other.arms.items():
-            samples = next((cell.samples for cell in arm.cells.values() if cell.samples), None)
-            if samples:
-                took = median(samples)
-                kind = family(arm.device or arm.arm.device)
-                if kind not in best or took < best[kind].seconds:
-                    where = f"{other.machine.host}, {other.at[:10]}"
-                    best[kind] = Racer(arm.label, looks[name], took, where)
-        out += best.values()
-    return out

@@ -47,9 +47,7 @@ class Bars(Picking):
         if not arms:
             return self.empty_lines(width, height)
         medians = {
-            arm.id: median_of(arm.median_s, (arm.ci95_s[1] - arm.ci95_s[0]) / 2 if arm.ci95_s else None)
-            for arm in arms
-            if arm.median_s is not None
+            arm.id: median_of(arm.median_s, arm.half_width_s) for arm in arms if arm.median_s is not None
         }
         ratios = {arm: self._ratio(arm, width) for arm in medians}
         label = min(max(cell_len(arm.label) for arm in arms) + 3, max(10, width * 2 // 5))

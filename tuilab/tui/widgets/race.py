@@ -1,37 +1,19 @@
 """A race: each arm runs the same number of calls at its measured pace, the fastest in three seconds."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from time import monotonic
 
 from rich.cells import cell_len
 
+from tuilab.lab.race import CALLS, Racer
 from tuilab.model.quantity import significant
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, TextStyle, gauge
+from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, TextStyle, gauge, marks_for
 from tuilab.tui.widgets.wording import fit
 
-CALLS = 1_000
 FIRST_S, LAST_S = 3.0, 9.0
 """When the fastest arrives, and when the race ends for those that are still on their way."""
 FRAME_S = 0.1
-
-
-@dataclass(frozen=True)
-class Racer:
-    """One arm in the race."""
-
-    label: str
-    mark: Mark
-    seconds: float
-    """The median time of a call."""
-    recorded: str = ""
-    """Of an opponent that does not run here: the machine and the date of its recording."""
-
-    @property
-    def name(self) -> str:
-        """The label, and that it is a recording where it is one."""
-        return f"{self.label} (recorded: {self.recorded})" if self.recorded else self.label
 
 
 class Race(LineWidget):
@@ -41,12 +23,13 @@ class Race(LineWidget):
 
     def __init__(self) -> None:
         super().__init__(empty="No arm has a time yet.")
-        self._racers: tuple[Racer, ...] = ()
+        self._racers: Sequence[Racer] = ()
+        self._marks: Mapping[str, Mark] = {}
         self._begun = 0.0
 
-    def start(self, racers: Sequence[Racer]) -> None:
-        """Set these off, in lanes from the fastest on."""
-        self._racers = tuple(sorted(racers, key=lambda racer: racer.seconds))
+    def start(self, racers: Sequence[Racer], marks: Mapping[str, Mark]) -> None:
+        """Set these off, the fastest first. marks: the hue and marker of the run's arms, by their ids."""
+        self._racers, self._marks = racers, marks
         self._begun = monotonic()
         self.display = True
         self.styles.height = max(2, len(self._racers) + 1)
@@ -66,10 +49,10 @@ class Race(LineWidget):
     def paint(self, width: int, height: int) -> Sequence[Line]:
         if not self._racers:
             return self.empty_lines(width, height)
-        return lanes(self._racers, min(LAST_S, monotonic() - self._begun), width)
+        return lanes(self._racers, self._marks, min(LAST_S, monotonic() - self._begun), width)
 
 
-def lanes(racers: Sequence[Racer], elapsed_s: float, width: int) -> list[Line]:
+def lanes(racers: Sequence[Racer], marks: Mapping[str, Mark], elapsed_s: float, width: int) -> list[Line]:
     """A head that says what is raced, and the lanes so many seconds into the race. racers: fastest first."""
     best = racers[0].seconds
     pace = FIRST_S / (CALLS * best)
@@ -80,11 +63,14 @@ def lanes(racers: Sequence[Racer], elapsed_s: float, width: int) -> list[Line]:
         share = min(1.0, elapsed_s / FIRST_S * best / racer.seconds)
         done = share >= 1.0
         said = f"{racer.seconds / best:.2f} ×" if done and racer.seconds > best else "first" if done else ""
-        name = fit(racer.name, label - 3)
-        style = TextStyle(racer.mark.hue + "/60") if racer.recorded else racer.mark.style
+        name, mark = (
+            fit(racer.name, label - 3),
+            marks.get(racer.arm.id) or marks_for([racer.arm])[racer.arm.id],
+        )
+        style = TextStyle(mark.hue + "/60") if racer.recorded else mark.style
         out.append(
             (
-                (f"{racer.mark.marker} ", racer.mark.style),
+                (f"{mark.marker} ", mark.style),
                 (name + " ", MUTED if racer.recorded else TEXT),
                 *gauge(share, max(4, width - label - 9), style),
                 (fit(said, 8, "right"), STRONG),
