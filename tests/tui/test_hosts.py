@@ -17,7 +17,7 @@ from tuilab.model.events import Caveat, Ready, Warming, WorkerExited
 from tuilab.runner.multi_host import MultiHostRunner
 from tuilab.runner.supervisor import Supervisor
 from tuilab.tui.screens.lab import LabScreen
-from tuilab.tui.screens.machines import Line, MachinesScreen
+from tuilab.tui.screens.machines import MachinesScreen
 from tuilab.workloads import find
 
 FAKE = str(Path(__file__).parents[1] / "runner" / "fake_worker.py")
@@ -134,18 +134,11 @@ async def test_the_machines_of_the_history_are_compared_and_filtered(tmp_path):
         await until(pilot, lambda: isinstance(app.screen, MachinesScreen) and app.screen.table.rows)
         page = app.screen
         assert {line.row.summary.machine for line in page.table.rows} == {"gpu-07"}
-        line: Line = page.table.rows[0]
-        others = [
-            Line(
-                line.preset,
-                msgspec.structs.replace(
-                    line.row, summary=msgspec.structs.replace(line.row.summary, machine=f"node-{n}")
-                ),
-                ("the faster device: CPU on a; GPU on b",),
-                f"stft-small node-{n}",
-            )
-            for n in range(50)
-        ]
+        line = page.table.rows[0]
+        replace = msgspec.structs.replace
+        rows = (replace(line.row, summary=replace(line.row.summary, machine=f"node-{n}")) for n in range(50))
+        differ = ("the faster device: CPU on a; GPU on b",)
+        others = [replace(line, row=row, disagreements=differ) for row in rows]
         page.table.set_rows([line, *others])
         await pilot.press("slash", *"node-42")
         await until(pilot, lambda: page.table.shown == 1)

@@ -3,11 +3,14 @@
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
+
 from tuilab import catalogue
 from tuilab.analysis.machines import PresetRows, Row, compared, machine_summaries, search, text_of
 from tuilab.history.machine_summaries import keep, latest, unsummed
 from tuilab.history.store import Store
 from tuilab.model.claims import Claim
+from tuilab.report.machines import heading
 
 __all__ = ["PresetRows", "Row", "compared", "latest", "search", "sum_up", "text_of"]
 
@@ -41,3 +44,37 @@ def _sum_up(store: Store, run: str, claims: Mapping[str, Sequence[Claim]]) -> No
 
 def _claims() -> dict[str, Sequence[Claim]]:
     return {preset.name: preset.claims for preset in catalogue.load().presets}
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One machine under one preset."""
+
+    preset: str
+    """With the parameters in which it differs from the preset's others."""
+    row: Row
+    disagreements: tuple[str, ...]
+    """On what the preset's machines disagree."""
+
+
+def load(store: Store) -> tuple[list[Line], str]:
+    """Every line, and why not all could be worked out, "" where they were. Takes its time on new runs."""
+    own = store.again()
+    try:
+        problem = sum_up(own)
+        found = [
+            Line(preset=heading(preset).rpartition(":")[0], row=row, disagreements=preset.disagreements)
+            for preset in compared(latest(own))
+            for row in preset.rows
+        ]
+    finally:
+        if own is not store:
+            own.close()
+    return found, problem
+
+
+def about(line: Line) -> str:
+    """On what machines disagree, unlike versions, its devices, and which run it is."""
+    s = line.row.summary
+    unlike = f"unlike the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
+    parts = [*line.disagreements, unlike, ", ".join(s.gpus) or s.cpu, f"{s.at[:10]}, run {s.run[:8]}"]
+    return "; ".join(part for part in parts if part)

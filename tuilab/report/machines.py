@@ -31,17 +31,21 @@ def heading(found: PresetRows) -> str:
 def cells(row: Row) -> list[str]:
     """One machine's line: medians, the fastest arm, the crossover, each claim's verdict as its mark."""
     s = row.summary
-    best = s.best
     return [
         s.machine,
         median(s.on_cpu),
         median(s.on_gpu),
-        best.label if best else "",
+        fastest(s),
         crossover(s.crossed),
         verdict_marks(s),
         s.tensorflow,
         "! " + ", ".join(row.unlike) if row.unlike else "",
     ]
+
+
+def fastest(summary: MachineSummary) -> str:
+    """The label of its fastest arm."""
+    return summary.best.label if summary.best else ""
 
 
 def median(best: Best | None) -> str:

@@ -1,17 +1,16 @@
 """Every machine in the history, preset by preset: who is fastest where, and on what machines disagree."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
-from tuilab.lab.history import Store
-from tuilab.lab.machines import PresetRows, Row, compared, latest, sum_up, text_of
+from tuilab.lab.machines import Line, about, load, text_of
 from tuilab.lab.threads import run_in_daemon_thread
-from tuilab.report.machines import crossover, heading, median, verdict_marks
+from tuilab.model.machine_summary import Best
+from tuilab.report.machines import crossover, fastest, median, verdict_marks
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.look import MUTED, WARN
@@ -19,36 +18,6 @@ from tuilab.tui.widgets.table import Column, Table
 
 if TYPE_CHECKING:
     from tuilab.lab import Lab
-
-
-@dataclass(frozen=True)
-class Line:
-    """One machine under one preset. preset: with the parameters in which it differs from its others."""
-
-    preset: str
-    row: Row
-    disagreements: tuple[str, ...]
-    text: str
-
-
-def load(store: Store) -> tuple[list[Line], str]:
-    """Every line, and why not all could be worked out, "" where they were. Takes its time on new runs."""
-    own = store.again()
-    try:
-        problem = sum_up(own)
-        return lines(compared(latest(own))), problem
-    finally:
-        if own is not store:
-            own.close()
-
-
-def lines(presets: Sequence[PresetRows]) -> list[Line]:
-    """The rows of every preset, one after the other."""
-    return [
-        Line(heading(found).rpartition(":")[0], row, found.disagreements, text_of(row.summary))
-        for found in presets
-        for row in found.rows
-    ]
 
 
 def machines_table() -> Table[Line]:
@@ -60,7 +29,7 @@ def machines_table() -> Table[Line]:
                key=lambda line: _seconds(line.row.summary.on_cpu)),
         Column("GPU", lambda line: median(line.row.summary.on_gpu), align="right",
                key=lambda line: _seconds(line.row.summary.on_gpu)),
-        Column("fastest", _fastest, most=22, drop=1),
+        Column("fastest", lambda line: fastest(line.row.summary), most=22, drop=1),
         Column("crossover", lambda line: crossover(line.row.summary.crossed), align="right", drop=3),
         Column("claims", lambda line: verdict_marks(line.row.summary), drop=2),
         Column("≠", lambda line: "≠" if line.disagreements else "", width=1, style=lambda _: WARN),
@@ -69,27 +38,15 @@ def machines_table() -> Table[Line]:
     ]  # fmt: skip
     return Table(
         columns,
-        detail=_detail,
-        text=lambda line: line.text,
+        detail=about,
+        text=lambda line: text_of(line.row.summary),
         noun="line",
         empty="Reading the history…",
     )
 
 
-def _seconds(best: object) -> float:
-    return getattr(best, "median_s", float("inf"))
-
-
-def _fastest(line: Line) -> str:
-    best = line.row.summary.best
-    return best.label if best else ""
-
-
-def _detail(line: Line) -> str:
-    s = line.row.summary
-    unlike = f"unlike the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
-    parts = [*line.disagreements, unlike, ", ".join(s.gpus) or s.cpu, f"{s.at[:10]}, run {s.run[:8]}"]
-    return "; ".join(part for part in parts if part)
+def _seconds(best: Best | None) -> float:
+    return math.inf if best is None else best.median_s
 
 
 class MachinesScreen(Page[None]):
