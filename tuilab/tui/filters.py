@@ -25,7 +25,9 @@ def asciify(text: str) -> str:
     """The text in ASCII, in as many cells."""
     if text.isascii():
         return text
-    return "".join(c if c.isascii() else "?" * cell_len(c) for c in text.translate(TABLE))
+    plain = "".join(c if c.isascii() else "?" * cell_len(c) for c in text.translate(TABLE))
+    # Characters that are one sign together, such as a family, take other cells than each by itself.
+    return plain[: cell_len(text)].ljust(cell_len(text), "?")
 
 
 class Ascii(LineFilter):
