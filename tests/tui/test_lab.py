@@ -128,6 +128,10 @@ async def test_device_dtype_and_switches_choose_arms(tmp_path):
             ("CPU:0", "graph", "float64"),
             ("CPU:0", "xla", "float64"),
         }
+        await press(pilot, app, "right space right space")
+        assert lab_state(app).settings.arms.modes == ("xla",)
+        assert "One mode has to stay on." in [said.message for said in app._notifications]
+        assert "☑ xla" in text(app), "the last one stays on"
 
 
 async def test_without_a_gpu_the_screen_says_so(tmp_path):

@@ -84,6 +84,7 @@ stops moving; **u** undoes a change, **z** sets everything to the document's val
     def __init__(self, state: "LabState") -> None:
         super().__init__()
         self._state = state
+        self._shown: object = None
         self._sliders: tuple[Control, ...] = ()
         self._switches: tuple[Switch, ...] = ()
 
@@ -101,7 +102,11 @@ stops moving; **u** undoes a change, **z** sets everything to the document's val
         state, before = self._state, self._shape
         if state.settings is None:
             return
-        self._sliders = controls(state.settings, state.machine, tuple(state.hosts.known), state.crossover)
+        shown = state.settings, state.machine, tuple(state.hosts.known), state.crossover
+        if shown == self._shown:
+            return
+        self._shown = shown
+        self._sliders = controls(*shown)
         self._switches = switches(state.settings)
         if self._shape != before:
             kept = next((slider.id for slider in self.query(Slider) if slider.has_focus), None)
@@ -134,8 +139,7 @@ stops moving; **u** undoes a change, **z** sets everything to the document's val
         try:
             changed = settings.at_stop(event.name, event.value, tuple(self._state.hosts.known))
         except InputError as error:
-            self.notify(str(error), severity="warning", markup=False)
-            await self.draw()
+            await self._refuse(str(error))
         else:
             self.post_message(self.Changed(changed, event.final))
 
@@ -146,10 +150,15 @@ stops moving; **u** undoes a change, **z** sets everything to the document's val
         assert isinstance(box, SwitchBox) and settings is not None
         changed = flipped(settings, box.switch)
         if changed == settings:
-            self.notify(f"One {box.switch.group} has to stay on.", severity="warning", markup=False)
-            await self.draw()
+            await self._refuse(f"One {box.switch.group} has to stay on.")
         else:
             self.post_message(self.Changed(changed, True))
+
+    async def _refuse(self, why: str) -> None:
+        """Say why, and show the settings as they still are."""
+        self.notify(why, severity="warning", markup=False)
+        self._shown = None
+        await self.draw()
 
 
 def id_of(parameter: str) -> str:
