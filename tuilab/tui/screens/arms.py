@@ -72,7 +72,7 @@ class ArmsScreen(Page[None]):
         for key, arm in state.shown.arms.items():
             median = medians.get(key)
             figure = median_of(median) if median is not None else arm.status or ""
-            prompt = Content.assemble(f"{looks[key].marker} {arm.label}  ", (figure, "$text-muted"))
+            prompt = Content.assemble(f"{looks[key].marker} {arm.label}  ", (figure, "$foreground-muted"))
             rows.append(Selection(prompt, key, key not in state.hidden))
         if ghosts := len(state.ghosts_of(state.shown)):
             prompt = Content(f"  ghosts of {plural(ghosts, 'earlier run')}")

@@ -115,5 +115,5 @@ def about(found: Finding | Unresolved) -> Content:
         title = f"{found.code} {TITLES.get(found.code, '')}".strip()
         words = f"{found.message.rstrip('.')}. {found.remedy}"
     else:
-        sign, style, title, words = "· ", "$text-muted", "not resolved", found.reason
-    return Content.assemble((f"{sign}{found.line} {title}  ", style), (words, "$text-muted"))
+        sign, style, title, words = "· ", "$foreground-muted", "not resolved", found.reason
+    return Content.assemble((f"{sign}{found.line} {title}  ", style), (words, "$foreground-muted"))

@@ -34,7 +34,7 @@ class Items(OptionList):
     @staticmethod
     def _row(item: Offer, wide: int) -> Content:
         label = fit(item.label, max(wide, cell_len(item.label)))
-        return Content.assemble(label, ("  " + item.detail, "$text-muted"))
+        return Content.assemble(label, ("  " + item.detail, "$foreground-muted"))
 
 
 class Paths(Suggester):

@@ -66,7 +66,7 @@ STYLES = {
     "title": "bold",
     "head": "$accent",
     "aside": "$primary",
-    "muted": "$text-muted",
+    "muted": "$foreground-muted",
     **{word: f"$text-{look.tone} bold" for word, look in VERDICTS.items()},
 }
 """Of each role that a piece of a page has."""

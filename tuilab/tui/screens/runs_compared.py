@@ -74,12 +74,12 @@ def legend(entries: Sequence[Entry], found: Across) -> Content:
             Content.assemble(
                 (f"{letter} ", "$accent bold"),
                 (entry.name, "bold"),
-                (about, "$text-muted"),
+                (about, "$foreground-muted"),
                 (base, "$accent"),
             )
         )
         lines += [Content.styled(f"  ≠ {warning}", "$warning") for warning in warnings]
-    lines += [Content.styled(found.note, "$text-muted")] if found.note else []
+    lines += [Content.styled(found.note, "$foreground-muted")] if found.note else []
     return Content("\n").join(lines)
 
 

@@ -114,7 +114,7 @@ its bytes; ops that the optimiser folded away are counted. **/** filters, **o** 
 
 def _row(group: Group) -> Content:
     more = ", ".join(group.ops[:4]) + (" …" if len(group.ops) > 4 else "")
-    return Content.assemble(str(group), (f"  {more}", "$text-muted"))
+    return Content.assemble(str(group), (f"  {more}", "$foreground-muted"))
 
 
 class PlacementTable(Table[PlacementRow]):
