@@ -4,8 +4,11 @@ from array import array
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from tests.tui.data import run_result
 from tuilab.report.chart import Thinned
+from tuilab.report.sweep import HeatAxis, sweep_chart
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=3_000), st.integers(4, 100), st.data())
@@ -37,3 +40,16 @@ def test_a_trace_of_a_long_run_goes_through_the_medians():
     (_, extremes), (xs, ys) = thinned.points(80)
     assert len(xs) == len(ys) <= 161 and set(ys) == {1.0}
     assert max(extremes) == 11.0, "spikes survive as extremes"
+
+
+def test_sizes_are_labelled_as_they_were_counted():
+    result = run_result()
+    tens = tuple(
+        replace(point, values={"samples": 1_000 * (1 + number)}) for number, point in enumerate(result.points)
+    )
+    assert sweep_chart(result).x.kind == "binary"
+    axis = sweep_chart(replace(result, points=tens)).x
+    assert axis.kind == "count" and axis.told(2_000) == "samples 2,000"
+    zero = (replace(tens[0], values={"samples": 0}), *tens[1:])
+    assert not sweep_chart(replace(result, points=zero)).x.log
+    assert HeatAxis("n", (1_000, 2_000)).labels == HeatAxis("n", (1_024, 2_048)).labels == ("1k", "2k")

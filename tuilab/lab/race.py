@@ -50,9 +50,7 @@ def _fastest(run: RunState) -> Iterator[Racer]:
     for arm in run.arms.values():
         samples = next((cell.samples for cell in arm.cells.values() if cell.samples), None)
         if samples:
-            kind, racer = (
-                family(arm.device or arm.arm.device),
-                Racer(arm.arm, arm.label, median(samples), where),
-            )
+            racer = Racer(arm.arm, arm.label, median(samples), where)
+            kind = family(arm.device or arm.arm.device)
             best[kind] = min(best.get(kind, racer), racer, key=lambda racer: racer.seconds)
     yield from best.values()

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tuilab.analysis.answer import at_point
 from tuilab.analysis.reading import family_of, measured
@@ -10,7 +11,7 @@ from tuilab.model.events import Node, ops_of
 from tuilab.model.quantity import median_of, prefixed, significant, size, suffixed
 from tuilab.model.result import ArmResult, Crossover, PointArm, RunResult
 from tuilab.model.run import RunState
-from tuilab.report.axes import Axis
+from tuilab.report.axes import Axis, Kind
 from tuilab.report.chart import Chart, Series, Vertical
 
 DASHES = 24
@@ -18,17 +19,15 @@ DASHES = 24
 MOST_LANES = 3
 
 
-def sweep_chart(result: RunResult, *, binary: bool = True) -> Chart:
-    """Medians with error bars along the axis of a sweep, on log scales, with the crossovers found.
-
-    binary: the axis is counted in powers of two.
-    """
+def sweep_chart(result: RunResult) -> Chart:
+    """Medians with error bars along the axis of a sweep, on log scales, with the crossovers found."""
     curves = [_curve(result, arm) for arm in result.arms]
-    log = all(x > 0 for curve in curves for x in curve.x)
+    sizes = sorted({x for curve in curves for x in curve.x})
+    kind: Kind = "binary" if in_powers_of_two([*sizes[:1], *sizes[-1:]]) else "count"
     return Chart(
         key=result.run,
         series=[*curves, *at_best(result)],
-        x=Axis(result.axis[0].replace("_", " "), "binary" if binary else "count", log=log),
+        x=Axis(result.axis[0].replace("_", " "), kind, log=not sizes or sizes[0] > 0),
         y=Axis("time per call", "time", log=True),
         verticals=[
             Vertical(c.at, c.ci95, f"crossover {rounded(c.at)}")
@@ -36,6 +35,11 @@ def sweep_chart(result: RunResult, *, binary: bool = True) -> Chart:
             if c.at is not None
         ],
     )
+
+
+def in_powers_of_two(sizes: Iterable[float]) -> bool:
+    """Whether sizes are counted in powers of two."""
+    return all(size >= 1 and int(size) & (int(size) - 1) == 0 for size in sizes)
 
 
 def _curve(result: RunResult, arm: ArmResult) -> Series:
@@ -137,11 +141,12 @@ class HeatAxis:
 
     label: str
     values: tuple[int, ...]
-    binary: bool = True
 
-    def short(self, index: int) -> str:
-        """The value of that index: `64k`."""
-        return suffixed(self.values[index], binary=self.binary)
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Of the values: `64k`."""
+        binary = in_powers_of_two(self.values)
+        return tuple(suffixed(value, binary=binary) for value in self.values)
 
 
 @dataclass(frozen=True)
@@ -176,26 +181,24 @@ def pair(result: RunResult) -> tuple[str, str]:
     return ids[0], ids[min(1, len(ids) - 1)]
 
 
-def heat_of(result: RunResult, a: str, b: str, binary: tuple[bool, bool] = (True, True)) -> Heat | None:
+def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
     """How many times `b`'s time `a` takes over a sweep of two axes; None where there are not two."""
     if len(result.axis) != 2:
         return None
     across, up = result.axis
     at = {(int(p.values[across]), int(p.values[up])): {arm.id: arm for arm in p.arms} for p in result.points}
-    xs, ys = (HeatAxis(
-        name.replace("_", " "), tuple(sorted({place[n] for place in at})), binary[n]
-    ) for n, name in enumerate(result.axis))  # fmt: skip
+    xs = HeatAxis(across.replace("_", " "), tuple(sorted({x for x, _ in at})))
+    ys = HeatAxis(up.replace("_", " "), tuple(sorted({y for _, y in at})))
     names = {arm.id: arm.label for arm in result.arms}
     arms = (a, names.get(a, a)), (b, names.get(b, b))
 
     def cell(i: int, j: int) -> HeatCell:
         timed = at.get((xs.values[i], ys.values[j]), {})
-        place = f"{xs.label} {xs.short(i)}, {ys.label} {ys.short(j)}"
+        place = f"{xs.label} {xs.labels[i]}, {ys.label} {ys.labels[j]}"
         return _compared(timed.get(a), timed.get(b), arms[0][1], arms[1][1], place)
 
-    return Heat(
-        xs, ys, arms, tuple(tuple(cell(i, j) for i in range(len(xs.values))) for j in range(len(ys.values)))
-    )
+    columns, rows = range(len(xs.values)), range(len(ys.values))
+    return Heat(xs, ys, arms, tuple(tuple(cell(i, j) for i in columns) for j in rows))
 
 
 def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, place: str) -> HeatCell:

@@ -8,10 +8,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tuilab.lab import Lab
-from tuilab.lab.state import LabState
 from tuilab.lab.status import why_empty
 from tuilab.model.errors import InputError
-from tuilab.model.parameters import LogInteger
 from tuilab.model.result import RunResult
 from tuilab.report.chart import Chart
 from tuilab.report.sweep import heat_of, pair, said, said_at, sweep_chart
@@ -66,13 +64,13 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound, no
             sentences.say(())
             self._frame("")
             return
-        binary, here, family = binary_axes(lab_state, result), list[str](), ""
+        here, family = list[str](), ""
         if two:
-            heat.show_heat(heat_of(result, *pair(result), (binary[0], binary[1])), looks)
+            heat.show_heat(heat_of(result, *pair(result)), looks)
         else:
             # Only what cannot run at all is folded: the others may have figures at another size.
             drawn = folded_result(lab_state, going=True) or result
-            plot.show_chart(sweep_chart(drawn, binary=binary[0]), looks)
+            plot.show_chart(sweep_chart(drawn), looks)
             if self._here is not None:
                 here, family = said_at(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
         self._frame(family)
@@ -114,10 +112,3 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound, no
 
     def on_hide(self) -> None:
         self._frame("")
-
-
-def binary_axes(lab_state: LabState, result: RunResult) -> list[bool]:
-    """For each axis, whether its values are counted in powers of two."""
-    settings = lab_state.settings
-    parameters = [settings.declaration.parameter(name) if settings else None for name in result.axis]
-    return [isinstance(parameter, LogInteger) and parameter.binary for parameter in parameters]

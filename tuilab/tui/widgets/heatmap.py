@@ -70,7 +70,7 @@ noise. The bottom line describes the cell under the cursor, which the **arrows**
             return self.empty_lines(width, height)
         columns, count = len(heat.x.values), len(heat.y.values)
         at = self._at = min(self._at[0], columns - 1), min(self._at[1], count - 1)
-        left = max(cell_len(heat.y.short(j)) for j in range(count)) + 1
+        left = max(map(cell_len, heat.y.labels)) + 1
         cell = max(1, min(14, (width - left) // columns))
         room = max(1, height - 5)
         rows, fitting = max(1, min(4, room // count)), min(count, room)
@@ -84,11 +84,11 @@ noise. The bottom line describes the cell under the cursor, which the **arrows**
         for j in reversed(shown):
             for row in range(rows):
                 middle = row == (rows - 1) // 2
-                label = fit(heat.y.short(j) if middle else "", left - 1, "right") + " "
+                label = fit(heat.y.labels[j] if middle else "", left - 1, "right") + " "
                 lines.append(((label, MUTED), *self._row(heat, j, cell, middle)))
         starts = [
             (left + i * cell + max(0, (cell - cell_len(label)) // 2), label)
-            for i, label in enumerate(map(heat.x.short, range(columns)))
+            for i, label in enumerate(heat.x.labels)
         ]
         lines.append(((laid(starts, width).rstrip(), MUTED),))
         words = clip(heat.cells[at[1]][at[0]].words, width - 1, 2 if fitting > 2 else 1)

@@ -63,10 +63,8 @@ def lanes(racers: Sequence[Racer], marks: Mapping[str, Mark], elapsed_s: float, 
         share = min(1.0, elapsed_s / FIRST_S * best / racer.seconds)
         done = share >= 1.0
         said = f"{racer.seconds / best:.2f} ×" if done and racer.seconds > best else "first" if done else ""
-        name, mark = (
-            fit(racer.name, label - 3),
-            marks.get(racer.arm.id) or marks_for([racer.arm])[racer.arm.id],
-        )
+        name = fit(racer.name, label - 3)
+        mark = marks.get(racer.arm.id) or marks_for([racer.arm])[racer.arm.id]
         style = TextStyle(mark.hue + "/60") if racer.recorded else mark.style
         out.append(
             (
