@@ -510,6 +510,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
         from tuilab.lab.files import remember_opened
         from tuilab.lab.questions import Unanswered
         from tuilab.model.errors import InputError
+        from tuilab.tui.screens.document import DocumentScreen
 
         if not words:
             return
@@ -518,7 +519,8 @@ size at which another device becomes the faster one. **x** stops whatever is run
             if kind == "recording":
                 await self.play(words)
             elif kind == "document":
-                await self._open_document(words)
+                report = await run_in_daemon_thread(opening.document, words)
+                self.app.push_screen(DocumentScreen(report, self.lab), self._take)
             else:
                 if kind == "code":
                     self.say(f"Asking {words} what it declares…")
@@ -532,18 +534,12 @@ size at which another device becomes the faster one. **x** stops whatever is run
             more = " The log (9) has the details." if error.detail else ""
             self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
 
-    async def _open_document(self, words: str) -> None:
-        from tuilab.lab import opening
-        from tuilab.tui.screens.document import DocumentScreen
-
-        report = await run_in_daemon_thread(opening.document, words)
-        self.app.push_screen(DocumentScreen(report, self.lab), lambda p: self._take(p) if p else None)
-
-    def _take(self, preset: "Preset", own: "tuple[Declaration, str] | None" = None) -> None:
+    def _take(self, preset: "Preset | None", own: "tuple[Declaration, str] | None" = None) -> None:
         """List one more preset, open it and measure it."""
-        self.lab.state.add(preset, own)
-        self._list_presets()
-        self.open_preset(preset.name)
+        if preset is not None:
+            self.lab.state.add(preset, own)
+            self._list_presets()
+            self.open_preset(preset.name)
 
     def action_history(self) -> None:
         """Every run that was kept, to find, compare, tag, pin, delete, take along or replay."""
