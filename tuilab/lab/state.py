@@ -350,8 +350,7 @@ class LabState:
         result = self.result() if self.shown.sweep else None
         if result is None or self.settings is None or self.settings.preset.name != result.preset:
             return None
-        found = result.crossovers or ((result.crossover,) if result.crossover else ())
-        return next((c for c in found if c.at is not None), None)
+        return next((c for c in result.crossovers if c.at is not None), None)
 
     def sum_up(self) -> RunResult | None:
         """Work the summary out anew. May be called in a thread if no event comes meanwhile."""

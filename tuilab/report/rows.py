@@ -91,9 +91,11 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
 
 
 def crossing_lines(result: RunResult) -> list[str]:
-    """Where a sweep's arms cross, and where a GPU that is not here could at best."""
-    bound = [result.sweep_bound.sentence] if result.sweep_bound and result.roofs else []
-    return [*(crossover.sentence for crossover in result.crossovers), *bound]
+    """Where a sweep's arms cross, those found first; after the first, where a GPU not here could at best."""
+    lines = [c.sentence for c in sorted(result.crossovers, key=lambda c: c.at is None) if c.sentence]
+    if result.sweep_bound is not None and result.roofs:
+        lines.insert(1, result.sweep_bound.sentence)
+    return lines
 
 
 ROOF_HEAD = ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"]

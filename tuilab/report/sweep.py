@@ -1,7 +1,7 @@
 """A sweep as curves over one axis or a map over two, and what it says at one of its points."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +9,7 @@ from tuilab.analysis.answer import at_point
 from tuilab.analysis.reading import family_of, measured
 from tuilab.model.events import Node, ops_of
 from tuilab.model.quantity import median_of, prefixed, significant, size, suffixed
-from tuilab.model.result import ArmResult, Crossover, PointArm, RunResult
+from tuilab.model.result import ArmResult, PointArm, RunResult
 from tuilab.model.run import RunState
 from tuilab.report.axes import Axis, Kind
 from tuilab.report.chart import Chart, Series, Vertical
@@ -31,7 +31,7 @@ def sweep_chart(result: RunResult) -> Chart:
         y=Axis("time per call", "time", log=True),
         verticals=[
             Vertical(c.at, c.ci95, f"crossover {rounded(c.at)}")
-            for c in crossovers(result)
+            for c in result.crossovers
             if c.at is not None
         ],
     )
@@ -70,19 +70,6 @@ def at_best(result: RunResult) -> list[Series]:
     dashes = np.linspace(xs[0], xs[-1], 2 * DASHES)[::2]
     ends = np.exp(dashes).tolist(), np.exp(np.interp(dashes, xs, ys)).tolist()
     return [Series("at best", f"{bound.name} at best", *ends, "dashes", note="by its data sheet", ghost=True)]
-
-
-def crossovers(result: RunResult) -> Sequence[Crossover]:
-    """Every crossover of the result."""
-    return result.crossovers or ((result.crossover,) if result.crossover else ())
-
-
-def said(result: RunResult) -> list[str]:
-    """What the sweep came to: the crossovers, those found first, and what a GPU could do at best."""
-    out = [c.sentence for c in sorted(crossovers(result), key=lambda c: c.at is None) if c.sentence]
-    if result.sweep_bound is not None and result.roofs:
-        out.insert(1, result.sweep_bound.sentence)
-    return out
 
 
 def rounded(value: float) -> str:
@@ -175,7 +162,7 @@ class Heat:
 
 def pair(result: RunResult) -> tuple[str, str]:
     """The two arms that a map compares: those of the first crossover looked for, else the first two."""
-    for crossover in crossovers(result):
+    for crossover in result.crossovers:
         return crossover.a, crossover.b
     ids = [arm.id for arm in result.arms if arm.median_s is not None] or [arm.id for arm in result.arms]
     return ids[0], ids[min(1, len(ids) - 1)]

@@ -12,7 +12,8 @@ from tuilab.lab.status import why_empty
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.report.chart import Chart
-from tuilab.report.sweep import heat_of, pair, said, said_at, sweep_chart
+from tuilab.report.rows import crossing_lines
+from tuilab.report.sweep import heat_of, pair, said_at, sweep_chart
 from tuilab.tui.views.base import View, folded_result, marks
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.heatmap import HeatMap
@@ -75,7 +76,7 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound, no
                 here, family = said_at(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
         self._frame(family)
         most = max(1, min(4, self.size.height - PLOT_ROWS))
-        sentences.say([*here, *said(result)][: max(most, len(here))])
+        sentences.say([*here, *crossing_lines(result)][: max(most, len(here))])
 
     @property
     def _result(self) -> RunResult | None:
