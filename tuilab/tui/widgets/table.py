@@ -1,6 +1,6 @@
 """A table that draws only the rows that show, so that a hundred thousand cost no more than a hundred."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -186,7 +186,8 @@ about the row under the cursor, and how many rows there are.
         room = width - 2 * scrolls
         self._layout = share_out(self.columns, self._natural_widths(), room - 1)
         places = range(self._top, min(self._top + body, self.shown))
-        lines = [self._head(), *(self._row_line(place, room) for place in places)]
+        head: Line = ((" ", TEXT), *self._cells(self._heading))
+        lines = [head, *(self._row_line(place, room) for place in places)]
         if scrolls:
             size = max(1, body * body // self.shown)
             start = 1 + round(self._top / (self.shown - body) * (body - size))
@@ -210,20 +211,19 @@ about the row under the cursor, and how many rows there are.
             self._widths = [natural_width(column, some) for column in self.columns]
         return self._widths
 
-    def _cells(self, cells: Iterable[Run]) -> Line:
-        """A text for each column that shows, in its width, with a cell between them."""
-        laid = enumerate(zip(self._layout, cells, strict=True))
-        return tuple(
-            (" " * (place > 0) + fit(text, width, self.columns[index].align), style)
-            for place, ((index, width), (text, style)) in laid
-        )
+    def _cells(self, cell: Callable[[Column[Row]], Run]) -> list[Run]:
+        """A text for each column that shows, in its width, with a blank between them."""
+        line: list[Run] = []
+        for index, width in self._layout:
+            column = self.columns[index]
+            text, style = cell(column)
+            line.append((" " * bool(line) + fit(text, width, column.align), style))
+        return line
 
-    def _head(self) -> Line:
-        labels = [self.columns[index].label for index, _ in self._layout]
-        for place, (index, _) in enumerate(self._layout):
-            if self._sorted and self._sorted[0] == index:
-                labels[place] += " ▾" if self._sorted[1] else " ▴"
-        return ((" ", TEXT), *self._cells((label, HEAD) for label in labels))
+    def _heading(self, column: Column[Row]) -> Run:
+        if self._sorted is None or self.columns[self._sorted[0]] is not column:
+            return column.label, HEAD
+        return column.label + (" ▾" if self._sorted[1] else " ▴"), HEAD
 
     def _row_line(self, place: int, width: int) -> Line:
         row, here = self.rows[self._places[place]], place == self.cursor
@@ -234,14 +234,9 @@ about the row under the cursor, and how many rows there are.
             style = (column.style(row) if column.style else None) or own
             return column.cell(row), replace(style, on=ground) if ground else style
 
-        cells = self._cells(cell(self.columns[index]) for index, _ in self._layout)
-        used = sum(width + 1 for _, width in self._layout)
         mark = FOCUS if here and self.has_focus else " "
-        return (
-            (mark, TextStyle("accent", on=ground)),
-            *cells,
-            (" " * max(0, width - used), TextStyle(on=ground)),
-        )
+        rest = " " * (width - sum(width + 1 for _, width in self._layout))
+        return ((mark, TextStyle("accent", on=ground)), *self._cells(cell), (rest, TextStyle(on=ground)))
 
     def _foot(self) -> str:
         """`3 of 20 runs with “stft” (of 50)`, and what there is to say of the row under the cursor."""
