@@ -163,6 +163,20 @@ async def test_phases_that_were_not_measured_say_why():
         assert "Switched off." in shown(widget)
 
 
+async def test_a_click_chooses_the_arm_that_it_is_on():
+    widget = Phases()
+    arms = [arm for arm in arm_results() if arm.phases_s]
+    widget.show_arms(arms, MARKS)
+    async with bench(widget, 100, 24) as pilot:
+        for chosen in (arms[2], arms[0]):
+            (line,) = (
+                y for y, text in enumerate(rows(widget)) if f" {chosen.label} " in text[:40] and "█" in text
+            )
+            await pilot.click(Phases, offset=(5, line))
+            await pilot.pause()
+            assert widget.picked == chosen
+
+
 # Heat map
 
 

@@ -54,8 +54,9 @@ the last lines give the figures of the arm under the cursor.
         words = [*clip(phase_line(self.picked), width - 1, lines), *clip(apart, width - 1, 1)]
         foot: list[Line] = [((" " + line, MUTED),) for line in words]
         space: list[Line] = [()] if height >= len(drawn) + len(head) + len(foot) + 2 else []
-        body = self.arranged(drawn, width, max(1, height - len(head) - len(space) - len(foot)))
-        return [*head, *space, *body, *foot]
+        above = [*head, *space]
+        body = self.arranged(drawn, width, max(1, height - len(above) - len(foot)), len(above))
+        return [*above, *body, *foot]
 
     def _bars(self, looks: Mapping[str, Look], width: int) -> list[Line]:
         """Each arm's marker, label, total and stacked bar; or why it has none."""

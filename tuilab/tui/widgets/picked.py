@@ -29,7 +29,7 @@ class Picking(LineWidget, can_focus=True):
         self._marks: Mapping[str, Mark] = {}
         self._turned = turned
         self._cursor = self._top = 0
-        self._pitch = 1
+        self._pitch, self._above = 1, 0
 
     def show_arms(self, arms: Sequence[ArmResult], marks: Mapping[str, Mark]) -> None:
         """Show these arms, in this order. marks: the hue and marker of each, by its id."""
@@ -43,17 +43,16 @@ class Picking(LineWidget, can_focus=True):
         """The arm under the cursor; there must be some."""
         return self._arms[min(self._cursor, len(self._arms) - 1)]
 
-    def arranged(self, rows: Sequence[Line], width: int, height: int) -> list[Line]:
-        """The rows that fit, spaced out where there is room, the one under the cursor marked."""
+    def arranged(self, rows: Sequence[Line], width: int, height: int, above: int = 0) -> list[Line]:
+        """The rows that fit, spaced out where there is room, the one under the cursor marked.
+
+        above: lines that are drawn above them.
+        """
+        self._above = above
         self._cursor = min(self._cursor, max(0, len(rows) - 1))
         self._pitch = 2 if 2 * len(rows) - 1 <= height else 1
         fitting = max(1, height)
-        if self._pitch == 1:
-            self._top = min(
-                max(self._top, self._cursor - fitting + 1), self._cursor, max(0, len(rows) - fitting)
-            )
-        else:
-            self._top = 0
+        self._top = max(0, min(max(self._top, self._cursor - fitting + 1), self._cursor, len(rows) - fitting))
         out: list[Line] = []
         for place, row in enumerate(rows[self._top : self._top + fitting], self._top):
             here = self.has_focus and place == self._cursor
@@ -80,8 +79,8 @@ class Picking(LineWidget, can_focus=True):
         at = event.get_content_offset(self)
         if at is None:
             return
-        place, rest = divmod(at.y, self._pitch)
+        place, rest = divmod(at.y - self._above, self._pitch)
         place += self._top
-        if rest == 0 and place < len(self._arms):
+        if rest == 0 and at.y >= self._above and place < len(self._arms):
             self._cursor = place
             self.repaint()
