@@ -10,7 +10,7 @@ from tuilab.model.preset import Preset
 from tuilab.model.run import RunState
 from tuilab.model.verdicts import VERDICTS
 from tuilab.report.fact_check import FactCheck
-from tuilab.report.rows import advice, arm_rows, claim_rows, doubts, interval_line, provenance
+from tuilab.report.rows import advice, aligned, arm_rows, claim_rows, doubts, interval_line, provenance
 
 Role = Literal["text", "title", "head", "aside", "muted"] | VerdictWord
 """What a piece of a line is, so that a face can dress it."""
@@ -32,7 +32,9 @@ def answer_page(lab_state: LabState) -> list[Line]:
         more = [reason for reason in sure.reasons if reason not in sure.badge]
         words = [f"⚠ {sure.badge}" if sure.badge else reached, *more, interval_line(result)]
         out += section("How sure", filter(None, words))
-    out += section("Arms", ("  ".join(filter(None, row)) for row in arm_rows(result)))
+    rows = arm_rows(result)
+    absent = [f"  {label}: {why}" for label, why, interval, *_ in rows if not interval]
+    out += section("Arms", [*aligned([row for row in rows if row[2]]), *absent])
     claims = [line for word, text, evidence in claim_rows(result) for line in (f"{word}: {text}", evidence)]
     out += section("Claims", filter(None, claims))
     out += section("Caveats", doubts(result))
