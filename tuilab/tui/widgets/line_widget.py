@@ -21,7 +21,7 @@ from tuilab.tui.widgets.wording import wrap
 _SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
 STRONG_TINT = 30
 """Per cent of a hue from which on a ground is to be told by it."""
-_ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning", "primary": "primary"}
+_ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning"}
 
 
 class LineWidget(Widget):
