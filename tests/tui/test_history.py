@@ -468,6 +468,23 @@ def test_the_pages_that_are_looked_at_are_read_and_no_other(total, looked):
     asyncio.run(look())
 
 
+async def test_what_is_looked_at_while_a_search_goes_on_may_be_more_than_it_finds():
+    client = Pages(3 * PAGE)
+    runs, do = RunList(client, {}), client.do
+    runs.find("")
+    await runs.read_next()
+
+    async def looked_at_meanwhile(call):
+        runs.look(0, 50)
+        return await do(call)
+
+    client.total, client.do = 2, looked_at_meanwhile
+    runs.find("a word")
+    while runs.wants:
+        await runs.read_next()
+    assert len(runs) == 2 and runs[1].run == "r"
+
+
 @given(st.builds(Brief, st.integers(), st.text(), st.none() | figures, st.text(), *[st.none() | figures] * 3))
 def test_any_brief_can_be_shown(brief):
     entry = msgspec.structs.replace(WAITING, brief=brief)

@@ -50,7 +50,7 @@ class RunList(Sequence[Entry]):
 
     def look(self, first: int, behind: int) -> None:
         """These places show."""
-        self._window = range(first, min(behind, len(self)))
+        self._window = range(first, behind)
 
     def __len__(self) -> int:
         return self.extent.runs
@@ -89,10 +89,12 @@ class RunList(Sequence[Entry]):
     def _next(self) -> Callable[[], Awaitable[int | None]] | None:
         if self._wanted is not None:
             return self._read_search
-        for place in self._window:
+        # What is looked at while a search goes on may be more than it finds.
+        window = range(self._window.start, min(self._window.stop, len(self)))
+        for place in window:
             if place // PAGE not in self._pages:
                 return partial(self._read_page, place // PAGE)
-        for entry in map(self.__getitem__, self._window):
+        for entry in map(self.__getitem__, window):
             over = entry.line.status is not None and entry.line.rounds and entry.line.size <= LARGEST_BRIEF
             if over and entry.brief is None and entry.run not in self._tried:
                 return partial(self._work_out, entry)
