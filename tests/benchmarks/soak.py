@@ -137,11 +137,11 @@ class Soak:
         """One more run, by the keys whose turn it is."""
         before, keys = self.over(), WAYS[number % len(WAYS)]
         if number % 25 == 24:
-            # Escape alone is known by the pause after it.
+            # Escape alone is known by the pause after it; a busy machine may hold it up.
             self.terminal.press(PAGES[number // 25 % len(PAGES)])
-            time.sleep(0.3)
+            time.sleep(1)
             self.terminal.press("\x1b")
-            time.sleep(0.3)
+            time.sleep(1)
         self.terminal.press(keys if keys in MEASURING else f"{keys}r")
         self.wait(lambda: self.over() > before, f"run {number}")
 

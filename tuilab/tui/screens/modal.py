@@ -39,6 +39,9 @@ class Modal(ModalScreen[Result], Generic[Result]):
     ]
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        # Textual keeps what removed widgets had drawn (docs/textual-defects.md); this has them forget it.
+        self.query("*").refresh()
+        self.refresh()
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
