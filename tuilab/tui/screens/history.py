@@ -210,7 +210,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
     @on(Input.Changed)
     def _search(self, event: Input.Changed) -> None:
         """Search as it is typed."""
-        self.table.filter = " ".join(event.value.split())
+        self.table.filter = event.value
 
     def action_filter(self) -> None:
         """Go to the line."""

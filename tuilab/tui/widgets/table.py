@@ -147,7 +147,7 @@ about the row under the cursor, and how many rows there are.
 
     @filter.setter
     def filter(self, words: str) -> None:
-        self._filter = words
+        self._filter = " ".join(words.split())
         self.rearrange()
 
     @property
