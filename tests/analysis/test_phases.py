@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuilab.analysis.phases import copy_cost, shares
-from tuilab.report.rows import told
 
 SIZES = [4**i for i in range(2, 15)]
 
@@ -73,9 +72,3 @@ def test_shares_and_residual_make_the_whole() -> None:
 def test_shares_add_up_to_one_with_the_residual(phases: dict[str, float], total: float) -> None:
     found = shares(phases, total)
     assert found.of(*phases) + found.residual == pytest.approx(1, rel=1e-6)
-
-
-def test_words_give_each_phase_its_interval() -> None:
-    words = told(483e-6, {"dispatch": 110e-6, "copy_in": 60e-6}, {"dispatch": (106e-6, 114e-6)})
-    assert words.startswith("483 µs = dispatch 110 µs ± 4")
-    assert "copy in 60" in words and "remainder" in words

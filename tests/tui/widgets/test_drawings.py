@@ -136,6 +136,10 @@ def test_phases_in_words_account_for_the_whole():
         words
         == "CPU graph: 478 µs = dispatch 105 µs (22 %) + compute 359 µs (75 %) + remainder 14.3 µs (3 %)"
     )
+    timed = phased(483e-6, {"dispatch": 110e-6, "copy_in": 60e-6})
+    timed = msgspec.structs.replace(timed, phases_ci95_s={"dispatch": (106e-6, 114e-6)})
+    words = rows_of.phase_line(timed)
+    assert "483 µs = dispatch 110 µs ± 4" in words and "copy in 60" in words and "remainder" in words
     overlapping = phased(1.0, {"compute": 1.5})
     assert rows_of.phase_line(overlapping) == "a: 1.00 s = compute 1.50 s (100 %) − 500 ms that overlap"
     rounding = phased(1.0, {"dispatch": 0.9, "compute": 0.1 + 1e-12})
