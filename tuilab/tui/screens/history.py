@@ -184,24 +184,29 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
             self.run_worker(self._read(), exit_on_error=False)
 
     async def _read(self) -> None:
-        while self.runs.wants:
-            try:
-                place = await self.runs.read_next()
-                self.table.empty = NONE_YET + "".join(f" {m.capitalize()}." for m in self.lab.store.messages)
-            except sqlite3.Error as error:
-                place, self.table.empty = None, trouble(error)
-                self.failed(error)
-                if self.runs:
-                    continue  # what is missing is asked for again when another row is looked at
-            if not self.is_attached:
-                break
-            self.table.came(place)
-            if place is not None:
-                found = self.runs.extent
-                said = f"{plural(found.runs, 'run')}, {size(found.size)}" if found.runs else ""
-                self.query_one("#runs").border_subtitle = said
-            self._show_row()
-        self._reading = False
+        try:
+            while self.runs.wants and self.is_attached:
+                await self._read_next()
+        finally:
+            self._reading = False
+
+    async def _read_next(self) -> None:
+        try:
+            place = await self.runs.read_next()
+            self.table.empty = NONE_YET + "".join(f" {m.capitalize()}." for m in self.lab.store.messages)
+        except sqlite3.Error as error:
+            place, self.table.empty = None, trouble(error)
+            self.failed(error)
+            if self.runs:
+                return  # what is missing is asked for again when another row is looked at
+        if not self.is_attached:
+            return
+        self.table.came(place)
+        if place is not None:
+            found = self.runs.extent
+            said = f"{plural(found.runs, 'run')}, {size(found.size)}" if found.runs else ""
+            self.query_one("#runs").border_subtitle = said
+        self._show_row()
 
     @on(Table.Moved)
     def _show_row(self) -> None:
