@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.conftest import Worker
+from tuilab.lab import Lab
 from tuilab.lab.questions import Questions
 from tuilab.model.arms import HERE
 from tuilab.model.events import Answer, Refused
@@ -32,5 +34,7 @@ def with_shared(worker: Worker) -> Callable[[Act], Any]:
         return {HERE: worker.machine}
 
     questions = Questions(send)
-    lab = SimpleNamespace(questions=questions, ask=questions.ask, ready=ready)
+    state = SimpleNamespace(machine=worker.machine)
+    lab = SimpleNamespace(questions=questions, ask=questions.ask, ready=ready, state=state)
+    lab.explain = partial(Lab.explain, lab)  # type: ignore[arg-type]
     return lambda act: asyncio.run(act(lab))
