@@ -127,8 +127,8 @@ def keys_here(*widgets: "Widget | None") -> Iterator[tuple[str, str, str]]:
     for widget in filter(None, widgets):
         for key, active in widget.screen.active_bindings.items():
             words = active.tooltip or active.binding.description.lower()
-            # That `up` goes up need not be said.
-            if active.node is widget and words not in ("", key):
+            if active.node is widget and words:
                 found.setdefault((words, active.binding.action), []).append(key_name(key))
     for (words, action), keys in found.items():
-        yield ", ".join(keys), words, action
+        if keys != [words]:  # that `up` goes up need not be said
+            yield ", ".join(keys), words, action
