@@ -7,6 +7,7 @@ from tests.lab.test_state import lab_state
 from tests.tui.scripted import GPU_MACHINE, Script, ScriptedRunner
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
+from tuilab.lab.controller import RunController
 from tuilab.lab.painter import Pacing, Painter
 from tuilab.model.events import Event, Progress, Round
 from tuilab.model.requests import Painted
@@ -35,17 +36,24 @@ class Canvas:
         painted()
 
 
-async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_free():
-    made, canvas = lab_state(), Canvas()
-    runners: list[ScriptedRunner] = []
+def painting(
+    canvas: Canvas,
+) -> tuple[Painter, RunController, list[ScriptedRunner], list[list[Event]]]:
+    """A painter on that canvas, its lab's controller, the runners that this makes, and a run's events."""
+    made, runners = lab_state(), []
 
     def runner(on_event) -> ScriptedRunner:
         runners.append(ScriptedRunner(on_event, GPU_MACHINE))
         return runners[-1]
 
     lab = Lab(state=made, runner=runner)
-    painter, control = Painter(lab, canvas.draw, lambda: canvas.bytes), lab.controller
-    batches = list(Script(made.request(), GPU_MACHINE, 20).batches())
+    painter = Painter(lab, canvas.draw, lambda: canvas.bytes)
+    return painter, lab.controller, runners, list(Script(made.request(), GPU_MACHINE, 20).batches())
+
+
+async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_free():
+    canvas = Canvas()
+    painter, control, runners, batches = painting(canvas)
     for event in batches[0]:
         control.receive(event)
     await asyncio.sleep(0.15)
@@ -60,17 +68,8 @@ async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_fre
 
 
 async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered():
-    made, canvas = lab_state(), Canvas()
-    runners: list[ScriptedRunner] = []
-
-    def runner(on_event) -> ScriptedRunner:
-        runners.append(ScriptedRunner(on_event, GPU_MACHINE))
-        return runners[-1]
-
-    lab = Lab(state=made, runner=runner)
-    painter, control = Painter(lab, canvas.draw), lab.controller
-    request = made.request()
-    batches: list[list[Event]] = list(Script(request, GPU_MACHINE, 20).batches())
+    canvas = Canvas()
+    painter, control, runners, batches = painting(canvas)
     rounds = [batch[0] for batch in batches if isinstance(batch[0], Round)]
     for batch in batches[:10]:
         for event in batch:

@@ -61,6 +61,11 @@ def estimate_of(cell: ArmSamples) -> Estimate | None:
     return replace(whole, median=math.exp(centre), low=math.exp(span[0]), high=math.exp(span[1]))
 
 
+def kept_estimate(cell: ArmSamples) -> Estimate | None:
+    """The same, worked out once until another sample comes."""
+    return once(cell, "estimate", lambda: estimate_of(cell))
+
+
 Middle = tuple[float, tuple[float, float]]
 """Where the processes' logs have their middle, and its 95 % interval."""
 
@@ -198,7 +203,7 @@ def said(state: RunState) -> str:
 def within_first(cell: ArmSamples) -> Estimate | None:
     """The median of the first process alone, with the interval that a budget's precision is held against."""
     if not cell.begun:
-        return once(cell, "estimate", lambda: estimate_of(cell))
+        return kept_estimate(cell)
     end = bisect_left(cell.rounds, cell.begun[0])
     return once(cell, "within first", lambda: estimate(cell.samples[:end]))
 

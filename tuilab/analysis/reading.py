@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from tuilab.analysis.processes import estimate_of, log_mean, log_ratio
+from tuilab.analysis.processes import kept_estimate, log_mean, log_ratio
 from tuilab.analysis.ratios import RatioEstimate, from_location, unpaired
 from tuilab.analysis.statistics import Estimate, estimate, median, once
 from tuilab.analysis.words import listed, on_axis, size
@@ -91,7 +91,7 @@ def estimate_at(arm: ArmState, point: int) -> Estimate | None:
     cell = arm.cells.get(point)
     if cell is None or not cell.samples:
         return None
-    return once(cell, "estimate", lambda: estimate_of(cell))
+    return kept_estimate(cell)
 
 
 def latency_at(arm: ArmState, point: int) -> float | None:

@@ -263,11 +263,16 @@ def recordings(folder: Path) -> list[Path]:
 # What a page does to runs. Each returns a sentence that says what it did, and raises sqlite3.Error.
 
 
+def when(entry: Entry) -> str:
+    """`2026-01-05 10:00`."""
+    return entry.line.at[:16].replace("T", " ")
+
+
 def titled(entries: Sequence[Entry]) -> str:
     """`stft-small of 2026-01-05 10:00`, `3 runs`."""
     if len(entries) != 1:
         return plural(len(entries), "run")
-    return f"{entries[0].name} of {entries[0].line.at[:16].replace('T', ' ')}"
+    return f"{entries[0].name} of {when(entries[0])}"
 
 
 def tags_of(line: str) -> list[str]:

@@ -139,11 +139,6 @@ def status(entry: Entry) -> str:
     return (entry.line.status or "not finished") if entry.run else ""
 
 
-def when(entry: Entry) -> str:
-    """`2026-01-05 10:00`."""
-    return entry.line.at[:16].replace("T", " ")
-
-
 def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
     """The parameters that are not as usual, all where nobody knows what is usual."""
     known: Mapping[str, Any] = usual or {}

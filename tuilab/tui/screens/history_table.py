@@ -7,8 +7,8 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 
-from tuilab.lab.history import Entry
-from tuilab.lab.run_list import LATEST, RunList, changed, fastest, lead, sentence, status, tags, when
+from tuilab.lab.history import Entry, when
+from tuilab.lab.run_list import LATEST, RunList, changed, fastest, lead, sentence, status, tags
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import size
 from tuilab.tui.widgets.line_widget import LineWidget
