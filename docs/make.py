@@ -25,7 +25,7 @@ from tuilab.analysis.ratios import logs, ratio, unpaired
 from tuilab.analysis.statistics import estimate, locate, median
 from tuilab.documents.rules import RULES, Rule
 from tuilab.history import schema
-from tuilab.model import arms, claims, events, machine, preset, requests, result, scenario
+from tuilab.model import arms, claims, events, machine, preset, program, requests, result, scenario
 from tuilab.model.parameters import Boolean, Choice, Parameter
 
 DOCS = Path(__file__).parent
@@ -267,6 +267,13 @@ def formats_page() -> str:
             "",
             HISTORY_OF_PRESETS_AND_RESULTS,
             *(section(part) + "\n" for part in in_result),
+            "## `tuilab watch --json`",
+            "",
+            inspect.cleandoc(program.Page.__doc__ or ""),
+            "",
+            table(program.Page),
+            "",
+            *(section(part) + "\n" for part in inside(program.Page) if part is not program.Page),
             textwrap.dedent(f"""\
                 ## Recordings
 
@@ -294,6 +301,14 @@ def formats_page() -> str:
                 One SQLite file, `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`), schema {len(schema.MIGRATIONS)}. An older one is
                 brought up to date in place when it is opened, one step after another, each in a transaction; a newer one is
                 left alone and said to be newer. Read it with `tuilab history --json`: its tables are no interface.
+
+                A file that SQLite calls damaged is read once by itself before anything is done to it. Where its disk does not
+                give it, it stays where it is; where it is damaged, it is kept as `history-damaged-….db`, which every command
+                then tells of until `tuilab history check --repair FILE` has taken in what can be read of it, and named it
+                `history-recovered-….db`. One that takes nothing, on a full or a read-only disk, is listed, exported and
+                replayed all the same; runs are kept among the temporary files meanwhile, and come back. On a disk without any
+                room `tuilab history prune` makes it smaller in its place, with a copy elsewhere while it does; `--for-good`
+                removes what is deleted at once.
                 """),
         ]
     )
@@ -401,11 +416,11 @@ def processes_picture() -> str:
         "long tail": lambda draw: draw.expovariate(5),
         "3 of 10 slow": lambda draw: draw.gauss(0, 0.02) + 0.3 * (draw.random() < 0.3),
     }
-    lines = ["processes are    t interval of 7   interval of 7     interval of 10"]
+    lines = ["processes are    t interval of 7   interval of 7     interval of 10    interval of 20"]
     for name, pace in kinds.items():
         draw = random.Random(5)
         truth, cells = median([pace(draw) for _ in range(20_000)]) or 0.0, []
-        for number, interval in ((7, t_interval), (7, middle_of_processes), (10, middle_of_processes)):
+        for number, interval in ((7, t_interval), *((n, middle_of_processes) for n in (7, 10, 20))):
             ends = [interval([pace(draw) for _ in range(number)])[1] for _ in range(2_000)]
             held = sum(low <= truth <= high for low, high in ends) / len(ends)
             width = sum(high - low for low, high in ends) / 2 / len(ends)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,7 @@ SLOW = (
     "cli",
     "doctor/test_causes",
     "doctor/test_deadline",
+    "environments",
     "documents/test_time",
     "emulated_gpu",
     "faults",
@@ -56,7 +58,7 @@ SLOW = (
     "tui/test_replay",
     "tui/test_soak",
     "tui/test_surface",
-    "worker/profile/test_recorded",
+    "profile/test_recorded",
     "workloads/test_memory_figures",
 )
 """Rooms and files that start programs of their own, or take long over many cases or screens."""
@@ -103,6 +105,17 @@ def fork_workers(patch: pytest.MonkeyPatch, folder: Path) -> None:
         "TUILAB_TESTS_OWNER", str(os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid())
     )
     patch.setenv("PYTHONPATH", str(TESTS / "forked"), prepend=os.pathsep)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_as_in_a_terminal() -> None:
+    """Programs that tests start obey INT and HUP, also where the tests were begun in the background or by nohup.
+
+    What a process ignores, those it starts ignore too; what it handles, they do not.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 from tuilab.model import events as e
+from tuilab.model.account import NOT_KNOWN, Account, Part, in_order
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Device, Machine
 from tuilab.model.profile import Profile
@@ -59,6 +60,29 @@ def profile(arm: str = GRAPH.id, **about: Any) -> Profile:
     }
     empty = {"phases": (), "devices": (), "ops": (), "lanes": (), "spans": (), "rest": ""}
     return Profile(arm=arm, **{**usual, **empty, **about})
+
+
+def account(total_s: float | None = None, halves: dict[str, float] | None = None, **parts: float) -> Account:
+    """Where a call's time goes, as profiled; what the parts leave of the total is not known."""
+    total = sum(parts.values()) if total_s is None else total_s
+    rest = total - sum(parts.values())
+    whole = {**parts, NOT_KNOWN: rest} if rest > 1e-9 * total else parts
+    return Account(
+        total_s=total,
+        calls=20,
+        parts=tuple(
+            Part(
+                phase=name,
+                seconds=whole[name],
+                source="remainder" if name == NOT_KNOWN else "profiled",
+                ci95_s=(whole[name] - halves[name], whole[name] + halves[name])
+                if halves and name in halves
+                else None,
+            )
+            for name in in_order(whole)
+            if whole[name]
+        ),
+    )
 
 
 def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:

@@ -4,14 +4,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tuilab.captured import capture
     from tuilab.workloads.declare import between, parameter, workload
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "between", "parameter", "workload"]
+__all__ = ["__version__", "between", "capture", "parameter", "workload"]
 
 
 def __getattr__(name: str) -> Any:
     # What a person's own file needs is loaded when it asks: importing tuilab stays free of the rest.
     if name in ("between", "parameter", "workload"):
         return getattr(importlib.import_module("tuilab.workloads.declare"), name)
+    if name == "capture":
+        return importlib.import_module("tuilab.captured").capture
+    if name == "load_ipython_extension":  # %load_ext tuilab
+        return importlib.import_module("tuilab.notebook").load
     raise AttributeError(f"module 'tuilab' has no attribute {name!r}")

@@ -179,7 +179,7 @@ class Nvml:
 
 
 class _Reader:
-    """Calls NVML for one device; what cannot be read is null and noted, never fatal."""
+    """Calls NVML for one device; what cannot be read is None and noted, never fatal."""
 
     def __init__(self, lib: Any, handle: Any) -> None:
         self._lib, self._handle = lib, handle
@@ -296,7 +296,7 @@ def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
 
 
 def link(which: int | str) -> Link | None:
-    """The GPU's PCIe link; null where nothing can be read. `which` as in `gpu_conditions`."""
+    """The GPU's PCIe link; None where nothing can be read. `which` as in `gpu_conditions`."""
     found = _find(which)
     return _link(_Reader(*found)) if found else None
 

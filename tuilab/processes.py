@@ -155,7 +155,7 @@ class Guard(NamedTuple):
 
 
 def start_guard(mark: str) -> Guard | None:
-    """Start a guard for this process; null where there can be none: then `die_with_parent` must do."""
+    """Start a guard for this process; None where there can be none: then `die_with_parent` must do."""
     if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
         return None
     read, write = os.pipe()

@@ -118,7 +118,7 @@ class LabServer(Server):  # type: ignore[misc]
 async def _pass_on(message: WSMessage, websocket: web.WebSocketResponse, lab: AppService) -> None:
     try:
         told = message.json()
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or nested beyond all reason
         return
     match told:
         case ["stdin", str(data)]:

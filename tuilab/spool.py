@@ -90,7 +90,8 @@ class Spool:
     def _give_up(self) -> None:
         """With a reader the file is worth nothing any more; without one its rounds are all there is."""
         if self._fd is not None:
-            os.close(self._fd)
+            with contextlib.suppress(OSError):  # own code may have closed it
+                os.close(self._fd)
             self._fd = None
         if not self.alone:
             with contextlib.suppress(OSError):

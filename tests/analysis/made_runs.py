@@ -76,10 +76,8 @@ def failed(
 
 
 def phases(state: RunState, arm: Arm, residual: float = 0.0, point: int = 0, **spent: float) -> RunState:
-    total = sum(spent.values()) + residual
-    state.apply(
-        e.Phases(run="r", arm=arm.id, point=point, phases_s=spent, total_s=total, residual_s=residual)
-    )
+    found = made.account(sum(spent.values()) + residual, **spent)
+    state.apply(e.Accounted(run="r", arm=arm.id, point=point, account=found))
     return state
 
 

@@ -1,7 +1,10 @@
 """The answer says what was shown, and no more."""
 
 import re
+from collections.abc import Callable
+from unittest.mock import ANY
 
+import msgspec
 import pytest
 
 from tests.analysis.made_runs import (
@@ -18,10 +21,15 @@ from tests.analysis.made_runs import (
 )
 from tests.made import EAGER, GPU_GRAPH, GRAPH, XLA
 from tuilab.analysis.answer import answer, brief
+from tuilab.analysis.reading import estimate_at
+from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
+from tuilab.model.roofline import Work
 from tuilab.model.run import RunState
 from tuilab.model.scenario import Axis
+from tuilab.report.rows import sweep_rows, to_fastest
+from tuilab.report.sweep import sweep_chart
 
 
 def cpu_line(x: int) -> float:
@@ -101,7 +109,7 @@ def test_arms_that_the_noise_cannot_tell_apart_are_called_equal() -> None:
     text = answer(state)
     assert "are fastest, equal within the noise; a difference below " in text
     assert "CPU graph (" in text and "CPU xla (" in text
-    assert re.search(r"GPU graph [\d.]+ ms \[.*\], [23]\.\d+ × slower\.", text)
+    assert re.search(r"GPU graph [\d.]+ ms \[.*\], [23]\.\d+ × slower than CPU graph\.", text)
     both = finish(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1e-3}))
     assert re.search(
         r"are equal within the noise; a difference below [\d.]+ % would not have been seen\.$", answer(both)
@@ -223,3 +231,160 @@ def test_variants_are_named_by_what_they_are() -> None:
 def test_a_zero_time_is_no_figure() -> None:
     state = measure(begun([GRAPH, XLA]), {GRAPH: 0.0, XLA: 1e-3})
     assert "CPU graph" not in answer(state)
+
+
+def test_a_ratio_that_is_not_the_quotient_of_the_medians_beside_it_says_so() -> None:
+    """In busy rounds, a few more than half, the arms are nearly equal: the medians are those of busy rounds."""
+    state = begun([EAGER, GRAPH], gpu=False)
+    for index in range(41):
+        graph, ratio = (4e-3, 1.2) if index % 2 == 0 else (1e-3, 3.0)
+        blocks = (e.Block(EAGER.id, 0, 1, graph * ratio), e.Block(GRAPH.id, 0, 1, graph))
+        state.apply(e.Round(run="r", index=index, blocks=blocks, elapsed_s=index / 10))
+    assert medians(measure(state, {EAGER: 1e-9, GRAPH: 1e-9}, rounds=0), EAGER, GRAPH) == pytest.approx(1.2)
+    said = answer(finish(state))
+    assert re.search(r"1\.[789]\d* × faster than eager round by round \(4", said), said
+    plain = answer(finish(measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 3e-3, GRAPH: 1e-3})))
+    assert "round by round" not in plain
+
+
+def test_figures_stand_in_the_order_of_their_names() -> None:
+    said = answer(finish(measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 1e-3, GRAPH: 2e-3})))
+    assert re.search(r"eager is 2\.\d+ × faster than one graph \(1\.\d+ ms.* against [12]\.\d+ ms", said), (
+        said
+    )
+
+
+def fixed(state: RunState, rounds: int = 40, **by_arm: Callable[[int], float]) -> RunState:
+    """Fold in rounds in which an arm (by its variant) takes what its function of the round says."""
+    for index in range(rounds):
+        blocks = tuple(
+            e.Block(arm, 0, 1, by_arm[known.arm.variant](index)) for arm, known in state.arms.items()
+        )
+        state.apply(e.Round(run="r", index=index, blocks=blocks, elapsed_s=index / 10))
+    for arm in state.arms:
+        state.apply(e.ArmStatus(run="r", arm=arm, status="ok", device="CPU:0"))
+    return finish(state)
+
+
+def pace(middle: float, swing: float) -> Callable[[int], float]:
+    """A time of that median, with so large a share of it up and down in turns of four rounds."""
+    return lambda index: middle * (1 + swing * (-1.5, -0.5, 0.5, 1.5)[(7 * index) % 4])
+
+
+VARIANTS = tuple(Arm("CPU:0", "graph", variant=v) for v in ("a", "b", "c"))
+
+
+def test_an_arm_between_two_that_are_nearly_equal_is_not_called_slower() -> None:
+    near = fixed(begun(VARIANTS, gpu=False), a=pace(1.0, 0), b=pace(1.02, 0.001), c=pace(1.025, 0.06))
+    said = answer(near)
+    assert re.search(
+        r"^CPU a \(.*\), CPU b \(.*\) and CPU c \(.*\) lie within 5.2 % of each other\.", said
+    ), said
+    assert "slower" not in said and "fastest" not in said
+
+
+def test_an_arm_that_scatters_behind_a_slower_one_makes_it_no_outsider() -> None:
+    wild = fixed(begun(VARIANTS, gpu=False), a=pace(1.0, 0), b=pace(1.5, 0.001), c=pace(1.6, 0.66))
+    said = answer(wild)
+    assert said.startswith("CPU a is fastest of those that can be told apart: "), said
+    assert "CPU b 1.5" in said and "1.50 × slower." in said
+    assert "CPU c (" in said and "varies too much to be compared." in said
+
+
+def test_the_one_that_an_arm_is_slower_than_is_named_where_several_lead() -> None:
+    state = fixed(begun(VARIANTS, gpu=False), a=pace(1.0, 0.01), b=pace(1.001, 0.01), c=pace(3.0, 0.01))
+    said = answer(state)
+    assert "1.00 ×" not in said and "CPU b (1.001 s [0.9960 1.006]) lie within 0.1 % of each other. " in said
+    assert "3.00 × slower than CPU a." in said
+
+
+def working(state: RunState, **kinds: str) -> RunState:
+    for arm, known in state.arms.items():
+        work = Work(flop=1e6, does=kinds[known.arm.variant])
+        state.apply(e.WorkKnown(run="r", arm=arm, point=0, work=work))
+    return state
+
+
+def test_only_arms_that_do_the_same_are_compared() -> None:
+    state = working(begun(VARIANTS, gpu=False), a="packing", b="unpacking", c="packing")
+    fixed(state, a=pace(1.0, 0.01), b=pace(0.1, 0.01), c=pace(3.0, 0.01))
+    said = answer(state)
+    assert re.match(
+        r"Packing: CPU a is fastest: 1\..*CPU c 3\..*, 3\.00 × slower\. Unpacking: CPU b takes ", said
+    ), said
+    assert said.count("slower") == 1 and {(r.a, r.b) for r in summarise(state).ratios} == {
+        (VARIANTS[2].id, VARIANTS[0].id)
+    }
+    assert to_fastest(summarise(state)) == {VARIANTS[2].id: (pytest.approx(3.0, rel=0.02), ANY)}
+    assert brief(state).fastest == "CPU a" and brief(state).next == "CPU c"
+
+
+def test_a_program_of_xla_is_one_and_a_loop_without_an_end_is_counted_at_least() -> None:
+    state = measure(begun([EAGER, XLA], gpu=False), {EAGER: 4e-3, XLA: 4e-4})
+    placed(state, EAGER, e.Node("a", "Mul", "CPU:0", count=90))
+    placed(state, XLA, *(e.Node(f"p/{i}", "hlo multiply", "CPU:0") for i in range(7)))
+    said = answer(finish(state))
+    assert "): it launches one program instead of 90 ops." in said and "GPU kernel" not in said
+    loop = measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 4e-3, GRAPH: 4e-4})
+    placed(loop, EAGER, e.Node("a", "Mul", "CPU:0", count=90))
+    placed(loop, GRAPH, e.Node("w/body/_1/a", "Mul", "CPU:0", count=8), e.Node("w/enter", "Enter", "CPU:0"))
+    assert ": it launches 8 ops instead of 90." in answer(loop)
+    work = Work(uncounted=("StatelessWhile (its trips depend on the data)",))
+    loop.apply(e.WorkKnown(run="r", arm=GRAPH.id, point=0, work=work))
+    assert ": it launches at least 8 ops instead of 90." in answer(finish(loop))
+
+
+def test_a_sweep_pairs_no_arms_that_do_different_things() -> None:
+    state = begun(
+        [*VARIANTS[:2], *(msgspec.structs.replace(a, device="GPU:0") for a in VARIANTS[:2])], sizes=SIZES
+    )
+    measure(state, {arm.arm: (1 + i) * 1e-3 for i, arm in enumerate(state.arms.values())})
+    for point in state.points:
+        for arm, known in state.arms.items():
+            does = "packing" if known.arm.variant == "a" else "unpacking"
+            state.apply(e.WorkKnown(run="r", arm=arm, point=point.index, work=Work(does=does)))
+    pairs = {frozenset((c.a, c.b)) for c in summarise(finish(state)).crossovers}
+    assert pairs == {
+        frozenset((f"cpu0.graph.resident.float32.{v}", f"gpu0.graph.resident.float32.{v}")) for v in "ab"
+    }
+
+
+def test_an_arm_that_is_traced_in_each_call_leads_with_that_and_is_compared_with_none() -> None:
+    state = measure(begun([EAGER, GRAPH, XLA], gpu=False), {EAGER: 2e-2, GRAPH: 1e-3, XLA: 2e-3})
+    words = "your function is retraced in each call: step gets a new Python value; pass tensors"
+    state.apply(e.Caveat(run="r", code="retraced", message=words, arm=EAGER.id))
+    said = answer(finish(state))
+    assert said.startswith("CPU eager (20") and f"is in no comparison: {words}. " in said
+    assert "CPU graph is fastest" in said and "than eager" not in said and "20 ×" not in said
+    assert EAGER.id not in {arm for r in summarise(state).ratios for arm in (r.a, r.b)}
+
+
+def test_a_point_that_is_not_finished_is_in_no_sentence() -> None:
+    sizes = SIZES[:3]
+    state = begun([GRAPH, GPU_GRAPH], sizes=sizes)
+    for point, (index, paces) in enumerate([(0, (1e-3, 3e-3)), (1, (2e-3, 3e-3)), (2, (9e-3, 3e-3))]):
+        for _ in range(20 if point < 2 else 3):
+            noise = 1 + 0.001 * (state.rounds % 5)
+            blocks = tuple(
+                e.Block(arm.id, index, 1, pace * noise)
+                for arm, pace in zip((GRAPH, GPU_GRAPH), paces, strict=True)
+            )
+            state.apply(e.Round(run="r", index=state.rounds, blocks=blocks, elapsed_s=state.rounds / 10))
+    for arm in (GRAPH, GPU_GRAPH):
+        state.apply(e.ArmStatus(run="r", arm=arm.id, status="ok", device=arm.device))
+    for ending in (None, "cancelled"):
+        if ending:
+            finish(state, ending)
+        result = summarise(state)
+        assert [point.finished for point in result.points] == [True, True, False]
+        assert "4,096" not in result.answer and "4,096" not in result.crossover.sentence
+        assert [row[0] for row in sweep_rows(result)[1]] == ["256", "1024", "4096 (not finished)"]
+        assert [sorted(s.hollow) for s in sweep_chart(result).series if s.x] == [[2], [2]]
+    over = measure(begun([GRAPH], sizes=sizes), {GRAPH: 1e-3}, rounds=3)
+    assert all(point.finished for point in summarise(finish(over)).points), "its time was over: that is all"
+
+
+def medians(state: RunState, a: Arm, b: Arm) -> float:
+    one, other = (estimate_at(state.arms[arm.id], 0) for arm in (a, b))
+    assert one is not None and other is not None
+    return one.median / other.median

@@ -49,7 +49,9 @@ def test_the_arm_that_overtakes_is_a_whichever_was_asked_for() -> None:
 def test_none_names_who_is_faster_and_by_how_much() -> None:
     found = crossover(measured(lambda x: 3 * cpu(x)), measured(cpu, seed=2), PAIR)
     assert (found.status, found.at, found.ci95) == ("none", None, None)
-    assert found.sentence.startswith("No crossover up to 65,536 samples: CPU graph is faster (")
+    assert found.sentence.startswith(
+        "No crossover up to 65,536 samples: CPU graph is faster than GPU graph ("
+    )
     assert found.sentence.endswith(" × at 65,536).")
 
 

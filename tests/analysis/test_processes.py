@@ -48,6 +48,41 @@ def test_the_interval_of_three_holds_the_pace_of_processes(between: float) -> No
     assert min(hits, ratios) >= 0.92 * 250
 
 
+def forked(zygotes: list[int], own: dict[int, float], noise: float, seed: int) -> ArmSamples:
+    """Forks of those zygotes, each zygote with a pace of its own, after a fresh process."""
+    draw = random.Random(seed)
+    paces = [math.exp(own.get(zygote, 0.0) + draw.gauss(0, noise)) for zygote in (-1, *zygotes)]
+    found = cell(*paces, seed=seed, rounds=8)
+    found.zygotes.extend(zygotes)
+    return found
+
+
+def test_forks_of_zygotes_that_are_alike_are_as_many_observations() -> None:
+    hits, widths = 0, []
+    for seed in range(400):
+        found = forked([0, 1, 2] * 6 + [0], {}, 0.05, seed)
+        known, plain = estimate_of(found), estimate_of(cell_without_zygotes(found))
+        hits += known.low <= 1 <= known.high
+        widths.append(known.half_width / plain.half_width)
+    assert hits >= 0.93 * 400 and statistics.median(widths) == 1
+
+
+def test_zygotes_that_differ_are_the_observations() -> None:
+    """Nineteen forks of three zygotes are not nineteen: their interval spans the zygotes."""
+    draw, hits, without = random.Random(7), 0, 0
+    for seed in range(300):
+        own = {zygote: draw.gauss(0, 0.2) for zygote in range(3)}
+        found = forked([0, 1, 2] * 6 + [0], own, 0.02, seed)
+        known, plain = estimate_of(found), estimate_of(cell_without_zygotes(found))
+        hits += known.low <= 1 <= known.high
+        without += plain.low <= 1 <= plain.high
+    assert hits >= 0.9 * 300 > 0.75 * 300 > without
+
+
+def cell_without_zygotes(found: ArmSamples) -> ArmSamples:
+    return ArmSamples(found.samples, found.rounds, found.begun)
+
+
 KINDS = {
     "normal": lambda draw: draw.gauss(0, 0.05),
     "long tail": lambda draw: draw.expovariate(2.5),

@@ -15,7 +15,8 @@ from tests.analysis.made_runs import (
     unavailable,
 )
 from tests.made import EAGER, GPU_GRAPH, GRAPH, XLA
-from tuilab.analysis.verdicts import judge
+from tuilab.analysis.ratios import RatioEstimate
+from tuilab.analysis.verdicts import _speed, judge
 from tuilab.model import events as e
 from tuilab.model.arms import Arm, ArmPattern
 from tuilab.model.claims import (
@@ -98,6 +99,17 @@ def test_faster_says_so_when_the_difference_may_be_noise() -> None:
         "undecided",
         "Too few rounds to compare CPU graph with GPU graph.",
     )
+
+
+def test_an_interval_that_tells_nothing_is_not_printed() -> None:
+    found = verdict(Faster(a=ON_CPU, b=ON_GPU), two(1e-3, 2e-3, rounds=2, spread=2.0))
+    assert found == ("undecided", "Too few rounds to compare CPU graph with GPU graph.")
+
+
+def test_an_end_of_an_interval_that_is_not_the_threshold_does_not_read_as_it() -> None:
+    assert _speed(RatioEstimate(1.29, 1.12, 1.496, 20), 1.2) == "1.3 × faster [1.1 1.5]"
+    assert _speed(RatioEstimate(1.29, 1.12, 1.496, 20), 1.5) == "1.3 × faster [1.12 1.50]"
+    assert _speed(RatioEstimate(1.29, 1.12, 1.47, 20), 1.5) == "1.3 × faster [1.12 1.47]"
 
 
 def test_faster_takes_the_fastest_arm_of_each_side_and_shares_none() -> None:
@@ -250,7 +262,7 @@ def test_a_share_must_hold_in_every_arm() -> None:
     when = PhaseShare(phases=("copy_in", "copy_out"), share=0.5)
     assert verdict(when, state) == (
         "refuted",
-        "Copying in and copying out takes 0 % of a call of CPU graph (± 0 %); the threshold, at least 50 %, is ours.",
+        "Copying in and copying out takes 0 % of a call of CPU graph; the threshold, at least 50 %, is ours.",
     )
     assert verdict(PhaseShare(phases=when.phases, share=0.5, arms=ON_GPU), state)[0] == "confirmed"
     assert verdict(when, two(1, 1)) == ("undecided", "The phases of any arm were not measured.")
@@ -323,7 +335,7 @@ def test_facts(value, relation, seen, word) -> None:  # type: ignore[no-untyped-
     state = fact(begun([GRAPH], gpu=False), "traces", seen, "the function was traced thus")
     found, evidence = verdict(FactIs(fact="traces", value=value, relation=relation), state)
     assert found == word
-    assert evidence.startswith("the function was traced thus")
+    assert evidence.startswith("The function was traced thus")
     assert ("it would have to be" in evidence) == (word == "refuted" or relation != "is")
 
 

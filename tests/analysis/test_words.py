@@ -2,7 +2,8 @@
 
 import pytest
 
-from tuilab.analysis.words import listed, on_axis, percent, plural, size, size_interval, times
+from tuilab.analysis.words import listed, on_axis, percent, size, size_interval, times
+from tuilab.model.quantity import plural
 
 
 @pytest.mark.parametrize(
@@ -14,7 +15,7 @@ def test_times(ratio: float, half: float | None, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(0.7149, "71 %"), (0.034, "3.4 %"), (0.0, "0 %"), (1.0, "100 %")]
+    ("share", "text"), [(0.7149, "71 %"), (0.034, "3.4 %"), (0.0, "0 %"), (1.0, "100 %"), (2e-4, "<0.1 %")]
 )
 def test_percent(share: float, text: str) -> None:
     assert percent(share) == text

@@ -30,8 +30,9 @@ from tests.made import MODES, regular, regular_run, started
 from tests.remote.conftest import sshd  # noqa: F401
 from tests.remote.server import REPOSITORY, free_port
 from tests.terminal.terminal import Terminal
+from tests.watch.test_kept import page
 from tuilab.analysis.summary import summarise
-from tuilab.history import spool
+from tuilab.history import programs, spool
 from tuilab.history.check import check, repair
 from tuilab.history.imports import import_file
 from tuilab.history.recorder import Recorder
@@ -263,6 +264,7 @@ def filled(folder: Path, runs: int = 4) -> Path:
         some = regular_run(run, 120, number)
         store.replace(some[0], [e.encode(event).rstrip() for event in some])
         store.conclude(run, "ok", "CPU graph is fastest")
+    programs.keep(store, "w" + "0" * 31, page(0.1, 0.5, "synchronous"))
     store.close()
     return folder / FILE
 
@@ -280,7 +282,8 @@ def test_a_damaged_history_is_told_and_what_is_sound_of_it_is_saved(tmp_path, mo
     commands = [
         ["history"], ["history", "--search", "stft"], ["export", "0" * 8], ["export", "1" * 8, "--format", "csv"],
         ["history", "compare", "0" * 8, "1" * 8], ["history", "check"], ["hosts"], ["history", "prune", "--days", "9000"],
-        ["history", "save", "2" * 8, str(tmp_path / "out.jsonl")],
+        ["history", "save", "2" * 8, str(tmp_path / "out.jsonl")], ["history", "programs"], ["export", "w0"],
+        ["export", "w0", "--format", "json"], ["history", "compare", "w0", "w0"],
     ]  # fmt: skip
     for trial in range(trials):
         folder = tmp_path / f"{trial}"

@@ -14,13 +14,19 @@ from tuilab.worker.channel import Channel
 
 channel = Channel.from_stdio()
 
+import msgspec  # noqa: E402
+
+from tests.made import profile  # noqa: E402
 from tuilab.model import events as e  # noqa: E402
 from tuilab.model import requests  # noqa: E402
 from tuilab.model.machine import Device, Machine  # noqa: E402
+from tuilab.model.profile import ProfileFile  # noqa: E402
+from tuilab.model.roofline import Roofs  # noqa: E402
 
 LENGTH, TRUTH = float(sys.argv[1]), sys.argv[2]
+USUAL = int(os.environ.get("ATTACK_ROUNDS", "10000"))
 ROUNDS = (
-    int(sys.argv[3]) if sys.argv[3:] and sys.argv[3].isdigit() else 10_000
+    int(sys.argv[3]) if sys.argv[3:] and sys.argv[3].isdigit() else USUAL
 )  # else `worker`, as ssh calls it
 WARM_S = float(sys.argv[4]) if sys.argv[4:] else 0.0
 MACHINE = Machine(
@@ -54,6 +60,19 @@ def measure(request: requests.Measure) -> None:
     channel.kept()
 
 
+def answer(request: requests.Ask) -> None:
+    """What a question gets: a profile with a file of it, or roofs."""
+    bodies: list[msgspec.Struct] = [
+        Roofs(machine=MACHINE.key, at="2026-11-23T00:00:00Z", seconds=1.0, sync_s=1e-6)
+    ]
+    if request.kind == "profile":
+        bodies = [ProfileFile(path="plugins/x.pb", data=b"x" * 5_000), profile()]
+    for body in bodies:
+        raw = msgspec.Raw(msgspec.json.encode(body))
+        more = body is not bodies[-1]
+        channel.send(e.Answer(request=request.id, kind=type(body).__name__, body=raw, more=more))
+
+
 channel.send(e.Hello(protocol=e.PROTOCOL, tuilab="attack", pid=os.getpid()))
 time.sleep(WARM_S)
 channel.send(e.Ready(machine=MACHINE, import_s=0.1, start_s=0.1))
@@ -61,6 +80,8 @@ for line in channel.lines():
     request = requests.decode(line)
     if isinstance(request, requests.Cancel):
         stopped.add(request.id)
+    elif isinstance(request, requests.Ask):
+        answer(request)
     elif isinstance(request, requests.Measure):
         threading.Thread(target=measure, args=(request,), daemon=True).start()
 channel.reader_gone()

@@ -34,11 +34,12 @@ BUDGETS = {
     "engine": "efficiency:timed_share",
     "answer": "efficiency:answers",
     "fidelity": "fidelity:measure",
+    "models": "models:measure",
     "roofs": "roofs:measure",
     "bounds": "roofs:bounds",
     "soak": "soak:measure",
 }
-ASKED_FOR = {"soak", "fidelity", "roofs", "bounds"}
+ASKED_FOR = {"soak", "fidelity", "models", "roofs", "bounds"}
 """Measured only where they are named."""
 
 

@@ -58,7 +58,7 @@ modes = ["eager", "xla"]
 inputs = ["resident"]
 variants = ["whole"]
 """
-QUICK = "bb"
+QUICK = ""
 """Keys: from the standard budget over `publish` to `quick`."""
 RUN_S = 120.0
 

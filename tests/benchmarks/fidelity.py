@@ -16,7 +16,7 @@ import statistics
 import sys
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -34,6 +34,7 @@ from tuilab.worker.measure.stopwatch import LEAD_IN_FROM, Stopwatch
 from tuilab.worker.measure.warmup import warm_up
 from tuilab.workloads import _feed, find
 from tuilab.workloads._burn import burn
+from tuilab.workloads.base import Workload
 
 LIMIT = 0.10
 LEAST_ROUNDS, WHOLE_S, PRECISE = 15, 40.0, 0.03
@@ -437,10 +438,10 @@ class Found:
         return True if told and low <= self.ratio <= high else None
 
 
-def compare(tf: Any, scenario: Scenario) -> Found:
-    """Measure one scenario both ways."""
+def compare(tf: Any, scenario: Scenario, workload: Workload | None = None) -> Found:
+    """Measure one scenario both ways. workload: where it is none of the lab's own."""
     _feed.burn = _burn_once
-    workload = find(scenario.workload)
+    workload = workload or find(scenario.workload)
     declaration = workload.declaration
     values = check_values(declaration.parameters, declaration.constraints, scenario.values)
     dtype = str(values[declaration.dtype]) if declaration.dtype else ""
@@ -514,9 +515,14 @@ def measure() -> list[Row]:
     """A row for each scenario."""
     import tensorflow as tf
 
+    return rows_of(compare(tf, scenario) for scenario in SCENARIOS)
+
+
+def rows_of(every: Iterable[Found]) -> list[Row]:
+    """A row for each, told as soon as it is known."""
     rows = []
-    for scenario in SCENARIOS:
-        found = compare(tf, scenario)
+    for found in every:
+        scenario = found.scenario
         print(
             f"{scenario.name}: {found.ratio:.3f} [{found.low:.3f} {found.high:.3f}]",
             file=sys.stderr,

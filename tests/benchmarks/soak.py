@@ -1,6 +1,8 @@
 """Eight hours condensed: thousands of short runs in one session of the real program, and what it holds then.
 
-    python -m tests.benchmarks.soak [--runs N] [--json FILE]
+    python -m tests.benchmarks.soak [--runs N] [--hours H] [--json FILE]
+
+With --hours it goes on for so long, at the pace of the first runs, and tells what it holds every hour.
 
 The worker is the one without TensorFlow, in a process of its own. Most runs are asked for by `r`; some by a
 slider, a sweep or another preset, and views and pages are opened in between, as in a day's work.
@@ -29,6 +31,7 @@ from tests.terminal.terminal import Terminal
 from tuilab.history.store import FILE
 
 RUNS, SETTLED, EVERY = 2_000, 200, 50
+HOUR_S = 3_600.0
 LIMIT_MIB = 20.0
 ROUNDS, EVERY_S = 6, 0.002
 PATIENCE_S = 30.0
@@ -177,23 +180,31 @@ class Soak:
         self.terminal.close()
 
 
-def soak(runs: int = RUNS, say: Callable[[str], None] = lambda text: None) -> Iterator[Held]:
-    """What the lab holds at every fiftieth run."""
+def soak(
+    runs: int = RUNS, say: Callable[[str], None] = lambda text: None, hours: float = 0.0
+) -> Iterator[Held]:
+    """What the lab holds at every fiftieth run; where `hours` are given, every hour until they are over."""
     with tempfile.TemporaryDirectory() as folder:
         session = Soak(Path(folder))
         begun = time.monotonic()
         try:
             session.open()
-            for number in range(1, runs + 1):
+            hour = 0
+            for number in range(1, 2**40 if hours else runs + 1):
                 session.run(number)
-                if number % EVERY == 0 or number == runs:
+                passed = (time.monotonic() - begun) / HOUR_S
+                over = passed >= hours if hours else number == runs
+                if over or (int(passed) > hour or number == SETTLED if hours else number % EVERY == 0):
+                    hour = int(passed)
                     held = session.held(number)
                     mib = held.rss / 2**20
                     say(
-                        f"{number} runs, {time.monotonic() - begun:.0f} s: {mib:.1f} MiB, {held.fds} files, "
+                        f"{f'hour {passed:.1f}, ' if hours else ''}{number} runs, {time.monotonic() - begun:.0f} s: {mib:.1f} MiB, {held.fds} files, "
                         f"{held.threads} threads, {held.tasks} tasks, {held.objects:,} objects"
                     )
                     yield held
+                if over:
+                    break
             session.leave()
         finally:
             session.close()
@@ -230,20 +241,21 @@ def judge(found: list[Held], settled: int = SETTLED) -> list[Row]:
     return rows
 
 
-def measure(runs: int = RUNS) -> list[Row]:
+def measure(runs: int = RUNS, hours: float = 0.0) -> list[Row]:
     """The budget's rows."""
-    return judge(list(soak(runs, lambda text: print(text, file=sys.stderr, flush=True))))
+    return judge(list(soak(runs, lambda text: print(text, file=sys.stderr, flush=True), hours)))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.soak", description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--hours", type=float, default=0.0)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--lab", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.lab:
         return lab(given.lab)
-    rows = measure(given.runs)
+    rows = measure(given.runs, given.hours)
     print(rows[0].budget, *(row.measured for row in rows), sep=" | ")
     if given.json:
         given.json.write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")

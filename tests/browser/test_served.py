@@ -117,6 +117,17 @@ def test_the_page_loads_nothing_from_elsewhere_and_stands_in_no_frame(shared):
         assert caught.value.code == 400
 
 
+def test_what_is_nested_beyond_all_reason_is_dropped_without_a_word():
+    import asyncio
+
+    from aiohttp import WSMessage, WSMsgType
+
+    from tuilab.serve import _pass_on
+
+    for text in ("[" * 100_000, '{"a":' * 100_000, "[" * 100_000 + "]" * 100_000, "\udcff"):
+        asyncio.run(_pass_on(WSMessage(WSMsgType.TEXT, text, None), None, None))
+
+
 def test_a_port_in_use_is_told_in_a_line(shared):
     url, _ = shared
     port = url.split(":")[2].split("/")[0]

@@ -5,7 +5,9 @@ import pytest
 from tuilab import catalogue
 from tuilab.catalogue.load import LARGEST_FILE, shipped_folder
 from tuilab.catalogue.plan import parse_axis, parse_settings, scenario
+from tuilab.model.arms import ArmPattern
 from tuilab.model.errors import InputError
+from tuilab.model.expand import expand
 from tuilab.workloads import find
 
 GOOD = 'title = "Small"\nworkload = "stft"\n[parameters]\nsamples = 4096\n'
@@ -108,3 +110,20 @@ def test_an_axis_as_typed(text, values):
 def test_a_wrong_axis_says_what_is_right(text):
     with pytest.raises(InputError):
         parse_axis(STFT, text)
+
+
+def patterns(condition):
+    """The patterns of arms that a claim's condition names."""
+    found = [getattr(condition, name) for name in condition.__struct_fields__]
+    return [found for found in found if isinstance(found, ArmPattern)]
+
+
+@pytest.mark.parametrize("preset", catalogue.load().presets, ids=lambda preset: preset.name)
+def test_each_claim_is_about_arms_that_its_preset_has_beside_gpus(preset):
+    """A claim about copied inputs was of a workload that copies none: no machine could decide it."""
+    declaration = find(preset.workload).declaration
+    devices = ["CPU:0", "GPU:0", "GPU:1"]
+    arms = expand(preset.arms, declaration, scenario(preset).parameters, devices)
+    for claim in preset.claims:
+        for pattern in patterns(claim.when):
+            assert any(pattern.matches(arm) for arm in arms), f"{claim.text}: none of {arms} is {pattern}"

@@ -12,6 +12,18 @@ from tuilab.history import browse
 from tuilab.history.store import Store
 from tuilab.model.datasheets import SHEETS
 
+TIMED = """\
+```python
+import time
+import tensorflow as tf
+print(tf.config.list_physical_devices())
+x = tf.random.normal((192, 192))
+t = time.perf_counter()
+tf.matmul(x, x).numpy()
+print(time.perf_counter() - t)
+```
+"""
+
 
 @pytest.fixture
 def small():
@@ -75,6 +87,24 @@ def test_placement_is_observed_for_every_arm_that_ran(small):
         own = [row for row in rows if row["arm"] == arm and row["kind"] == "op"]
         assert any(row["device"].startswith("CPU") for row in own)
     assert "RFFT" in {row["op"] for row in rows}
+
+
+@pytest.mark.real_worker
+def test_a_finding_is_proved_by_a_worker(tmp_path, monkeypatch):
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
+    article = tmp_path / "article.md"
+    article.write_text(TIMED)
+    done = calling.here("check", "--prove", "--json", str(article))
+    assert done.returncode == 0, done.stderr
+    (proof,) = json.loads(done.stdout)["proofs"]
+    assert (proof["code"], proof["line"]) == ("TL105", 6), proof
+    said, true = proof["said_s"], proof["true_s"]
+    assert said > 0 and true > 0 and proof["factor"] == pytest.approx(max(said, true) / min(said, true))
+    assert "the first call against later ones" in proof["sentence"]
+    runs = json.loads(calling.here("history", "--json").stdout)
+    assert proof["run"] in {entry["run"] for entry in runs}
+    raw = calling.here("export", proof["run"][:8], "--format", "json").stdout
+    assert json.loads(raw)["scenario"]["parameters"]["m"] == 192, "the article's own shape"
 
 
 @pytest.mark.real_worker

@@ -1,27 +1,34 @@
 """Which part of a run is measured when it is gone on with, and when it is not."""
 
 import json
+import re
 import signal
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import click
 import msgspec
 import pytest
 
 from tests import calling
-from tests.made import GRAPH, MACHINE, folded, rounds, started
+from tests.made import GRAPH, MACHINE, folded, machine, rounds, started
+from tuilab import interpreter
 from tuilab.analysis.compare import unlike
+from tuilab.analysis.summary import summarise
+from tuilab.cli.run import exit_code, run
 from tuilab.history import browse
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
-from tuilab.lab.resume import check_code, check_same, request
+from tuilab.lab.resume import check_code, check_same, environments_of, further, request
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
+from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Device
 from tuilab.model.run import RunState
-from tuilab.model.scenario import Axis, Scenario, Sweep
+from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
 
 HERE, THERE = GRAPH, Arm("CPU:0", "graph", host="gpu-07")
 OTHER = Arm("CPU:0", "eager", host="gpu-07")
@@ -57,6 +64,92 @@ def test_a_complete_run_and_a_fleets_run_are_not_gone_on_with():
     joined = e.MachineJoined(run="r", host="node", machine=MACHINE, points=(0,))
     with pytest.raises(InputError, match="--on"):
         request(folded(begun(HERE), joined))
+
+
+def test_a_complete_run_is_gone_on_with_in_further_processes_until_it_is_precise():
+    unequal = (1.0, 1.3, 1.3, 1.0, 1.1, 1.4, 0.9, 1.2, 1.0, 1.3) * 2
+    here = [r for each in unequal for r in rounds("r", 1, HERE, seconds=each * 1e-3)]
+    over = e.Finished(run="r", status="ok")
+    state = folded(begun(HERE, swept=False), *here, over)
+    wanted = request(state)
+    assert (wanted.id, wanted.worker, wanted.arms) == ("r", 1, (HERE,))
+    assert wanted.budget.workers >= 6 and wanted.budget.further_s > 0
+    precise = folded(begun(HERE, swept=False), *rounds("r", 20, HERE), over)
+    assert further(precise, 0.01, BUDGET["quick"]) is None
+    more = further(precise, 0.04, BUDGET["standard"])
+    assert more is not None and more.budget.workers == more.budget.forks == 6
+    assert further(precise, 0.5, BUDGET["standard"]).budget.workers == 21, "no more than twenty at once"
+    publish = further(precise, 0.04, BUDGET["publish"])
+    each = publish.budget.of_process(1).limit_s
+    assert each == BUDGET["publish"].of_process(1).limit_s, "each process has the time that it always has"
+
+
+OLD, NEW = Arm("CPU:0", "graph", host="old"), Arm("CPU:0", "graph", host="new")
+
+
+def by_turns(*processes: int, settings: tuple[str, ...] = ()) -> RunState:
+    """Of two environments, with so many rounds in each process; `new` has settings."""
+    places = {"old": ("/envs/old", ()), "new": ("/envs/new", settings)}
+    there = [
+        e.MachineJoined(run="r", host=name, machine=machine(environment=folder, settings=given))
+        for name, (folder, given) in places.items()
+    ]
+    every = [
+        event
+        for worker, count in enumerate(processes)
+        for event in (begun(OLD, NEW, swept=False, worker=worker), *there, *rounds("r", count, OLD, NEW))
+    ]
+    return folded(*every)
+
+
+@pytest.mark.parametrize("processes", [(3,), (20,), (20, 20)])
+def test_environments_that_took_turns_lack_processes_and_go_on_together(processes: tuple[int, ...]):
+    wanted = request(by_turns(*processes))
+    assert (set(wanted.arms), wanted.worker) == ({OLD, NEW}, len(processes))
+
+
+def test_environments_with_all_their_processes_are_complete():
+    with pytest.raises(InputError, match="complete"):
+        request(by_turns(20, 20, 20))
+
+
+def test_a_run_is_gone_on_with_in_the_environments_that_measured_it(monkeypatch):
+    found: list[tuple[str, str]] = []
+
+    def environment(place: str, where: str) -> Environment:
+        found.append((place, where))
+        return Environment(python=f"{place}/bin/python", folder=place)
+
+    monkeypatch.setattr(interpreter, "environment", environment)
+    old, new = environments_of(by_turns(3, settings=("TF_ENABLE_ONEDNN_OPTS=0",)))
+    assert found == [("/envs/old", "run's environment old"), ("/envs/new", "run's environment new")]
+    assert (old.name, old.python, old.variables) == ("old", "/envs/old/bin/python", {})
+    assert (new.name, new.variables) == ("new", {"TF_ENABLE_ONEDNN_OPTS": "0"})
+
+
+def test_a_run_of_another_python_is_gone_on_with_in_that():
+    there = machine(environment=sys.prefix)
+    (one,) = environments_of(folded(begun(HERE, swept=False, machine=there), *rounds("r", 3, HERE)))
+    assert (one.name, one.folder, one.python) == ("", sys.prefix, sys.executable)
+
+
+def test_an_environment_that_is_gone_is_named():
+    with pytest.raises(InputError, match=r"run's environment old: got '/envs/old'"):
+        environments_of(by_turns(3))
+
+
+def test_what_would_make_a_run_precise_is_told_after_it(capsys):
+    unequal = (1.0, 1.3, 1.3, 1.0, 1.1, 1.4, 0.9, 1.2, 1.0, 1.3) * 2
+    here = [r for each in unequal for r in rounds("r", 1, HERE, seconds=each * 1e-3)]
+    over = e.Finished(run="r", status="ok")
+    for told, state in (
+        (True, folded(begun(HERE, swept=False), *here, over)),
+        (False, folded(begun(HERE, swept=False), *rounds("r", 20, HERE), over)),
+    ):
+        with click.Context(run):
+            assert exit_code(state, summarise(state, ())) == 0
+        said = capsys.readouterr().err
+        assert bool(re.search(r"tuilab resume r goes on: ± 5 % in about \d+ s\n", said)) is told, said
 
 
 def test_a_host_that_is_not_what_it_was_begins_a_new_run():
@@ -167,3 +260,30 @@ def test_code_that_has_changed_since_is_not_the_code_of_the_run(tmp_path):
     with pytest.raises(InputError, match=r"own\.py.*as it was when the run began"):
         check_code(own_run(file, before))
     check_code(folded(begun(HERE, swept=False), *rounds("r", 3, HERE)))
+
+
+@pytest.mark.real_worker
+def test_a_run_of_two_environments_is_gone_on_with_in_both(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    both = ("--env", "plain=.", "--env", "off=.,TF_ENABLE_ONEDNN_OPTS=0")
+    words = ("--device", "CPU", "--mode", "eager", "--budget", "quick", "--json")
+    broken = calling.begun(tmp_path, "run", f"{file}:mine", *both, *words)
+    assert any("starting process 2" in line for line in broken.stderr)
+    broken.send_signal(signal.SIGINT)
+    out, said = broken.communicate(timeout=60)
+    assert broken.returncode == 130, said
+    first = json.loads(out)
+    assert first["status"] == "cancelled" and first["rounds"]
+
+    gone_on = calling.run(tmp_path, "resume", "last", "--json")
+    assert gone_on.returncode == 0, gone_on.stderr
+    whole = json.loads(gone_on.stdout)
+    assert (whole["run"], whole["status"]) == (first["run"], "ok")
+    assert {host: line["settings"] for host, line in whole["machines"].items()} == {
+        "plain": [], "off": ["TF_ENABLE_ONEDNN_OPTS=0"]
+    }  # fmt: skip
+    counts = {arm["host"]: arm["n"] for arm in whole["arms"]}
+    before = {arm["host"]: arm["n"] for arm in first["arms"]}
+    assert all(counts[host] > before[host] for host in ("plain", "off"))
+    assert "over 3 processes" in whole["confidence"]["of"]

@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 
 from tests import calling
@@ -25,14 +26,22 @@ def test_the_table_groups_by_preset_counts_and_fits(width):
     assert text.index("refuted") < text.index("A claim of") < text.index("Evidence with 3 figures.")
 
 
+def test_what_the_intervals_are_of_stands_below_them():
+    within = msgspec.structs.replace(
+        line("a", "confirmed"), evidence="1.2 × faster [1.1 1.3].", interval="within this process and minute"
+    )
+    text = " ".join(table([within, line("b", "refuted")], 200).split())
+    assert text.endswith("0 untestable. Each 95 % interval is one within this process and minute.")
+
+
 @pytest.mark.real_worker
 def test_verdicts_are_printed_for_the_presets_named(tmp_path):
-    """What the library itself says is testable everywhere."""
+    """What the library itself says is testable everywhere; a hedged claim is not refuted by one counterexample."""
     done = calling.run(tmp_path, "verdicts", "stft-windows", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert [(r["document"], r["example"], r["preset"], r["verdict"]) for r in rows] == [
-        ("000", 0, "stft-windows", "refuted")
+        ("000", 0, "stft-windows", "undecided")
     ]
     assert all(r["claim"] and r["evidence"] for r in rows)
 

@@ -15,7 +15,7 @@ from tuilab.documents import RULES
 from tuilab.documents.checking import usable_processors
 from tuilab.model.errors import InputError
 
-HEAD = "import time\nimport tensorflow as tf\n\nx = tf.random.normal((64, 64))\ntf.matmul(x, x)\n"
+HEAD = "import time\nimport tensorflow as tf\n\nx = tf.random.normal((64, 64))\ntf.matmul(x, x).numpy()\n"
 NO_WAIT = HEAD + "t = time.perf_counter()\ny = tf.matmul(x, x)\nprint(time.perf_counter() - t)\n"
 CLOCK = HEAD + "t = time.time()\ntf.matmul(x, x).numpy()\nprint((time.time() - t) * 1e3 / 1)\n"
 CLEAN = HEAD + "t = time.perf_counter()\ntf.matmul(x, x).numpy()\nprint(time.perf_counter() - t)\n"
@@ -189,7 +189,7 @@ def test_fix_mends_what_needs_no_thought_and_nothing_else():
         "import time\nimport tensorflow as tf\n\n"
         "x = tf.log( tf.ones((4, 4)) )   # keeps   its layout\n"
         "i = tf.argmax(x,   dimension=1)\n"
-        "tf.matmul(x, x)\n"
+        "tf.matmul(x, x).numpy()\n"
         "t = time.time()\ntf.matmul(x, x).numpy()\nprint('took', time.time() - t)\nstamp = time.time()\n"
     )
     file = script("x.py", code)
@@ -204,6 +204,37 @@ def test_fix_mends_what_needs_no_thought_and_nothing_else():
     assert file.read_text() == mended
     assert call("x.py", "--diff").exit_code == 0 and call("x.py", "--diff").stdout == ""
     assert codes(call("x.py", "--json")) == []
+
+
+@pytest.mark.parametrize(
+    "use", ["print(time.ctime(t))", "print('begun', t)", "deadline = t + 60", "save(t)", "print(f'{t}')"]
+)
+def test_fix_leaves_a_reading_that_is_a_date_too(use):
+    code = CLOCK.replace("tf.matmul(x, x).numpy()\nprint", f"tf.matmul(x, x).numpy()\n{use}\nprint")
+    file = script("x.py", code)
+    assert use in code and "TL107" in codes(call("x.py", "--json"))
+    call("x.py", "--fix")
+    assert file.read_text() == code
+
+
+def test_the_level_holds_in_every_format():
+    script("x.py", CLOCK)
+    for level, found in (("error", 0), ("warning", 1)):
+        assert len(codes(call("x.py", "--json", "--level", level))) == found
+        log = json.loads(call("x.py", "--format", "sarif", "--level", level).stdout)
+        assert len(log["runs"][0]["results"]) == found
+
+
+def test_sarif_knows_a_finding_again_where_lines_move():
+    def results(head: str) -> list[dict[str, object]]:
+        script("x.py", head + NO_WAIT)
+        (run,) = json.loads(call("x.py", "--format", "sarif").stdout)["runs"]
+        assert all(rule["helpUri"].startswith("https://") for rule in run["tool"]["driver"]["rules"])
+        return run["results"]
+
+    (before,), (after,) = results(""), results("# moved\n\n")
+    assert before["partialFingerprints"] == after["partialFingerprints"]
+    assert before["locations"] != after["locations"]
 
 
 def test_fix_leaves_a_notebook_and_an_indented_fence_as_they_were_written():

@@ -34,8 +34,8 @@ def printed(report) -> list[str]:
         *full(result, Settings(level="note")),
         *output.text([result], "note"),
         *output.github([result], "note"),
-        *output.sarif([result]).split("\n"),
-        *output.as_json([result], "", "auto").split("\n"),
+        *output.sarif([result], "note").split("\n"),
+        *output.as_json([result], "", "auto", "note").split("\n"),
     ]
 
 

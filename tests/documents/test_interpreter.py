@@ -17,7 +17,7 @@ HEAD = "import numpy as np, time\nimport tensorflow as tf\n"
 def trace_of(code: str):
     parsed = parse((HEAD + code).split("\n"), 1)
     assert not parsed.broken
-    return read_program([Code(1, parsed.statements, "", 1, parsed.nodes)], shipped())
+    return read_program([Code(1, parsed.statements, "", 1, parsed.size)], shipped())
 
 
 def shown(expression: str, before: str = ""):

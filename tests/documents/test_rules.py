@@ -20,7 +20,7 @@ AT = {
     "TL104": "t = time", "TL105": "t = time", "TL106": "for _", "TL107": "t = time.time()", "TL108": "w = ",
     "TL109": "for b", "TL110": "for b in d:", "TL111": "u = ", "TL112": "a = s @ s", "TL201": "time.sleep",
     "TL202": "tf.function", "TL301": "with tf.device", "TL302": "with tf.device", "TL303": ".map(f)",
-    "TL304": "tf.constant", "TL305": "z = d @ d", "TL401": "TFRecordDataset",
+    "TL304": "tf.constant", "TL305": "z = d @ d", "TL309": "with tf.device", "TL401": "TFRecordDataset",
 }  # fmt: skip
 PROSE = ("TL306", "TL307", "TL308")
 

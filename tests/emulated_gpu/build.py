@@ -78,17 +78,20 @@ def _install(requirement: str, folder: Path) -> None:
     raise Missing(f"{requirement} could not be installed: {said}")
 
 
-@functools.cache
 def library() -> Path:
     """The plug-in, compiled against that TensorFlow. Raises Missing."""
+    return compiled(wheel() / "tensorflow")
+
+
+@functools.cache
+def compiled(tensorflow: Path) -> Path:
+    """The plug-in for the TensorFlow in that package's folder, from 2.16 on. Raises Missing."""
     compiler = shutil.which("cc")
     if compiler is None:
         raise Missing("there is no C compiler (cc)")
-    tensorflow = wheel() / "tensorflow"
     sources = sorted(DEVICE.iterdir())
-    version = hashlib.sha256(b"".join(path.read_bytes() for path in sources) + bytes(wheel())).hexdigest()[
-        :16
-    ]
+    parts = [*(path.read_bytes() for path in sources), bytes(tensorflow)]
+    version = hashlib.sha256(b"".join(parts)).hexdigest()[:16]
     built = cache() / f"libemulated-{version}.so"
     with _alone(cache()):
         if not built.exists():

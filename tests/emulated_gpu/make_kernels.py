@@ -18,7 +18,7 @@ from typing import Any
 from tests.emulated_gpu.build import wheel
 
 NEVER = ("Iterator", "Dataset", "TensorList", "Collective", "Nccl", "Stack", "Stage", "Queue", "Xla", "PyFunc", "Cudnn",
-         "CSR", "Sparse", "Stateful", "Send", "Recv", "Switch", "Merge", "Enter", "Exit", "Scoped", "_CopyFrom")  # fmt: skip
+         "CSR", "SparseMatrix", "Stateful", "Send", "Recv", "Switch", "Merge", "Enter", "Exit", "Scoped", "_CopyFrom")  # fmt: skip
 RESOURCE, VARIANT = 20, 21
 
 DUMP = """

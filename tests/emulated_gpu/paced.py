@@ -1,8 +1,41 @@
 """A function whose pace the emulation sets: see device/paced.c."""
 
+import time
+
 import tensorflow as tf
 
 
 def paced(elements: int = 1000):
     """One op on so many elements: nanoseconds an element on the CPU, one kernel's time on the GPU."""
     return tf.math.digamma, (tf.ones((elements,)).numpy(),)
+
+
+def paced_copied():
+    return paced()
+
+
+def paced_thrice():
+    """Three kernels, one behind the other."""
+    return lambda x: tf.math.digamma(tf.math.digamma(tf.math.digamma(x))), paced()[1]
+
+
+def paced_by_sleep():
+    """Python that sleeps three kernels long, and then waits for one."""
+    kernel = tf.function(tf.math.digamma)
+
+    def step(x):
+        time.sleep(60e-3)
+        return kernel(x)
+
+    return step, paced()[1]
+
+
+def a_thousand():
+    """A product and a sum, five hundred times; no optimiser makes fewer of them."""
+
+    def step(x):
+        for _ in range(500):
+            x = x * 1.01 + 1.0
+        return x
+
+    return step, paced(8)[1]

@@ -23,6 +23,15 @@ with tf.device("/GPU:0"):
     a = tf.random.uniform((64, 64), seed=1)
     b = tf.matmul(a, a)
     out["matmul"] = [b.device[-5:], b.backing_device[-5:], bool(np.allclose(b, a.numpy() @ a.numpy(), atol=1e-3))]
+    sparse = tf.sparse.SparseTensor([[0, 1], [2, 0]], tf.constant([2.0, 3.0]), (3, 3))
+    found = [tf.sparse.sparse_dense_matmul(sparse, tf.eye(3)), tf.sparse.to_dense(sparse)]
+    found += [tf.sparse.segment_sum(tf.ones((4, 2)), tf.constant(rows), tf.constant(ids))
+              for rows, ids in (([0, 1, 2], [0, 0, 1]), ([0, 1, 2], [0, 1, 2]))]
+    found.append(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.constant([1, 0]), tf.zeros((2, 5))))
+    out["sparse"] = [{t.backing_device[-5:] for t in found} == {"GPU:0"}, [t.numpy().sum().item() for t in found],
+                     [len(t) for t in found]]
+    out["on_host"] = {n: t.backing_device[-5:] for n, t in {
+        "shape": tf.shape(a), "stack": tf.stack([tf.constant(1), tf.constant(2)]), "range": tf.range(3), "unique": tf.unique(tf.constant([1.0]))[1]}.items()}
     counted = tf.constant([1, 2, 3]) + 1
     out["int32"] = [counted.device[-5:], counted.backing_device[-5:]]
     f = tf.function(lambda x: tf.reduce_sum(tf.nn.relu(x @ x + 1.0), axis=0))
@@ -74,6 +83,18 @@ def test_it_is_called_emulated_and_computes_what_the_cpu_does(seen: dict[str, An
     assert seen["conv"] == seen["stft"] == "GPU:0" and seen["variable"] == [2.0] * 4
     assert seen["int32"] == ["GPU:0", "CPU:0"], "int32 lies on the host, as in the CUDA build"
     assert seen["refused"] == "ResourceExhaustedError", "its memory has an end"
+
+
+def test_it_has_kernels_for_sparse_tensors(seen: dict[str, Any]) -> None:
+    """How many segments there are depends on the data, not on shapes alone."""
+    there, sums, lengths = seen["sparse"]
+    assert there and sums == pytest.approx([5.0, 5.0, 6.0, 6.0, 2 * 1.609438], rel=1e-5)
+    assert lengths == [3, 3, 2, 3, 2]
+
+
+def test_results_lie_in_host_memory_where_the_registry_says_so(seen: dict[str, Any]) -> None:
+    host = dict.fromkeys(("shape", "stack", "range"), "CPU:0")
+    assert seen["on_host"] == host | {"unique": "GPU:0"}
 
 
 def test_its_work_is_asynchronous_takes_its_least_time_and_is_waited_for_alone(seen: dict[str, Any]) -> None:

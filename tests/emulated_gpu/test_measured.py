@@ -76,10 +76,12 @@ def test_a_copy_is_drawn_between_the_memories_that_hold_the_data(stft: tuple[lis
 
 def test_the_phases_of_a_copied_arm_hold_both_copies(stft: tuple[list[Event], RunState]) -> None:
     _, state = stft
-    copied, resident = (state.arms[arm.id].cells[0].phases for arm in (COPIED, RESIDENT))
+    copied, resident = (state.arms[arm.id].cells[0].account for arm in (COPIED, RESIDENT))
     assert copied is not None and resident is not None
-    assert copied.phases_s["copy_in"] > 0 and copied.phases_s["copy_out"] > 0
-    assert "copy_in" not in resident.phases_s and resident.phases_s["compute"] > 0
+    assert copied.seconds("copy_in") > 0 and copied.seconds("copy_out") > 0
+    # What an op of the GPU gives on the host is fetched from there.
+    assert resident.seconds("copy_in", "copy_out") < copied.seconds("copy_in", "copy_out")
+    assert resident.seconds("compute") > 0
 
 
 @pytest.mark.parametrize("variant", ["serial", "in-step"])
@@ -106,7 +108,7 @@ def test_a_profile_shows_the_gpus_streams(gpu_worker: Worker, arm: Arm) -> None:
     assert any(row.device == "GPU:0" and row.phase == "compute" and row.seconds for row in found.ops)
     named = {span.name for span in found.spans}
     assert ("MemcpyH2D" in named and "MemcpyD2H" in named) == (arm is not RESIDENT)
-    assert sum(part.seconds for part in found.phases) == pytest.approx(found.step_s)
+    assert sum(part.seconds for part in found.phases) == pytest.approx(found.measured_s)
 
 
 def test_explaining_an_op_names_the_gpus_kernels(gpu_worker: Worker) -> None:
@@ -121,3 +123,11 @@ def test_a_copy_takes_the_links_time(gpu_worker: Worker) -> None:
     seen, state = measure(gpu_worker, "copies", *arms, parameters=values)
     assert all(state.arms[arm.id].device == "GPU:0" for arm in arms)
     assert not [e for e in seen if isinstance(e, events.ArmStatus) and e.status != "ok"]
+
+
+def test_what_the_cpu_copies_is_copied_by_the_cpu_beside_a_gpu(gpu_worker: Worker) -> None:
+    """With no device asked for, a GPU that is visible would make the copy."""
+    arm = Arm("CPU:0", "eager", "resident", "", "block")
+    values = {"bytes": 2**16, "pieces": 4, "direction": "to device"}
+    _, state = measure(gpu_worker, "copies", arm, parameters=values, placement=True)
+    assert {n.device for n in nodes(state, arm, "op")} == {"CPU:0"}

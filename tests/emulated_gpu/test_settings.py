@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -63,6 +64,27 @@ def test_a_crossover_is_found_where_it_lies(slow: Worker) -> None:
     assert crossover(slow, 1).at == pytest.approx(AT, rel=0.1)
 
 
+def test_the_batch_from_which_a_model_is_faster_on_a_gpu_is_found(
+    slow: Worker, tf: Any, tmp_path: Path
+) -> None:
+    """Of a saved graph of one paced op on 10,000 numbers an example."""
+    each = 10_000
+    step = tf.function(lambda x: {"y": tf.math.digamma(x)})
+    concrete = step.get_concrete_function(tf.TensorSpec([None, each], tf.float32))
+    tf.saved_model.save(tf.Module(), str(tmp_path / "graph"), signatures=concrete)
+    asked = request(
+        "graph",
+        *(Arm(device, "graph", "resident", "") for device in ("CPU:0", "GPU:0")),
+        budget=Budget(name="quick", warm_s=0.01, warm_limit_s=0.05, precision=0.05, rounds=20, limit_s=4.0),
+        sweep=Sweep(axes=(Axis("batch", (6, 15, 40, 100)),)),
+        latency=False,
+        seed=1,
+    )
+    own = Scenario("graph", {}, str(tmp_path / "graph"))
+    found = summarise(fold(slow.measure(msgspec.structs.replace(asked, scenario=own)))).batch
+    assert found.crossover == pytest.approx(AT / each, rel=0.1)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_its_interval_holds_the_size_in_nine_of_ten_trials(slow: Worker) -> None:
@@ -109,6 +131,20 @@ def test_memory_that_runs_out_is_told_with_what_was_asked_for(slow: Worker, mode
     full = state.arms[arm.id]
     assert full.status == "failed" and full.reason.endswith("no memory left for the copy)")
     assert not any(word in full.reason for word in ("frozen", "Detected at", "Hint"))
+
+
+def test_a_gpu_that_gives_no_memory_at_all_is_left_alone_with_a_sentence(
+    emulated_gpu: Callable[..., dict[str, str]],
+) -> None:
+    """TensorFlow would ask for ever for a tensor of a few bytes."""
+    worker = Worker(cpus=1, environment=emulated_gpu(1, fail="alloc"))
+    try:
+        assert not worker.machine.gpus and "GPU:0 could not be opened" in worker.machine.no_gpu
+        arm = Arm("CPU:0", "graph", "resident", "float32", "plain")
+        _, state = measure(worker, "matmul", arm, parameters={"m": 8, "k": 8, "n": 8})
+        assert state.arms[arm.id].status == "ok"
+    finally:
+        worker.close()
 
 
 def test_the_cause_of_a_graphs_failure_stands_behind_the_frames_that_made_the_node() -> None:

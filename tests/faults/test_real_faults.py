@@ -18,8 +18,7 @@ MEASURED_S = 60.0
 
 
 def hurries(terminal: Terminal) -> None:
-    """The short budget, in one process, from now on."""
-    terminal.press("bb")
+    """It measures with the short budget, in one process."""
     terminal.see("quick", seconds=REACTS_S)
 
 

@@ -1,26 +1,17 @@
 """Has imported TensorFlow, and forks a worker for each process that asks (`sitecustomize.py`): python server.py ADDRESS"""
 
 import contextlib
-import fcntl
 import gc
-import importlib
 import json
 import os
 import resource
 import selectors
-import signal
 import socket
 import sys
-import traceback
-from typing import NoReturn
 
 from sitecustomize import OWNER
 
-MARK = "TUILAB_MARK"
-"""By which the lab finds what a worker has left running (`tuilab.processes`)."""
-
-APART = 200
-"""Descriptors from here on are out of the way of those that a worker is to have."""
+from tuilab.worker.zygote import become_worker, kill
 
 
 def received(asked: socket.socket) -> tuple[dict, list[int]] | None:
@@ -34,46 +25,6 @@ def received(asked: socket.socket) -> tuple[dict, list[int]] | None:
     for number in descriptors:
         os.close(number)
     return None
-
-
-def kill(pid: int) -> None:
-    """End a worker that has not been waited for, with all of its session; it may not have one yet."""
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        os.kill(pid, signal.SIGKILL)
-
-
-def become_worker(told: dict, descriptors: list[int]) -> NoReturn:
-    """In the forked process: take the other's place."""
-    os.setsid()
-    apart = [fcntl.fcntl(number, fcntl.F_DUPFD, APART) for number in descriptors]
-    os.closerange(0, APART)
-    for number, wanted in zip(apart, told["descriptors"], strict=True):
-        os.dup2(number, wanted)
-    os.closerange(APART, APART + 2 * len(apart))
-    os.environ.clear()
-    os.environ.update(told["environment"])
-    if mark := os.environ.get(MARK):
-        os.environ[MARK] = (
-            f"{mark}-forked"  # what ends with the worker is not the process whose place it takes
-        )
-    os.chdir(told["folder"])
-    sys.path[:] = told["path"]
-    sys.argv, sys.orig_argv = ["tuilab.worker"], told["command"]
-    importlib.invalidate_caches()
-    from tuilab.worker.channel import Channel
-
-    channel = Channel.from_stdio()
-    from tuilab.worker.main import main
-
-    code = 1
-    try:
-        code = main(channel)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(code)
 
 
 def serve(address: str) -> None:

@@ -54,6 +54,16 @@ def test_the_recorder_keeps_it_with_the_answer(store):
     assert (entry.line.answer, entry.brief.median_s) == ("the answer", 2e-3)
 
 
+def test_the_order_is_by_the_figure_that_the_list_shows(store):
+    """By the fastest median, and by how many times as fast it is, not by an end of its interval."""
+    for run, median, ratio, low in (("r1", 3e-3, 1.2, 1.15), ("r2", 1e-3, 1.4, 1.1), ("r3", 2e-3, 1.3, 1.0)):
+        keep(store, run)
+        store.keep_brief(run, Brief(3, "CPU graph", median, "GPU graph", ratio, low, 2.0 - ratio))
+    assert runs(store, order="ratio") == ["r2", "r3", "r1"]
+    assert runs(store, order="ratio", rising=True) == ["r1", "r3", "r2"]
+    assert runs(store, order="fastest", rising=True) == ["r2", "r3", "r1"]
+
+
 @pytest.mark.parametrize("order", browse.ORDERS)
 @pytest.mark.parametrize("rising", [True, False])
 def test_every_order_has_every_run_and_what_is_missing_comes_last(store, order, rising):

@@ -77,6 +77,9 @@ def test_a_repair_keeps_runs_tags_and_notes_and_the_damaged_file(tmp_path):
     store = Store.open(tmp_path)
     assert store.find("run1").tags == ("nightly",) and store.find("run2").note == "a note"
     assert store.state("run4").arms.keys() == store.state("run5").arms.keys()
+    # Its beginning was lost: it is made of what its rounds name.
+    begun = {run: e.decode(next(iter(store.raw(run)))[1]) for run in ("run4", "run5")}
+    assert {arm.id for arm in begun["run4"].arms} == {arm.id for arm in begun["run5"].arms} != set()
     store.close()
 
 

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ import pytest
 
 from tests.made import GRAPH, MACHINE, folded, profile, rounds, run_of, started
 from tuilab.history import schema
+from tuilab.history.imports import BROKEN_OFF, import_left
 from tuilab.history.recorder import Recorder
 from tuilab.history.recording import read, write
 from tuilab.history.store import FILE, Store
@@ -70,6 +72,15 @@ def test_a_run_stopped_before_its_first_round_is_not_kept(store):
     for event in (started("failed"), e.Finished(run="failed", status="failed", message="why")):
         recorder.record(event)
     assert [line.run for line in store.runs()] == ["failed"]
+
+
+def test_a_run_without_one_figure_is_failed_however_its_worker_ended(store):
+    recorder = Recorder(store)
+    fact = e.Fact(run="seen", name="reaches", value=2, text="It reaches 2 GB.")
+    for event in (started("none"), e.Finished(run="none", status="ok"),
+                  started("seen"), fact, e.Finished(run="seen", status="ok")):  # fmt: skip
+        recorder.record(event)
+    assert {line.run: line.status for line in store.runs()} == {"none": "failed", "seen": "ok"}
 
 
 def profiled(run: str, step_s: float = 1e-3) -> e.Profiled:
@@ -250,6 +261,55 @@ def test_the_room_of_removed_runs_goes_back_to_the_disk(store, tmp_path, monkeyp
     store.compact()
 
 
+def test_a_prune_by_days_counts_back_from_now(store):
+    for run, ago in (("old", 31), ("new", 29)):
+        keep(store, run, at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago * 86_400)))
+    assert store.prune_candidates(days=30).runs == ("old",)
+    assert set(store.prune_candidates(days=28).runs) == {"old", "new"}
+
+
+def test_after_a_failure_the_next_try_comes_after_ten_times_as_long_as_it_took(store, monkeypatch):
+    """A store that is slow to fail would else hold up each round."""
+    now, tries = [100.0], []
+    recorder = Recorder(store, clock=lambda: now[0])
+    first, *further = run_of("r1", 30)
+    recorder.record(first)
+
+    def refuse() -> None:
+        tries.append(now[0])
+        now[0] += 2.0
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(recorder, "_write_all", refuse)
+    for event in further[:25]:
+        recorder.record(event)
+        now[0] += 1.0
+    assert tries == [100.0, 122.0] and "(disk I/O error)" in recorder.problem
+    monkeypatch.undo()
+    now[0] = 145.0
+    recorder.record(further[25])
+    assert recorder.problem == "" and store.state("r1").rounds == 26
+
+
+@pytest.mark.parametrize("written", [0, 8])
+def test_what_a_store_does_not_take_is_a_whole_recording_beside_it(tmp_path, monkeypatch, written):
+    """With what the store has of the run already, and each event once."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    recorder, events = Recorder(Store.open(tmp_path / "data")), run_of("r1", 20)
+    for event in events[:written]:
+        recorder.record(event)
+
+    def refuse() -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(recorder, "_write_all", refuse)
+    for event in events[written:]:
+        recorder.record(event)
+    assert "what is missing is kept in" in recorder.close()
+    [file] = tmp_path.glob("tuilab-runs-*.jsonl")
+    assert [event for event in read(file) if not isinstance(event, e.Hello)] == events
+
+
 def test_pruning_spares_the_pinned_the_running_and_the_young(store):
     for number in range(4):
         keep(store, f"r{number}", at=f"2026-01-0{number + 1}T00:00:00Z")
@@ -374,3 +434,14 @@ def test_a_history_that_is_removed_while_a_run_goes_on_is_begun_anew_with_all_of
     again = Store.open(tmp_path / "data")
     assert again.state("r1").rounds == 8
     again.close()
+
+
+def test_a_run_that_was_broken_off_is_said_to_be_and_one_that_ended_is_not(store, tmp_path):
+    """Of what a worker left: the end that it has, or that it has none."""
+    whole, torn = run_of("whole", 3), run_of("torn", 3)
+    assert isinstance(whole[-1], e.Finished)
+    for name, events in (("whole", whole), ("torn", torn[:-1])):
+        write(tmp_path / f"{name}.jsonl", events)
+        assert import_left(store, tmp_path / f"{name}.jsonl") == [name]
+    assert {line.run: line.status for line in store.runs()} == {"whole": whole[-1].status, "torn": "failed"}
+    assert [store.state(run).message for run in ("whole", "torn")] == [whole[-1].message, BROKEN_OFF]

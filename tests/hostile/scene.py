@@ -28,8 +28,8 @@ FREE = {
 }  # fmt: skip
 """Fields in which a worker may say what it likes."""
 NAMED = {"Node": {"name", "device"}, "Lane": {"name", "device"}, "Span": {"name"}, "OpTime": {"name", "device"},
-         "DeviceTime": {"device"}, "Probe": {"name"}}  # fmt: skip
-KEPT = {"Arm": {"host", "dtype"}, "Declaration": {"dtype"}, "Log": {"run"}}
+         "DeviceTime": {"device"}, "Probe": {"name"}, "Part": {"phase"}}  # fmt: skip
+KEPT = {"Arm": {"host", "dtype"}, "Declaration": {"dtype"}, "Log": {"run"}, "Part": {"source"}}
 """Names that things are known by."""
 
 

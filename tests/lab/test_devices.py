@@ -1,8 +1,8 @@
 """What a sample of the machine's devices says, and what it does not."""
 
 from tests.tui.data import device_sample
-from tuilab.lab.devices import UNKNOWN, devices, link_words
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link
+from tuilab.presentation.devices import UNKNOWN, devices, link_words
 
 
 def test_what_a_device_does_not_tell_is_said_and_never_nought():

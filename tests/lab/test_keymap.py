@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.lab import keymap
+from tuilab.presentation import keymap
 
 IDS = {"run", "stop", "sweep", "slider.less"}
 

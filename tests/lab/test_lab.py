@@ -20,6 +20,7 @@ from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.events import Event, Finished, Refused, WorkerExited
 from tuilab.model.explain import ExplainScenario, ScenarioExplanation
 from tuilab.model.requests import Ask, Measure
+from tuilab.presentation.answer import next_steps
 
 SMALL = str(PRESETS / "stft-small.toml")
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -60,7 +61,7 @@ async def test_a_preset_is_measured_kept_told_of_and_replayed(tmp_path):
         end()
         number = len(heard)
         made.state.put_away()
-        made.replay("run:" + result.run)
+        await made.replay("run:" + result.run)
         while made.state.shown.status is None:
             await asyncio.sleep(0.01)
         assert made.state.shown.rounds == 6 and made.state.replay.startswith("replay · gpu-07")
@@ -110,6 +111,40 @@ async def test_a_run_is_stopped_with_what_it_has_measured_also_by_a_script_that_
                 result = await measuring
                 assert (result.status, result.rounds) == ("cancelled", 3)
                 assert made.find("last").rounds == 3
+
+
+async def begun(made: Lab) -> None:
+    """Press the key that measures, and wait for the end."""
+    assert made.begin()
+    await asyncio.sleep(0)
+    while made.state.running:
+        await asyncio.sleep(0.001)
+
+
+async def test_an_imprecise_run_is_gone_on_with_until_it_is_as_precise_as_the_budget_asks(tmp_path):
+    made, runners = lab(tmp_path, rounds=7)
+    async with made:
+        first = await made.measure(SMALL, budget="quick")
+        made.state.budget = "publish"
+        assert first.confidence is not None and first.confidence.half_width > 0.01
+        assert "{run} goes on: ± 1 % in about " in next_steps(made.state)
+        await begun(made)
+        began, further = runners[0].measured
+        assert (further.id, further.worker) == (began.id, 1) and further.budget.workers >= 6
+        assert set(further.arms) == set(began.arms) and not further.placement
+        result = made.result()
+        assert (result.run, result.rounds, result.status) == (first.run, 14, "ok")
+        assert made.state.shown.workers == 2
+        kept = made.kept("last")
+        assert (kept.run, kept.rounds, kept.workers, kept.status) == (first.run, 14, 2, "ok")
+        # Other settings, a sweep, and what is precise enough, are measured anew.
+        made.state.budget = "quick"
+        await begun(made)
+        assert runners[0].measured[-1].id != first.run
+        made.state.budget = "publish"
+        made.set((await made.settings(SMALL)).with_value("samples", 512))
+        await begun(made)
+        assert runners[0].measured[-1].worker == 0 and runners[0].measured[-1].id != first.run
 
 
 class Dying(ScriptedRunner):

@@ -1,8 +1,8 @@
 """What the pages of text say, without a screen."""
 
 from tests.tui.data import run_state
-from tuilab.lab.pages import fact_check_page, observed
 from tuilab.model.events import Fact
+from tuilab.presentation.pages import fact_check_page, observed
 from tuilab.report.fact_check import FactCheck, Statement
 
 

@@ -8,9 +8,9 @@ from tests.tui.scripted import GPU_MACHINE, Script, ScriptedRunner
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.controller import RunController
-from tuilab.lab.painter import Pacing, Painter
 from tuilab.model.events import Event, Progress, Round
 from tuilab.model.requests import Painted
+from tuilab.presentation.painter import Pacing, Painter
 
 
 def test_the_first_round_at_once_then_the_more_seldom_the_older_the_run():
@@ -48,7 +48,7 @@ def painting(
 
     lab = Lab(state=made, runner=runner)
     painter = Painter(lab, canvas.draw, lambda: canvas.bytes)
-    return painter, lab.controller, runners, list(Script(made.request(), GPU_MACHINE, 20).batches())
+    return painter, lab._controller, runners, list(Script(made.request(), GPU_MACHINE, 20).batches())
 
 
 async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_free():

@@ -1,9 +1,9 @@
 """The rows of a run's placement, made when they are looked at, are those that a list of them would have."""
 
 from tests.tui.data import ARMS, run_state
-from tuilab.lab.placement import PlacementRows, groups
 from tuilab.model.events import Node, Placement
 from tuilab.model.result import placement_row
+from tuilab.presentation.placement import PlacementRows, groups
 
 KINDS = ("op", "copy", "folded")
 

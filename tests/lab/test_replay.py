@@ -5,7 +5,7 @@ import random
 
 from tests.made import MODES, folded, regular, started
 from tuilab.history.store import Piece, Store
-from tuilab.lab.replay import RUN, Replay, load
+from tuilab.lab.replay import RUN, Replay, load, recorded
 from tuilab.model import events as e
 from tuilab.model.run import RunState
 
@@ -90,6 +90,26 @@ async def test_a_recording_in_a_file_is_played_as_the_run_it_was_made_of(tmp_pat
     store, events = kept(tmp_path)
     write(tmp_path / "r.jsonl", events)
     assert same(await at(load(store, str(tmp_path / "r.jsonl")), Screen(), ROUNDS), folded(*events))
+    store.close()
+
+
+async def test_a_run_that_was_broken_off_is_played_to_its_last_round(tmp_path):
+    store, events = Store.open(tmp_path), [started("r1", *MODES), *regular(5)]
+    store.append("r1", 0, [e.encode(event).rstrip() for event in events], events[0])
+    replay, screen = load(store, RUN + "r1"), Screen()
+    for round in (0, 1, 4, 5, 2):
+        assert (await at(replay, screen, round)).rounds == replay.round == round
+    store.close()
+
+
+async def test_the_historys_runs_are_offered_by_what_opens_them(tmp_path):
+    store, _ = kept(tmp_path)
+    store.append("empty", 0, [e.encode(started("empty", *MODES)).rstrip()], started("empty", *MODES))
+    store.conclude("r1", "ok", "CPU graph is fastest.")
+    [offer] = recorded(store)
+    assert (offer.key, offer.label) == (RUN + "r1", "2026-11-21 00:00  stft-small")
+    assert offer.detail == f"h, {ROUNDS} rounds. CPU graph is fastest."
+    assert load(store, offer.key).rounds == ROUNDS
     store.close()
 
 

@@ -113,6 +113,28 @@ def test_the_sweep_of_the_preset_or_a_ladder(chosen):
     assert s.default_sweep(s.Settings.of(preset, DECLARATION)) is own
 
 
+def test_a_sweep_looks_around_a_crossover_unless_told_not_to(chosen):
+    assert s.chosen_sweep(chosen).refine and s.chosen_sweep(chosen, ["samples=256,1024"]).refine
+    assert not s.chosen_sweep(chosen, refine=False).refine
+    assert not s.chosen_sweep(chosen, ["samples=256,1024"], refine=False).refine
+
+
+def test_a_folder_is_a_model_where_it_holds_one_or_is_written_as_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("plain", "saved"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "saved" / s.GRAPH).touch()
+    words = ["plain", "plain/", "saved", "saved:serve", "none/", "m.keras", "M.H5", "x.py:f", "stft-small"]
+    assert [word for word in words if s.is_model(word)] == [
+        "plain/",
+        "saved",
+        "saved:serve",
+        "m.keras",
+        "M.H5",
+    ]
+    assert [word for word in words if s.is_own(word) and not s.is_model(word)] == ["x.py:f"]
+
+
 def test_the_command_says_only_what_differs(chosen):
     assert command_line(chosen) == "tuilab run stft-small"
     changed = chosen.with_value("samples", 65_536).with_value("pad_end", True).with_arms(modes=("graph",))

@@ -2,19 +2,22 @@
 
 import re
 
-from tests.tui.data import ARMS, run_state
+import msgspec
+import pytest
+
+from tests.tui.data import ARMS, run_result, run_state
 from tests.tui.lab import PRESETS
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, Script
 from tuilab.catalogue.load import Catalogue, read_file
-from tuilab.lab.answer import answer
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState, ghost, overall
-from tuilab.lab.status import status
 from tuilab.model.events import (
     Finished,
+    FirstCalls,
     Log,
     Node,
     Placement,
+    Point,
     Progress,
     Ready,
     Refused,
@@ -23,6 +26,10 @@ from tuilab.model.events import (
     WorkerExited,
 )
 from tuilab.model.preset import Preset
+from tuilab.model.result import Crossover
+from tuilab.model.scenario import Axis, Sweep
+from tuilab.presentation.answer import answer
+from tuilab.presentation.status import status
 
 SMALL = read_file(PRESETS / "stft-small.toml")
 MEDIUM = read_file(PRESETS / "stft-medium.toml")
@@ -66,7 +73,27 @@ def test_a_run_and_its_verdict_which_is_only_of_the_presets_own_settings():
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
     # Six rounds are too few for what was asked: the end is not green.
     assert status(made).tone == "doubtful"
-    assert re.fullmatch(r"done, 6 rounds · .*± \d+ % \(wanted ± 2 %\)", status(made).text)
+    assert re.fullmatch(r"done, 6 rounds · .*± \d+ % \(wanted ± 5 %\)", status(made).text)
+
+
+def test_a_sweep_says_which_of_its_sizes_it_is_at_and_what_is_left():
+    made = lab_state()
+    request = made.request(sweep=Sweep(axes=(Axis("samples", (256, 1024, 4096)),)))
+    points = tuple(Point(i, {"samples": size}) for i, size in enumerate((256, 1024, 4096)))
+    made.apply(
+        RunStarted(
+            run=request.id, scenario=request.scenario, arms=request.arms, points=points, budget=request.budget,
+            machine=GPU_MACHINE, at="2026-01-05T10:00:00Z", sweep=request.sweep,
+        )
+    )  # fmt: skip
+    arm = request.arms[0].id
+    made.apply(FirstCalls(run=request.id, arm=arm, point=0, first_s=0.1, second_s=0.1))
+    assert status(made).text.startswith("size 1 of 3 · ") and status(made).share == 0
+    made.clock.now += 10
+    made.apply(FirstCalls(run=request.id, arm=arm, point=1, first_s=0.1, second_s=0.1))
+    now = status(made)
+    assert now.text.startswith("size 2 of 3 · ") and now.text.endswith("about 20 s left")
+    assert now.share == pytest.approx(1 / 3)
 
 
 def test_runs_of_before_are_ghosts_of_the_same_workload_but_for_one_of_a_few_rounds():
@@ -74,6 +101,16 @@ def test_runs_of_before_are_ghosts_of_the_same_workload_but_for_one_of_a_few_rou
     for rounds in (6, 2, 6, 6, 6, 6):
         play(made, rounds=rounds)
     assert [g.run for g in made.ghosts_of(made.shown)] == ["run5", "run4", "run3"]
+
+
+def test_a_sweep_and_a_run_that_had_not_begun_become_no_ghosts():
+    made = lab_state()
+    play(made, rounds=6, sweep=Sweep(axes=(Axis("samples", (256, 512)),), refine=False))
+    play(made, rounds=1)
+    play(made, rounds=6)
+    assert made.ghosts == [] and made.shown.rounds == 6
+    play(made, rounds=6)
+    assert [(g.run, g.sweep) for g in made.ghosts] == [("run3", None)]
 
 
 def test_a_ghost_has_the_samples_and_lets_the_rest_go():
@@ -111,7 +148,7 @@ def test_events_of_a_run_that_was_replaced_change_nothing():
             made.apply(event)
     before = made.shown.version
     for event in batches[8]:
-        assert made.apply(event) == Change.NOTHING
+        assert made.apply(event) == Change.NOTHING and not made.apply(event)
     assert made.shown.run == "run2" and made.shown.version == before
     made.apply(Finished(run="run1", status="cancelled"))
     assert made.asked == "run2"
@@ -124,7 +161,7 @@ def test_what_the_worker_is_at():
     made.clock.now += 2
     assert status(made).text == "importing TensorFlow… 5 s"
     made.apply(Ready(machine=CPU_MACHINE, import_s=5, start_s=0))
-    assert status(made).text == "ready, r measures" and not made.waiting
+    assert status(made).text == "ready, {run} measures" and not made.waiting
 
 
 def test_a_worker_that_dies_before_it_is_ready_stays_down():
@@ -132,7 +169,7 @@ def test_a_worker_that_dies_before_it_is_ready_stays_down():
     made.apply(Warming(stage="importing TensorFlow", elapsed_s=1.0))
     made.apply(WorkerExited(code=1, message="the worker ended with code 1; its last output: no module"))
     assert status(made).tone == "bad" and "no module" in status(made).text
-    assert "r starts a fresh worker" in answer(made).detail
+    assert "{run} starts a fresh worker" in answer(made).detail
 
 
 def test_a_worker_that_dies_in_a_run_is_replaced_and_its_rounds_are_kept():
@@ -152,7 +189,7 @@ def test_progress_says_how_far():
     play(made, stop_after=1)
     made.apply(Progress(run="run1", stage="writing records", done=340, total=1000, unit="records"))
     assert status(made).text == "writing records, 340 of 1,000 records"
-    assert status(made).stop == "x"
+    assert status(made).stop
     made.apply(Progress(run="run1", stage="building", done=1, total=4))
     assert status(made).text == "building, 25 %"
 
@@ -204,5 +241,76 @@ def test_one_word_for_several_claims():
 def test_before_a_run_the_answer_says_what_it_would_measure():
     made = lab_state()
     said = answer(made)
-    assert said.sentence.startswith("Why isn't this using my GPU") and "Enter times" in said.sentence
-    assert "r measures" in said.detail and "One frame of 256 points" in said.detail
+    assert said.sentence.startswith("Why isn't this using my GPU") and "{presets.open} times" in said.sentence
+    assert "{run} measures" in said.detail and "One frame of 256 points" in said.detail
+
+
+def test_undo_begins_with_settings_and_goes_no_further_than_there_are():
+    made = lab_state()
+    first = made.settings
+    assert not made.undo() and made.settings is first and not made.future
+    assert made.change(first.with_value("samples", 8192)) and not made.change(made.settings)
+    assert made.undo() and made.settings == first and not made.undo()
+
+
+def test_a_presets_usual_values_are_its_documents_and_a_workloads_its_own():
+    made = lab_state()
+    assert made.usual(SMALL.name, "stft")["samples"] == SMALL.parameters["samples"]
+    assert made.usual("none", "stft")["samples"] != SMALL.parameters["samples"]
+    # A preset of that name that measures something else is another.
+    assert made.usual(SMALL.name, "matmul").keys() >= {"m", "k", "n"} and made.usual("x", "none") is None
+
+
+def test_a_preset_that_is_asked_for_is_chosen_and_one_that_is_not_there_is_said():
+    made = lab_state()
+    assert made.open_first(MEDIUM.name) == "" and made.settings.preset is MEDIUM
+    assert "There is no preset 'x'" in made.open_first("x")
+    assert made.open_first("") == "" and made.settings.preset is made.presets[0]
+
+
+def test_a_crossover_is_of_the_preset_that_was_swept():
+    made = lab_state()
+    assert made.crossover is None
+    sizes = Axis("samples", tuple(2**n for n in range(8, 25, 2)))
+    made.shown = run_state()
+    made.shown.sweep = Sweep(axes=(sizes,))
+    found = Crossover(a="a", b="b", at=4096.0, ci95=None, status="found", sentence="")
+    none = msgspec.structs.replace(found, at=None, status="none")
+    swept = msgspec.structs.replace(run_result(), preset=SMALL.name, crossovers=(none, found))
+    made._results = {(made.shown.run, made.shown.version): swept}
+    assert made.crossover is found
+    made.choose(MEDIUM)
+    assert made.crossover is None
+
+
+def test_while_a_summary_is_worked_out_the_last_one_of_that_run_is_shown():
+    made = lab_state()
+    play(made)
+    before = made.result()
+    assert before is not None
+    made.shown.version += 1
+    made.summing = True
+    assert made.result() is before
+    made.shown.run = "another"
+    assert made.result() is None
+
+
+def test_further_processes_are_counted_and_a_run_that_is_gone_on_with_is_under_way():
+    made = lab_state()
+    play(made, budget="quick")
+    again = made.shown
+    assert status(made).text.startswith("done, 6 rounds")
+    made.budget = "publish"
+    more = made.further()
+    assert more is not None
+    made.expect(more)
+    assert status(made).stop and "waiting for the worker" in status(made).text
+    for batch in [*Script(more, GPU_MACHINE, 6).batches()][:-1]:
+        for event in batch:
+            made.apply(event)
+    assert made.shown is again and made.shown.running and made.shown.rounds == 12
+    assert (status(made).text, status(made).share) == (
+        f"process 2 of {more.budget.workers}", 1 / more.budget.workers,
+    )  # fmt: skip
+    made.apply(Finished(run=more.id, status="cancelled"))
+    assert made.shown.rounds == 12 and not status(made).stop

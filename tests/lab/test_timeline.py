@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.data import profile
-from tuilab.lab.timeline import pieces, tracks
 from tuilab.model.profile import Span
+from tuilab.presentation.timeline import pieces, tracks
 
 SPANS = st.lists(
     st.builds(Span, st.integers(0, 1), st.floats(0, 10), st.floats(0, 3), st.just("op")),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tuilab import catalogue
-from tuilab.lab import titles
+from tuilab.presentation import titles
 
 ROWS = (titles.Title("000 STFT", kind="heading"), titles.Title("1 small", "stft-small", "It is."))
 

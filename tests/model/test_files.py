@@ -1,5 +1,6 @@
 """What is no file is refused at once, and what is written is whole or not there."""
 
+import errno
 import os
 import socket
 import time
@@ -10,7 +11,7 @@ from tuilab.catalogue.load import read_bytes, read_file
 from tuilab.documents.source import open_document
 from tuilab.history.recording import read
 from tuilab.model.errors import InputError
-from tuilab.model.files import read_regular, written
+from tuilab.model.files import SHARED, read_regular, write_bytes, write_text, written
 
 
 @pytest.fixture(params=["pipe", "device", "socket", "folder", "missing"])
@@ -47,7 +48,51 @@ def test_a_file_is_whole_or_as_it_was(tmp_path):
     assert path.read_text() == "before" and os.listdir(tmp_path) == ["out.md"]
     with written(path) as stream:
         stream.write(b"after")
-    assert path.read_text() == "after" and path.stat().st_mode & 0o777 == 0o600
+    assert path.read_text() == "after"
+    with written(tmp_path / "new.md") as stream:
+        stream.write(b"a run")
+    assert (tmp_path / "new.md").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace", "fchmod"])
+def test_a_call_that_fails_leaves_the_file_and_nothing_beside_it(tmp_path, monkeypatch, call):
+    path = tmp_path / "article.md"
+    path.write_text("before")
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if call != "write":
+        monkeypatch.setattr(os, call, full)
+    with pytest.raises(OSError, match=r"No space left on device.*article\.md"), written(path) as stream:
+        stream.write(b"after")
+        if call == "write":
+            full()
+    monkeypatch.undo()
+    assert path.read_text() == "before" and os.listdir(tmp_path) == ["article.md"]
+
+
+def test_a_file_keeps_its_mode_its_owner_and_the_link_that_leads_to_it(tmp_path):
+    path, link = tmp_path / "article.md", tmp_path / "link.md"
+    path.write_text("before")
+    path.chmod(0o754)
+    link.symlink_to(path.name)
+    if os.geteuid() == 0:
+        os.chown(path, 12345, 54321)
+    before = path.stat()
+    write_text(link, ["after"])
+    after = path.stat()
+    assert link.is_symlink() and path.read_text() == "after"
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
+def test_a_new_file_that_others_may_read_has_what_the_umask_leaves(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_bytes(tmp_path / "baseline.json", b"{}", SHARED)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "baseline.json").stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.parametrize("name", ["no/such/folder/out", "/proc/x", "/dev/full", "", "a\0b"])

@@ -1,9 +1,12 @@
 """A run's state is a fold over its events, so that a replay equals what was live."""
 
+from msgspec.structs import replace
+
 from tests.made import GPU_GRAPH as GPU
 from tests.made import GRAPH as CPU
 from tests.made import folded, started
 from tuilab.model import events as e
+from tuilab.model.scenario import AROUND_S, BLOCK_S, FURTHER_ROUNDS, FURTHER_WARM_S, Budget
 
 
 def story() -> list[e.Event]:
@@ -80,3 +83,26 @@ def test_the_rows_of_a_placement_share_their_words():
 def test_a_cell_knows_its_extremes():
     cell = folded(*story()).arms[CPU.id].cells[0]
     assert (cell.fastest, cell.slowest) == (min(cell.samples), max(cell.samples))
+
+
+def test_it_says_which_events_are_of_its_run():
+    """Also the index of the first round of each further process, which is not counted twice."""
+    state = folded(*story()[:1])
+    assert state.apply(e.Caveat(run="r", code="c", message="m", arm=CPU.id)) is True
+    assert state.apply(e.Caveat(run="another", code="c", message="m", arm=CPU.id)) is False
+    assert state.apply(e.Ready(machine=state.machine, import_s=1.0, start_s=1.0)) is False
+    again = started("r", CPU, GPU, worker=1)
+    for event in (*story()[1:-1], again, again):
+        state.apply(event)
+    assert list(state.arms[CPU.id].cells[0].begun) == [state.rounds] and state.workers == 2
+
+
+def test_a_run_is_expected_to_take_what_its_budget_says():
+    quick = Budget(name="quick", warm_s=0.5, warm_limit_s=1.0, precision=0.05, rounds=20, limit_s=6.0)
+    assert quick.expected_s(arms=4, start_s=3.0) == 4 * (0.5 + AROUND_S) + 6.0
+    two = replace(quick, workers=2)
+    first = 4 * (0.5 + AROUND_S) + 3.0
+    assert two.expected_s(4, 3.0) == first + 3.0 + first
+    further = 4 * (FURTHER_WARM_S + FURTHER_ROUNDS * BLOCK_S["quick"])
+    short = replace(two, further_s=1.0, workers=3, chase_s=2.5)
+    assert short.expected_s(4, 3.0) == 4 * (0.5 + AROUND_S) + 2.5 + 2 * (3.0 + further)

@@ -49,6 +49,12 @@ FINE = {"check": (0, 1), "run": (0, 2, 4)}
 
 # Each of the others, and the test that runs it.
 ELSEWHERE = {
+    "tuilab run stft-small --env on=. --env off=.,TF_ENABLE_ONEDNN_OPTS=0": "tests/environments/test_oldest.py::test_beside_the_labs_own_it_takes_turns_and_each_arm_names_its_environment",
+    "tuilab run stft-small --env old=~/venvs/tf216 --env new=.": "tests/environments/test_oldest.py::test_beside_the_labs_own_it_takes_turns_and_each_arm_names_its_environment",
+    "tuilab --python ~/venvs/mine run stft-small": "tests/environments/test_oldest.py::test_a_preset_is_measured_and_says_where",
+    "tuilab check --prove article.md": "tests/lab/test_proof.py::test_the_command_says_where_nothing_can_be_measured",
+    "tuilab run MODEL.keras": "tests/worker/test_models.py::test_a_compiled_model_runs_in_every_arm_and_says_what_it_holds",
+    "tuilab run step": "tests/worker/test_models.py::test_a_captured_step_tells_where_it_comes_from",
     "tuilab --preset stft-small": "tests/emulated_gpu/test_app.py::test_every_view_has_the_gpus_arms",
     "tuilab check 000 --measure -o page.html": "tests/lab/test_fact_check.py::test_the_command_tells_each_verdict_and_writes_a_page",
     "tuilab check article.md --measure": "tests/lab/test_fact_check.py::test_an_articles_own_claims_are_found",
@@ -79,6 +85,9 @@ ELSEWHERE = {
     "tuilab sweep PRESET --on slurm --jobs 4": "tests/fleet/test_queue.py::test_a_job_is_a_node_and_is_cancelled_at_the_end",
     "tuilab sweep stft-crossover --on tcp://SCHEDULER:8786": "tests/fleet/test_commands.py::test_a_sweep_over_real_workers",
     "tuilab verdicts --on tcp://SCHEDULER:8786": "tests/fleet/test_commands.py::test_verdicts_over_real_workers",
+    "tuilab history programs": "tests/watch/test_kept.py::test_pages_are_kept_replaced_and_found",
+    "tuilab watch --python ~/venvs/mine": "tests/environments/test_oldest.py::test_a_program_is_watched_in_its_environment",
+    "tuilab watch train.py": "tests/watch/test_passing_through.py::test_output_exit_code_and_input_pass_through",
     "tuilab verdicts": "tests/cli/test_verdicts.py::test_verdicts_are_printed_for_the_presets_named",
 }
 
@@ -86,7 +95,7 @@ ELSEWHERE = {
 # Prose that names a command without its arguments.
 NAMED = {
     "tuilab check", "tuilab check DOC", "tuilab export", "tuilab history import", "tuilab history save",
-    "tuilab history save RUN FILE", "tuilab run --json", "tuilab run NAME",
+    "tuilab history compare", "tuilab history save RUN FILE", "tuilab run --json", "tuilab run NAME",
 }  # fmt: skip
 ARTICLE = """# A product
 
@@ -207,6 +216,7 @@ def test_the_commands_of_a_first_day_run(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     monkeypatch.setenv("TUILAB_DATA", knowing(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # where import puts its presets
     (tmp_path / "article.md").write_text(ARTICLE)
     notebook = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "notebook.ipynb").write_text(json.dumps(notebook))

@@ -28,7 +28,7 @@ async def test_a_host_is_added_measured_swept_lost_and_found_again(sshd: Sshd, t
     app = LabApp(Options(rerun=False, newcomer=False, store=lambda: Store.open(tmp_path / "history")))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(lambda: isinstance(app.screen, LabScreen) and app.screen.filled)
-        lab_state, control = app.screen.lab.state, app.screen.lab.controller
+        lab_state, control = app.screen.lab.state, app.screen.lab._controller
         lab_state.budget = "quick"
         await until(lambda: lab_state.machine is not None)
         await pilot.press("H")

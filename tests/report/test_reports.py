@@ -10,15 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.made import EAGER, GPU_GRAPH, GRAPH, folded, started
+from tests.made import EAGER, GPU_GRAPH, GRAPH, account, folded, started
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
+from tuilab.model.quantity import median_of
 from tuilab.model.run import RunState
 from tuilab.model.scenario import Axis, Scenario, Sweep
 from tuilab.report.chart import Chart, Series
 from tuilab.report.csv import safe
 from tuilab.report.formats import FORMATS
 from tuilab.report.markdown import escape
+from tuilab.report.rows import sweep_rows
 from tuilab.report.svg import svg
 from tuilab.report.text import table
 
@@ -69,6 +71,30 @@ def test_csv_has_every_sample_at_full_precision():
         assert float(row["seconds_per_call"]) in state.arms[row["arm"]].cells[point].samples
 
 
+def test_csv_names_the_device_that_was_seen_and_none_where_none_was():
+    state = run()
+    state.arms[GRAPH.id].device = None
+    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"][1](summarise(state), state))))
+    seen = {(row["arm"], row["observed_device"], row["device"]) for row in rows}
+    assert seen == {(EAGER.id, "CPU:0", "CPU:0"), (GRAPH.id, "", "CPU:0")}
+
+
+def test_a_sweeps_medians_have_the_digits_that_their_intervals_allow():
+    result = summarise(run(sizes=(256, 1024)))
+    head, rows = sweep_rows(result)
+    assert head == ["samples", "CPU eager", "CPU graph", "GPU graph"] and [row[0] for row in rows] == [
+        "256",
+        "1024",
+    ]
+    for row, point in zip(rows, result.points, strict=True):
+        for cell, arm in zip(row[1:3], point.arms, strict=False):
+            low, high = arm.ci95_s
+            assert (
+                cell == median_of(arm.median_s, (high - low) / 2) != median_of(arm.median_s, (high + low) / 2)
+            )
+        assert row[3] == "–"
+
+
 def test_a_page_carries_everything_with_it_and_runs_nothing():
     state = run(sizes=(256, 1024, 4096))
     page = FORMATS["html"][1](summarise(state), state)
@@ -80,14 +106,13 @@ def test_a_page_carries_everything_with_it_and_runs_nothing():
 @pytest.mark.parametrize("name", ["markdown", "html"])
 def test_a_document_tells_where_a_call_goes_with_intervals(name):
     state = run()
-    parts = {"dispatch": 2e-4, "compute": 3e-4}
-    ends = {"dispatch": (1.9e-4, 2.1e-4), "total": (4.8e-4, 5.2e-4)}
-    phases = e.Phases(
-        run="abc", arm=GRAPH.id, point=0, phases_s=parts, total_s=5.1e-4, residual_s=1e-5, ci95_s=ends
-    )
-    state.apply(phases)
+    median = next(arm.median_s for arm in summarise(state).arms if arm.id == GRAPH.id)
+    assert median is not None
+    parts = {"dispatch": 0.4 * median, "compute": 0.5 * median}
+    found = account(median, {"dispatch": 0.02 * median}, **parts)
+    state.apply(e.Accounted(run="abc", arm=GRAPH.id, point=0, account=found))
     made = FORMATS[name][1](summarise(state), state)
-    assert "time goes" in made and "dispatch 200 µs ± 10 µs (39 %)" in made and "remainder 10.0 µs" in made
+    assert "time goes" in made and "(40 %)" in made and "not known" in made and " ± " in made
 
 
 def test_hostile_text_stays_text():

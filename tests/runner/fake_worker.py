@@ -52,6 +52,8 @@ def serve() -> None:
 
 def rounds(request: dict) -> None:
     about = {key: request[key] for key in ("scenario", "arms", "budget", "worker")}
+    if behaviour == "edited":
+        about["code"] = {"own.py": f"version {request['worker'] // 2}", "same.py": "one"}
     say(type="run-started", run=request["id"], points=[{"index": 0}], machine=MACHINE, at="", **about)
     for index in range(3):
         arms = [arm_id(arm) for arm in request["arms"]]

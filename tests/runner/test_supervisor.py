@@ -84,6 +84,22 @@ async def test_a_budget_of_several_processes_measures_in_them_one_after_another(
     assert all(e.expected for e in rig.of(WorkerExited))
 
 
+@behaves("good")
+async def test_a_further_process_asked_for_later_is_one_that_has_measured_nothing(rig):
+    await rig.supervisor.measure(measure())
+    await rig.until(lambda: len(rig.of(Finished)) == 1)
+    await rig.supervisor.measure(replace(measure(), worker=1))
+    await rig.until(lambda: len(rig.of(Finished)) == 2)
+    assert [started.worker for started in rig.of(RunStarted)] == [0, 1]
+    assert len(rig.of(Ready)) == 2 and all(e.expected for e in rig.of(WorkerExited))
+    # One that is ready and has measured nothing is taken as it is.
+    await rig.supervisor.renew()
+    await rig.ready(3)
+    await rig.supervisor.measure(replace(measure(), worker=2))
+    await rig.until(lambda: len(rig.of(Finished)) == 3)
+    assert len(rig.of(Ready)) == 3
+
+
 @behaves("a gpu")
 async def test_tf32_arms_are_measured_in_a_process_of_their_own(rig):
     """TensorFlow would compute one's convolution by the plan that cuDNN chose for the other's."""
@@ -232,3 +248,28 @@ def test_further_processes_are_short_and_a_sweep_has_none_of_them():
     assert processes(replace(thorough, sweep=swept.sweep)) == 10
     assert following(thorough, None).phases == thorough.phases
     assert BUDGET["quick"].workers == 1
+
+
+@behaves("edited")
+async def test_code_that_changes_between_processes_ends_the_run_with_what_was_measured_before(rig):
+    await rig.ready()
+    await rig.supervisor.measure(measure(budget="standard"))
+    await rig.until(lambda: rig.of(Finished))
+    (end,) = rig.of(Finished)
+    assert end.status == "failed"
+    assert end.message == "own.py changed while it was measured; what was measured before is kept"
+    assert len(rig.of(Round)) == 6, "of the two processes that read the first version"
+    await rig.ready(times=4)
+    assert not rig.supervisor.busy, "a fresh worker is there for the next run"
+
+
+async def test_a_worker_that_says_nothing_is_told_of(monkeypatch):
+    monkeypatch.setattr("tuilab.runner.supervisor.SILENT_S", 0.05)
+    heard: list[Event] = []
+    supervisor = Supervisor(heard.append, [sys.executable, "-c", "import time; time.sleep(600)"])
+    await supervisor.start()
+    async with asyncio.timeout(60):
+        while not heard:
+            await asyncio.sleep(0.01)
+    assert heard[0].stage == "waiting for an answer" and heard[0].elapsed_s > 0
+    await supervisor.close()

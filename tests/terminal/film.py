@@ -52,7 +52,7 @@ class Step:
 FILMS: dict[str, tuple[Step, ...]] = {
     "first-minute": (
         Step("open the lab", see=("ready",), seconds=3),
-        Step("enter: measure the preset", "\r", ("warming up", "x stops"), 2),
+        Step("enter: measure the preset", "\r", ("warming up", "50 block"), 2),
         *(Step("samples arrive", rounds=SOME, seconds=1, see=(f"round {n}",)) for n in (ROUNDS, 2 * ROUNDS)),
         Step("the answer", rounds=ALL, see=("done,",), seconds=4),
         Step("c: compare", "c", ("fastest",), 3),
@@ -200,8 +200,8 @@ class FilmRunner(RecordedRunner):
 def lab() -> int:
     """The lab of the films, in this terminal."""
     from tuilab.history.store import Store
-    from tuilab.lab.painter import Pacing
     from tuilab.lab.state import LabState
+    from tuilab.presentation.painter import Pacing
     from tuilab.tui.app import run
     from tuilab.tui.options import Options
 

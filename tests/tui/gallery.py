@@ -23,9 +23,9 @@ from tests.tui.data import (
     run_result,
     run_state,
 )
-from tuilab.lab.answer import Said
 from tuilab.lab.slider import Control, reach
 from tuilab.model.parameters import Boolean, Choice
+from tuilab.presentation.answer import Said
 from tuilab.report.chart import Chart, live_chart
 from tuilab.report.sweep import heat_of, sweep_chart
 from tuilab.tui.filters import ASCII
@@ -74,7 +74,7 @@ def answers() -> Iterable[Widget]:
     """The answer with each verdict, and with none."""
     for verdict in ("confirmed", "refuted", "undecided", "untestable"):
         panel = AnswerPanel()
-        panel.say(Said(SENTENCE, verdict, "A small STFT runs faster on the CPU."))
+        panel.say(Said(SENTENCE, "A small STFT runs faster on the CPU.", verdict))
         yield panel
     yield (panel := AnswerPanel())
     panel.say(Said("On the CPU, one graph is 9.4 × faster than eager. No GPU is visible (g tells more)."))

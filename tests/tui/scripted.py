@@ -3,12 +3,14 @@
 import asyncio
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import msgspec
 
+from tests.made import account
 from tuilab.model.arms import Arm, family
 from tuilab.model.events import (
+    Accounted,
     Answer,
     ArmStatus,
     Block,
@@ -20,7 +22,6 @@ from tuilab.model.events import (
     Hello,
     Log,
     Node,
-    Phases,
     Placement,
     Point,
     Progress,
@@ -72,6 +73,7 @@ WARMING = (
     "binary is optimized to use available CPU instructions in performance-critical operations.",
     "W0000 00:00:1767607200.2 1 gpu_device.cc:2344] Cannot dlopen some GPU libraries.",
 )
+BROKEN = f"ValueError: {' '.join(['the shapes do not fit'] * 4)} (model.py, line 7, in step)"
 FIXED = {"eager": (4.2e-3, 3.8e-3), "graph": (3.4e-4, 5.8e-4), "xla": (3.6e-4, 5.3e-4)}
 SLOPE = (1.35e-8, 5.6e-10)
 
@@ -87,21 +89,33 @@ class Script:
     """The events of a run, in batches, each of which a worker would send in one write."""
 
     def __init__(
-        self, request: Measure, machine: Machine, rounds: int = 24, *, scale: float = 1.0, seed: str = ""
+        self,
+        request: Measure,
+        machine: Machine,
+        rounds: int = 24,
+        *,
+        scale: float = 1.0,
+        seed: str = "",
+        failing: Collection[str] = (),
     ) -> None:
-        """scale: how much slower the arms are. seed: the same scenario measured anew has other samples."""
+        """scale: how much slower the arms are. seed: the same scenario measured anew has other samples.
+
+        failing: the modes whose arms raise.
+        """
         self._request, self._machine, self._count, self._scale = request, machine, rounds, scale
         self._rng = random.Random(repr(sorted(request.scenario.parameters.items())) + seed)
         devices = {d.name for d in machine.devices}
         filtering = bool(request.scenario.parameters.get("filter", True))
-        self._live = [a for a in request.arms if a.device in devices and (filtering or a.variant != "split")]
+        there = [a for a in request.arms if a.device in devices and (filtering or a.variant != "split")]
+        self._live = [arm for arm in there if arm.mode not in failing]
+        self._broken = [arm for arm in there if arm.mode in failing]
 
     def batches(self) -> Iterator[list[Event]]:
         """From the start of the run to its end."""
         yield list(self._begin())
         for arm in self._live:
             yield list(self._prepare(arm))
-        for index in range(self._count):
+        for index in range(self._count if self._live else 0):
             yield [self._round(index)]
         yield list(self._after())
         yield [Finished(run=self._request.id, status="ok", elapsed_s=self._count * 0.12, reached=0.014)]
@@ -124,10 +138,13 @@ class Script:
         yield RunStarted(
             run=r.id, scenario=r.scenario, arms=r.arms, points=self._points, budget=r.budget,
             machine=self._machine, at="2026-01-05T10:00:00Z", preset=r.preset, sweep=r.sweep,
+            worker=r.worker, zygote=r.zygote,
         )  # fmt: skip
         why = self._machine.no_gpu or "there is no such device"
+        for arm in self._broken:
+            yield ArmStatus(run=r.id, arm=arm.id, status="failed", reason=BROKEN, error=("ValueError",))
         for arm in r.arms:
-            if arm not in self._live:
+            if arm not in self._live and arm not in self._broken:
                 yield ArmStatus(
                     run=r.id, arm=arm.id, status="unavailable", reason=f"no GPU is visible: {why}"
                 )
@@ -161,16 +178,8 @@ class Script:
         run = self._request.id
         for arm in self._live:
             yield Placement(run=run, arm=arm.id, nodes=tuple(nodes(arm)))
-            total = cost(arm, self._samples(Point(0)))
-            parts = phases(arm, total)
-            yield Phases(
-                run=run,
-                arm=arm.id,
-                point=0,
-                phases_s=parts,
-                total_s=total,
-                residual_s=total - sum(parts.values()),
-            )
+            found = account(**phases(arm, cost(arm, self._samples(Point(0)))))
+            yield Accounted(run=run, arm=arm.id, point=0, account=found)
         if self._live:
             message = "2 of 24 blocks lie beyond three quartile ranges"
             yield Caveat(run=run, arm=self._live[0].id, code="outliers", message=message)
@@ -181,8 +190,9 @@ def phases(arm: Arm, total: float) -> dict[str, float]:
     dispatch = {"eager": 0.81, "graph": 0.22, "xla": 0.18}[arm.mode] * total
     if arm.input == "copied":
         rest = total - dispatch
-        return {"dispatch": dispatch, "copy_in": 0.3 * rest, "compute": 0.4 * rest, "copy_out": 0.28 * rest}
-    return {"dispatch": dispatch, "compute": 0.97 * total - dispatch}
+        parts = {"copy_in": 0.3 * rest, "compute": 0.4 * rest, "copy_out": 0.28 * rest}
+        return {"dispatch": dispatch, **parts, "not_known": 0.02 * rest}
+    return {"dispatch": dispatch, "compute": 0.97 * total - dispatch, "not_known": 0.03 * total}
 
 
 def nodes(arm: Arm) -> Iterator[Node]:
@@ -260,6 +270,7 @@ class ScriptedRunner:
         self.cancelled: list[str] = []
         self.closed = False
         self.declares: dict[str, Declaration] = {}
+        self.failing: tuple[str, ...] = ()
         self.holding = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._go = asyncio.Event()
@@ -324,7 +335,7 @@ class ScriptedRunner:
         for batch in self._batches(request):
             for event in batch:
                 self._on_event(event)
-            held += isinstance(batch[0], Round)
+            held += any(isinstance(event, Round) for event in batch[:1])
             if held == self._hold and not self._go.is_set():
                 self.holding = True
                 await self._go.wait()
@@ -332,7 +343,7 @@ class ScriptedRunner:
             await asyncio.sleep(0)
 
     def _batches(self, request: Measure) -> Iterator[list[Event]]:
-        return Script(request, self.answers, self._rounds).batches()
+        return Script(request, self.answers, self._rounds, failing=self.failing).batches()
 
     async def cancel(self, run: str) -> None:
         self.cancelled.append(run)

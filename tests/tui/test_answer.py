@@ -55,6 +55,47 @@ async def test_what_cannot_run_here_takes_one_row_in_every_view(tmp_path):
                 assert text(app).count("no GPU is visible") <= 3
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_arms_that_fail_take_a_few_words_and_the_whole_answer_says_why(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        app.runner.failing = ("xla",)
+        await press(pilot, app, "r")
+        said = " ".join(text(app).split())
+        assert "3 arms failed (A)." in said and "model.py" not in said.partition("Live")[0]
+        assert app.lab.state.result().answer not in said
+        await press(pilot, app, "A")
+        assert "model.py, line 7, in step" in words(app.screen)
+        await press(pilot, app, "escape")
+        app.runner.failing = ("eager", "graph", "xla")
+        await press(pilot, app, "r h")
+        await until(pilot, lambda: len(app.screen.runs) == 2)
+        await rest(pilot, app)
+        assert sorted(entry.line.status for entry in app.screen.runs) == ["failed", "ok"]
+        assert " failed " in text(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_claim_has_a_mark_when_it_is_decided_and_for_the_documents_values_alone(tmp_path, size):
+    app = lab(tmp_path, hold=3, rerun=False)
+    async with opened(app, size) as pilot:
+        await press(pilot, app, "r")
+        assert "claim: – decided when the run ends" in text(app) and "✓" not in text(app)
+        await press(pilot, app, "8")
+        assert "confirmed" not in text(app)
+        app.runner.let_go()
+        await rest(pilot, app)
+        assert "claim: ✓ confirmed" in text(app)
+        await press(pilot, app, "1 i right")
+        assert "claim: – not the document's values" in text(app)
+        await press(pilot, app, "r")
+        assert "claim: – not the document's values" in text(app) and not app.lab.state.stale
+        await press(pilot, app, "A")
+        assert "confirmed" not in words(app.screen)
+        await press(pilot, app, "escape z r")
+        assert "claim: ✓ confirmed" in text(app)
+
+
 def test_arms_that_did_not_run_for_one_reason_are_one():
     arms = arm_results(gpu=False)
     absent = [arm for arm in arms if arm.median_s is None]

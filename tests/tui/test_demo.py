@@ -6,11 +6,11 @@ import pytest
 from tests.tui.data import run_result
 from tests.tui.lab import lab, opened, press, rest, text
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
-from tuilab.lab import demo as d
-from tuilab.lab.answer import answer, opening
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Faster, Verdict
 from tuilab.model.preset import Preset, Source
+from tuilab.presentation import demo as d
+from tuilab.presentation.answer import answer, opening
 from tuilab.tui.panels.demo_bar import DemoBar
 
 GPU_WINS = Claim(text="the GPU wins", when=Faster(a=ArmPattern(device="GPU"), b=ArmPattern(device="CPU")))
@@ -69,12 +69,37 @@ async def test_guess_see_next_back_leave(tmp_path):
         shown = text(app)
         assert "You said: it holds. Right; 1 of 1. Confirmed: " in shown and "Why: " in shown
         assert app.runner.measured[0].budget.name == "quick"
-        await press(pilot, app, "b")
+        await press(pilot, app, "left")
         assert "1 it holds" in text(app)
         await press(pilot, app, "2")
         assert "You said: it does not. Not this time; 1 of 2. Confirmed: " in text(app)
         await press(pilot, app, "escape")
         assert not app.screen.query(DemoBar) and "Controls" in text(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_it_keeps_its_secret_until_the_guess(tmp_path, size):
+    app = lab(tmp_path, hold=3)
+    async with opened(app, size) as pilot:
+        app.runner.let_go()
+        await press(pilot, app, "r j D space")
+        listed = app.screen.presets
+        asked = listed.listed[listed.highlighted]
+        assert asked.name == app.lab.state.settings.preset.name, "the list and what it is about follow"
+        shown = text(app)
+        assert "✓" not in shown and "confirmed" not in shown and "r measures" not in shown
+        assert "n measures" in shown
+        await press(pilot, app, "8")
+        assert "confirmed" not in text(app) and "Advice" not in text(app)
+        app.runner._go.clear()
+        app.screen.query_one(DemoBar).focus()
+        await press(pilot, app, "space")
+        assert "measures by itself in" in text(app)
+        await press(pilot, app, "1")
+        assert "Measuring" in text(app) and "confirmed" not in text(app) and "✓" not in text(app)
+        app.runner.let_go()
+        await rest(pilot, app)
+        assert "Right; 1 of 1. Confirmed" in text(app) and "✓ confirmed" in text(app)
 
 
 async def test_without_a_gpu_it_can_be_paused_and_stepped_without_a_guess(tmp_path):

@@ -19,9 +19,9 @@ from tuilab.history.store import FILE, PruneCandidates, Store
 from tuilab.lab import history as kept_history
 from tuilab.lab.export import write_several
 from tuilab.lab.history import PAGE, Stopped, prune, tags_of
-from tuilab.lab.run_list import MOST_PAGES, WAITING, RunList, fastest, lead, sentence
 from tuilab.model.brief import Brief
 from tuilab.model.sanitize import sanitize_line
+from tuilab.presentation.run_list import MOST_PAGES, WAITING, RunList, fastest, lead, sentence
 from tuilab.tui.screens.help import HelpScreen
 from tuilab.tui.screens.help import page as help_page
 from tuilab.tui.screens.history import HistoryScreen, Said
@@ -73,7 +73,7 @@ async def test_it_lists_the_latest_first_finds_as_one_types_and_lists_again(tmp_
     async with page(tmp_path) as (pilot, app):
         assert isinstance(app.screen, HistoryScreen)
         lines = text(app)
-        assert "7 runs" in lines and "CPU graph 450 µs" in lines and "1.06 ×" in lines
+        assert "7 runs" in lines and "CPU graph 450 µs" in lines and "1.72 ×" in lines
         assert listed(app)[0] == LAST and listed(app)[-1] == FIRST
         assert "#driver-570" in lines and "baseline" in lines and "laptop" in lines
         (brief,) = (
@@ -111,7 +111,7 @@ async def test_the_palette_opens_it_and_has_its_keys_and_so_has_its_help(tmp_pat
             await rest(pilot, app)
             await press(pilot, app, "escape") if words == "baseline" else None
         words = help_page(app.screen, app.keymap)
-        for key in ("/", "c", "t", "n", "g", "b", "d, delete", "u", "p", "e", "i", "x", "space", "a", "o"):
+        for key in ("/", "c", "t", "n", "g", "b", "d, delete", "u", "p", "e", "i", "x", "space", "a", "O"):
             assert f"| {key} |" in words, key
         await press(pilot, app, "question_mark")
         assert isinstance(app.screen, HelpScreen) and "The history" in text(app)
@@ -134,10 +134,10 @@ async def test_the_run_under_the_cursor_is_told_of_and_the_mouse_marks_and_order
         shown = text(app)
         assert "After the new driver." in shown and "busy with a build" in shown
         assert "CPU graph is fastest: 0.45 ms." in shown and "id b2b2b2b2" in shown
-        await press(pilot, app, "o o")
+        await press(pilot, app, "O O")
         names = [entry.name for entry in app.screen.runs]
         assert names == sorted(names)
-        await press(pilot, app, "O slash")
+        await press(pilot, app, "I slash")
         await type_in(pilot, app, "stft")
         names = [entry.name for entry in app.screen.runs]
         assert names == sorted(names, reverse=True) and len(names) == 7, "the order stays while one searches"
@@ -363,7 +363,7 @@ async def test_an_empty_history_in_memory_says_why_and_takes_every_key(tmp_path)
     async with page(tmp_path, lambda folder: Store.in_memory("there is no home"), (80, 24)) as (pilot, app):
         shown = " ".join(text(app).split())
         assert "Runs are kept in memory only: there is no home." in shown
-        for key in ("enter", "space", "c", "t", "n", "g", "b", "d", "e", "o", "O", "end", "pagedown"):
+        for key in ("enter", "space", "c", "t", "n", "g", "b", "d", "e", "O", "I", "end", "pagedown"):
             await press(pilot, app, key)
             assert isinstance(app.screen, HistoryScreen), key
         await press(pilot, app, "escape r h d u")

@@ -1,5 +1,6 @@
 """Other hosts in the lab: stops of the device slider, what their workers say, the page that adds one."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
 from tuilab.lab import settings as s
 from tuilab.lab.command_line import command_line
+from tuilab.lab.files import preferences
 from tuilab.lab.hosts import EVERYWHERE, Hosts, about
 from tuilab.model.errors import InputError
 from tuilab.model.events import Caveat, Ready, Warming, WorkerExited
@@ -59,6 +61,30 @@ def test_another_preset_stays_on_the_hosts_and_a_persons_own_file_here():
         own.at_device("gpu-07", ("gpu-07",))
 
 
+def test_a_persons_own_file_goes_to_environments_of_this_machine():
+    hosts = Hosts()
+    hosts.add("gpu-07")
+    hosts.add("old", "old=~/venvs/tf216")
+    own = s.Settings.of(SMALL, find("stft").declaration, "/a/b.py:f")
+    assert hosts.reach("") == ("gpu-07", "old") and hosts.reach(own.file) == ("old",)
+    there = own.at_device(EVERYWHERE, hosts.reach(own.file), hosts.environments)
+    assert there.hosts == ("", "old")
+    assert own.where(there, hosts.environments).hosts == ("", "old")
+    assert "--env lab=. --env old=" in command_line(there, environments={"old": "old=/envs/old"})
+    with pytest.raises(InputError, match="not sent"):
+        own.at_device("gpu-07", hosts.reach(""), hosts.environments)
+
+
+def test_what_a_run_of_environments_takes_is_that_of_all_their_processes():
+    state = lab_state()
+    state.change(CHOSEN)
+    alone = float(re.search(r"about (\d+) s", state.cost)[1])
+    state.hosts.add("old", "old=~/venvs/tf216")
+    state.change(CHOSEN.at_device(EVERYWHERE, state.hosts.reach(""), state.hosts.environments))
+    minutes, seconds = re.search(r"about (?:(\d+) min ?)?(?:(\d+) s)?", state.cost).groups(default="0")
+    assert int(minutes) * 60 + int(seconds) > 2 * alone
+
+
 def test_the_command_line_names_the_hosts():
     assert "--host gpu-07" in command_line(CHOSEN.at_device("gpu-07", ("gpu-07",)))
     assert "--host local --host gpu-07" in command_line(CHOSEN.at_device(EVERYWHERE, ("gpu-07",)))
@@ -78,7 +104,7 @@ def test_what_a_hosts_worker_says_is_not_taken_for_this_machines():
     made.apply(WorkerExited(code=255, message="gpu-07: the connection dropped", origin="gpu-07"))
     assert made.worker.phase == "ready"
     assert about(made.hosts.known["gpu-07"]) == "gpu-07: the connection dropped"
-    assert any("r measures again" in line.text for line in made.log)
+    assert any("measure again" in line.text for line in made.log)
     made.apply(ready("gpu-07"))
     assert "H200" in about(made.hosts.known["gpu-07"])
 
@@ -98,6 +124,15 @@ def party(on_event) -> MultiHostRunner:
         return Supervisor(listen, [sys.executable, FAKE, host or "good"], name=host)
 
     return MultiHostRunner(on_event, ("",), member)
+
+
+def environments(on_event) -> MultiHostRunner:
+    """Every host is this machine, in one environment or another."""
+
+    def member(host: str, listen) -> Supervisor:
+        return Supervisor(listen, [sys.executable, FAKE, "good"], name=host)
+
+    return MultiHostRunner(on_event, ("",), member, here=lambda host: True)
 
 
 async def test_a_host_is_added_measured_on_and_lost_and_the_lab_goes_on(tmp_path):
@@ -123,6 +158,50 @@ async def test_a_host_is_added_measured_on_and_lost_and_the_lab_goes_on(tmp_path
         await pilot.press("r")
         await until(pilot, lambda: lab_state.shown.run != first and lab_state.shown.status is not None)
         assert lab_state.shown.status == "ok"
+
+
+async def test_an_environment_is_added_beside_the_labs_own_and_remembered(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    app = lab(tmp_path, runner=environments, rerun=False)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, LabScreen) and app.screen.filled)
+        lab_state = app.screen.lab.state
+        await until(pilot, lambda: lab_state.machine is not None)
+        await pilot.press("H")
+        await until(pilot, lambda: not isinstance(app.screen, LabScreen))
+        assert "Nothing is installed or written there" in text(app)
+        await pilot.press(*"mine=", "full_stop", "enter")
+        await until(pilot, lambda: "mine" in lab_state.hosts.machines)
+        assert lab_state.settings.hosts == ("", "mine")
+        assert "--env lab=. --env mine=." in lab_state.command()
+    assert preferences().environments == ("mine=.",)
+
+
+async def test_an_environment_that_cannot_be_is_told_and_nothing_is_remembered(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    app = lab(tmp_path, runner=environments, rerun=False)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, LabScreen) and app.screen.filled)
+        await pilot.press("H")
+        await until(pilot, lambda: not isinstance(app.screen, LabScreen))
+        await pilot.press(*"mine=", "slash", *"none", "enter")
+        told = lambda: any("a Python, or the folder" in said.message for said in app._notifications)  # noqa: E731
+        await until(pilot, told)
+        assert not app.screen.lab.state.hosts.known
+    assert preferences().environments == ()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_machines_of_the_history_keep_what_differs_between_their_runs(tmp_path, size):
+    app = lab(tmp_path, rerun=False)
+    async with opened(app, size) as pilot:
+        await press(pilot, app, "r i enter 2 0 0 0 0 enter r m")
+        await until(pilot, lambda: isinstance(app.screen, MachinesScreen) and len(app.screen.table.rows) == 2)
+        await rest(pilot, app)
+        assert "samples=256" in text(app) and "samples=20000" in text(app)
+        await press(pilot, app, "escape h")
+        await until(pilot, lambda: "GPU xla resident" in text(app))
+        assert "CPU graph" in text(app), "the GPU stands beside the CPU"
 
 
 async def test_the_machines_of_the_history_are_compared_and_filtered(tmp_path):

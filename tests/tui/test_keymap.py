@@ -1,15 +1,16 @@
 """The person's keymap file holds in the lab and on its pages."""
 
-from tests.tui.lab import lab, opened, press, text
-from tuilab.tui.app import known_ids
+import re
+
+from tests.contracts.test_keys import LETTER, NAMED
+from tests.tui.lab import lab, opened, press, rest, text
+from tuilab.tui.keys import declared
+from tuilab.tui.panels.views import VIEWS
+from tuilab.tui.screens.help import page
 
 
 def test_every_action_and_widget_is_known():
-    import tuilab.tui.panels.controls
-    import tuilab.tui.views.filtered  # noqa: F401
-
-    ids = known_ids()
-    assert {"run", "slider.less", "switches.next", "table.filter", "presets.open"} <= ids
+    assert {"run", "slider.less", "timeline.arm", "table.filter", "demo.next"} <= declared().keys()
 
 
 async def test_the_lab_and_its_pages_obey_it(tmp_path):
@@ -27,3 +28,47 @@ async def test_the_lab_and_its_pages_obey_it(tmp_path):
         assert "No run has been kept yet" not in text(app)
         await press(pilot, app, "m")
         assert len(app.runner.measured) == 1
+
+
+async def test_with_other_keys_throughout_every_view_and_page_says_those(tmp_path):
+    others = {name: f"k{number}" for number, name in enumerate(declared(), 1)}
+    lines = "".join(f'"{name}" = "{key}"\n' for name, key in others.items())
+    (tmp_path / "keymap.toml").write_text(f"[keys]\n{lines}")
+    app = lab(tmp_path)
+
+    async def do(action: str) -> str:
+        await app.screen.run_action(action)
+        await rest(pilot, app)
+        help = page(app.screen, app.keymap)
+        prose = help.partition("## Keys")[0]
+        for said in (text(app), help):
+            assert not NAMED.findall(said), (action, said)
+        assert (
+            not [bold for bold in re.findall(r"\*\*(.+?)\*\*", prose) if LETTER.fullmatch(bold)]
+            or "n" in prose
+        )
+        return text(app)
+
+    async with opened(app, (120, 40)) as pilot:
+        assert f"{others['run']} measures" in text(app)
+        for _ in range(2):  # before a run and after it
+            for view in VIEWS:
+                assert "Views" not in await do(f"view('{view}')")
+            said = await do("run")
+        assert f"{others['budget']}, then {others['run']} measures longer" in said
+        for opens in (
+            "page('answer')",
+            "arms",
+            "page('machines')",
+            "history",
+            "export",
+            "hosts",
+            "open",
+        ):
+            before = app.screen
+            said = await do(opens)
+            assert re.search(r"\bk\d+\b", said), said
+            app.screen.dismiss(None)
+            await rest(pilot, app)
+            assert app.screen is before
+        assert f"{others['demo.next']} measures, {others['demo.leave']} leaves" in await do("demo")

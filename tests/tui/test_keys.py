@@ -1,12 +1,20 @@
 """Keys mean the same wherever the focus is: digits are views, j and k move, / filters, enter edits a slider."""
 
+import importlib
+import pkgutil
+
 import pytest
+from textual.binding import Binding
 from textual.events import MouseScrollDown, MouseScrollUp
+from textual.screen import Screen
+from textual.widget import Widget
 
 from tests.tui.lab import lab, opened, press, rest, text
-from tuilab.tui.actions import ACTIONS
+from tuilab import tui
+from tuilab.tui.actions import ACTIONS, REPLAY
 from tuilab.tui.panels.presets import Presets
 from tuilab.tui.screens.help import KeysScreen
+from tuilab.tui.screens.machines import MachinesScreen
 from tuilab.tui.widgets.slider import Slider
 
 
@@ -77,3 +85,52 @@ async def test_every_key_is_on_one_page(tmp_path, size):
             assert action.label in shown, action.id
         await press(pilot, app, "escape")
         assert not isinstance(app.screen, KeysScreen)
+
+
+def kinds(of: type[Widget]):
+    for kind in of.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+def test_no_panel_gives_a_key_of_the_lab_another_meaning():
+    for module in pkgutil.walk_packages(tui.__path__, "tuilab.tui."):
+        importlib.import_module(module.name)
+    everywhere = {key for action in ACTIONS for key in action.keys.split(",")}
+    # In a list up and down are what j and k always are; space turns a switch over, and lets a replay stand still.
+    everywhere -= {"j", "k", *(key for action in REPLAY for key in action.keys.split(","))}
+    own = {
+        (kind.__name__, key)
+        for kind in kinds(Widget)
+        if kind.__module__.startswith("tuilab.") and not issubclass(kind, Screen)
+        for binding in kind.__dict__.get("BINDINGS", ())
+        if isinstance(binding, Binding)
+        for key in binding.key.split(",")
+        if key in everywhere
+    }
+    # The demo is answered by digits, which its own line names; lists of a page are not beside the lab's panels.
+    assert own == {("DemoBar", "1"), ("DemoBar", "2"), ("DemoBar", "3"), ("Arms", "o"), ("Arms", "a"),
+                   ("RunsTable", "a")}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_on_a_slider_and_in_a_picture_the_keys_of_the_lab_stay(tmp_path, size):
+    app = lab(tmp_path, rerun=False)
+    async with opened(app, size) as pilot:
+        values = app.screen.lab.state
+        await press(pilot, app, "i enter 5 1 2 enter")
+        assert text(app).splitlines()[-1].lstrip().startswith("enter type a value n next mark"), (
+            "its own first"
+        )
+        await press(pilot, app, "n N")
+        assert values.settings.values["samples"] != 512, "from mark to mark"
+        await press(pilot, app, "z m")
+        assert isinstance(app.screen, MachinesScreen) and values.settings.original
+        await press(pilot, app, "escape r 5")
+        app.screen.views.view.take_focus()
+        await rest(pilot, app)
+        assert text(app).splitlines()[-1].lstrip().startswith("= closer - wider"), "its own first"
+        await press(pilot, app, "plus")
+        assert app.screen.maximized is app.screen.views
+        await press(pilot, app, "plus i right z")
+        assert values.settings.original

@@ -71,11 +71,21 @@ async def test_live_sliders_can_be_switched_off(tmp_path):
         assert app.runner.measured == [] and "r measures" in text(app)
         await press(pilot, app, "r")
         (request,) = app.runner.measured
-        assert request.budget.name == "standard" and request.scenario.parameters["samples"] == 1024
+        assert request.budget.name == "quick" and request.scenario.parameters["samples"] == 1024
         await press(pilot, app, "a o escape")
-        assert len(lab_state(app).drawn) == 1
+        assert len(app.screen_stack[0].viewing.drawn(lab_state(app).shown)) == 1
         await press(pilot, app, "a a end escape")
-        assert len(lab_state(app).drawn) == len(lab_state(app).shown.arms)
+        assert len(app.screen_stack[0].viewing.drawn(lab_state(app).shown)) == len(lab_state(app).shown.arms)
+
+
+async def test_both_keys_measure_with_the_budget_that_the_screen_shows(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        assert "quick, about" in text(app)
+        await press(pilot, app, "r b")
+        assert "standard, about" in text(app)
+        await press(pilot, app, "r p enter")
+        assert [m.budget.name for m in app.runner.measured] == ["quick", "standard", "standard"]
 
 
 async def test_sliding_replaces_a_run_that_sliding_began_and_leaves_one_that_a_person_asked_for(tmp_path):
@@ -102,7 +112,7 @@ async def test_the_screen_waits_for_nobody(tmp_path):
     async with opened(app) as pilot:
         await press(pilot, app, "enter")
         assert "importing TensorFlow" in text(app) and "then runs" in text(app)
-        await press(pilot, app, "x r")
+        await press(pilot, app, "x b r")
         assert app.runner.measured == []
         app.runner.ready()
         await rest(pilot, app)

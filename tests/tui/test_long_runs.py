@@ -13,11 +13,12 @@ from tests.tui import data
 from tests.tui.scripted import GPU_MACHINE, ScriptedRunner
 from tuilab.lab import Lab
 from tuilab.lab import state as module
-from tuilab.lab.painter import Painter
 from tuilab.lab.state import LabState
 from tuilab.model.arms import Arm
 from tuilab.model.events import ArmStatus, Block, Event, Finished, Log, Point, Round, RunStarted
 from tuilab.model.scenario import BUDGET
+from tuilab.presentation.painter import Painter
+from tuilab.presentation.view_options import ViewOptions
 from tuilab.report.chart import Thinned, live_chart
 from tuilab.tui.views.base import figures
 
@@ -82,7 +83,7 @@ def test_a_paint_of_five_times_the_rounds_costs_hardly_more_calls():
 
     def paint() -> None:
         state = lab_state.shown
-        for series in live_chart(state, figures=figures(lab_state)).series:
+        for series in live_chart(state, figures=figures(lab_state, ViewOptions())).series:
             clouds.setdefault(series.key, Thinned(series.x, series.y)).points(80)
 
     costs = []
@@ -118,7 +119,7 @@ async def until(true: Callable[[], object]) -> None:
 async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monkeypatch):
     lab_state, canvas = begun(made_session()), Canvas()
     lab, go, threads = painted(lab_state, canvas), threading.Event(), []
-    control = lab.controller
+    control = lab._controller
     sum_up = lab_state.sum_up
 
     def slowly():
@@ -148,7 +149,7 @@ async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monk
 
 async def test_the_end_of_a_long_run_is_summed_up_at_once(short):
     lab_state, canvas = begun(made_session()), Canvas()
-    control = painted(lab_state, canvas).controller
+    control = painted(lab_state, canvas)._controller
     for index in range(20):
         control.receive(a_round(index))
     control.receive(Finished(run="r1", status="ok", elapsed_s=1.0))

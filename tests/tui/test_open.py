@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from textual.widgets import Input, TextArea
 
 from tests.tui.lab import lab, opened, press, rest, text, until
@@ -22,6 +23,19 @@ with tf.device("/GPU:0"):
     start = time.time()
     y = tf.signal.stft(x, frame_length=512, frame_step=256)
     print(time.time() - start)
+```
+"""
+TIMED = """\
+# How long is a product?
+
+```python
+import time
+import tensorflow as tf
+
+x = tf.random.normal((512, 512))
+start = time.time()
+tf.matmul(x, x).numpy()
+print("speed", time.time() - start)
 ```
 """
 MINE = Declaration(
@@ -57,6 +71,48 @@ async def test_a_document_with_its_findings_and_presets(tmp_path: Path):
         await press(pilot, app, "tab enter")
         request = app.runner.measured[-1]
         assert request.scenario.workload == "stft" and request.scenario.parameters["samples"] == 4096
+
+
+async def test_a_finding_is_proved_from_its_page(tmp_path: Path):
+    file = tmp_path / "article.md"
+    file.write_text(TIMED)
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        app.screen.open_soon(str(file))
+        await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
+        screen = app.screen
+        await rest(pilot, app)
+        assert "p proves" in text(app)
+        codes = [found.code for found in screen._found]
+        await press(pilot, app, ["j"] * codes.index("TL105") + ["p"])
+        await until(pilot, lambda: screen._proving is None)
+        await rest(pilot, app)
+        request = app.runner.measured[-1]
+        assert request.scenario.workload == "matmul" and request.scenario.parameters["m"] == 512
+        arms = [arm for arm in app.lab.state.result().arms if arm.status == "ok"]
+        factors = [max(arm.first_call_s, arm.median_s) / min(arm.first_call_s, arm.median_s) for arm in arms]
+        assert any(f"{factor:.3g} times" in text(app) for factor in factors), "it stands beside the finding"
+
+
+async def test_a_proof_stops_and_what_cannot_be_measured_is_said(tmp_path: Path):
+    file = tmp_path / "article.md"
+    file.write_text(TIMED)
+    app = lab(tmp_path, hold=3)
+    async with opened(app) as pilot:
+        app.screen.open_soon(str(file))
+        await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
+        screen = app.screen
+        codes = [found.code for found in screen._found]
+        await press(pilot, app, ["j"] * codes.index("TL107") + ["p"])
+        assert any("Nothing can be measured" in n.message for n in app._notifications)
+        await press(pilot, app, ["k"] * len(codes) + ["j"] * codes.index("TL105"))
+        await pilot.press("p")
+        await until(pilot, lambda: app.runner.holding)
+        assert "measuring …" in text(app)
+        await pilot.press("p")
+        await until(pilot, lambda: screen._proving is None)
+        await rest(pilot, app)
+        assert "stopped before there was a figure" in text(app)
 
 
 async def test_the_lab_begins_with_a_preset_file(tmp_path: Path):
@@ -107,7 +163,7 @@ async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path):
         shown = text(app)
         assert "width" in shown and "forward [/x]" in shown and "Others and yours" in shown
         await press(pilot, app, "i right y")
-        assert app.clipboard == f"tuilab run {tmp_path}/model.py:forward --set width=128"
+        assert app.clipboard == f"tuilab run {tmp_path}/model.py:forward --set width=128 --budget quick"
 
 
 async def test_open_lists_what_was_opened_completes_paths_and_keeps_what_was_mistyped(tmp_path, monkeypatch):
@@ -128,6 +184,41 @@ async def test_open_lists_what_was_opened_completes_paths_and_keeps_what_was_mis
         await until(pilot, lambda: line._suggestion == str(file))
         await pilot.press("right")
         assert line.value == str(file)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_trouble_is_short_and_leaves_with_the_next_key(tmp_path, size):
+    app = lab(tmp_path, rerun=False)
+    async with opened(app, size, messages=True) as pilot:
+        await press(pilot, app, "i enter 1 enter")
+        assert "whole number" in text(app)
+        await press(pilot, app, "escape r")
+        await pilot.click(app.screen.views)
+        await rest(pilot, app)
+        assert "whole number" not in text(app)
+        await press(pilot, app, "i enter 1 enter")
+        assert "whole number" in text(app)
+        await pilot.click("#view-live")
+        await rest(pilot, app)
+        assert "whole number" not in text(app), "what was refused is not kept where one has gone on"
+        await press(pilot, app, ["o", *"nowhere", "enter"])
+        await until(pilot, lambda: app.screen.query("Toast"))
+        assert "nowhere" in text(app)
+        await press(pilot, app, ["o"])
+        assert not app.screen_stack[0].query("Toast") and not app.screen.query("Toast")
+        line = app.screen.query_one(Input)
+        assert line.value == "nowhere"
+        await press(pilot, app, "x")
+        assert line.value == "x", "what is typed takes the place of what could not be opened"
+        await press(pilot, app, "escape")
+        app.screen.say("words " * 90, "error")
+        await until(pilot, lambda: app.screen.query("Toast"))
+        (toast,) = app.screen.query("Toast")
+        assert toast.size.height <= size[1] / 4
+        assert all("log (9)" in said.message for said in app._notifications)
+        assert app.lab.state.log[-1].text.count("words") == 90
+        await press(pilot, app, "2")
+        assert not app.screen.query("Toast")
 
 
 async def test_the_theme_is_remembered(tmp_path, monkeypatch):

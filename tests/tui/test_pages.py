@@ -49,7 +49,7 @@ async def test_help_says_what_has_the_keys_and_what_the_picture_is(tmp_path):
         await press(pilot, app, "i")
         words = page(app.screen, app.keymap)
         assert "## A slider" in words and "## Live" in words and "| r | **run**: Measure" in words
-        assert "| pageup | much more |" in words
+        assert "| page up | much more |" in words
         await press(pilot, app, "question_mark")
         assert isinstance(app.screen, HelpScreen) and "A slider" in text(app)
         await press(pilot, app, "question_mark")
@@ -82,7 +82,7 @@ async def test_copy_as_command(tmp_path, monkeypatch):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "l i right y")
-        assert app.clipboard == "tuilab run stft-small --set samples=512"
+        assert app.clipboard == "tuilab run stft-small --set samples=512 --budget quick"
         assert (tmp_path / "tuilab" / "command.txt").read_text() == app.clipboard + "\n"
         assert (tmp_path / "tuilab" / "command.txt").stat().st_mode & 0o077 == 0
         await press(pilot, app, "p 3 y")

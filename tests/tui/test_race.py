@@ -4,8 +4,9 @@ import msgspec
 
 from tests.tui.data import run_state
 from tests.tui.lab import lab, opened, press, rest, text, until
-from tuilab.lab.race import Racer, racers
 from tuilab.model.arms import Arm
+from tuilab.presentation.race import Racer, racers
+from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.panels.replay_strip import ReplayStrip
 from tuilab.tui.views.compare import Compare
 from tuilab.tui.widgets.race import FIRST_S, LAST_S, Race, lanes
@@ -39,7 +40,7 @@ async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins
         other.machine = msgspec.structs.replace(other.machine or state.machine, host="elsewhere")
         other.scenario, other.at = state.shown.scenario, "2026-01-02T10:00:00Z"
         state.pinned = [other]
-        found = racers(state)
+        found = racers(state, ViewOptions())
         assert {r.recorded for r in found} == {"", "elsewhere, 2026-01-02"}
         assert [r.seconds for r in found] == sorted(r.seconds for r in found)
         assert len([r for r in found if r.recorded]) == 2, "one for each family of devices"

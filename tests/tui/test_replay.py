@@ -10,6 +10,7 @@ from tuilab.lab.replay import SPEEDS, Replay
 from tuilab.lab.settings import choose
 from tuilab.lab.state import LabState
 from tuilab.model.events import Event, Finished, Round
+from tuilab.tui.keys import spoken
 from tuilab.tui.panels.replay_strip import KEYS, ReplayStrip
 
 ROUNDS = 20
@@ -23,10 +24,10 @@ async def recorded(pilot, app):
     await pilot.press("R")
     await rest(pilot, app)
     await pilot.press("enter")
-    await until(pilot, lambda: made.controller.replaying)
+    await until(pilot, lambda: made._controller.replaying)
     await until(pilot, lambda: made.state.shown.status == "ok")
     await rest(pilot, app)
-    return made.controller.replaying
+    return made._controller.replaying
 
 
 @pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 40), marks=pytest.mark.long)])
@@ -38,7 +39,9 @@ async def test_it_steps_seeks_and_says_where_it_is(tmp_path, size):
         full = state.result()
         strip = app.focused
         assert isinstance(strip, ReplayStrip) and f"round {ROUNDS} of {ROUNDS}" in text(app)
-        assert any(strip.render_line(0).text.rstrip().endswith(words) for words in KEYS), "no hint is cut"
+        assert any(strip.render_line(0).text.rstrip().endswith(spoken(strip, words)) for words in KEYS), (
+            "no hint is cut"
+        )
         await press(pilot, app, "comma comma")
         assert state.shown.rounds == ROUNDS - 2 and f"round {ROUNDS - 2} of {ROUNDS}" in text(app)
         assert state.shown.running and replay.paused

@@ -1,9 +1,14 @@
 """One surface for slider and curve, and panels that take the whole screen."""
 
+import pytest
+
 from tests.tui.lab import lab, opened, press, rest, text
+from tests.tui.scripted import CPU_MACHINE
 from tuilab.analysis.words import size
-from tuilab.tui.panels.presets import PresetsPanel
-from tuilab.tui.panels.views import Views
+from tuilab.presentation.answer import answer
+from tuilab.tui.panels.presets import Presets, PresetsPanel
+from tuilab.tui.panels.views import VIEWS, Views
+from tuilab.tui.screens.menu import MenuScreen
 from tuilab.tui.widgets.plot import Plot
 from tuilab.tui.widgets.slider import Slider
 
@@ -47,3 +52,56 @@ async def test_any_panel_takes_the_whole_screen_and_gives_it_back(tmp_path):
         assert isinstance(app.screen.maximized, PresetsPanel)
         await press(pilot, app, "escape")
         assert app.screen.maximized is None
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_click_selects_and_a_second_one_opens_and_measures(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        if size[0] < 110:
+            await press(pilot, app, "p")
+        listed = app.screen.presets
+        rows = [i for i, row in enumerate(listed.listed) if row.kind == "preset"]
+        for click in (1, 2):
+            await pilot.click(Presets, offset=(6, rows[1]))
+            await rest(pilot, app)
+            assert listed.highlighted == rows[1] and len(app.runner.measured) == click - 1
+        assert app.runner.measured[0].preset == listed.listed[rows[1]].name
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 56)])
+async def test_no_row_of_the_controls_moves_from_view_to_view(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        await press(pilot, app, "r")
+        places = set()
+        for view in VIEWS:
+            await app.screen.views.open(view)
+            await rest(pilot, app)
+            places.add(app.screen.query_one("#controls").region)
+        assert len(places) == 1
+        if size == (160, 56):
+            titles = [row.text for row in app.screen.presets.listed if row.kind == "preset"]
+            assert "About" in text(app) and all(title in text(app) for title in titles)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_timeline_begins_with_the_gpu_names_its_colours_and_lists_its_arms(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        await press(pilot, app, "r 5")
+        assert "GPU xla resident: " in text(app) and "CPU graph is fastest" in text(app)
+        assert "█ compute" in text(app)
+        app.screen.views.view.take_focus()
+        await press(pilot, app, "P")
+        assert isinstance(app.screen, MenuScreen) and "CPU eager" in text(app)
+        await press(pilot, app, "home enter")
+        assert "CPU eager: " in text(app)
+
+
+async def test_without_a_gpu_the_first_words_promise_no_race(tmp_path):
+    app = lab(tmp_path, machine=CPU_MACHINE)
+    async with opened(app):
+        said = answer(app.lab.state).sentence
+        assert "measures the CPU (no GPU is visible; {why} says why)" in said and "which wins" not in said
+        assert "{presets.open} measures" in said

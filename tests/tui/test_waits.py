@@ -8,12 +8,12 @@ import pytest
 from tests.lab.test_state import lab_state, play
 from tests.tui.lab import lab, opened, press, text, until
 from tests.tui.scripted import ScriptedRunner
-from tuilab.lab import painter
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState
-from tuilab.lab.status import status
 from tuilab.model.events import Block, Progress, Round, RunStarted
 from tuilab.model.requests import Measure
+from tuilab.presentation import painter
+from tuilab.presentation.status import status
 
 
 def begun() -> LabState:
@@ -51,7 +51,7 @@ def test_a_stage_says_how_long_it_is_from_two_seconds_on_and_the_next_begins_ane
     assert status(made).text == f"{stage} · {label}"
     made.clock.now += 22.1
     assert status(made).text == f"{stage} · {label} · 24 s"
-    assert status(made).stop == "x" and made.waiting
+    assert status(made).stop and made.waiting
     at(made, STAGES[STAGES.index(stage) - 1])
     assert " s" not in status(made).text
     made.clock.now += 30
@@ -111,7 +111,7 @@ async def test_on_the_screen_the_seconds_tick(tmp_path: Path, monkeypatch: pytes
     app = lab(tmp_path, lab_state=lambda: LabState(clock=lambda: now[0], new_id=lambda: "run1"))
     async with opened(app, (120, 30)) as pilot:
         assert app.lab is not None and app.painter is not None
-        app.lab.controller.runner = Hanging(app.lab.controller.receive)
+        app.lab._controller.runner = Hanging(app.lab._controller.receive)
         await app.lab.runner.start()
         await pilot.press("r")
         await until(pilot, lambda: "warming up · " in text(app))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.workloads.conftest import marks
 from tuilab.model.arms import MODES
 from tuilab.workloads import _quantise, compression
 
@@ -86,9 +87,7 @@ def test_kinds_of_data_differ_in_what_zlib_makes_of_them(make):
 
 def test_its_phases_are_those_of_its_steps(make):
     made = make("compression", "zlib", "eager", **SMALL)
-    assert made.case.phases is not None
-    assert list(made.case.phases(0.01)) == ["copy_out", "compress", "copy_in"]
-    assert all(seconds > 0 for seconds in made.case.phases(0.01).values())
+    assert list(marks(made.case)) == ["copy_out", "compress", "copy_in"]
 
 
 def test_the_examples_functions_are_not_there(make):

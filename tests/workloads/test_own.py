@@ -123,8 +123,10 @@ def test_its_parameters_are_those_that_it_declares(worker, own):
 def test_what_its_code_raises_is_told_with_its_own_frames_alone(worker, own):
     state = run(worker, f"{own}/own_file.py:raising", n=7)
     assert state.status == "ok"
-    eager = next(arm for arm in state.arms.values() if arm.arm.mode == "eager")
-    assert eager.status == "failed" and eager.reason == "ValueError: n is 7"
+    eager, graph = (next(a for a in state.arms.values() if a.arm.mode == mode) for mode in ("eager", "graph"))
+    line = 1 + next(i for i, text in enumerate(FILE.splitlines()) if "raise ValueError(f" in text)
+    assert graph.reason == eager.reason, "as short where it raised while it was traced"
+    assert eager.reason == f"ValueError: n is 7 (own_file.py, line {line}, in inner)"
     assert eager.error[0] == "ValueError"
     assert "own_file.py" in eager.detail and 'raise ValueError(f"n is {n}")' in eager.detail
     assert "tuilab/worker" not in eager.detail and "tensorflow/python" not in eager.detail
@@ -146,7 +148,7 @@ def test_what_is_no_result_is_refused_in_words(worker, own):
     ("file", "says", "detail"),
     [
         ("own_file.py:gone", "network", ""),
-        ("own_file.py:network:more", "path/to/file.py:name", ""),
+        ("own_file.py:network:more", "a file that can be read", ""),
         ("own_file.py", "path/to/file.py:name", ""),
         ("missing.py:x", "can be read", ""),
         ("syntax.py:x", "SyntaxError", "syntax.py"),

@@ -2,33 +2,42 @@
 
 from collections.abc import Collection, Sequence
 
+from tuilab.analysis.environments import sentences
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
+    account_at,
     arm_status,
     axes,
+    by_rounds,
+    comparable,
     compare,
+    does,
     estimate_at,
     family_of,
     has_gpu,
+    launches,
     measured,
     name_of,
     no_gpu_sentence,
     op_counts,
-    phases_at,
     place_of,
     place_words,
+    retraced,
     summary_point,
     vanished,
 )
 from tuilab.analysis.roofline import bound_sentence
 from tuilab.analysis.sweeps import crossovers, series_of
-from tuilab.analysis.words import listed, on_axis, percent, plural, short, size, times
+from tuilab.analysis.words import listed, on_axis, percent, short, size, times
+from tuilab.model.account import COPIES
 from tuilab.model.brief import Brief
-from tuilab.model.quantity import interval, median_of
+from tuilab.model.quantity import interval, median_of, plural
 from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
 
 ALIKE = 1.1
+LEAST = 1.005
+"""A ratio below reads as 1.00 ×: nothing to call an arm slower for, however surely it is."""
 COPYING = 0.2
 MOST_NAMED = 3
 
@@ -46,20 +55,23 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
     without = "" if has_gpu(state) or state.machine is None else no_gpu_sentence(state)
     parts = [_ending(state)]
     if arms:
+        parts.append(_traced_anew(state, arms, point))
         # Of a sweep with a second axis the first series stands for all; the others are in the result.
         parts += [c.sentence for c in crossed[:1] if c.status != "unknown" or not state.running]
-        parts += _figures(state, arms, point)
+        parts += sentences(state, point) or _of_each_kind(state, point)
         parts += [_span(state)] if not crossed else []
-        parts += [_vanished(state, point), _failures(state, point), without, bound_sentence(state, against)]
+        parts += [_merged(arms, point), _vanished(state, point), failures(state, point), without]
+        parts.append(bound_sentence(state, against))
     else:
-        parts += [without, *_nothing(state, point)]
+        # Where arms failed, why is what a reader asks for first.
+        found = _nothing(state, point)
+        parts += [*found, without] if failures(state, point) else [without, *found]
     return " ".join(part for part in parts if part)
 
 
 def at_point(state: RunState, point: int) -> list[str]:
     """What one point of a sweep has shown, in sentences: the fastest arm, and the one asked for next."""
-    arms = measured(state, point)
-    return [part for part in _figures(state, arms, point) if part] if arms else []
+    return [part for part in _of_each_kind(state, point) if part]
 
 
 def timing(arm: ArmState, point: int) -> str:
@@ -86,6 +98,33 @@ def _ending(state: RunState) -> str:
     return ""
 
 
+def _of_each_kind(state: RunState, point: int) -> list[str]:
+    """What the arms show that do the same work; of several kinds each begins with what it does."""
+    groups = comparable(state, point)
+    out: list[str] = []
+    for group in groups:
+        said = [part for part in _figures(state, group, point) if part]
+        if len(groups) > 1 and (kind := does(group[0], point)):
+            # `On the CPU` and `So far` begin no sentence then.
+            first = said[0][:1].lower() if said[0].startswith(("On the", "So far", "At ")) else said[0][:1]
+            said[0] = f"{_capital(kind, keep=False)}: {first}{said[0][1:]}"
+        out += said
+    return out
+
+
+def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
+    """The arms whose time is mostly tracing, which are held against no other."""
+    found = [arm for arm in arms if retraced(arm, point)]
+    if not found:
+        return ""
+    named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in found[:MOST_NAMED]]
+    named += [f"{len(found) - MOST_NAMED} more"] * (len(found) > MOST_NAMED)
+    verb = "is" if len(found) == 1 else "are"
+    why = retraced(found[0], point).rstrip(".")
+    so_far = "So far " if state.running else ""
+    return f"{so_far}{listed(named)} {verb} in no comparison: {why}."
+
+
 def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
     """The fastest arm or arms, and the one that a reader will ask about next."""
     place = _place(state, point)
@@ -95,10 +134,36 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
     # Before any two can be compared all are named; later those that still cannot stand apart.
     short_of = [arm for arm in arms[1:] if arm not in known] if known else []
     arms = [arm for arm in arms if arm not in short_of]
-    tied = [arms[0], *(arm for arm in arms[1:] if not _slower(arm, arms[0], point))]
-    lead = _lead(state, arms, tied, point)
+    tied, wild = _tied(arms, point)
+    arms = [arm for arm in arms if arm not in wild]
+    lead = _lead(state, arms, tied, point, apart=bool(wild))
     lead = place + lead if place else lead
-    return [lead, *([_next(arms, tied, point)] if len(tied) < len(arms) else []), _too_few(short_of, point)]
+    behind = [_next(arms, tied, point)] if len(tied) < len(arms) else []
+    return [lead, *behind, _scattered(wild, point), _too_few(short_of, point)]
+
+
+def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
+    """The arms that may be the fastest, by their medians; and those behind a slower one that scatter too
+    much.
+
+    An arm between two that are known to be nearly equal is one of them, however well it is known.
+    """
+    level = [arm for arm in arms if not _slower(arm, arms[0], point)]
+    first = next((i for i, arm in enumerate(arms) if arm not in level), len(arms))
+    late = [arm for arm in arms[first:] if arm in level]
+    near = [arm for arm in late if _close(arm, arms[0], point)]
+    last = max((arms.index(arm) for arm in near), default=first - 1)
+    wild = [arm for arm in late if arm not in near]
+    return [arm for arm in arms[: last + 1] if arm not in wild], wild
+
+
+def _scattered(arms: list[ArmState], point: int) -> str:
+    """Those that cannot be told from the fastest, though others between them can."""
+    if not arms:
+        return ""
+    named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in arms[:MOST_NAMED]]
+    named += [f"{len(arms) - MOST_NAMED} more"] * (len(arms) > MOST_NAMED)
+    return f"{listed(named)} {'varies' if len(arms) == 1 else 'vary'} too much to be compared."
 
 
 def _too_few(arms: list[ArmState], point: int) -> str:
@@ -133,10 +198,13 @@ def _span(state: RunState) -> str:
 def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
     """Whether an arm of greater median is slower round by round too; else nothing can be said."""
     found = compare(arm, first, point)
-    return found is not None and found.is_slower
+    return found is not None and found.is_slower and found.ratio >= LEAST
 
 
-def _lead(state: RunState, arms: list[ArmState], tied: list[ArmState], point: int) -> str:
+def _lead(
+    state: RunState, arms: list[ArmState], tied: list[ArmState], point: int, *, apart: bool = False
+) -> str:
+    """apart: other arms could not be compared."""
     first = name_of(arms[0], point)
     so_far = "so far " if state.running else ""
     # A host's name is written as it is.
@@ -144,19 +212,24 @@ def _lead(state: RunState, arms: list[ArmState], tied: list[ArmState], point: in
     if len(arms) == 1:
         return _capital(f"{so_far}{first} takes {timing(arms[0], point)}.", keep=keep)
     if len(tied) == 1:
-        place_words = f"{so_far}{first} is fastest: {timing(arms[0], point)}."
-        return _capital(place_words, keep=keep)
+        among = " of those that can be told apart" if apart else ""
+        return _capital(f"{so_far}{first} is fastest{among}: {timing(arms[0], point)}.", keep=keep)
     figures = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in tied[:MOST_NAMED]]
     if len(tied) > MOST_NAMED:
         figures.append(f"{len(tied) - MOST_NAMED} more")
+    found = [compare(arm, arms[0], point) for arm in tied[1:]]
+    if any(each is not None and each.is_slower for each in found):
+        spans = [each.interval for each in found if each is not None and each.interval is not None]
+        widest = percent(max(max(high, 1 / low) for low, high in spans) - 1)
+        return _capital(f"{so_far}{listed(figures)} lie within {widest} of each other.", keep=keep)
     if not all(_close(arm, arms[0], point) for arm in tied[1:]):
         verb = "cannot be told apart yet" if state.running else "cannot be told apart within the noise"
     elif len(tied) == len(arms):
         verb = "are equal within the noise"
     else:
         verb = "are fastest, equal within the noise"
-    unseen = [] if state.running else [compare(arm, arms[0], point) for arm in tied[1:]]
-    return _capital(f"{so_far}{listed(figures)} {verb}{_unseen(unseen)}.", keep=keep)
+    unseen = "" if state.running else _unseen(found)
+    return _capital(f"{so_far}{listed(figures)} {verb}{unseen}.", keep=keep)
 
 
 HOPELESS = 9.0
@@ -202,18 +275,17 @@ def _next(arms: list[ArmState], tied: list[ArmState], point: int) -> str:
     found = compare(arm, arms[0], point)
     if found is None:
         return ""
-    sentence = f"{name_of(arm, point)} {timing(arm, point)}, {slower(found)} slower"
+    apart = by_rounds(found, arm, arms[0], point)
+    than = f" than {name_of(arms[0], point)}" if len(tied) > 1 else ""
+    sentence = f"{name_of(arm, point)} {timing(arm, point)}, {slower(found)} slower{than}{apart}"
     share = copying(arm, point)
     return f"{sentence}; {percent(share)} of it is copying." if share >= COPYING else f"{sentence}."
 
 
 def copying(arm: ArmState, point: int) -> float:
-    """The share (0 … 1) of a call that its copies in and out take; 0 where its phases were not measured."""
-    phases = phases_at(arm, point)
-    if phases is None or phases.total_s <= 0:
-        return 0.0
-    spent = phases.phases_s.get("copy_in", 0.0) + phases.phases_s.get("copy_out", 0.0)
-    return min(1.0, max(0.0, spent / phases.total_s))
+    """The share (0 … 1) of a call that its copies take; 0 where it has no account."""
+    account = account_at(arm, point)
+    return account.share(*COPIES) if account is not None else 0.0
 
 
 def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> str:
@@ -233,19 +305,24 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
         verb = "are equal" if within(found.interval, ALIKE) else "cannot be told apart"
         unseen = "" if state.running else _unseen([found])
         return f"{so_far}{what} and eager {verb} within the noise {figures}{unseen}."
+    apart = by_rounds(found, eager, graph, point)
     if found.ratio < 1:
         inverse = compare(graph, eager, point)
-        return f"{so_far}eager is {slower(inverse or found)} faster than {what} {figures}."
-    return f"{so_far}{what} is {slower(found)} faster than eager {figures}{_ops(state, eager, graph, point)}"
+        figures = f"({timing(eager, point)} against {timing(graph, point)})"
+        return f"{so_far}eager is {slower(inverse or found)} faster than {what}{apart} {figures}."
+    ops = _ops(state, eager, graph, point)
+    return f"{so_far}{what} is {slower(found)} faster than eager{apart} {figures}{ops}"
 
 
 def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
     """How many ops are launched instead of how many, and whether a GPU could run them."""
     before, after = op_counts(eager, point), op_counts(graph, point)
     many, left = sum(before.values()), sum(after.values())
+    if graph.arm.mode == "xla":
+        return f": it launches one program instead of {plural(many, 'op')}." if after and many > 1 else "."
     if not after or many <= left:
         return "."
-    text = f": it launches {plural(left, 'op')} instead of {many:,}."
+    text = f": it launches {launches(graph, point)} instead of {many:,}."
     if _has_gpu_kernels(state, graph, after):
         which = "Both" if left == 2 else f"All {left}"
         text += f" {which} have GPU kernels." if left > 1 else " It has a GPU kernel."
@@ -260,7 +337,7 @@ def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> 
     return all(facts.get(f"kernel:{op}:{graph.arm.dtype}:GPU") is True for op in ops)
 
 
-def _failures(state: RunState, point: int) -> str:
+def failures(state: RunState, point: int) -> str:
     """The arms that raised, or that could not run though a GPU is there."""
     failed = []
     for arm in state.arms.values():
@@ -280,6 +357,14 @@ def _failures(state: RunState, point: int) -> str:
     return f"{named} {verb}: {short(reason)}." if same and reason else f"{named} did not run."
 
 
+def _merged(arms: list[ArmState], point: int) -> str:
+    """That a graph does equal work once, where that is a good part of what was asked."""
+    told = {arm.label: f.message for arm in arms for f in arm.flags if f.code == "merged"}
+    if not told:
+        return ""
+    return f"In {listed(list(told)[:MOST_NAMED])} {short(next(iter(told.values())))}."
+
+
 def _vanished(state: RunState, point: int) -> str:
     """The arms that do not compute what they were asked to, and so are in no comparison."""
     gone = [(arm.label, why) for arm in state.arms.values() if (why := vanished(state, arm, point))]
@@ -292,18 +377,18 @@ def _vanished(state: RunState, point: int) -> str:
 
 def _nothing(state: RunState, point: int) -> list[str]:
     """No figure: what is going on, or why there is none."""
-    failures = _failures(state, point)
+    failed = failures(state, point)
     if state.running and not _vanished(state, point):
         stage = short(state.progress.stage) if state.progress else "starting"
-        return [f"No figure yet: {stage}.", failures]
+        return [f"No figure yet: {stage}.", failed]
     texts = [short(fact.text) for fact in [*state.facts, *(f for a in state.arms.values() for f in a.facts)]]
     texts = [text for text in dict.fromkeys(texts) if text]
     if texts and state.status == "ok":
-        return [f"Nothing was timed; observed: {'; '.join(texts[:MOST_NAMED])}.", failures]
+        return [f"Nothing was timed; observed: {'; '.join(texts[:MOST_NAMED])}.", failed]
     if gone := _vanished(state, point):
         return ["No figure is valid.", gone]
-    if failures:
-        return ["No arm was measured.", failures]
+    if failed:
+        return ["No arm was measured.", failed]
     reasons = {arm_status(state, arm, point) for arm in state.arms.values()}
     if len(reasons) == 1:
         status, reason = reasons.pop()
@@ -314,22 +399,27 @@ def _nothing(state: RunState, point: int) -> list[str]:
 
 
 def brief(state: RunState) -> Brief:
-    """The fastest arm and how many times as long the next one takes; a sweep counts at its headline point."""
+    """The fastest arm, and how many times as long the one takes that a reader will hold it against.
+
+    That is the fastest on the other kind of device, else the next. A sweep counts at its headline point.
+    """
     point = summary_point(state)
-    arms = measured(state, point)
+    arms = next(iter(comparable(state, point)), [])
     if not arms:
         return Brief(state.rounds)
     found = estimate_at(arms[0], point)
     assert found is not None
     if len(arms) == 1:
         return Brief(state.rounds, name_of(arms[0], point), found.median)
-    ratio = compare(arms[1], arms[0], point)
+    other = [arm for arm in arms if family_of(arm, point) != family_of(arms[0], point)]
+    second = (other or arms[1:])[0]
+    ratio = compare(second, arms[0], point)
     low, high = (ratio.interval or (None, None)) if ratio else (None, None)
     return Brief(
         rounds=state.rounds,
         fastest=name_of(arms[0], point),
         median_s=found.median,
-        next=name_of(arms[1], point),
+        next=name_of(second, point),
         ratio=ratio.ratio if ratio else None,
         low=low,
         high=high,

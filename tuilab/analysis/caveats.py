@@ -8,8 +8,8 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tuilab.analysis.statistics import rank_autocorrelation, widening
-from tuilab.analysis.words import listed, percent, plural, times
-from tuilab.model.quantity import seconds
+from tuilab.analysis.words import listed, percent, times
+from tuilab.model.quantity import plural, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +82,7 @@ def levels(samples: Sequence[float]) -> Caveat | None:
 
 
 def two_levels(samples: Sequence[float]) -> Levels | None:
-    """The two paces, or null where the samples have one or cannot tell.
+    """The two paces, or None where the samples have one or cannot tell.
 
     The logs are parted where the variance within both parts is least (Otsu 1979; exact for one dimension).
     There are two levels if either part has 15 % of the samples, their medians are 5 % apart, and Ashman's D
@@ -138,7 +138,7 @@ def drift(samples: Sequence[float]) -> Caveat | None:
 
 
 def movement(samples: Sequence[float]) -> tuple[float, float] | None:
-    """By which share of their median `samples` drifted, rising if positive, and its p; null for no drift.
+    """By which share of their median `samples` drifted, rising if positive, and its p; None for no drift.
 
     The movement is the Theil–Sen slope (median of the slopes of all pairs; Sen 1968) times the run's length,
     over the median; it must also be a trend by Mann–Kendall (`trend_p`) with p < 0.01. Beyond 500 samples the
@@ -199,7 +199,7 @@ INTRUDERS = 0.1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pressure:
-    """What the counters gained over `wall_s` seconds of measuring; null for what this system does not tell.
+    """What the counters gained over `wall_s` seconds of measuring; None for what this system does not tell.
 
     switches: involuntary context switches of this process (`ru_nivcsw`).
     waited_s: time that the measuring thread was ready but not running (`/proc/thread-self/schedstat`).

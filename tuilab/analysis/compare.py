@@ -142,7 +142,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """An arm in one run: its median and 95 % interval in seconds per call.
 
     ratio: its median over that of the run it is held against; low, high: bounds on it; differs: whether the
-    two intervals are apart. They are null in that run itself, and where it has no interval of this arm.
+    two intervals are apart. They are None in that run itself, and where it has no interval of this arm.
     """
 
     median_s: float
@@ -180,7 +180,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm at one place in every run that has it; null for those that have not.
+    """One arm at one place in every run that has it; None for those that have not.
 
     at: the place in words, "" where none of the runs sweeps.
     """

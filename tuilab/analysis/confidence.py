@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tuilab.analysis.processes import doubt, said, within_first
 from tuilab.analysis.reading import elsewhere, estimate_at, measured, summary_point
+from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.words import percent
 from tuilab.model.result import Confidence
 from tuilab.model.run import RunState
@@ -42,9 +43,12 @@ def confidence(state: RunState) -> Confidence:
     codes = dict.fromkeys(_codes(state, point))
     reasons = tuple(words for code, words in SHORT.items() if code in codes)
     within = [found.relative_half_width for arm in arms if (found := within_first(arm.cells[point]))]
-    # An interval of processes is as wide as these are unlike; the budget's aim is one for the first of them.
+    # An interval of processes is as wide as these are unlike; the budget's aim is one for the first of them,
+    # which one of many processes reaches too.
     firsts = [half for half in within if half is not None]
     first = max(firsts) if firsts and len(firsts) == len(arms) else reached
+    if reached is not None and first is not None and state.workers >= MIN_SAMPLES:
+        first = min(first, reached)
     # A figure that is as narrow as was asked for is not made doubtful by rounds that the budget still wanted.
     precise = not arms or wanted is None or (first is not None and first <= wanted)
     return Confidence(

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from tuilab.analysis.processes import combined, spans
 from tuilab.analysis.ratios import from_location, log_ratios
@@ -117,7 +116,7 @@ def crossings(at: Sequence[Place]) -> list[Crossing]:
     known = [(index, sign) for index, sign in enumerate(signs(at)) if sign]
     return [
         _crossing(at[i : j + 1], overtakes=before > 0)
-        for (i, before), (j, after) in pairwise(known)
+        for (i, before), (j, after) in zip(known, known[1:], strict=False)
         if before != after
     ]
 
@@ -135,7 +134,7 @@ def _crossing(bracket: Sequence[Place], overtakes: bool) -> Crossing:
     zeros: list[float] = []
     bounds: list[float] = []
     held: list[float] = []
-    for left, right in pairwise(bracket):
+    for left, right in zip(bracket, bracket[1:], strict=False):
         held += _held(left, right)
         if left.ratio.mean * right.ratio.mean <= 0 and left.ratio.mean != right.ratio.mean:
             share = left.ratio.mean / (left.ratio.mean - right.ratio.mean)
@@ -185,7 +184,7 @@ def _held(left: Place, right: Place) -> list[float]:
     a, b, c = delta**2 - t**2 * (s + r), 2 * m * delta + 2 * t**2 * s, m**2 - t**2 * s
     ends = sorted({0.0, 1.0, *(w for w in _roots(a, b, c) if 0 < w < 1)})
     held: list[float] = []
-    for start, stop in pairwise(ends):
+    for start, stop in zip(ends, ends[1:], strict=False):
         middle = (start + stop) / 2
         if a * middle**2 + b * middle + c <= 0:
             held += [start, stop]
@@ -222,7 +221,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a bisection does next. size: measure here; null: no further size is needed. reason: in words."""
+    """What a bisection does next. size: measure here; None: no further size is needed. reason: in words."""
 
     size: int | None
     reason: str
@@ -320,9 +319,9 @@ def _one_sided(at: Sequence[Place], sign: int, pair: Pair) -> Crossover:
     if level and not _closes(at):
         lead = [times(from_location(p.ratio).ratio ** (1 if sign > 0 else -1)) for p in (first, last)]
         spread = f"{lead[0]} at {size(first.size)}, {lead[1]} at {size(last.size)}"
-        sentence = f"No crossover up to {end}: {ahead} is faster ({spread})."
+        sentence = f"No crossover up to {end}: {ahead} is faster than {behind} ({spread})."
         if len(at) == 1:
-            sentence = f"At {end} {ahead} is {lead[0]} faster; one size shows no crossover."
+            sentence = f"At {end} {ahead} is {lead[0]} faster than {behind}; one size shows no crossover."
         return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="none", sentence=sentence)
     if level:
         lead_now = times(from_location(last.ratio).ratio ** (1 if sign > 0 else -1))

@@ -3,23 +3,28 @@
 from collections.abc import Callable, Iterator
 
 from tuilab.analysis.answer import slower
-from tuilab.analysis.phases import Shares, shares
+from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
+    account_at,
+    arm_status,
     axes,
     compare,
     estimate_at,
     family_of,
+    launches,
     measured,
     name_of,
     nodes_at,
     op_counts,
-    phases_at,
+    retraced,
     summary_point,
 )
 from tuilab.analysis.sweeps import crossovers
-from tuilab.analysis.words import listed, on_axis, percent, plural, size, times
+from tuilab.analysis.words import listed, on_axis, percent, size, times
+from tuilab.model.account import COPIES, Account
 from tuilab.model.arms import family
-from tuilab.model.quantity import seconds
+from tuilab.model.events import ops_of
+from tuilab.model.quantity import plural, seconds
 from tuilab.model.result import Diagnosis, Severity
 from tuilab.model.run import ArmState, RunState
 
@@ -30,10 +35,12 @@ INPUT = (0.05, 0.20)
 LAUNCH = (0.03, 0.15)
 # Ours. Eager execution always dispatches: only where that is a good part of the time is it news.
 DISPATCH = (0.20, 0.50)
-COPIES = (0.20, 0.50)
-UNEXPLAINED = 0.20
+COPYING = (0.20, 0.50)
+UNEXPLAINED, ALL = 0.20, 0.999
 FIRST_CALLS = 1_000
 NOTEWORTHY = 1.2
+WORTH = 1.1
+"""What advice must bring at least, by the run's own arms, or it is not given."""
 
 
 def diagnose(state: RunState) -> list[Diagnosis]:
@@ -42,11 +49,10 @@ def diagnose(state: RunState) -> list[Diagnosis]:
     arms = measured(state, point)
     found: list[Diagnosis] = []
     for arm in arms:
-        phases = phases_at(arm, point)
-        parts = shares(phases.phases_s, phases.total_s) if phases is not None else None
-        if parts is not None:
+        account = account_at(arm, point)
+        if account is not None:
             for rule in PHASE_RULES:
-                found += rule(arms, arm, parts, point)
+                found += rule(state, arms, arm, account, point)
         found += _host_ops(arm, point)
         found += _first_call(arm, point)
     found += [*_dtypes(arms, point), *_too_small(state)]
@@ -59,38 +65,60 @@ def _grade(share: float, limits: tuple[float, float]) -> Severity | None:
     return "high" if share >= limits[1] else "moderate"
 
 
-def _dispatch(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> Iterator[Diagnosis]:
+def _refuted(found: RatioEstimate | None) -> bool:
+    """Whether the run's own arms show that a change brings nothing worth having. found: before over after."""
+    return found is not None and found.interval is not None and found.interval[1] < WORTH
+
+
+def _dispatch(
+    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
+) -> Iterator[Diagnosis]:
     """Eager: the time between ops outweighs the ops."""
-    # Between the kernels of an eager call there is Python and the runtime dispatching, the remainder too.
-    share = parts.of("dispatch") + max(0.0, parts.residual)
+    share = parts.share("dispatch", "python")
     severity = _grade(share, DISPATCH)
     if arm.arm.mode != "eager" or severity is None:
         return
     ops = sum(op_counts(arm, point).values())
     text = f"{name_of(arm, point)} spends {percent(share)} of each call in Python and dispatching "
-    text += f"its {plural(ops, 'op')}" if ops else "its ops"
+    text += f"its {launches(arm, point) or 'ops'}"
+    remedy = "Put the whole step into one tf.function."
     graph = next((a for a in arms if a.arm.mode != "eager" and _beside(a, arm, "mode")), None)
+    if graph is None and _no_graph(state, arm, point):
+        remedy = "Give each call more work: a larger batch."
     found = compare(arm, graph, point) if graph is not None else None
+    if _refuted(found):
+        return
     if graph is not None:
         left = sum(op_counts(graph, point).values())
-        text += f"; one graph launches {left:,}" if 0 < left < ops else ""
-        if found is not None and found.is_slower:
+        if graph.arm.mode == "xla":
+            text += "; XLA launches one program" if left else ""
+        elif 0 < left < ops:
+            text += f"; one graph launches {launches(graph, point).removesuffix(' ops')}"
+        if found is not None and found.is_slower and not retraced(arm, point):
             text += f", and {graph.label} is {slower(found)} faster"
-    remedy = "Put the whole step into one tf.function."
-    if again := next((caveat.message for caveat in arm.flags if caveat.code == "retraced"), ""):
+    if again := retraced(arm, point):
         text, _, remedy = f"{text}; {again}".partition("; pass tensors")
         remedy = f"Pass tensors{remedy}."
     yield Diagnosis("dispatch-bound", severity, f"{text}.", remedy, arm.arm.id, share)
 
 
-def _launch(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> Iterator[Diagnosis]:
+def _no_graph(state: RunState, arm: ArmState, point: int) -> bool:
+    """Whether the run tried the arm as a graph, and it could not be one."""
+    tried = [
+        other for other in state.arms.values() if other.arm.mode == "graph" and _beside(other, arm, "mode")
+    ]
+    return bool(tried) and all(arm_status(state, a, point)[0] in ("failed", "unavailable") for a in tried)
+
+
+def _launch(
+    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
+) -> Iterator[Diagnosis]:
     """A graph whose start-up on the host weighs against its work."""
-    share = parts.of("dispatch")
+    share = parts.share("dispatch")
     severity = _grade(share, LAUNCH)
     if arm.arm.mode == "eager" or severity is None:
         return
-    ops = sum(op_counts(arm, point).values())
-    of = f" its {plural(ops, 'op')}" if ops else ""
+    of = f" its {launched.removeprefix('one ')}" if (launched := launches(arm, point)) else ""
     yield Diagnosis(
         "launch-bound",
         severity,
@@ -101,8 +129,10 @@ def _launch(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> I
     )
 
 
-def _input(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> Iterator[Diagnosis]:
-    share = parts.of("input_wait")
+def _input(
+    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
+) -> Iterator[Diagnosis]:
+    share = parts.share("input_wait")
     severity = _grade(share, INPUT)
     if severity is None:
         return
@@ -111,24 +141,53 @@ def _input(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> It
         "input-bound",
         severity,
         f"{name_of(arm, point)} waits for input during {percent(share)} of each call: {how} input-bound.",
-        "Map in parallel, prefetch, cache what stays the same, or move the work into the step.",
+        _feeding(arms, arm, point),
         arm.arm.id,
         share,
     )
 
 
-def _copies(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> Iterator[Diagnosis]:
-    share, compute = parts.of("copy_in", "copy_out"), parts.of("compute")
-    severity = _grade(share, COPIES)
+FEEDING = {
+    "parallel": "map in parallel",
+    "prefetched": "prefetch",
+    "cached": "cache what stays the same",
+    "in-step": "move the work into the step",
+}
+"""What relieves a step of its input, by the variant that does so."""
+
+
+def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
+    """What to do about the input: neither what the arm does already nor what the run's own arms refute."""
+    ahead = arm.arm.variant in ("prefetched", "from-memory", "cached", "in-step")
+    own = {arm.arm.variant, *(("parallel", "prefetched") if ahead else ())}
+    beside = {other.arm.variant: other for other in arms if _beside(other, arm, "variant")}
+    left = [
+        words
+        for variant, words in FEEDING.items()
+        if variant not in own and not (variant in beside and _refuted(compare(arm, beside[variant], point)))
+    ]
+    if not left:
+        return "What this run tried besides is no faster: prepare the data once, or on more processors."
+    said = listed(left, "or")
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _copies(
+    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
+) -> Iterator[Diagnosis]:
+    share, compute = parts.share(*COPIES), parts.share("compute")
+    severity = _grade(share, COPYING)
     if severity is None:
         return
-    way = "in" if parts.of("copy_in") >= parts.of("copy_out") else "out"
-    cost = parts.of(f"copy_{way}")
+    way = "in" if parts.share("copy_in") >= parts.share("copy_out") else "out"
+    cost = parts.share(f"copy_{way}")
     text = f"{name_of(arm, point)} spends {percent(share)} of each call copying"
     if compute > 0:
         text += f"; the copy {way} takes {times(cost / compute)} as long as the compute"
     resident = next((a for a in arms if a.arm.input == "resident" and _beside(a, arm, "input")), None)
     found = compare(arm, resident, point) if resident is not None else None
+    if _refuted(found):
+        return
     if resident is not None and found is not None and found.is_slower:
         text += f"; with its input on the device it is {slower(found)} faster"
     what = "input" if way == "in" else "result"
@@ -136,17 +195,22 @@ def _copies(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> I
     yield Diagnosis("copy-bound", severity, f"{text}.", remedy, arm.arm.id, share)
 
 
-def _unexplained(arms: list[ArmState], arm: ArmState, parts: Shares, point: int) -> Iterator[Diagnosis]:
-    if abs(parts.residual) < UNEXPLAINED or (arm.arm.mode == "eager" and parts.residual > 0):
+def _unexplained(
+    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
+) -> Iterator[Diagnosis]:
+    if parts.not_known < UNEXPLAINED:
         return
-    overlap = parts.residual < 0
-    text = f"The phases of {name_of(arm, point)} add up to {percent(1 - parts.residual)} of a whole call"
-    why = "some of them overlap" if overlap else "the rest is spent between them"
-    remedy = "Its shares are rough; the profile shows what runs when."
-    yield Diagnosis("phases-differ", "info", f"{text}: {why}.", remedy, arm.arm.id, abs(parts.residual))
+    text = f"Of a call of {name_of(arm, point)}, {percent(parts.not_known)} is not known"
+    why = f": {parts.note}" if parts.note else ""
+    remedy = "The other shares are the least that they can be; the timeline shows what runs when."
+    if parts.not_known > ALL:
+        remedy = (
+            "Measure it again: on a quiet machine the calls that are looked into take as long as the others."
+        )
+    yield Diagnosis("not-known", "info", f"{text}{why}.", remedy, arm.arm.id, parts.not_known)
 
 
-PHASE_RULES: tuple[Callable[[list[ArmState], ArmState, Shares, int], Iterator[Diagnosis]], ...] = (
+PHASE_RULES: tuple[Callable[[RunState, list[ArmState], ArmState, Account, int], Iterator[Diagnosis]], ...] = (
     _dispatch,
     _launch,
     _input,
@@ -159,7 +223,7 @@ def _host_ops(arm: ArmState, point: int) -> Iterator[Diagnosis]:
     """Ops of a GPU arm that ran on the host."""
     if family(arm.arm.device) != "GPU":
         return
-    nodes = [n for n in nodes_at(arm, point) if n.kind == "op"]
+    nodes = ops_of(nodes_at(arm, point))
     devices = {n.device for n in nodes}
     cpus = {device for device in devices if family(device.rpartition("device:")[2]) == "CPU"}
     host = [n for n in nodes if n.device in cpus]

@@ -1,7 +1,7 @@
-"""Where a call's time goes, from timings of its parts: what a copy costs, each phase's share."""
+"""What a copy costs, from the times of copies of several sizes."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class CopyCost:
     """A copy of n bytes takes latency_s + n / bytes_per_s seconds.
 
-    bytes_per_s: null where the sizes show no cost per byte. misfit: the root mean square of the relative
+    bytes_per_s: None where the sizes show no cost per byte. misfit: the root mean square of the relative
     residuals, unitless; much above the timings' noise, a straight line is no good model.
     """
 
@@ -23,7 +23,7 @@ class CopyCost:
 
 
 def copy_cost(sizes: Sequence[float], seconds: Sequence[float]) -> CopyCost | None:
-    """Fit α + bytes / β (Hockney 1994) to the times of copies of several sizes; null below two sizes.
+    """Fit α + bytes / β (Hockney 1994) to the times of copies of several sizes; None below two sizes.
 
     Least squares of the *relative* residuals, since times span decades and noise is a share of each; α and
     1/β not negative. bytes, seconds; pairs whose time is not positive and finite are left out.
@@ -54,27 +54,3 @@ def _least_squares(first: Sequence[float], second: Sequence[float]) -> tuple[flo
             return p, q
     # The optimum lies on an edge: the better of the two fits with one parameter (Lawson & Hanson 1974).
     return (0.0, b / bb) if bb and b * b / bb > a * a / aa else (a / aa, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """The phases of a call as shares of the end-to-end time, and what they leave unexplained.
-
-    residual: total less the sum of the phases, as a share; negative where phases overlap.
-    """
-
-    phases: dict[str, float]
-    residual: float
-
-    def of(self, *names: str) -> float:
-        """The share of several phases together."""
-        return sum(self.phases.get(name, 0.0) for name in names)
-
-
-def shares(phases_s: Mapping[str, float], total_s: float) -> Shares | None:
-    """Each phase over the end-to-end time measured beside it; null where that is not positive. Unitless."""
-    if not 0 < total_s < math.inf or not all(math.isfinite(s) for s in phases_s.values()):
-        return None
-    return Shares(
-        {name: s / total_s for name, s in phases_s.items()}, 1 - math.fsum(phases_s.values()) / total_s
-    )

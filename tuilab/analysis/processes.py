@@ -11,7 +11,6 @@ import statistics
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from tuilab.analysis.caveats import Caveat
 from tuilab.analysis.ratios import aligned_log_ratios, logs
@@ -57,7 +56,7 @@ def estimate_of(cell: ArmSamples) -> Estimate | None:
         if not known:
             return whole
         return replace(whole, low=min(low for low, _ in known), high=max(high for _, high in known))
-    centre, span = middle_of_processes([m.mean for m in medians])
+    centre, span = middle_of_processes([m.mean for m in medians], _zygotes(cell))
     return replace(whole, median=math.exp(centre), low=math.exp(span[0]), high=math.exp(span[1]))
 
 
@@ -70,8 +69,32 @@ Middle = tuple[float, tuple[float, float]]
 """Where the processes' logs have their middle, and its 95 % interval."""
 
 
-def middle_of_processes(logs: Sequence[float]) -> Middle:
-    """The median of three processes' logs or more."""
+def middle_of_processes(logs: Sequence[float], zygotes: Sequence[int] = ()) -> Middle:
+    """The median of three processes' logs or more.
+
+    zygotes: of each process, which it was forked from. What forks have of their zygote, further ones of it
+    repeat: where zygotes differ by more than their forks explain, they are the observations, and the interval
+    is at least that of their means (Kalibera & Jones 2013: the highest level that varies).
+    """
+    centre, span = _middle_of_alike(logs)
+    groups: dict[int, list[float]] = {}
+    for log, zygote in zip(logs, zygotes, strict=False):
+        groups.setdefault(zygote, []).append(log)
+    several = [group for group in groups.values() if len(group) > 1]
+    if len(several) < 2:
+        return centre, span
+    within = math.fsum((len(g) - 1) * statistics.variance(g) for g in several)
+    error = math.sqrt(within / sum(len(g) - 1 for g in several))
+    means = [statistics.fmean(g) for g in several]
+    if not unlike(
+        [Location(m, error / math.sqrt(len(g)), 0, len(g)) for m, g in zip(means, several, strict=True)]
+    ):
+        return centre, span
+    mean, (low, high) = statistics.fmean(means), t_interval(means)[1]
+    return centre, (min(span[0], centre + low - mean), max(span[1], centre + high - mean))
+
+
+def _middle_of_alike(logs: Sequence[float]) -> Middle:
     rank = rank_of_low_end(len(logs))
     if rank is None:
         return t_interval(logs)
@@ -89,7 +112,7 @@ def t_interval(logs: Sequence[float]) -> Middle:
 
 
 def log_ratio(one: ArmSamples, other: ArmSamples) -> Location | None:
-    """The mean of one's log ratios to the other, paired by round; null without a common round."""
+    """The mean of one's log ratios to the other, paired by round; None without a common round."""
     whole = locate(aligned_log_ratios(one.rounds, one.samples, other.rounds, other.samples))
     if not one.begun:
         return whole
@@ -158,7 +181,7 @@ def unlike(middles: Sequence[Location]) -> bool:
 
 def spans(begun: Sequence[int], last: int) -> list[tuple[int, int]]:
     """The rounds of each process up to round `last`: the first, and the one behind the last."""
-    return [(low, high) for low, high in pairwise([0, *begun, last + 1]) if low < high]
+    return [(low, high) for low, high in zip([0, *begun], [*begun, last + 1], strict=True) if low < high]
 
 
 def _spans(cell: ArmSamples) -> list[tuple[int, int]]:
@@ -192,12 +215,23 @@ def _medians(cell: ArmSamples) -> list[Location]:
     ]
 
 
+def _zygotes(cell: ArmSamples) -> list[int]:
+    """Of each process whose median counts, which zygote it was forked from; fresh ones each by themselves."""
+    every = [-1, *cell.zygotes] if len(cell.zygotes) == len(cell.begun) else [-1] * (1 + len(cell.begun))
+    each = [zygote if zygote >= 0 else -1 - index for index, zygote in enumerate(every)]
+    counted = (len(cell.samples[_cut(cell, low, high)]) >= SHORTEST for low, high in _spans(cell))
+    return [zygote for zygote, counts in zip(each, counted, strict=False) if counts]
+
+
 def said(state: RunState) -> str:
     """What a run's intervals are of."""
     number = 1 + len(begun(state))
     if number == 1:
         return "within this process and minute"
-    return f"spanning {number} processes" if number < ENOUGH else f"over {number} processes"
+    cells = [cell for arm in state.arms.values() for cell in arm.cells.values()]
+    forks = max((sum(zygote >= 0 for zygote in cell.zygotes) for cell in cells), default=0)
+    which = f", {forks} of them forked" if forks else ""
+    return f"spanning {number} processes" if number < ENOUGH else f"over {number} processes{which}"
 
 
 def within_first(cell: ArmSamples) -> Estimate | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tuilab.analysis.words import percent, times
+from tuilab.model.account import COPIES
 from tuilab.model.profile import OpTime, Phase, Profile
 from tuilab.model.quantity import seconds as shown
 
@@ -40,12 +41,12 @@ def by_type(ops: Sequence[OpTime]) -> list[TypeTime]:
     return sorted(rows, key=lambda r: (-r.seconds, -r.busy_s, r.op))
 
 
-def share(profile: Profile, *phases: Phase) -> float:
+def share(profile: Profile, *phases: str) -> float:
     """The share (0 … 1) of a call that these phases take together."""
     return sum(p.share for p in profile.phases if p.phase in phases)
 
 
-def spent(profile: Profile, *phases: Phase) -> float:
+def spent(profile: Profile, *phases: str) -> float:
     """Seconds of a call that these phases take together."""
     return sum(p.seconds for p in profile.phases if p.phase in phases)
 
@@ -53,23 +54,23 @@ def spent(profile: Profile, *phases: Phase) -> float:
 def diagnose(profile: Profile) -> tuple[str, ...]:
     """Sentences, the most telling first; at least one."""
     found = [*_input(profile), *_overhead(profile), *_copies(profile), *_top(profile)]
-    return tuple(found) or (f"No TensorFlow op ran in the {shown(profile.step_s)} of a call.",)
+    return tuple(found) or (f"No TensorFlow op ran in the {shown(profile.measured_s)} of a call.",)
 
 
 def _input(profile: Profile) -> Iterator[str]:
-    waits = share(profile, "input")
+    waits = share(profile, "input_wait")
     if waits < INPUT_MODERATE:
         return
     how = "highly" if waits >= INPUT_HIGH else "moderately"
     told = (
-        f"{shown(spent(profile, 'input'))} of {shown(profile.step_s)} is spent waiting for input "
+        f"{shown(spent(profile, 'input_wait'))} of {shown(profile.measured_s)} is spent waiting for input "
         f"({percent(waits)}): "
     )
     told += f"the call is {how} input-bound"
     beside = [row for row in by_type(profile.ops) if row.phase == "input" and not row.seconds]
     busy = sum(row.busy_s for row in beside)
     if busy > 0:
-        at_once = busy / profile.step_s
+        at_once = busy / profile.measured_s
         told += f"; the pipeline's ops keep {at_once:.1f} processors busy, {beside[0].op} most of all"
         if at_once < 1.2:
             told += ", so it runs one element at a time: parallel calls and prefetching would help"
@@ -77,12 +78,12 @@ def _input(profile: Profile) -> Iterator[str]:
 
 
 def _overhead(profile: Profile) -> Iterator[str]:
-    around = share(profile, "dispatch", "scheduling", "python")
+    around = share(profile, "dispatch", "python")
     runs = sum(row.count for row in profile.ops if row.phase == "compute")
     if around < LAUNCH_MODERATE or not runs:
         return
     eager = ".eager." in profile.arm
-    what = "dispatch" if eager else "starting the call and its ops"
+    what = "Python and dispatch" if eager else "starting the call and its ops"
     ops = "1 op" if round(runs) == 1 else f"{runs:,.0f} ops"
     told = f"{percent(around)} of the {'eager ' if eager else ''}time is {what}, for {ops}"
     computing = spent(profile, "compute")
@@ -94,10 +95,10 @@ def _overhead(profile: Profile) -> Iterator[str]:
 
 
 def _copies(profile: Profile) -> Iterator[str]:
-    copying, computing = spent(profile, "copy"), spent(profile, "compute")
-    if share(profile, "copy") < COPY_MODERATE:
+    copying, computing = spent(profile, *COPIES), spent(profile, "compute")
+    if share(profile, *COPIES) < COPY_MODERATE:
         return
-    told = f"Copies take {shown(copying)} of {shown(profile.step_s)}"
+    told = f"Copies take {shown(copying)} of {shown(profile.measured_s)}"
     if computing > 0:
         told += f", {times(copying / computing)} the compute; keep the data on the device"
     yield told + "."
@@ -105,7 +106,7 @@ def _copies(profile: Profile) -> Iterator[str]:
 
 def _top(profile: Profile) -> Iterator[str]:
     rows = [row for row in by_type(profile.ops) if row.phase == "compute"]
-    if rows and profile.step_s > 0:
+    if rows and profile.measured_s > 0:
         first = rows[0]
-        of_call = percent(first.seconds / profile.step_s)
+        of_call = percent(first.seconds / profile.measured_s)
         yield f"{first.op} on {first.device} computes for {shown(first.seconds)} of it ({of_call})."

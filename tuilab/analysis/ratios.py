@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class RatioEstimate(Bounded):
     """a's time over b's, with its 95 % interval. Unitless; above 1, a is the slower.
 
-    low, high: null with fewer than two common rounds. n: rounds that both have; where nothing pairs them,
+    low, high: None with fewer than two common rounds. n: rounds that both have; where nothing pairs them,
     those of the arm that has fewer.
     """
 
@@ -47,7 +47,7 @@ class RatioEstimate(Bounded):
 
 
 def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> RatioEstimate | None:
-    """a against b (seconds per call by round), paired by round; null where no round has both.
+    """a against b (seconds per call by round), paired by round; None where no round has both.
 
     The 10 % trimmed mean of log(a / b) over the common rounds, ± a t interval widened for autocorrelation
     (`location.locate`), taken back by exp. Pairing removes what slows both arms of a round alike. Assumes log
@@ -58,7 +58,7 @@ def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> R
 
 
 def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | None:
-    """a against b, of their mean logs, where nothing pairs their rounds, as on two hosts; null without both.
+    """a against b, of their mean logs, where nothing pairs their rounds, as on two hosts; None without both.
 
     The difference of the two, with Welch's interval (the errors' squares added, the degrees of freedom
     by Welch & Satterthwaite): wider than a paired one, since nothing cancels.

@@ -3,15 +3,17 @@
 import math
 from collections.abc import Sequence
 
+from tuilab.analysis.account import scaled, unknown
 from tuilab.analysis.processes import kept_estimate, log_mean, log_ratio
 from tuilab.analysis.ratios import RatioEstimate, from_location, unpaired
 from tuilab.analysis.statistics import Estimate, estimate, median, once
 from tuilab.analysis.words import listed, on_axis, size
+from tuilab.model.account import Account
 from tuilab.model.arms import family
-from tuilab.model.events import Node, Phases, Point, Status, ops_of
+from tuilab.model.events import Node, Point, Status, ops_of
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
-from tuilab.model.quantity import rate, seconds
+from tuilab.model.quantity import plural, rate, seconds
 from tuilab.model.roofline import DeviceRoofs, Roofs
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
@@ -19,7 +21,9 @@ NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
 """The caveat of an arm whose work was folded or pruned away, or was done outside."""
 BEYOND = 1.25
-"""How far outside of a run's own calls, as a factor, a call of the phases' pass may lie."""
+"""How far outside of a run's own calls, as a factor, the calls beside the profile may lie."""
+RETRACED = "retraced"
+"""The caveat of an arm of which each call is traced anew, so that its time is mostly tracing."""
 SINGLE_S = 20e-6
 """What timing a call by itself may add, in seconds."""
 BEYOND_PEAK = 1.5
@@ -41,15 +45,38 @@ def value_at(state: RunState, point: Point, parameter: str) -> Value:
     return state.scenario.parameters.get(parameter, 0) if state.scenario else 0
 
 
+def unfinished(state: RunState) -> set[int]:
+    """The points of a sweep that are under way, or at which it ended before they had their rounds.
+
+    A host measures one point after another, so that only its last can be cut short.
+    """
+    if state.sweep is None or state.budget is None or state.status == "ok":
+        return set()
+    last: dict[str, tuple[int, int]] = {}
+    for arm in state.arms.values():
+        for point, cell in arm.cells.items():
+            if cell.rounds:
+                host = state.where.get(point, "")
+                last[host] = max(last.get(host, (-1, -1)), (cell.rounds[-1], point))
+    short = {
+        point
+        for arm in state.arms.values()
+        for point, cell in arm.cells.items()
+        if len(cell.samples) < state.budget.rounds and arm_status(state, arm, point)[0] != "failed"
+    }
+    return {point for _, point in last.values()} & short
+
+
 def summary_point(state: RunState) -> int:
     """The index of the point that a sweep's arms are summed up at: nearest to the scenario's own values.
 
-    Nearest in ratio, among the points where something was measured if there are any. 0 without a sweep.
+    Nearest in ratio, among the points that are finished, else begun, if there are any. 0 without a sweep.
     """
     if not state.points or state.sweep is None:
         return 0
-    measured = {index for arm in state.arms.values() for index, cell in arm.cells.items() if cell.samples}
-    candidates = [p for p in state.points if p.index in measured] or state.points
+    begun = {index for arm in state.arms.values() for index, cell in arm.cells.items() if cell.samples}
+    finished = begun - unfinished(state) or begun
+    candidates = [p for p in state.points if p.index in finished] or state.points
     return min(candidates, key=lambda p: (_distance(state, p), p.index)).index
 
 
@@ -87,7 +114,7 @@ def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]
 
 
 def estimate_at(arm: ArmState, point: int) -> Estimate | None:
-    """The median seconds per call (blocks) and its interval; null where nothing was timed."""
+    """The median seconds per call (blocks) and its interval; None where nothing was timed."""
     cell = arm.cells.get(point)
     if cell is None or not cell.samples:
         return None
@@ -95,7 +122,7 @@ def estimate_at(arm: ArmState, point: int) -> Estimate | None:
 
 
 def latency_at(arm: ArmState, point: int) -> float | None:
-    """The median of the single synchronised calls in seconds; null where none was taken."""
+    """The median of the single synchronised calls in seconds; None where none was taken."""
     cell = arm.cells.get(point)
     if cell is None or not cell.latencies:
         return None
@@ -109,7 +136,7 @@ def by_round(arm: ArmState, point: int) -> dict[int, float]:
 
 
 def compare(a: ArmState, b: ArmState, point: int) -> RatioEstimate | None:
-    """How many times as long as b a takes at a point, paired where they share rounds; null without both."""
+    """How many times as long as b a takes at a point, paired where they share rounds; None without both."""
     one, other = a.cells.get(point), b.cells.get(point)
     if one is None or other is None:
         return None
@@ -121,8 +148,24 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
     return unpaired(log_mean(one), log_mean(other)) if middle is None else from_location(middle)
 
 
+NEARLY = 0.05
+"""A ratio that is no further from the quotient of two medians reads as that quotient."""
+
+
+def by_rounds(found: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
+    """` round by round` where a ratio is not the quotient of the medians that stand beside it; else empty.
+
+    found: of a to b, or of b to a.
+    """
+    one, other = estimate_at(a, point), estimate_at(b, point)
+    if one is None or other is None or not one.median or not other.median or found.ratio <= 0:
+        return ""
+    quotient = abs(math.log(one.median / other.median))
+    return " round by round" if abs(abs(math.log(found.ratio)) - quotient) > NEARLY else ""
+
+
 def device_of(arm: ArmState, point: int) -> str | None:
-    """The device on which the arm was observed to compute; null where nothing ran."""
+    """The device on which the arm was observed to compute; None where nothing ran."""
     cell = arm.cells.get(point)
     return (cell.device if cell is not None else None) or arm.device
 
@@ -163,6 +206,28 @@ def vanished(state: RunState, arm: ArmState, point: int) -> str:
     """
     seen = next((f.message for f in arm.flags if f.code == VANISHED and f.point in (None, point)), "")
     return seen or beyond_peak(state, arm, point)
+
+
+def retraced(arm: ArmState, point: int) -> str:
+    """That each call of an arm is traced anew, in words; empty where it is not."""
+    return next((f.message for f in arm.flags if f.code == RETRACED and f.point in (None, point)), "")
+
+
+def does(arm: ArmState, point: int) -> str:
+    """What a call of the arm does, where the workload says so."""
+    work = arm.work.get(point)
+    return work.does if work is not None else ""
+
+
+def comparable(state: RunState, point: int) -> list[list[ArmState]]:
+    """The measured arms that may be held against each other, the fastest first, in the order of the run's.
+
+    Arms that do different work are in different groups; one that is traced anew in each call is in none.
+    """
+    found = [arm for arm in measured(state, point) if not retraced(arm, point)]
+    kinds = dict.fromkeys(does(arm, point) for arm in state.arms.values())
+    groups = [[arm for arm in found if does(arm, point) == kind] for kind in kinds]
+    return [group for group in groups if group]
 
 
 def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
@@ -230,35 +295,46 @@ def op_counts(arm: ArmState, point: int) -> dict[str, int]:
     return counts
 
 
-def phases_at(arm: ArmState, point: int) -> Phases | None:
-    """A call's phases; null where none were measured, or their total contradicts the run's own figure."""
-    cell = arm.cells.get(point)
-    return None if cell is None or contradicted(arm, point) else cell.phases
+def launches(arm: ArmState, point: int) -> str:
+    """What a call of the arm launches: `435 ops`, `at least 8 ops` where a loop's length depends on the data,
+    `one program` under XLA; empty where that was not observed."""
+    number = sum(op_counts(arm, point).values())
+    if not number:
+        return ""
+    if arm.arm.mode == "xla":
+        return "one program"
+    return f"{'at least ' if endless(arm, point) else ''}{plural(number, 'op')}"
 
 
-def contradicted(arm: ArmState, point: int) -> str:
-    """Why the phases measured are not shown as true; empty where they are.
+def endless(arm: ArmState, point: int) -> bool:
+    """Whether a loop in it runs as often as the data says, so that its ops are counted once."""
+    work = arm.work.get(point)
+    return work is not None and any("While" in op.partition(" ")[0] for op in work.uncounted)
 
-    They are timed after the rounds, one call at a time. A machine that was busier or freer then gives a total
-    that the run's own calls, single ones and those of blocks, never showed.
+
+def account_at(arm: ArmState, point: int) -> Account | None:
+    """Where a call's time goes, at the arm's median; None where that was not looked for, or nothing was
+    timed.
+
+    All of it is not known where the calls beside the profile contradict the run's own: a machine that was
+    busier or freer then says nothing of the calls that were measured.
     """
-    cell = arm.cells.get(point)
-    phases = cell.phases if cell is not None else None
-    if cell is None or phases is None or not cell.samples or phases.total_s <= 0:
-        return ""
-    low, high = phases.ci95_s.get("total", (phases.total_s, phases.total_s))
-    own = sorted(cell.samples), sorted(cell.latencies)
-    least = min(_middle(each)[0] for each in own if each) / BEYOND
-    most = max(_middle(each)[1] for each in own if each) * BEYOND + SINGLE_S
-    # Blocks on a GPU overlap what a single call waits for.
-    bounded = family_of(arm, point) == "CPU" or bool(cell.latencies)
-    if not (high < least or (bounded and low > most)):
-        return ""
-    found = estimate_at(arm, point)
-    beside = f" beside a median of {seconds(found.median)}" if found is not None else ""
-    return (
-        f"not shown: they add up to calls of {seconds(phases.total_s)}{beside}, more than the run's own "
-        "spread explains; the machine was not the same while they were timed"
+    cell, found = arm.cells.get(point), estimate_at(arm, point)
+    if cell is None or cell.account is None or found is None or found.median <= 0:
+        return None
+    account = cell.account
+    return once(cell, "account", lambda: _at_median(cell, account, found.median))
+
+
+def _at_median(cell: ArmSamples, account: Account, median_s: float) -> Account:
+    low, high = _middle(sorted(cell.samples))
+    latest = max(_middle(sorted(cell.latencies))[1] if cell.latencies else 0.0, high)
+    if low / BEYOND <= account.total_s <= latest * BEYOND + SINGLE_S:
+        return scaled(account, median_s)
+    return unknown(
+        median_s,
+        f"the calls that were looked at took {seconds(account.total_s)}, more apart from this run's "
+        f"{seconds(median_s)} than its own spread explains",
     )
 
 

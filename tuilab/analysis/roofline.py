@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tuilab.analysis.phases import shares
+from tuilab.analysis.account import largest
 from tuilab.analysis.reading import (
+    account_at,
     axes,
     device_roofs,
     estimate_at,
@@ -22,11 +23,13 @@ from tuilab.analysis.reading import (
     measured,
     nodes_at,
     op_counts,
-    phases_at,
+    roofs_of,
     summary_point,
     value_at,
+    vanished,
 )
-from tuilab.analysis.words import on_axis, size, times
+from tuilab.analysis.words import listed, on_axis, size, times
+from tuilab.model.account import Account
 from tuilab.model.arms import Arm, Input, Mode, family
 from tuilab.model.datasheets import SHEETS, USUAL, DataSheet, name_of, recognised
 from tuilab.model.quantity import median_of, rate, seconds, share_words, significant
@@ -56,9 +59,8 @@ NO_KERNEL = frozenset(
 HOST_DTYPES = frozenset(("int32", "int64", "bool", "string", "resource", "variant", ""))
 """Of ops whose results mostly live on the host even where the op is a GPU's."""
 
-HALF = 0.5
-LITTLE = 0.05
-"""Of a call: less than that binds nothing."""
+LITTLE = 0.01
+"""Of the time in which kernels run: a roof that explains less than that binds nothing."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +92,23 @@ def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
 
 
 def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
-    """Bytes/s at which so many bytes come and go at most; null for fewer than was ever measured.
+    """Bytes/s at which so many bytes come and go at most; None for fewer than was ever measured.
 
     That of the largest set measured which is no larger; of larger ones, any that was faster all the same.
     """
+    level = level_for(roofs, working_set)
+    return level.bytes_per_s if level is not None else None
+
+
+def level_for(roofs: Sequence[MemoryRoof], working_set: float) -> MemoryRoof | None:
+    """The memory or cache whose bandwidth that is."""
     below = [index for index, level in enumerate(roofs) if level.working_set <= working_set]
-    return max(level.bytes_per_s for level in roofs[below[-1] :]) if below else None
+    return max(roofs[below[-1] :], key=lambda level: level.bytes_per_s) if below else None
+
+
+def level_name(roofs: Sequence[MemoryRoof], level: MemoryRoof) -> str:
+    """`memory`, or `cache` with the size of the set that was gone through in it; the same in every view."""
+    return "memory" if level is roofs[-1] else f"cache ({byte_size(level.working_set)})"
 
 
 def floor(
@@ -112,9 +125,11 @@ def floor(
 
     ops: dispatched one by one in eager mode.
     """
-    flop, moved = work.needed_flop, work.bytes
-    top = peak(roofs, work.dtype)
-    arithmetic = flop / top[0] if flop and top else 0.0
+    moved = work.bytes
+    tops = [(flop, peak(roofs, dtype)) for dtype, flop in needed(work).items()]
+    each = [flop / top[0] for flop, top in tops if top]
+    # A processor computes everything with the same units; a GPU may have one for each dtype.
+    arithmetic = max(each, default=0.0) if gpu else sum(each)
     rate = bandwidth(roofs.memory, moved) if moved else None
     memory = moved / rate if moved and rate else 0.0
     launch = (roofs.copied_s if copied else roofs.launch_s).get(mode, 0.0)
@@ -130,6 +145,13 @@ def floor(
     way_out = back / link.to_host if link and link.to_host else 0.0
     total = _least(launches, done, way_in, way_out, copied)
     return Floor(arithmetic, memory, launches, way_in + way_out, prepared, max(prepared, total))
+
+
+def needed(work: Work) -> dict[str, float]:
+    """The operations that a bound may count, by the dtype that they are computed in."""
+    if work.by_dtype and work.least_flop is None:
+        return work.by_dtype
+    return {work.dtype: work.needed_flop} if work.needed_flop else {}
 
 
 def _least(begun: float, done: float, way_in: float, way_out: float, copied: bool) -> float:
@@ -201,7 +223,9 @@ def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
 
 
 def _like(state: RunState, arm: Arm) -> list[ArmState]:
-    return [a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.dtype, arm.variant)]
+    """Arms that do the same, those of the same mode first: a graph merges what eager does twice."""
+    found = [a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.dtype, arm.variant)]
+    return sorted(found, key=lambda a: a.arm.mode != arm.mode)
 
 
 def op_count(arm: ArmState, point: int) -> int:
@@ -212,13 +236,17 @@ def op_count(arm: ArmState, point: int) -> int:
 def kernel_count(state: RunState, arm: Arm, point: int) -> int:
     """Kernels that the arm launches on a GPU at least: those of its ops that compute there. One for XLA.
 
-    As observed for an arm of the same mode, dtype and variant, on whatever device that ran.
+    As counted in the work, loops with their trips; else as observed for an arm of the same mode, dtype and
+    variant, on whatever device that ran.
     """
     if arm.mode == "xla":
         return 1
     for other in _like(state, arm):
-        nodes = [node for node in nodes_at(other, point) if node.kind == "op"]
-        if other.arm.mode == arm.mode and nodes:
+        if other.arm.mode != arm.mode:
+            continue
+        if (work := other.work.get(point)) is not None and work.kernels is not None:
+            return max(1, round(work.kernels))
+        if nodes := [node for node in nodes_at(other, point) if node.kind == "op"]:
             return max(1, sum(n.count for n in nodes if n.op not in NO_KERNEL and n.dtype not in HOST_DTYPES))
     return 1
 
@@ -241,10 +269,10 @@ def _prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
     return msgspec.structs.replace(work, host_s=most)
 
 
-def arm_floor(state: RunState, arm: ArmState, point: int) -> Floor | None:
-    """The least time of a call of the arm by the measured roofs of the device that computed."""
+def arm_floor(state: RunState, arm: ArmState, point: int, device: DeviceRoofs | None = None) -> Floor | None:
+    """The least time of a call of the arm by the roofs of the device that computed: as measured, or these."""
     work, machine = work_of(state, arm, point), machine_of(state, arm)
-    device = device_roofs(state, arm, point)
+    device = device or device_roofs(state, arm, point)
     if work is None or device is None or machine is None:
         return None
     return floor(
@@ -258,18 +286,84 @@ def arm_floor(state: RunState, arm: ArmState, point: int) -> Floor | None:
     )
 
 
-def against_roof(state: RunState, arm: ArmState, point: int) -> ArmRoof | None:
-    """The arm's figures against its device's roof; null where it has no figure or its work is not known."""
+@dataclass(frozen=True)
+class Raised:
+    """A device's roofs, no lower than what the run's own arms did. by: labels of those that were faster."""
+
+    roofs: DeviceRoofs
+    by: tuple[str, ...] = ()
+
+
+def raised(state: RunState, arm: ArmState, point: int) -> Raised | None:
+    """The roofs of the device that computed, raised where an arm of the run beat them; None without any.
+
+    Roofs are measured within seconds, mostly beside other work, so they may lie too low; no arm is faster
+    than its machine. An arm that does not compute what it was asked to raises none.
+    """
+    device, place = device_roofs(state, arm, point), _place_of(state, arm, point)
+    if device is None:
+        return None
+    by: dict[str, None] = {}
+    for other in state.arms.values():
+        for index in other.cells:
+            if _place_of(state, other, index) != place or vanished(state, other, index):
+                continue
+            higher = _raise(state, other, index, device)
+            if higher is not device:
+                device = higher
+                by[other.label] = None
+    return Raised(device, tuple(by))
+
+
+def _place_of(state: RunState, arm: ArmState, point: int) -> tuple[str, str]:
+    machine = machine_of(state, arm)
+    name = arm.arm.device if family_of(arm, point) == "GPU" else "CPU:0"
+    return machine.key if machine is not None else "", name
+
+
+def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> DeviceRoofs:
+    """The roofs, or higher ones where the arm's own figure lies above them."""
+    found, work = estimate_at(arm, point), work_of(state, arm, point)
+    least = arm_floor(state, arm, point, device)
+    if found is None or found.median <= 0 or work is None or least is None or work.host_only:
+        return device
+    if least.arithmetic_s > found.median:
+        tops = {top[1] for dtype in needed(work) if (top := peak(device, dtype))}
+        factor = least.arithmetic_s / found.median
+        peaks = {name: value * (factor if name in tops else 1) for name, value in device.peaks.items()}
+        device = msgspec.structs.replace(device, peaks=peaks)
+    if least.memory_s > found.median and work.bytes:
+        reached = MemoryRoof(int(work.bytes), work.bytes / found.median)
+        own = [level for level in device.memory if level.working_set != reached.working_set]
+        above = [level for level in own if level.working_set > reached.working_set]
+        if not above:
+            # What came and went so fast was larger than the set that memory was measured with.
+            own[-1:] = [MemoryRoof(own[-1].working_set, max(own[-1].bytes_per_s, reached.bytes_per_s))]
+        else:
+            own.append(reached)
+        device = msgspec.structs.replace(device, memory=tuple(sorted(own, key=lambda m: m.working_set)))
+    return device
+
+
+def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | None = None) -> ArmRoof | None:
+    """The arm's figures against its device's roof; None where it has no figure or its work is not known.
+
+    device: `raised` of the same arm, where that is known already.
+    """
     found, work = estimate_at(arm, point), work_of(state, arm, point)
     if found is None or found.median <= 0 or work is None:
         return None
-    least = arm_floor(state, arm, point)
-    flop_s = work.flop / found.median if work.flop else None
+    device = device or raised(state, arm, point)
+    least = arm_floor(state, arm, point, device.roofs) if device is not None else None
+    gone = bool(vanished(state, arm, point))
+    flop_s = work.flop / found.median if work.flop and not gone else None
     moved = work.bytes
-    bytes_s = moved / found.median if moved else None
-    share = least.work_s / found.median if least is not None and least.work_s > 0 else None
-    by = bound_by(arm, point, found.median, least)
-    roof = _roof_words(state, arm, point, work, least)
+    bytes_s = moved / found.median if moved and not gone else None
+    share = None
+    if least is not None and least.work_s > 0 and not gone:
+        share = min(1.0, least.work_s / found.median)
+    by = bound_by(account_at(arm, point), least)
+    roof = _roof_words(state, arm, point, work, least, device)
     return ArmRoof(
         flop=work.flop,
         bytes=moved,
@@ -279,43 +373,43 @@ def against_roof(state: RunState, arm: ArmState, point: int) -> ArmRoof | None:
         bound_s=least.total_s if least is not None else None,
         share=share,
         bound_by=by,
+        uncounted=work.uncounted,
         sentence=_arm_sentence(arm, work, flop_s, bytes_s, roof, share, by),
     )
 
 
-def bound_by(arm: ArmState, point: int, median: float, least: Floor | None) -> BoundBy:
-    """What takes most of a call: by its phases where they were measured, else by its least time's parts."""
-    phases = phases_at(arm, point)
-    parts = shares(phases.phases_s, phases.total_s) if phases is not None else None
-    found: dict[BoundBy, float] = {}
-    if parts is not None:
-        found = {
-            "input": parts.of("input_wait"),
-            "copies": parts.of("copy_in", "copy_out"),
-            "launches": parts.of("dispatch"),
-        }
-    if least is not None:
-        found["input"] = max(found.get("input", 0.0), least.input_s / median)
-        found["launches"] = max(found.get("launches", 0.0), least.launches_s / median)
-    if found:
-        worst = max(found, key=lambda name: found[name])
-        roof = least.work_s / median if least is not None else 0.0
-        if found[worst] >= HALF or found[worst] > max(roof, LITTLE):
-            return worst
-    if least is None or least.work_s <= 0:
-        return "not known"
+def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
+    """What takes most of a call; of computing, the roof that is nearer, where one is in sight."""
+    found = largest(account) if account is not None else "not known"
+    if account is None or found != "compute":
+        return found
+    if least is None or least.work_s < LITTLE * account.seconds("compute"):
+        return "compute"
     return "arithmetic" if least.arithmetic_s >= least.memory_s else "memory"
 
 
-def _roof_words(state: RunState, arm: ArmState, point: int, work: Work, least: Floor | None) -> str:
-    device = device_roofs(state, arm, point)
-    if device is None or least is None or least.work_s <= 0:
+def _roof_words(
+    state: RunState, arm: ArmState, point: int, work: Work, least: Floor | None, device: Raised | None
+) -> str:
+    """`199 GFLOP/s float32`; and who reached that where it lies above what was measured of the machine."""
+    measured_roofs = device_roofs(state, arm, point)
+    if device is None or measured_roofs is None or least is None or least.work_s <= 0:
         return ""
+    roofs = device.roofs
     if least.arithmetic_s >= least.memory_s:
-        top = peak(device, work.dtype)
-        return f"{rate(top[0], 'FLOP/s')} {top[1]}" if top else ""
-    level = bandwidth(device.memory, work.bytes or 0.0)
-    return f"{rate(level, 'B/s')} memory" if level else ""
+        most = max(needed(work), key=lambda dtype: needed(work)[dtype] / (peak(roofs, dtype) or (1.0,))[0])
+        top, before = peak(roofs, most), peak(measured_roofs, most)
+        text = f"{rate(top[0], 'FLOP/s')} {top[1]}" if top else ""
+        higher = top is not None and before is not None and top[0] > before[0]
+    else:
+        level = level_for(roofs.memory, work.bytes or 0.0)
+        before_level = bandwidth(measured_roofs.memory, work.bytes or 0.0)
+        text = f"{rate(level.bytes_per_s, 'B/s')} {level_name(roofs.memory, level)}" if level else ""
+        higher = level is not None and before_level is not None and level.bytes_per_s > before_level
+    if text and higher:
+        return f"{text}, which {listed(device.by)} reached"
+    known = roofs_of(state, arm)
+    return f"{text}, measured on a busy machine" if text and known is not None and known.busy else text
 
 
 def _arm_sentence(
@@ -331,8 +425,20 @@ def _arm_sentence(
     done += [rate(bytes_s, "B/s")] if bytes_s else []
     text = f"{arm.label}: {', '.join(done) or 'work not known'}"
     if share is not None and roof:
-        text += f", {share_words(share)} of {roof}"
+        text += f", {'at least ' if work.uncounted and share >= 0.001 else ''}{share_words(share)} of {roof}"
+    if work.uncounted:
+        text += f" (not counted: {uncounted(work)})"
     return f"{text}; bound by {by}." if by != "not known" else f"{text}; what binds it is not known."
+
+
+MOST_NAMED = 3
+
+
+def uncounted(work: Work) -> str:
+    """Whose arithmetic is in no count: `TopKV2, Svd and 2 more`; "" where all is counted."""
+    names = list(work.uncounted)
+    rest = len(names) - MOST_NAMED
+    return listed([*names[:MOST_NAMED], f"{rest} more"] if rest > 0 else names) if names else ""
 
 
 # A GPU that is not here.
@@ -342,7 +448,7 @@ def _arm_sentence(
 class GpuCall:
     """A call on a GPU that is not here, started by TensorFlow on this host, with what is known of it.
 
-    host: the roofs of this host's processor; null where they are not known, and starting counts as nothing.
+    host: the roofs of this host's processor; None where they are not known, and starting counts as nothing.
     least_s: of the same call here, where the host does the work whatever the device.
     """
 
@@ -358,12 +464,19 @@ class GpuCall:
     def on(self, sheet: DataSheet) -> GpuBound:
         """Its least time on the GPU of a data sheet; measured_s and what follows from it are left out."""
         unknown = []
-        flop, moved, top = self.work.needed_flop, self.work.bytes, sheet.peak(self.work.dtype)
-        if flop is None:
+        moved, arithmetic = self.work.bytes, 0.0
+        if self.work.flop is None:
             unknown.append("the arithmetic")
+        if self.work.uncounted:
+            unknown.append(f"the arithmetic of {uncounted(self.work)}")
+        for dtype, flop in needed(self.work).items():
+            top = sheet.peak(dtype)
+            if top is None:
+                unknown.append(f"how fast it computes {dtype}")
+            # Units for different dtypes may work side by side.
+            arithmetic = max(arithmetic, flop / top.value if top else 0.0)
         if moved is None:
             unknown.append("the bytes it moves")
-        arithmetic = flop / top.value if flop and top else 0.0
         # What the cache held at the end of the last call need not come from memory in this one.
         if moved and sheet.cache is None:
             unknown.append(f"the {sheet.name}'s cache, so its memory's bandwidth")
@@ -395,8 +508,10 @@ class GpuCall:
             arithmetic_s=arithmetic,
             memory_s=memory,
             launches_s=launches,
+            kernels=self.kernels,
             copies_s=way_in + way_out,
             host_s=max(starting, prepared),
+            host_does=PREPARING if prepared > starting else STARTING,
             unknown=tuple(unknown),
             fits=(moved or 0.0) <= sheet.memory.value,
         )
@@ -404,7 +519,14 @@ class GpuCall:
             return found
         # The same call of the host's library: a GPU only adds its copies.
         whole = self.least_s + found.copies_s
-        return msgspec.structs.replace(found, seconds=whole, host_s=self.least_s, unknown=())
+        return msgspec.structs.replace(
+            found, seconds=whole, host_s=self.least_s, host_does=HOSTS_OWN, unknown=()
+        )
+
+
+STARTING = "TensorFlow starting the call on this host"
+PREPARING = "preparing the input on this host"
+HOSTS_OWN = "the host's own work"
 
 
 def gpu_arms(state: RunState, like: ArmState) -> list[Arm]:
@@ -475,21 +597,29 @@ def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...
     return tuple(_beside(state, lead, point, found) for found in _best(calls, sheet).values()) if lead else ()
 
 
+SHORTEST_S = 1e-6
+"""A bound below that says nothing: no call of TensorFlow begins and ends within a microsecond."""
+MOST_TIMES = 1_000
+"""Beyond so many times as fast a bound says nothing either: what is not counted weighs more."""
+
+
 def _beside(state: RunState, lead: ArmState, point: int, found: GpuBound) -> GpuBound:
-    """The bound held against a measured arm: it cannot win where it is no faster than the interval's end."""
+    """The bound held against a measured arm: it cannot win where it is no faster than the interval's end.
+
+    Nothing is said of it where it is too short, or too far below what was measured, to mean anything.
+    """
     timed = estimate_at(lead, point)
     if timed is None:
         return found
     nothing = "the arithmetic" in found.unknown and "the bytes it moves" in found.unknown
-    if found.seconds <= 0 or (nothing and not found.host_s):
-        return msgspec.structs.replace(found, measured_s=timed.median)
+    found = msgspec.structs.replace(found, measured_s=timed.median)
+    if found.seconds < SHORTEST_S or (nothing and not found.host_s):
+        return found
     high = timed.interval[1] if timed.interval else timed.median
-    return msgspec.structs.replace(
-        found,
-        measured_s=timed.median,
-        at_most=timed.median / found.seconds,
-        verdict="cannot win" if found.seconds >= high or not found.fits else "could win",
-    )
+    if found.seconds >= high or not found.fits:
+        return msgspec.structs.replace(found, at_most=timed.median / found.seconds, verdict="cannot win")
+    most = timed.median / found.seconds
+    return msgspec.structs.replace(found, at_most=most if most <= MOST_TIMES else None, verdict="could win")
 
 
 def bound_sentence(state: RunState, against: str = "") -> str:
@@ -514,17 +644,34 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     least = min(every, key=lambda bound: bound.seconds)
     timed = estimate_at(lead, point)
     here = f"Measured here: {median_of(timed.median, timed.half_width)}." if timed else ""
+    left = sorted({each for call in calls for each in call.work.uncounted})
+    here += f" Not counted: {listed(left[:MOST_NAMED])}." if left else ""
     where = f"At {_place(state, point)} " if axes(state) else ""
     if all(bound.verdict == "cannot win" for bound in every):
-        text = f"{where}a GPU cannot win: no known GPU takes less than {parts_words(least)}. {here}"
+        text = f"{where}a GPU cannot win{one_by_one(least)}: {none_of_them()} takes less than "
+        text += f"{parts_words(least)}. {here}"
         return text if where else "A" + text[1:]
     if all(bound.verdict == "cannot win" for bound in known):
         own = min(known, key=lambda bound: bound.seconds)
-        text = f"{where}{article(sheet)} cannot win: it takes {parts_words(own)} at least. {here}"
+        text = f"{where}{article(sheet)} cannot win{one_by_one(own)}: it takes {parts_words(own)} at least. "
+        text += here
         return text[:1].upper() + text[1:]
-    no = "no GPU" if where else "No GPU"
-    most = f"{article(sheet)} {_clauses(known)}"
-    return f"{where}{no} can make this faster than {parts_words(least)}; {most}. {here}"
+    text = f"{where}{none_of_them()} can make this faster than {parts_words(least)}; "
+    text += f"{article(sheet)} {_clauses(known)}. {here}"
+    return text[:1].upper() + text[1:]
+
+
+def none_of_them() -> str:
+    """Whom a sentence about every GPU is about: those of the table."""
+    return f"none of the {len(SHEETS)} NVIDIA cards known here"
+
+
+def one_by_one(bound: GpuBound) -> str:
+    """A bound that is mostly launches is the plain graph's, or eager's; XLA and CUDA graphs launch fewer."""
+    others = max(bound.host_s, bound.copies_s, bound.arithmetic_s, bound.memory_s)
+    if bound.mode == "xla" or bound.launches_s <= others:
+        return ""
+    return " as a plain graph, without XLA or CUDA graphs" if bound.mode == "graph" else " op by op"
 
 
 def _place(state: RunState, point: int) -> str:
@@ -554,12 +701,13 @@ def _clauses(known: Sequence[GpuBound]) -> str:
 
 def parts_words(bound: GpuBound) -> str:
     """`31 µs (24 µs of it the bus)`."""
+    kernels = f"{bound.kernels:,} kernels" if bound.kernels > 1 else "a kernel"
     parts = {
-        "TensorFlow starting the call on this host": bound.host_s,
+        bound.host_does: bound.host_s,
         "the bus": bound.copies_s,
         "arithmetic": bound.arithmetic_s,
         "memory": bound.memory_s,
-        "launching kernels": bound.launches_s,
+        f"launching {kernels}": bound.launches_s,
     }
     name = max(parts, key=lambda key: parts[key])
     whole = seconds(bound.seconds)
@@ -575,7 +723,7 @@ def article(sheet: DataSheet) -> str:
 
 
 def least_bound(state: RunState, arms: Iterable[Arm], point: int) -> GpuBound | None:
-    """The least time of any of these arms on any GPU that is known; null where no work is known."""
+    """The least time of any of these arms on any GPU that is known; None where no work is known."""
     calls = _calls(state, arms, point)
     found = [call.on(sheet) for call in calls for sheet in SHEETS.values()]
     return min(found, key=lambda bound: bound.seconds, default=None)
@@ -611,7 +759,7 @@ def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
 
 
 def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
-    """Seconds that the copies of a call of the host's library take at most; null for other work."""
+    """Seconds that the copies of a call of the host's library take at most; None for other work."""
     work = work_of(state, arm, point)
     if work is None or not work.host_only or not work.to_host:
         return None
@@ -620,7 +768,7 @@ def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
 
 
 def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
-    """A GPU at best along a sweep's first axis; null without a sweep, or where no work is known."""
+    """A GPU at best along a sweep's first axis; None without a sweep, or where no work is known."""
     names = axes(state)
     if len(names) != 1:
         return None
@@ -643,7 +791,8 @@ def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
     if not rows:
         return None
     rows.sort(key=lambda row: row.value)
-    text = f"{article(sheet)} at best, by its data sheet,"
+    best = f"{article(sheet)} at best, by its data sheet and what starting a call costs here,"
+    text = best
     if not beyond or least is None:
         text += (
             f" overtakes at none of the sizes measured, {on_axis(names[0], f'up to {size(rows[-1].value)}')}."
@@ -651,9 +800,7 @@ def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
     else:
         text += f" could overtake from {on_axis(names[0], size(least))} at the earliest."
         if least == rows[0].value:
-            text = (
-                f"{article(sheet)} at best, by its data sheet, could already be faster at the smallest size."
-            )
+            text = f"{best} could already be faster at the smallest size."
     return SweepBound(
         gpu=name_of(sheet),
         name=sheet.name,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache, wraps
 from operator import mul
 from statistics import NormalDist
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from tuilab.model.run import ArmSamples
 
@@ -138,7 +138,7 @@ def widening(rho: float) -> float:
     return math.sqrt((1 + rho) / (1 - rho))
 
 
-P = ParamSpec("P")
+F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 LONGEST = 500
@@ -158,7 +158,7 @@ def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamp
     return cast(T, kept[2])
 
 
-def remembered(function: Callable[P, T]) -> Callable[P, T]:
+def remembered(function: F) -> F:
     """The same function of tuples, which must be pure, with its last 1,024 results kept.
 
     For what no cell is at hand: most of a sweep's samples are as they were when it is looked at again.
@@ -166,12 +166,12 @@ def remembered(function: Callable[P, T]) -> Callable[P, T]:
     kept = lru_cache(maxsize=1024)(function)
 
     @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+    def call(*args: Any, **kwargs: Any) -> Any:
         if any(isinstance(arg, tuple) and len(arg) > LONGEST for arg in args):
             return function(*args, **kwargs)
-        return cast(Callable[P, T], kept)(*args, **kwargs)
+        return kept(*args, **kwargs)
 
-    return call
+    return cast(F, call)
 
 
 LEVEL = 0.95
@@ -179,7 +179,7 @@ MIN_SAMPLES = 6  # Below, not even the whole range holds the median with 95 %.
 
 
 class Bounded:
-    """A figure with its 95 % interval, from low to high; both are null where there is none."""
+    """A figure with its 95 % interval, from low to high; both are None where there is none."""
 
     __slots__ = ()
     low: float | None
@@ -187,7 +187,7 @@ class Bounded:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """(low, high), null where there is none."""
+        """(low, high), None where there is none."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
@@ -200,7 +200,7 @@ class Bounded:
 class Estimate(Bounded):
     """A median with its 95 % interval, in the samples' unit (seconds per call).
 
-    low, high: null where the samples are too few, or too much alike their neighbours, for any interval.
+    low, high: None where the samples are too few, or too much alike their neighbours, for any interval.
     n: samples. rho: their lag-1 rank autocorrelation.
     """
 
@@ -218,7 +218,7 @@ class Estimate(Bounded):
 
 
 def estimate(samples: Sequence[float]) -> Estimate | None:
-    """The median of `samples` (in the order of measurement) with its 95 % interval; null without samples.
+    """The median of `samples` (in the order of measurement) with its 95 % interval; None without samples.
 
     The interval runs between two order statistics, at the fractional ranks of `rank_of_low_end`, which
     assumes independent samples of one continuous distribution and nothing of its shape. Ranks are then moved
@@ -251,7 +251,7 @@ _remembered = remembered(_estimate)
 
 
 def median(samples: Sequence[float]) -> float | None:
-    """The median of those samples that are finite; null where none is."""
+    """The median of those samples that are finite; None where none is."""
     ascending = _sorted(_finite(samples))
     return at_rank(ascending, (len(ascending) + 1) / 2) if len(ascending) else None
 
@@ -317,7 +317,7 @@ TRIM = 0.1
 class Location:
     """A mean with its standard error and degrees of freedom, in the samples' unit.
 
-    error: null for a single sample, of which no spread can be told.
+    error: None for a single sample, of which no spread can be told.
     """
 
     mean: float
@@ -331,7 +331,7 @@ class Location:
 
 
 def locate(samples: Sequence[float], rho: float | None = None) -> Location | None:
-    """The 10 % trimmed mean of finite samples in the order of measurement; null without samples.
+    """The 10 % trimmed mean of finite samples in the order of measurement; None without samples.
 
     Standard error from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n / 10⌋ kept
     (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank autocorrelation ρ; the

@@ -5,27 +5,32 @@ from collections.abc import Sequence
 import msgspec
 
 from tuilab.analysis.answer import answer, slower
+from tuilab.analysis.batch import batch_answer
 from tuilab.analysis.confidence import confidence
 from tuilab.analysis.diagnosis import diagnose
+from tuilab.analysis.environments import pairs
+from tuilab.analysis.layers import with_layers
 from tuilab.analysis.processes import doubt
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
     VANISHED,
+    account_at,
     arm_status,
     axes,
     beyond_peak,
+    by_rounds,
+    comparable,
     compare,
-    contradicted,
     device_of,
+    does,
     elsewhere,
     estimate_at,
     family_of,
     has_gpu,
     latency_at,
-    measured,
     nodes_at,
-    phases_at,
     summary_point,
+    unfinished,
     value_at,
 )
 from tuilab.analysis.roofline import against_roof, bounds, sweep_bound
@@ -72,6 +77,8 @@ def _contention(
 ) -> Contention:
     with_others, by_itself = estimate_at(arm, point), estimate_at(alone, point)
     assert with_others is not None and by_itself is not None  # a ratio has both
+    words = _words(found)
+    apart = by_rounds(found, arm, alone, point) if found.differs else ""
     figures = f"{median_of(with_others.median, with_others.half_width)} against "
     figures += f"{median_of(by_itself.median, by_itself.half_width)} alone"
     return Contention(
@@ -81,7 +88,7 @@ def _contention(
         together_s=with_others.median,
         ratio=found.ratio,
         ci95=interval,
-        sentence=f"{alone.label} beside the other devices: {_words(found)} ({figures}).",
+        sentence=f"{alone.label} beside the other devices: {words}{apart} ({figures}).",
     )
 
 
@@ -108,6 +115,7 @@ def summarise(
     point = summary_point(state)
     sheet = SHEETS.get(against or ("" if has_gpu(state) else USUAL))
     crossed = tuple(found for part in by_host(state).values() for found in crossovers(part))
+    along = _points(state)
     return RunResult(
         schema=SCHEMA,
         preset=state.preset,
@@ -129,30 +137,39 @@ def summarise(
         facts=_facts(state),
         diagnosis=tuple(found for part in by_host(state).values() for found in diagnose(part)),
         axis=axes(state),
-        points=_points(state),
+        points=along,
         crossover=crossed[0] if crossed else None,
         crossovers=crossed,
+        environments=pairs(state, point),
         contention=contention(state, point),
         confidence=confidence(state),
         bounds=bounds(state, point, sheet) if sheet else (),
         sweep_bound=sweep_bound(state, sheet) if sheet else None,
+        model=with_layers(state, point),
+        batch=batch_answer(state, along, crossed),
         roofs=tuple(state.roofs.values()),
         machines={host: machine_line(machine) for host, machine in state.machines.items()},
     )
 
 
 def machine_line(machine: Machine) -> MachineLine:
-    """The machine in five fields; a GPU by its description, else by TensorFlow's name for it."""
+    """The machine in a few fields; a GPU by its description, else by TensorFlow's name for it."""
     gpus = tuple(gpu.description or gpu.name for gpu in machine.gpus)
     return MachineLine(
-        host=machine.host, cpu=machine.cpu, gpus=gpus, tensorflow=machine.tensorflow, python=machine.python
+        host=machine.host,
+        cpu=machine.cpu,
+        gpus=gpus,
+        tensorflow=machine.tensorflow,
+        python=machine.python,
+        environment=machine.environment,
+        settings=machine.settings,
     )
 
 
 def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
     status, reason = arm_status(state, arm, point)
     found, cell = estimate_at(arm, point), arm.cells.get(point)
-    phases = phases_at(arm, point)
+    whole = account_at(arm, point)
     return ArmResult(
         id=arm.arm.id,
         label=arm.label,
@@ -166,19 +183,26 @@ def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
         status=status,
         reason=reason,
         median_s=found.median if found else None,
+        examples_per_s=_examples(state, point) / found.median if found and _examples(state, point) else None,
         ci95_s=found.interval if found else None,
         n=found.n if found else 0,
         latency_s=latency_at(arm, point),
         first_call_s=cell.first_s if cell else None,
         second_call_s=cell.second_s if cell else None,
-        phases_s=dict(phases.phases_s) if phases else {},
-        total_s=phases.total_s if phases else None,
-        residual_s=phases.residual_s if phases else None,
-        phases_ci95_s=dict(phases.ci95_s) if phases else {},
-        phases_note=contradicted(arm, point),
+        phases_s={part.phase: part.seconds for part in whole.parts} if whole else {},
+        account=whole,
         flags=_flags(state, arm, point),
         roof=against_roof(state, arm, point),
+        does=does(arm, point),
     )
+
+
+def _examples(state: RunState, point: int) -> int:
+    """Of a model, the examples of a call at that point; 0 where their number is not open."""
+    name = state.model.batch if state.model else ""
+    there = next((p.values for p in state.points if p.index == point), {})
+    known = state.scenario.parameters if state.scenario else {}
+    return int({**known, **there}.get(name, 0)) if name else 0
 
 
 def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]:
@@ -205,12 +229,14 @@ def _located(state: RunState, flag: Caveat, point: int) -> str:
 
 
 def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
-    """Each arm against the fastest; then GPU against CPU in the same mode, dtype and variant."""
-    arms = measured(state, point)
-    pairs = [(arm, arms[0]) for arm in arms[1:]]
-    gpus = [arm for arm in arms if family_of(arm, point) == "GPU"]
-    cpus = [arm for arm in arms if family_of(arm, point) == "CPU"]
-    pairs += [(gpu, cpu) for gpu in gpus for cpu in cpus if alike(gpu, cpu)]
+    """Each arm against the fastest that does the same; then GPU against CPU in the same mode, dtype and
+    variant."""
+    groups = comparable(state, point)
+    pairs = [(arm, arms[0]) for arms in groups for arm in arms[1:]]
+    for arms in groups:
+        gpus = [arm for arm in arms if family_of(arm, point) == "GPU"]
+        cpus = [arm for arm in arms if family_of(arm, point) == "CPU"]
+        pairs += [(gpu, cpu) for gpu in gpus for cpu in cpus if alike(gpu, cpu)]
     out: dict[frozenset[str], Ratio] = {}
     for a, b in pairs:
         key = frozenset((a.arm.id, b.arm.id))
@@ -236,6 +262,7 @@ def _points(state: RunState) -> tuple[PointResult, ...]:
     if state.sweep is None:
         return ()
     out = []
+    cut = unfinished(state)
     for point in state.points:
         arms = []
         for arm in state.arms.values():
@@ -251,7 +278,8 @@ def _points(state: RunState) -> tuple[PointResult, ...]:
                     reason=reason,
                 )
             )
-        out.append(PointResult(_values(state, point), tuple(arms), state.where.get(point.index, "")))
+        where = state.where.get(point.index, "")
+        out.append(PointResult(_values(state, point), tuple(arms), where, point.index not in cut))
     names = axes(state)
     return tuple(sorted(out, key=lambda p: tuple(_order(p.values[name]) for name in names)))
 

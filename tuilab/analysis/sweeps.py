@@ -2,14 +2,24 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import msgspec
 
 from tuilab.analysis.crossover import Pair, Timings, crossover, next_size
 from tuilab.analysis.processes import begun
-from tuilab.analysis.reading import axes, by_round, estimate_at, family_of, measured, value_at
+from tuilab.analysis.reading import (
+    axes,
+    by_round,
+    does,
+    estimate_at,
+    family_of,
+    measured,
+    retraced,
+    unfinished,
+    value_at,
+)
 from tuilab.analysis.words import listed, on_axis
 from tuilab.model.parameters import Value
 from tuilab.model.result import Crossover
@@ -77,31 +87,41 @@ def _median(arm: ArmState, point: int) -> float:
     return found.median
 
 
-def series_of(state: RunState) -> list[Series]:
-    """One series for each value of the second axis; one with a single axis, none without a sweep."""
+def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
+    """One series for each value of the second axis; one with a single axis, none without a sweep.
+
+    Without points that are not finished (`begun_too`: with them), and without arms that are traced anew in
+    each call.
+    """
     names, processes = axes(state), begun(state)
+    cut = set() if begun_too else unfinished(state)
     rows: dict[tuple[Value, ...], dict[int, int]] = {}
     for point in state.points if names else ():
         size = value_at(state, point, names[0])
-        if isinstance(size, int) and not isinstance(size, bool):
+        if isinstance(size, int) and not isinstance(size, bool) and point.index not in cut:
             rows.setdefault(tuple(value_at(state, point, name) for name in names[1:]), {})[size] = point.index
     out = []
     for key, row in rows.items():
         points = dict(sorted(row.items()))
-        arms = {size: measured(state, point) for size, point in points.items()}
+        arms = {
+            size: [arm for arm in measured(state, point) if not retraced(arm, point)]
+            for size, point in points.items()
+        }
         out.append(Series(names[0], dict(zip(names[1:], key, strict=True)), points, arms, processes))
     return out
 
 
-def crossovers(state: RunState) -> tuple[Crossover, ...]:
+def crossovers(state: RunState, *, begun_too: bool = False) -> tuple[Crossover, ...]:
     """The sweep's crossovers, that of the fastest arms first: CPU against GPU where both were measured.
+
+    Of arms that do the same work. begun_too: as for `series_of`.
 
     Then each GPU arm against the CPU arm of the same mode, dtype and variant. With one kind of device, the
     arm that wins at the smallest size against the one that wins at the largest (or else the runner-up).
     """
     out = []
-    for series in series_of(state):
-        pairs = {(a.arm.id, b.arm.id): (a, b) for a, b in _pairs(series)}
+    for series in series_of(state, begun_too=begun_too):
+        pairs = {(a.arm.id, b.arm.id): (a, b) for kind in _kinds(series) for a, b in _pairs(kind)}
         out += [series.crossover(a, b) for a, b in pairs.values()]
     return tuple(out)
 
@@ -111,17 +131,31 @@ MOST_ADDED = 8
 
 
 def size_to_add(state: RunState, allowed: Callable[[float], int]) -> int | None:
-    """The size that would tell most about the crossovers that the run will be said to have; null for none.
+    """The size that would tell most about the crossovers that the run will be said to have; None for none.
 
     allowed: the nearest size that the parameter may take.
     """
-    for series in series_of(state):
-        for found in crossovers(state):
+    for series in series_of(state, begun_too=True):
+        for found in crossovers(state, begun_too=True):
             a, b = (series.timings(state.arms[arm]) for arm in (found.a, found.b))
             size = next_size(a, b, allowed=allowed).size
             if size is not None and size not in series.points:
                 return size
     return None
+
+
+def _kinds(series: Series) -> list[Series]:
+    """The series once for each kind of work, with the arms that do it."""
+    first = next(iter(series.points.values()), 0)
+    kinds = dict.fromkeys(does(arm, first) for arm in series.everyone())
+    return [
+        replace(
+            series,
+            arms={s: [a for a in arms if does(a, first) == kind] for s, arms in series.arms.items()},
+            _timings={},
+        )
+        for kind in kinds
+    ]
 
 
 def _pairs(series: Series) -> list[tuple[ArmState, ArmState]]:

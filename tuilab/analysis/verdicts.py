@@ -10,8 +10,10 @@ from tuilab.analysis.crossover import Crossing, Place, crossings, places, signs
 from tuilab.analysis.operations import computes
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
+    account_at,
     arm_status,
     axes,
+    by_rounds,
     compare,
     device_of,
     elsewhere,
@@ -19,13 +21,20 @@ from tuilab.analysis.reading import (
     has_gpu,
     measured,
     no_gpu_sentence,
-    phases_at,
     summary_point,
     value_at,
 )
-from tuilab.analysis.roofline import ceiling, copies_at_most, least_bound, parts_words, work_of
+from tuilab.analysis.roofline import (
+    ceiling,
+    copies_at_most,
+    least_bound,
+    none_of_them,
+    parts_words,
+    work_of,
+)
 from tuilab.analysis.sweeps import Series, series_of
-from tuilab.analysis.words import listed, on_axis, percent, plural, short, size, times
+from tuilab.analysis.words import listed, on_axis, percent, short, size, times
+from tuilab.model.account import COPIES, NOT_KNOWN, Account
 from tuilab.model.arms import ArmPattern, family
 from tuilab.model.claims import (
     Claim,
@@ -43,7 +52,7 @@ from tuilab.model.claims import (
     WaitsForInput,
 )
 from tuilab.model.events import Fact, Node
-from tuilab.model.quantity import median_of, seconds
+from tuilab.model.quantity import median_of, plural, seconds
 from tuilab.model.run import ArmState, RunState
 
 Finding = tuple[VerdictWord, str]
@@ -95,7 +104,6 @@ PHASE_WORDS = {
     "compute": "computing",
     "copy_out": "copying out",
     "input_wait": "waiting for input",
-    "other": "other work",
 }
 
 
@@ -112,7 +120,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Finding:
         return absent
     a, b = ours[0], theirs[0]
     speedup = compare(b, a, point)
-    if speedup is None or speedup.interval is None:
+    if speedup is None or speedup.interval is None or speedup.interval[1] > WILD * speedup.interval[0]:
         return "undecided", f"Too few rounds to compare {a.label} with {b.label}."
     low, high = speedup.interval
     word: VerdictWord = "undecided"
@@ -122,7 +130,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Finding:
         word = "refuted"
     taken = f"; {threshold(claim, f'at least {when.by:g} ×')}" if when.by != 1 else ""
     figures = f"{a.label} took {_figure(a, point)}, {b.label} {_figure(b, point)}"
-    return word, f"{figures}: {_speed(speedup)}{taken}."
+    return word, f"{figures}: {_speed(speedup, when.by, by_rounds(speedup, a, b, point))}{taken}."
 
 
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Finding | None:
@@ -136,16 +144,35 @@ def _figure(arm: ArmState, point: int) -> str:
     return median_of(found.median, found.half_width) if found else "–"
 
 
-def _speed(found: RatioEstimate) -> str:
-    """`1.27 × faster [1.25 1.29]`, from b's time over a's."""
+WILD = 100.0
+"""How many times its lower end the upper end of a ratio's interval may be before it is none."""
+
+
+def _speed(found: RatioEstimate, least: float, apart: str = "") -> str:
+    """`1.27 × faster [1.25 1.29]`, from b's time over a's. apart: what tells it from the medians' quotient.
+
+    least: the factor that was claimed, from which an end that is not it is told by its digits.
+    """
     assert found.low is not None and found.high is not None
     if found.ratio >= 1:
         ratio, low, high, word = found.ratio, found.low, found.high, "faster"
     else:
         ratio, low, high, word = 1 / found.ratio, 1 / found.high, 1 / found.low, "slower"
     half = (high - low) / 2
-    span = f"[{times(low, half).removesuffix(' ×')} {times(high, half).removesuffix(' ×')}]"
-    return f"{times(ratio, half)} {word} {span}" + ("" if found.differs else ", which may be noise")
+    ends = [times(end, half).removesuffix(" ×") for end in (low, high)]
+    if any(float(end.replace(",", "")) == least for end in ends):
+        ends = [times(end).removesuffix(" ×") for end in (low, high)]
+    span = f"[{ends[0]} {ends[1]}]"
+    return f"{times(ratio, half)} {word}{apart} {span}" + ("" if found.differs else ", which may be noise")
+
+
+def _range(account: Account, phases: Sequence[str]) -> tuple[float, float]:
+    """The least and the largest share (0 … 1) that the phases may have together."""
+    parts = [part for part in account.parts if part.phase in phases]
+    low = sum((part.ci95_s or (part.seconds, part.seconds))[0] for part in parts)
+    high = sum((part.ci95_s or (part.seconds, part.seconds))[1] for part in parts)
+    high += account.seconds(NOT_KNOWN)
+    return low / account.total_s, min(1.0, high / account.total_s)
 
 
 def phase_share(
@@ -153,27 +180,26 @@ def phase_share(
 ) -> Finding:
     """Whether the phases together take at least `share` of a call in every arm of the pattern.
 
-    A phase has no interval of its own; what the phases leave unexplained (the residual) may belong to any of
-    them, so a share is known to within the residual's.
+    A share is known to within its phases' intervals; what is not known may belong to them too.
     """
     point = summary_point(state)
-    arms = [(arm, phases_at(arm, point)) for arm in timed(state, pattern, point)]
-    known = [(arm, p) for arm, p in arms if p is not None and p.total_s > 0]
+    arms = [(arm, account_at(arm, point)) for arm in timed(state, pattern, point)]
+    known = [(arm, account) for arm, account in arms if account is not None]
     what = listed([PHASE_WORDS.get(phase, phase) for phase in phases])
     if not known:
         return (
             ("undecided", f"The phases of {pattern} were not measured.") if arms else missing(state, pattern)
         )
     rows: list[tuple[VerdictWord, str]] = []
-    for arm, phases_of in known:
-        found = sum(phases_of.phases_s.get(phase, 0.0) for phase in phases) / phases_of.total_s
-        doubt = abs(phases_of.residual_s) / phases_of.total_s
+    for arm, account in known:
+        low, high = _range(account, phases)
         word: VerdictWord = "undecided"
-        if found - doubt >= share:
+        if low >= share:
             word = "confirmed"
-        elif found + doubt < share:
+        elif high < share:
             word = "refuted"
-        rows.append((word, f"{percent(found)} of a call of {arm.label} (± {percent(doubt)})"))
+        span = f" ({percent(low)} to {percent(high)})" if percent(low) != percent(high) else ""
+        rows.append((word, f"{percent(account.share(*phases))} of a call of {arm.label}{span}"))
     order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
     worst = min((row[0] for row in rows), key=order.index)
     texts = [text for word, text in rows if word == worst][:3]
@@ -379,7 +405,10 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Finding:
     wanted = f"{relation}{when.value}"
     taken = threshold(claim, wanted) if claim.said else f"it would have to be {wanted}"
     expected = "" if said else f"; {taken}"
-    return "refuted" if wrong else "confirmed", f"{label}{text}{expected}."
+    # A name, such as `get_memory_info`, begins a sentence as it is.
+    begins = not label and text.partition(" ")[0].isalpha()
+    said_of = text[:1].upper() + text[1:] if begins else f"{label}{text}"
+    return "refuted" if wrong else "confirmed", f"{said_of}{expected}."
 
 
 def _holds(when: FactIs, fact: Fact) -> bool:
@@ -403,7 +432,7 @@ BY_BOUND = "By a bound, not a measurement:"
 
 
 def by_bound(claim: Claim, state: RunState) -> Finding | None:
-    """What the least times on any known GPU say of a claim that no GPU is here to test; null if nothing.
+    """What the least times on any known GPU say of a claim that no GPU is here to test; None if nothing.
 
     impossible: no GPU could meet the condition. confirmed: none could break it.
     """
@@ -430,7 +459,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
     found = estimate_at(here[0], point) if here else None
     if least is None or found is None or found.interval is None:
         return None
-    figures = f"no known GPU takes less than {parts_words(least)}; {here[0].label} took"
+    figures = f"{none_of_them()} takes less than {parts_words(least)}; {here[0].label} took"
     figures += f" {median_of(found.median, found.half_width)}"
     if gpu_first and found.interval[1] <= when.by * least.seconds:
         taken = threshold(claim, f"at least {when.by:g} ×")
@@ -477,7 +506,7 @@ def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Finding |
     if not inside or min(inside) > when.low or max(inside) < when.high:
         return None
     span = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")
-    text = f"at {span} no known GPU could be as fast as the CPU was; {threshold(claim, 'that range')}"
+    text = f"at {span} {none_of_them()} could be as fast as the CPU was; {threshold(claim, 'that range')}"
     return "impossible", f"{BY_BOUND} {text}."
 
 
@@ -487,10 +516,10 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim)
         return None
     host = msgspec.structs.replace(when.arms, device="CPU")
     for arm in timed(state, host, point):
-        phases, most = phases_at(arm, point), copies_at_most(state, arm, point)
-        if phases is None or most is None:
+        account, most = account_at(arm, point), copies_at_most(state, arm, point)
+        if account is None or most is None:
             continue
-        own = sum(s for name, s in phases.phases_s.items() if not name.startswith("copy"))
+        own = account.total_s - account.seconds(*COPIES, NOT_KNOWN)
         share = most / (most + own)
         if own > 0 and share < when.share:
             text = f"the host computes for {seconds(own)} whatever the device; copies over the slowest link"
@@ -512,8 +541,8 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
     if word == "untestable" and not has_gpu(state) and (firm := by_bound(claim, state)):
         word, evidence = firm
     if claim.hedged and word in ("refuted", "impossible"):
-        word = "undecided" if word == "refuted" else word
-        evidence += f" The document says “{claim.hedged}”: one counterexample does not refute it."
+        word = "undecided"
+        evidence += f" The document says “{claim.hedged}”, which one machine cannot refute."
     return Verdict(claim.text, word, evidence)
 
 

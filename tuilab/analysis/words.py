@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from tuilab.model.quantity import digits_for, prefixed, significant
+from tuilab.model.quantity import plural as plural  # until every room takes it from there
 from tuilab.model.sanitize import sanitize_line
 
 REASON_LENGTH = 160
@@ -16,8 +17,10 @@ def times(ratio: float, half_width: float | None = None) -> str:
 
 
 def percent(share: float) -> str:
-    """`0.71` → `71 %`; below 10 % one decimal."""
+    """`0.71` → `71 %`; below 10 % one decimal; `<0.1 %` of what is not nothing."""
     value = 100 * share
+    if 0 < value < 0.05:
+        return "<0.1 %"
     return f"{value:.0f} %" if abs(value) >= 9.95 or round(value, 1) == round(value) else f"{value:.1f} %"
 
 
@@ -46,11 +49,6 @@ def listed(words: Sequence[str], joint: str = "and") -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {joint} {words[-1]}"
-
-
-def plural(number: int, noun: str) -> str:
-    """`1 op`, `80 ops`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def short(text: str) -> str:

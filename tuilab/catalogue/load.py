@@ -47,7 +47,7 @@ class Catalogue(msgspec.Struct, frozen=True):
                 return preset
         for problem in self.problems:
             if problem.name == name:
-                raise InputError(f"preset file {problem.file}", problem.key, problem.message)
+                raise InputError("preset file", problem.key, problem.message, str(problem))
         names = [p.name for p in self.presets]
         near = difflib.get_close_matches(name, names, 1)
         meant = f"the name of a preset (did you mean {near[0]}? tuilab presets lists all)" if near else ""

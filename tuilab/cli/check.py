@@ -10,9 +10,10 @@ import click
 import msgspec
 
 from tuilab.catalogue.validate import validate
-from tuilab.cli.exits import DONE, FINDINGS
+from tuilab.cli.exits import BAD_INPUT, DONE, FINDINGS
 from tuilab.cli.lab import tell
 from tuilab.documents import RULES, fix, output, settings
+from tuilab.documents.api_versions import check_version, table_of
 from tuilab.documents.checking import (
     FileResult,
     Job,
@@ -30,6 +31,7 @@ from tuilab.documents.settings import Settings
 from tuilab.lab.command_line import typed
 from tuilab.lab.opening import STDIN, names_of_tensorflow, read_stdin
 from tuilab.model.errors import InputError
+from tuilab.model.files import SHARED, write_text
 from tuilab.model.scenario import BUDGETS, BudgetName
 
 WIDTH = 100
@@ -58,6 +60,11 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     ),
 )
 @click.option(
+    "--tensorflow",
+    metavar="VERSION",
+    help="Check the names of this version, such as 2.17.  [default: what a document installs, else yours]",
+)
+@click.option(
     "--format",
     "layout",
     type=click.Choice(["text", "full", "json", "sarif", "github"]),
@@ -80,11 +87,16 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     help="Measure the claims of PATH (or of a bundled document: 000) one by one; -o writes a page.",
 )
 @click.option(
+    "--prove",
+    is_flag=True,
+    help="Measure what PATH's findings tell of, with its ops and shapes: how far its figures are off.",
+)
+@click.option(
     "--budget",
     type=click.Choice(BUDGETS),
     default="quick",
     show_default=True,
-    help="The budget of --measure.",
+    help="The budget of --measure and --prove.",
 )
 @click.option("--no-worker", is_flag=True, help="Do not start TensorFlow to read its names.")
 @click.pass_context
@@ -98,6 +110,7 @@ def check(
     rules: bool,
     explain: str | None,
     measure: bool,
+    prove: bool,
     budget: BudgetName,
     **options: Any,
 ) -> None:
@@ -108,7 +121,8 @@ def check(
     pyproject.toml; `# noqa: TL103` on a line and `<!-- tuilab: ignore TL103 -->` above an example leave
     findings out.
 
-    Exit codes: 0 nothing at or above --fail-on; 1 findings; 2 bad input.
+    Exit codes: 0 nothing at or above --fail-on; 1 findings; 2 bad input, or a file that
+    cannot be read.
     """
     layout = "json" if as_json else layout
     if rules or explain:
@@ -120,11 +134,21 @@ def check(
         if len(paths) != 1:
             raise InputError("PATH", " ".join(paths), "one document to measure")
         ctx.exit(measure_document(paths[0], target_file, budget))
+    if prove:
+        from tuilab.cli.prove import prove_document
+
+        if len(paths) != 1:
+            raise InputError("PATH", " ".join(paths), "one document whose findings are to be proved")
+        ctx.exit(prove_document(paths[0], budget, layout == "json"))
     if not paths:
         raise InputError("PATH", "", "documents or folders to read, or - for standard input")
-    words = ("select", "ignore", "preview", "fail_on", "level", "target", "config", "baseline")
+    words = ("select", "ignore", "preview", "fail_on", "level", "target", "tensorflow", "config", "baseline")
     chosen, base = _settings(**{key: options[key] for key in words})
-    api = names_of_tensorflow(tell, learn=not options["no_worker"])
+    api = (
+        table_of(chosen.tensorflow)
+        if chosen.tensorflow
+        else names_of_tensorflow(tell, learn=not options["no_worker"])
+    )
     job = Job(api, chosen, validate, whole=layout in ("json", "full"))
     if options["write"] or options["differences"]:
         changed = _fix(paths, job, options["differences"])
@@ -138,6 +162,8 @@ def check(
     if base is not None:
         results = without_baseline(base, results)
     _print(results, layout, chosen, api.version if api else "", target_file)
+    if any(result.error for result in results):
+        ctx.exit(BAD_INPUT)
     failed = any(at_least(f.severity, chosen.fail_on) for r in results for f in r.findings)
     ctx.exit(FINDINGS if failed else DONE)
 
@@ -155,6 +181,7 @@ def _settings(
             settings.check_codes(f"--{key}", codes)
             changes[key] = codes
     out = msgspec.structs.replace(out, **changes)
+    check_version("--tensorflow", out.tensorflow)
     if baseline is None and out.baseline and file is not None:
         baseline = file.parent / out.baseline
     return out, baseline
@@ -165,11 +192,8 @@ def _check(paths: Sequence[str], job: Job, jobs: int | None) -> list[FileResult]
         return [check_one(read_stdin(), "<stdin>", job)]
     files = gather(paths, job.settings.exclude)
     results = check_files(files, job, jobs or usable_processors(), _progress(len(files)))
-    named = {path.as_posix() for path, itself in files if itself}
-    for result in results:
-        # A folder may hold what cannot be read; what is named has to be there.
-        if result.error and result.path in named:
-            raise InputError("PATH", result.path, result.error)
+    if len(results) == 1 and results[0].error:
+        raise InputError("PATH", results[0].path, results[0].error.removeprefix("expected "))
     return results
 
 
@@ -196,7 +220,13 @@ def _fix(paths: Sequence[str], job: Job, only_show: bool) -> bool:
     changed = 0
     for path, _ in gather(paths, job.settings.exclude):
         try:
-            report = read(path, job.api, preview=job.settings.preview, target=job.settings.target)
+            report = read(
+                path,
+                job.api,
+                preview=job.settings.preview,
+                target=job.settings.target,
+                tensorflow=job.settings.tensorflow,
+            )
             fixed = fix.fix(path, report, job.settings)
             if fixed is None:
                 continue
@@ -216,9 +246,9 @@ def _print(
     results: Sequence[FileResult], layout: str, chosen: Settings, version: str, file: Path | None
 ) -> None:
     if layout == "json":
-        lines = [output.as_json(results, version, chosen.target)]
+        lines = [output.as_json(results, version, chosen.target, chosen.level)]
     elif layout == "sarif":
-        lines = [output.sarif(results)]
+        lines = [output.sarif(results, chosen.level)]
     elif layout == "github":
         lines = list(output.github(results, chosen.level))
     elif layout == "full":
@@ -227,7 +257,7 @@ def _print(
         lines = list(output.text(results, chosen.level))
     if file is not None:
         try:
-            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            write_text(file, ["\n".join(lines) + "\n"], SHARED)
         except OSError as error:
             raise InputError("-o", str(file), f"a file that can be written ({error})") from None
     elif lines:

@@ -1,16 +1,21 @@
 """The options that say what is measured and where, shared by every command that measures."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
 from tuilab.cli import completion
+from tuilab.cli.environment import hosts_with
 from tuilab.lab import Lab
-from tuilab.lab.hosts import checked_hosts
-from tuilab.lab.settings import Settings, choose, choose_own, is_own, place_of
+from tuilab.lab.settings import Settings, choose, choose_own, is_model, is_own, place_of
 from tuilab.model.arms import INPUTS, MODES
-from tuilab.model.scenario import BUDGETS
+from tuilab.model.environment import Environment
+from tuilab.model.errors import InputError
+from tuilab.model.files import open_regular
+from tuilab.model.scenario import AS_IT_IS, BUDGETS, Opening
 
 
 def chosen(
@@ -18,16 +23,22 @@ def chosen(
     hosts: Sequence[str],
     words: Mapping[str, Any],
     check: Callable[[Settings], object] = lambda settings: None,
+    envs: Sequence[Environment] = (),
 ) -> Callable[[Lab], Awaitable[Settings]]:
     """What the options choose, checked before a worker starts as far as that is possible without one.
 
     Of a person's own code only a worker can say what it declares. check: called with the settings, as soon
-    as they are known. Raises InputError.
+    as they are known. envs: to measure in, beside the hosts. Raises InputError.
     """
     words = {**words}
     given = words.pop("settings")
+    opening = opened(words)
+    if opening != AS_IT_IS and not is_model(name):
+        raise InputError(
+            "--trust, --code, --data", name, "a model: FILE.keras, FILE.h5 or FOLDER[:SIGNATURE]"
+        )
     if not is_own(name):
-        settings = choose(name, given, hosts, **words)
+        settings = replace(choose(name, given, **words), hosts=hosts_with(envs, hosts))
         check(settings)
 
         async def known(lab: Lab) -> Settings:
@@ -35,14 +46,36 @@ def chosen(
 
         return known
     file = place_of(name)
-    checked_hosts(hosts, file)
+    places = hosts_with(envs, hosts, file)
 
     async def own(lab: Lab) -> Settings:
-        settings = choose_own(await lab.declare(file), file, given, hosts, **words)
+        declared = await lab.declare(file, opening)
+        settings = replace(choose_own(declared, file, given, opening=opening, **words), hosts=places)
         check(settings)
         return settings
 
     return own
+
+
+def opened(words: dict[str, Any]) -> Opening:
+    """What the options allow and give a model's file; they are taken out of the words. Raises InputError."""
+    trust, code, data = words.pop("trust", False), words.pop("code", ""), words.pop("data", "")
+    for path in (code, data):
+        if path:
+            open_regular(Path(path).expanduser()).close()
+    return Opening(trust, *(str(Path(path).expanduser().resolve()) if path else "" for path in (code, data)))
+
+
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how a model's file is opened, for a command's decorator."""
+    options = [
+        click.option("--trust", is_flag=True, help="Let Python that is in a model's file run."),
+        click.option("--code", default="", metavar="FILE.py", help="Defines a model's custom objects."),
+        click.option("--data", default="", metavar="FILE.npz", help="A model's inputs, by name or in order."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -50,13 +50,13 @@ def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) ->
 
 def runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The latest runs by the beginning of their ids, and `last`."""
-    from tuilab.lab.history import Store
+    from tuilab.lab import Lab
 
-    store = Store.open()
+    lab = Lab()
     try:
-        lines = store.runs(limit=MOST_RUNS)
+        lines = lab.history.runs(limit=MOST_RUNS)
     finally:
-        store.close()
+        lab.close_history()
     items = [CompletionItem("last", help="the latest run")]
     items += [
         CompletionItem(line.run[:8], help=f"{line.preset or line.workload}, {line.at}") for line in lines

@@ -6,10 +6,12 @@ import sys
 import click
 import msgspec
 
+from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.report.doctor import doctor_text
 
 
 @click.command()
+@python_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def doctor(as_json: bool) -> None:
     """Say why TensorFlow sees no GPU on this machine, probe by probe, and the command that fixes it.
@@ -18,13 +20,18 @@ def doctor(as_json: bool) -> None:
     kernels for this GPU.
     """
     from tuilab.doctor.examine import LIMIT_S, examine
+    from tuilab.doctor.place import Place
 
+    environment = chosen_environment(tensorflow=False)
+    place = Place.of(environment) if environment is not None else None
     if sys.stderr.isatty():
         click.echo(f"examining this machine, at most {LIMIT_S:.0f} s …", err=True)
-    report = examine(wait=_compiling if sys.stderr.isatty() else lambda seconds: None)
+    report = examine(place, wait=_compiling if sys.stderr.isatty() else lambda seconds: None)
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
     else:
+        if environment is not None:
+            click.echo(f"Of {environment.python}:")
         click.echo(doctor_text(report, shutil.get_terminal_size((100, 24)).columns))
 
 

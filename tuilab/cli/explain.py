@@ -7,29 +7,36 @@ import msgspec
 
 from tuilab import catalogue
 from tuilab.cli import completion
+from tuilab.cli.choose import chosen
+from tuilab.cli.environment import python_option
 from tuilab.cli.lab import emit, with_lab
 from tuilab.lab import Lab
-from tuilab.lab.settings import Settings, choose
+from tuilab.lab.settings import Settings, is_own
 from tuilab.model.errors import InputError
 from tuilab.model.explain import ExplainOp, OpExplanation, ScenarioExplanation
 from tuilab.report.explained import op_text, scenario_text
 
 
 @click.command()
-@click.argument("name", metavar="OP|PRESET", shell_complete=completion.presets)
+@python_option
+@click.argument("name", metavar="OP|PRESET|FILE.py:NAME", shell_complete=completion.presets)
 @click.option("--dtype", default="", help="The op's dtype, such as float32 or int32.")
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Change a preset's parameter.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def explain(name: str, dtype: str, settings: Sequence[str], as_json: bool) -> None:
-    """Say whether a GPU of this TensorFlow would run OP, or each op of PRESET, and why.
+    """Say whether a GPU of this TensorFlow would run OP, or each op of PRESET or of your own code, and why.
 
     Needs no GPU: the kernel registry knows. Where there is a GPU, a preset is also run on it once.
     """
-    if is_preset(name):
+    if is_preset(name) or is_own(name) or name.endswith(".py"):
         if dtype:
             raise InputError("--dtype", dtype, "no dtype for a preset; use --set dtype=" + dtype)
-        choice = choose(name, settings)
-        answer: msgspec.Struct = with_lab(lambda lab: ask_scenario(lab, choice))
+        choice = chosen(name, (), {"settings": settings})
+
+        async def asked(lab: Lab) -> ScenarioExplanation:
+            return await ask_scenario(lab, await choice(lab))
+
+        answer: msgspec.Struct = with_lab(asked)
     else:
         if settings:
             raise InputError("--set", settings[0], f"a preset, which {name!r} is not")

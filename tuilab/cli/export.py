@@ -5,10 +5,8 @@ from pathlib import Path
 import click
 
 from tuilab.cli import completion
-from tuilab.cli.lab import store
-from tuilab.lab.history import find
-from tuilab.lab.results import document_of
-from tuilab.lab.settings import claims_of
+from tuilab.cli.lab import kept_runs
+from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
 from tuilab.report.formats import FORMATS
 
@@ -23,12 +21,31 @@ from tuilab.report.formats import FORMATS
     help="A file instead of standard output.",
 )
 def export(run: str, format_: str, output: Path | None) -> None:
-    """Write RUN (the beginning of an id from `tuilab history`, or `last`) as a document."""
-    with store() as kept:
-        line = find(kept, run)
-        parts = document_of(format_, kept, line.run, claims_of(line.preset))
+    """Write RUN (the beginning of an id from `tuilab history`, or `last`) as a document.
+
+    A watched program is named by its id from `tuilab history programs`, which begins with w.
+    """
+    if run.startswith("w"):
+        _program(run, format_, output)
+        return
+    with kept_runs() as kept:
+        parts = kept.document(run, format_)
         if output is None:
             for part in parts:
                 click.echo(part, nl=False)
         else:
             write_text(output, parts)
+
+
+def _program(start: str, format_: str, output: Path | None) -> None:
+    """Write a watched program's page. Raises InputError."""
+    from tuilab.lab.watch import kept
+    from tuilab.report import program
+
+    if format_ not in program.FORMATS:
+        raise InputError("--format", format_, f"of a watched program, one of {', '.join(program.FORMATS)}")
+    text = program.FORMATS[format_](kept(start))
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_text(output, [text])

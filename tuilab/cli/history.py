@@ -8,9 +8,10 @@ import click
 from tuilab import catalogue
 from tuilab.cli import completion
 from tuilab.cli.exits import NOT_CONFIRMED
-from tuilab.cli.lab import emit, store
-from tuilab.lab.history import compare, find, import_runs, spool, write_recording
+from tuilab.cli.lab import emit, kept_runs, tell
+from tuilab.lab.history import History, is_full
 from tuilab.model.errors import InputError
+from tuilab.model.quantity import plural
 
 SHORTEST_ID = 4
 """Characters of an id that a deletion asks for."""
@@ -33,9 +34,9 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
     """List the latest runs. RUN in other commands is the start of an id, or `last`."""
     if ctx.invoked_subcommand is not None:
         return
-    with store() as kept:
+    with kept_runs() as kept:
         titles = {p.name: p.title for p in catalogue.load().presets} if search else {}
-        lines = kept.runs(search, limit, titles=titles)
+        lines = kept.runs(search, limit, titles)
     if as_json:
         emit(lines)
         return
@@ -54,8 +55,8 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
 @click.option("--off", is_flag=True, help="Remove the tag.")
 def tag(run: str, tag: str, off: bool) -> None:
     """Put TAG on RUN."""
-    with store() as kept:
-        kept.tag(find(kept, run).run, tag, on=not off)
+    with kept_runs() as kept:
+        kept.tag([kept.find(run).run], put=[] if off else [tag], take=[tag] if off else [])
 
 
 @history.command()
@@ -63,8 +64,8 @@ def tag(run: str, tag: str, off: bool) -> None:
 @click.argument("text")
 def note(run: str, text: str) -> None:
     """Replace the note of RUN."""
-    with store() as kept:
-        kept.note(find(kept, run).run, text)
+    with kept_runs() as kept:
+        kept.note(kept.find(run).run, text)
 
 
 @history.command()
@@ -75,8 +76,26 @@ def note(run: str, text: str) -> None:
 def pin(run: str, as_: str) -> None:
     """Pin RUN: a ghost is drawn under new runs, a baseline is what others are compared with; neither is
     pruned."""
-    with store() as kept:
-        kept.pin(find(kept, run).run, "" if as_ == "none" else as_)
+    with kept_runs() as kept:
+        kept.pin([kept.find(run).run], "" if as_ == "none" else as_)
+
+
+@history.command("programs")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1_000_000), help="How many.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def programs_(limit: int, as_json: bool) -> None:
+    """List the programs that were watched, latest first."""
+    from tuilab.lab.watch import earlier
+    from tuilab.report.program import headline
+
+    found = earlier(limit)
+    if as_json:
+        emit([{"program": program, "page": page} for program, page in found])
+        return
+    for program, page in found:
+        click.echo(f"{program[:8]}  {page.at[:16]}  {' '.join(page.command)[:40]:<40}  {headline(page)}")
+    if not found:
+        click.echo("no program was watched yet", err=True)
 
 
 @history.command("compare")
@@ -84,10 +103,22 @@ def pin(run: str, as_: str) -> None:
 @click.argument("b", shell_complete=completion.runs)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare_(a: str, b: str, as_json: bool) -> None:
-    """Compare run A with run B, arm by arm, and at each place that both measured if they are sweeps."""
-    with store() as kept:
-        first, second = (kept.state(find(kept, run).run) for run in (a, b))
-    comparison = compare(first, second)
+    """Compare run A with run B, arm by arm, and at each place that both measured if they are sweeps.
+
+    Two watched programs, by their ids from `tuilab history programs`, are compared step by step.
+    """
+    if a.startswith("w") and b.startswith("w"):
+        from tuilab.lab.watch import kept as program
+        from tuilab.report.program import compared
+
+        pages = program(a), program(b)
+        if as_json:
+            emit({"a": pages[0], "b": pages[1], "compared": compared(*pages)})
+        for line in () if as_json else compared(*pages):
+            click.echo(line)
+        return
+    with kept_runs() as kept:
+        comparison = kept.compare(a, b)
     if as_json:
         emit(comparison)
         return
@@ -105,9 +136,9 @@ def delete(run: str) -> None:
     """Delete RUN; `tuilab history undelete` with its whole id brings it back for a week."""
     if len(run) < SHORTEST_ID:
         raise InputError("run", run, f"at least {SHORTEST_ID} characters of an id, or last")
-    with store() as kept:
-        line = find(kept, run)
-        kept.delete(line.run)
+    with kept_runs() as kept:
+        line = kept.find(run)
+        kept.delete([line.run])
     click.echo(f"deleted; to undo: tuilab history undelete {line.run}", err=True)
 
 
@@ -115,8 +146,8 @@ def delete(run: str) -> None:
 @click.argument("run", shell_complete=completion.runs)
 def undelete(run: str) -> None:
     """Bring a deleted RUN back; needs its whole id. `last` undoes the last deletion, a prune as a whole."""
-    with store() as kept:
-        runs = kept.bring_back() if run == "last" else [run] * kept.undelete(run)
+    with kept_runs() as kept:
+        runs = kept.undelete(run)
     if not runs:
         raise InputError("run", run, "the whole id of a deleted run, or last")
     for name in runs:
@@ -137,19 +168,35 @@ def number(text: str) -> float:
 @history.command()
 @click.option("--days", type=number, help="Delete runs older than this.")
 @click.option("--megabytes", type=number, help="Then the oldest until this much is left.")
-def prune(days: float | None, megabytes: float | None) -> None:
-    """Delete old runs that are not pinned, and print their ids."""
+@click.option(
+    "--for-good", is_flag=True, help="Remove them, and all that was deleted before, at once: no undo."
+)
+def prune(days: float | None, megabytes: float | None, for_good: bool) -> None:
+    """Delete old runs that are not pinned, and print their ids.
+
+    Also where the history's disk is full. What was deleted a week ago is removed, and makes room.
+    """
     if days is None and megabytes is None:
         raise InputError("tuilab history prune", "nothing", "--days, --megabytes or both")
-    with store() as kept:
-        runs = kept.prune(days, None if megabytes is None else int(megabytes * 1e6))
-        kept.purge()
-        kept.pack_older()
-        kept.compact()
+
+    runs: list[str] = []
+
+    def act(kept: History) -> None:
+        runs.extend(kept.prune(kept.prunable(days, None if megabytes is None else int(megabytes * 1e6))))
+        kept.clean_up(for_good=for_good)
+
+    with kept_runs() as kept:
+        try:
+            act(kept)
+        except sqlite3.OperationalError as error:
+            if not kept.takes_nothing and not is_full(error):
+                raise
+            with kept.in_place(tell) as there:
+                act(there)
     for run in runs:
         click.echo(run)
-    undo = "; to undo: tuilab history undelete last" if runs else ""
-    click.echo(f"{len(runs)} runs deleted{undo}", err=True)
+    undo = "; to undo: tuilab history undelete last" if runs and not for_good else ""
+    click.echo(f"{plural(len(runs), 'run')} deleted{undo}", err=True)
 
 
 @history.command("check")
@@ -164,34 +211,24 @@ def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
     With --repair, what can be read of a FILE is added to the history. Exits with 4 if something is damaged
     and not repaired.
     """
-    from tuilab.lab.history import check
-
-    with store() as kept:
-        if kept.file is None:
-            raise InputError("tuilab history check", "in memory", "a history that is kept in a file")
-        own = kept.file
-    which = file or own
-    try:
-        report = check.check(which)
-        done = check.repair(which, None if file is None else own) if repair and report.findings else None
-    except (OSError, sqlite3.Error) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(str(which), why, "a history that can be read") from None
+    with kept_runs() as kept:
+        report, done = kept.check(file, repair=repair)
     for finding in report.findings if done is None else done.lost:
         click.echo(f"{finding.run or '-'}  {finding.what}")
     if done is not None:
-        click.echo(f"{done.runs} runs with {done.rounds} rounds are saved", err=True)
+        click.echo(f"{plural(done.runs, 'run')} with {plural(done.rounds, 'round')} saved", err=True)
         if done.aside is not None:
             click.echo(f"the damaged history is kept as {done.aside}", err=True)
     elif report.findings:
         click.echo(
-            f"{report.runs} runs, {report.rounds} rounds, {len(report.findings)} problems; "
+            f"{plural(report.runs, 'run')}, {plural(report.rounds, 'round')}, "
+            f"{plural(len(report.findings), 'problem')}; "
             "`tuilab history check --repair` recovers what can be read",
             err=True,
         )
         ctx.exit(NOT_CONFIRMED)
     else:
-        click.echo(f"{report.runs} runs, {report.rounds} rounds, no problems", err=True)
+        click.echo(f"{plural(report.runs, 'run')}, {plural(report.rounds, 'round')}, no problems", err=True)
 
 
 @history.command()
@@ -199,31 +236,27 @@ def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def save(run: str, file: Path) -> None:
     """Write RUN's events to FILE, to import elsewhere or to replay."""
-    with store() as kept:
-        write_recording(file, kept.events(find(kept, run).run))
+    with kept_runs() as kept:
+        kept.save(run, file)
 
 
 @history.command("import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def import_(file: Path) -> None:
     """Import the runs in a FILE written by `save`, here or on another machine."""
-    with store() as kept:
-        runs = import_runs(kept, file)
-    click.echo(f"{len(runs)} runs imported", err=True)
+    with kept_runs() as kept:
+        runs = kept.import_file(file)
+    click.echo(f"{plural(len(runs), 'run')} imported", err=True)
 
 
 @history.command()
 @click.option("--stop", is_flag=True, help="Stop those still running; their finished rounds are kept.")
 def unattended(stop: bool) -> None:
     """Import runs that continued after their lab closed, and list those still running."""
-    with store() as kept:
-        if kept.file is None:
-            return
-        found = spool.collect_all(kept, kept.file.parent)
-        if stop and found.going_on:
-            for pid in found.going_on.values():
-                spool.stop(pid)
-            found = spool.settle(kept, kept.file.parent, found)
+    with kept_runs() as kept:
+        found = kept.unattended(stop)
+    if found is None:
+        return
     for run in found.finished:
         click.echo(f"{run}  imported")
     for run, pid in found.going_on.items():

@@ -5,8 +5,8 @@ import sys
 import click
 import msgspec
 
-from tuilab.cli.lab import store
-from tuilab.lab.machines import PresetRows, Row, compared, latest, search, sum_up, text_of
+from tuilab.cli.lab import kept_runs
+from tuilab.lab.machines import PresetRows, Row, compared, search, text_of
 from tuilab.model.parameters import Value
 from tuilab.model.result import CrossoverStatus
 from tuilab.report.machines import machines_text
@@ -71,9 +71,8 @@ def hosts(words: str, as_json: bool) -> None:
     Runs of other machines come from --host, --on, or `tuilab history import`. The latest run of each preset
     on each machine counts.
     """
-    with store() as kept:
-        problem = sum_up(kept, _say)
-        machine_summaries = latest(kept)
+    with kept_runs() as kept:
+        machine_summaries, problem = kept.machines(_say)
     if problem:
         click.echo(f"tuilab: {problem}", err=True)
     if words:

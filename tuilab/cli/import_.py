@@ -4,11 +4,12 @@ from pathlib import Path
 
 import click
 
-from tuilab.catalogue.load import own_folder
+from tuilab.catalogue.load import LARGEST_FILE, own_folder
 from tuilab.cli.lab import tell
 from tuilab.documents import DocumentReport, dumps, write
 from tuilab.lab.opening import read_document
 from tuilab.model.errors import InputError
+from tuilab.model.files import read_regular
 from tuilab.model.preset import Preset
 
 
@@ -38,10 +39,10 @@ def _put(preset: Preset, folder: Path, overwrite: bool) -> bool:
     """Write one preset and say so; False where another file has its name."""
     target = folder / f"{preset.name}.toml"
     try:
-        if target.exists() and not overwrite and target.read_text(encoding="utf-8") != dumps(preset):
+        if target.exists() and not overwrite and read_regular(target, LARGEST_FILE) != dumps(preset).encode():
             return False
         click.echo(str(write(preset, folder)))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise InputError("-o", str(folder), f"a folder that can be written ({error})") from None
     return True
 

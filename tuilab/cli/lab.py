@@ -11,11 +11,13 @@ import click
 import msgspec
 
 from tuilab.cli.choose import quiet
+from tuilab.cli.environment import chosen_environment
 from tuilab.cli.narrate import Narrator
 from tuilab.lab import Lab
 from tuilab.lab.files import keep_fault
-from tuilab.lab.history import Store
+from tuilab.lab.history import History, to_read
 from tuilab.model.arms import HERE
+from tuilab.model.environment import Environment
 
 T = TypeVar("T")
 
@@ -38,14 +40,23 @@ def emit(data: Any) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
 
 
-def with_lab(act: Callable[[Lab], Awaitable[T]], hosts: Sequence[str] = (HERE,)) -> T:
-    """Open the lab, act, close it. Raises as `act`, and KeyboardInterrupt where nothing could be stopped."""
+def with_lab(
+    act: Callable[[Lab], Awaitable[T]],
+    hosts: Sequence[str] = (HERE,),
+    environments: Sequence[Environment] = (),
+) -> T:
+    """Open the lab, act, close it. Raises as `act`, and KeyboardInterrupt where nothing could be stopped.
+
+    environments: those of `hosts` that are Pythons of this machine, beside the one of `--python`.
+    """
+    own = chosen_environment()
+    every = (own, *environments) if own is not None else environments
 
     async def main() -> T:
         faults: list[BaseException] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, about: note(about, faults))
         narrator = Narrator(quiet())
-        lab = Lab(hosts=hosts, say=tell)
+        lab = Lab(hosts=hosts, environments=every, say=tell)
         lab.subscribe(lambda _, event: narrator(event) if event is not None else None)
         async with lab:
             done = await act_stoppably(lab, act(lab))
@@ -82,12 +93,16 @@ async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
 
 
 @contextmanager
-def store() -> Iterator[Store]:
-    """The store of runs, its messages said on standard error, closed at the end."""
-    opened = Store.open()
-    for message in opened.messages:
+def kept_runs() -> Iterator[History]:
+    """The history of a lab without workers, its messages said on standard error, closed at the end.
+
+    One that takes nothing now can be read all the same.
+    """
+    lab = Lab(say=tell, store=to_read)
+    history = lab.history
+    for message in history.messages:
         tell(message)
     try:
-        yield opened
+        yield history
     finally:
-        opened.close()
+        lab.close_history()

@@ -1,6 +1,7 @@
 """The `tuilab` command. Each subcommand's module is loaded when it is called."""
 
 import contextlib
+import errno
 import importlib
 import io
 import os
@@ -12,6 +13,7 @@ from typing import Any, NoReturn
 import click
 
 import tuilab
+from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import BAD_INPUT, DONE, FAULT, INTERRUPTED, WORKER_FAILED
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.sanitize import sanitize_block, sanitize_line
@@ -28,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("tuilab.cli.export:export", "Write a run as Markdown, HTML, CSV or JSON."),
     "explain": ("tuilab.cli.explain:explain", "Say where an op, or a preset's ops, would run, and why."),
     "profile": ("tuilab.cli.profile:profile", "Show where a call's time goes, op by op."),
+    "watch": ("tuilab.cli.watch:watch", "Watch your own program: where its time goes, what to change."),
     "selftest": ("tuilab.cli.selftest:selftest", "Test the instrument itself, in under two minutes."),
     "machine": ("tuilab.cli.machine:machine", "Measure what this machine can do at most (once, then kept)."),
     "doctor": ("tuilab.cli.doctor:doctor", "Say why TensorFlow sees no GPU here, and what fixes it."),
@@ -42,8 +45,22 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+LARGEST_SCREEN = 2_000
+"""Columns, or lines."""
+
+
+class Seen(Exception):
+    """Whoever read what is printed has gone: that is no fault, and none of the exit codes'."""
+
+
 class Lazy(click.Group):
     """A group that imports a command when it is called, so that help and the app start at once."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise Seen from None  # click would end with 1, which is the code of findings
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -77,6 +94,7 @@ class Lazy(click.Group):
     show_default=True,
     help="What happens to a run when the connection drops.",
 )
+@python_option
 @click.option("--served", is_flag=True, hidden=True)
 @click.pass_context
 def cli(ctx: click.Context, /, served: bool, **options: Any) -> None:
@@ -92,14 +110,19 @@ def cli(ctx: click.Context, /, served: bool, **options: Any) -> None:
         from tuilab.tui.options import Options
         from tuilab.tui.start import open_lab
 
-        ctx.exit(open_lab(Options(**options)))
+        own = chosen_environment()
+        ctx.exit(open_lab(Options(**options, environments=(own,) if own else ())))
 
 
 def main() -> None:
     """Run the command line; exit codes as the README's table states."""
+    _mend_surroundings()
     try:
         code = cli.main(standalone_mode=False) or DONE
-        sys.stdout.flush()
+        try:
+            sys.stdout and sys.stdout.flush()
+        except BrokenPipeError:
+            _leave(code)
         sys.exit(code)
     except click.ClickException as error:
         _fail_usage(error)
@@ -109,22 +132,44 @@ def main() -> None:
         _fail(error, WORKER_FAILED)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        _leave(DONE)  # whoever read our output has seen enough
+    except (BrokenPipeError, Seen):
+        _leave(DONE)
     except sqlite3.Error as error:
         _fail(about_history(error), BAD_INPUT)
     except OSError as error:
-        _fail(f"{sanitize_line(str(error.filename or ''))}: {error.strerror or error}", BAD_INPUT)
+        # Whatever writes a file names it.
+        unnamed = "standard output" if error.errno in (errno.ENOSPC, errno.EBADF) else ""
+        named = error.filename or unnamed
+        file = sanitize_line(str(named)) + ": " if named else ""
+        _fail(f"{file}{sanitize_line(str(error.strerror or error))}", BAD_INPUT)
     except Exception as error:
         from tuilab.lab.files import keep_fault
 
         _fail(keep_fault(error), FAULT)
 
 
+def _mend_surroundings() -> None:
+    """What a shell may leave in a state that no program expects: closed streams, sizes that no screen has."""
+    for stream in range(3):
+        try:
+            os.fstat(stream)
+        except OSError:  # else the next file that is opened would be the standard output
+            os.open(os.devnull, os.O_WRONLY if stream else os.O_RDONLY)
+    for name in ("COLUMNS", "LINES"):
+        size = os.environ.get(name, "")
+        if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):
+            os.environ.pop(name, None)
+
+
 def about_history(error: sqlite3.Error) -> str:
-    """What is wrong with the history, and what helps."""
+    """Say what is wrong with the history, and what helps."""
     if "locked" in str(error) or "busy" in str(error):
         return f"another program is using the history ({error}); try again in a moment"
+    code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+    if code == sqlite3.SQLITE_READONLY:
+        return "the history can only be read now; nothing was changed"
+    if code == sqlite3.SQLITE_FULL:
+        return "the history's disk is full; nothing was changed. `tuilab history prune` makes room"
     repair = "`tuilab history check --repair` recovers what can be read"
     return sanitize_line(f"the history cannot be read ({error}); {repair}")
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 
 from tuilab.model.arms import labels
+from tuilab.model.environment import whose
 from tuilab.model.events import (
     ArmStatus,
     Caveat,
@@ -46,7 +47,9 @@ class Narrator:
             case Warming():
                 self._say(_of(event.origin) + event.stage, f" … {event.elapsed_s:.0f} s", event.origin)
             case Ready():
-                self._line(f"{_of(event.origin)}ready after {event.import_s + event.start_s:.1f} s")
+                where = f" in {words}" if (words := whose(event.machine)) else ""
+                took = event.import_s + event.start_s
+                self._line(f"{_of(event.origin)}ready after {took:.1f} s{where}")
             case WorkerExited() if not event.expected:
                 self._line(event.message)
             case RunStarted():

@@ -1,11 +1,13 @@
 """`tuilab new`: a starter file for a person's own code."""
 
 import keyword
+import os
 from pathlib import Path
 
 import click
 
 from tuilab.model.errors import InputError
+from tuilab.model.files import SHARED, write_text
 
 STARTER = '''"""Your own code in the lab:  tuilab run {file}:{name}"""
 
@@ -51,10 +53,9 @@ def new(name: str) -> None:
     title = function.replace("_", " ").capitalize()
     text = STARTER.format(file=path, name=function, title=title)
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise InputError("NAME", str(path), "the name of a file that does not exist yet") from None
+        if os.path.lexists(path):
+            raise InputError("NAME", str(path), "the name of a file that does not exist yet")
+        write_text(path, [text], SHARED)
     except OSError as error:
         raise InputError("NAME", str(path), f"a file that can be written ({error.strerror})") from None
     click.echo(f"{path} is written. Measure it with: tuilab run {path}:{function}")

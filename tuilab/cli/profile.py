@@ -9,12 +9,14 @@ import click
 import msgspec
 
 from tuilab.cli import completion
-from tuilab.cli.choose import arm_options
+from tuilab.cli.choose import arm_options, chosen
+from tuilab.cli.environment import python_option
 from tuilab.cli.lab import emit, with_lab
 from tuilab.lab import Lab
-from tuilab.lab.settings import Settings, choose
+from tuilab.lab.settings import Settings
 from tuilab.model.arms import HERE, Arm, family
 from tuilab.model.errors import InputError
+from tuilab.model.files import write_bytes
 from tuilab.model.machine import Machine
 from tuilab.model.profile import Profile, ProfileArm, ProfileFile
 from tuilab.report.profiled import profile_text
@@ -24,6 +26,7 @@ TRACE = "trace.json"
 
 
 @click.command()
+@python_option
 @click.argument("preset", shell_complete=completion.presets)
 @arm_options
 @click.option(
@@ -34,14 +37,18 @@ TRACE = "trace.json"
 )
 @click.option("--seconds", type=click.FloatRange(0.05, 60), default=0.5, show_default=True)
 def profile(preset: str, output: Path | None, seconds: float, as_json: bool, **words: Any) -> None:
-    """Profile one arm of PRESET in a separate pass: per-op times, phases, a timeline.
+    """Profile one arm of PRESET (or your own path/to/file.py:name): per-op times, phases, a timeline.
 
     Without --device, --mode and the like: the GPU's graph with its input resident, or the CPU's.
     """
     for unused in ("budget", "cold"):
         words.pop(unused)
-    settings = choose(preset, words.pop("settings"), **words)
-    answer, files = with_lab(lambda lab: ask(lab, settings, seconds, raw=output is not None))
+    choice = chosen(preset, (), words)
+
+    async def measure(lab: Lab) -> tuple[Profile, list[ProfileFile]]:
+        return await ask(lab, await choice(lab), seconds, raw=output is not None)
+
+    answer, files = with_lab(measure)
     if output is not None:
         for path in save(output, answer, files):
             click.echo(f"wrote {path}", err=True)
@@ -85,7 +92,7 @@ def save(folder: Path, answer: Profile, files: Sequence[ProfileFile]) -> list[Pa
     for path, data in targets:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            write_bytes(path, data)
         except OSError as error:
             raise InputError(
                 "--output", os.fspath(path), f"a folder that can be written: {error.strerror}"

@@ -9,14 +9,16 @@ from typing import Any
 import click
 
 from tuilab.cli import completion
-from tuilab.cli.choose import arm_options, as_markdown, chosen, details, host_option
+from tuilab.cli.choose import arm_options, as_markdown, chosen, details, host_option, model_options, quiet
+from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
 from tuilab.cli.lab import emit, tell, with_lab
 from tuilab.cli.machine import against_option
+from tuilab.interpreter import alike
 from tuilab.lab import Lab
-from tuilab.lab.hosts import checked_hosts
 from tuilab.lab.roofs import held_against
 from tuilab.lab.settings import is_own
+from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
@@ -25,9 +27,12 @@ from tuilab.report.text import Role, dressed, lines, table
 
 
 @click.command()
+@python_option
 @click.argument("preset", shell_complete=completion.presets)
 @arm_options
+@model_options
 @host_option
+@env_option
 @click.option(
     "--together", is_flag=True, help="A worker for each device: one at a time, then all at once, compared."
 )
@@ -44,19 +49,26 @@ def run(
     as_json: bool,
     check: bool,
     hosts: Sequence[str],
+    envs: Sequence[Environment],
     against: str,
     **words: Any,
 ) -> None:
-    """Measure PRESET: a name from `tuilab presets`, a preset file, or your own path/to/file.py:name."""
+    """Measure PRESET: a name from `tuilab presets`, a preset file, your own path/to/file.py:name,
+    or a model: FILE.keras, FILE.h5, the FOLDER of a SavedModel or FOLDER:SIGNATURE.
+    """
     if together and is_own(preset):
         raise InputError("--together", preset, "a preset")
-    settings = chosen(preset, hosts, words)
+    if together and envs:
+        raise InputError("--together", envs[0].name, "no --env: environments take turns")
+    settings = chosen(preset, hosts, words, envs=envs)
+    if said := alike(envs):
+        tell(said)
 
     async def measure(lab: Lab) -> tuple[RunState, RunResult]:
         result = await lab.measure(await settings(lab), budget=budget, cold=cold, together=together)
         return lab.state.shown, result
 
-    state, result = with_lab(measure, checked_hosts(hosts))
+    state, result = with_lab(measure, hosts_with(envs, hosts), envs)
     result = held_against(state, result, against)
     show(result, as_json)
     ctx.exit(exit_code(state, result, check))
@@ -94,12 +106,23 @@ def _styled(role: Role, line: str) -> str:
     return click.style(line, **STYLES[role]) if role in STYLES and line else line
 
 
+def _more_precise(state: RunState, result: RunResult) -> None:
+    """Tell what would make a run as precise as its budget asks, and about how long that takes."""
+    from tuilab.lab.resume import further, told
+
+    reached = result.confidence.half_width if result.confidence else None
+    more = further(state, reached, state.budget) if state.budget else None
+    if more is not None and state.machine is not None:
+        tell(f"tuilab resume {result.run[:8]} goes on: {told(more, state.machine)}")
+
+
 def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
     """The exit code of a finished run, as the README's table states; what went wrong is told."""
     if state.scenario is not None and state.scenario.file:
-        # The tracebacks of a person's own code, each once.
-        for detail in dict.fromkeys(arm.detail for arm in state.arms.values() if arm.status == "failed"):
-            click.echo(detail, err=True, nl=bool(detail))
+        # The tracebacks of a person's own code, one for each thing that went wrong.
+        broken_arms = [arm for arm in state.arms.values() if arm.status == "failed" and arm.detail]
+        for detail in {arm.reason: arm.detail for arm in reversed(broken_arms)}.values():
+            click.echo(detail, err=True)
     broken = result.status == "failed" or (result.status == "ok" and bool(result.message))
     if broken:
         # A run of several hosts is not failed where one of them ended, but it is not whole either.
@@ -109,6 +132,8 @@ def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
         tell(f"{result.rounds} rounds are kept; to continue: tuilab resume {result.run[:8]}")
     if interrupted:
         return INTERRUPTED
+    if not broken and not quiet():
+        _more_precise(state, result)
     # Where nothing ran because the code that was to run raised, there is no result to be content with.
     statuses = {arm.status for arm in result.arms}
     if broken or ("failed" in statuses and "ok" not in statuses):

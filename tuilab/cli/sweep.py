@@ -6,15 +6,16 @@ from typing import Any
 import click
 
 from tuilab.cli import completion
-from tuilab.cli.choose import arm_options, chosen, host_option
+from tuilab.cli.choose import arm_options, chosen, host_option, model_options, opened
+from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.lab import with_lab
 from tuilab.cli.machine import against_option
 from tuilab.cli.run import exit_code, show
 from tuilab.lab import Lab
-from tuilab.lab.hosts import checked_hosts
 from tuilab.lab.roofs import held_against
 from tuilab.lab.settings import choose, chosen_sweep, is_own
+from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
@@ -22,6 +23,7 @@ from tuilab.model.scenario import BudgetName
 
 
 @click.command()
+@python_option
 @click.argument("preset", shell_complete=completion.presets)
 @click.option(
     "--axis",
@@ -32,7 +34,9 @@ from tuilab.model.scenario import BudgetName
 )
 @click.option("--no-refine", is_flag=True, help="Measure these sizes only; do not refine around a crossover.")
 @arm_options
+@model_options
 @host_option
+@env_option
 @fleet_options
 @against_option
 @click.option("--check", is_flag=True, help="Exit with 4 unless every claim is confirmed.")
@@ -48,6 +52,7 @@ def sweep(
     as_json: bool,
     check: bool,
     hosts: Sequence[str],
+    envs: Sequence[Environment],
     on: str | None,
     jobs: int,
     against: str,
@@ -56,21 +61,24 @@ def sweep(
     """Measure PRESET (or your own path/to/file.py:name) at many sizes; find where another arm wins."""
     refine = not no_refine
     if on is not None:
-        if hosts or is_own(preset):
+        if hosts or envs or is_own(preset):
             raise InputError(
                 "--on", on, "a preset and no --host: your own file is not sent to other machines"
             )
+        opened(words)
         settings = choose(preset, words.pop("settings"), **words)
         planned = chosen_sweep(settings, axes, refine)
         state, result = on_fleet(on, jobs, lambda fleet: fleet.sweep(settings, planned, budget, cold))
     else:
-        choice = chosen(preset, hosts, words, check=lambda settings: chosen_sweep(settings, axes, refine))
+        choice = chosen(
+            preset, hosts, words, envs=envs, check=lambda settings: chosen_sweep(settings, axes, refine)
+        )
 
         async def measure(lab: Lab) -> tuple[RunState, RunResult]:
             result = await lab.sweep(await choice(lab), axes, budget=budget, cold=cold, refine=refine)
             return lab.state.shown, result
 
-        state, result = with_lab(measure, checked_hosts(hosts))
+        state, result = with_lab(measure, hosts_with(envs, hosts), envs)
     result = held_against(state, result, against)
     show(result, as_json)
     ctx.exit(exit_code(state, result, check))

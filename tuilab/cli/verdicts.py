@@ -1,6 +1,7 @@
 """`tuilab verdicts`: every preset measured, and what became of each claim."""
 
 import itertools
+import re
 import shutil
 import textwrap
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ import msgspec
 
 from tuilab import catalogue
 from tuilab.cli import completion
+from tuilab.cli.environment import python_option
 from tuilab.cli.exits import DONE, INTERRUPTED, WORKER_FAILED
 from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.lab import emit, with_lab
@@ -24,6 +26,8 @@ from tuilab.model.scenario import BUDGETS, BudgetName
 
 INDENT, PRESET_AT, NARROWEST = 14, 11, 60
 PROSE = "prose"
+SPAN = re.compile(r"\[[\d.,]+ [\d.,]+\]")
+"""An interval in the evidence."""
 
 
 class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,9 +39,12 @@ class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
     claim: str
     verdict: str
     evidence: str
+    interval: str = ""
+    """What the evidence's 95 % intervals are of."""
 
 
 @click.command()
+@python_option
 @click.argument("presets", nargs=-1, shell_complete=completion.presets)
 @click.option("--budget", type=click.Choice(BUDGETS), default="quick", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -86,7 +93,7 @@ async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, said:
             said += [line(preset, _undecided(c.text, str(error))) for c in preset.claims]
             code = WORKER_FAILED
             continue
-        said += [line(preset, verdict) for verdict in result.claims]
+        said += [line(preset, verdict, result) for verdict in result.claims]
         if result.status == "cancelled":
             return INTERRUPTED
     return code
@@ -99,7 +106,7 @@ async def judge_on(
     found: dict[str, list[VerdictLine]] = {}
 
     def told(choice: Settings, result: RunResult) -> None:
-        found[choice.preset.name] = [line(choice.preset, verdict) for verdict in result.claims]
+        found[choice.preset.name] = [line(choice.preset, verdict, result) for verdict in result.claims]
 
     failed = await fleet.runs(choices, budget, told)
     code = INTERRUPTED if fleet.stopped else DONE
@@ -115,7 +122,7 @@ def _undecided(text: str, why: str) -> Verdict:
     return Verdict(text, "undecided", f"The run did not finish: {why}")
 
 
-def line(preset: Preset, verdict: Verdict) -> VerdictLine:
+def line(preset: Preset, verdict: Verdict, result: RunResult | None = None) -> VerdictLine:
     """A claim's verdict with its source."""
     source = preset.source
     return VerdictLine(
@@ -125,6 +132,7 @@ def line(preset: Preset, verdict: Verdict) -> VerdictLine:
         claim=verdict.text,
         verdict=verdict.verdict,
         evidence=verdict.evidence,
+        interval=result.confidence.of if result is not None and result.confidence is not None else "",
     )
 
 
@@ -145,4 +153,7 @@ def table(said: Sequence[VerdictLine], width: int) -> str:
         f"{sum(each.verdict == word for each in said)} {word}"
         for word in ("confirmed", "refuted", "impossible", "undecided", "untestable")
     )
-    return "\n".join([*out, "", *textwrap.wrap(f"{len(said)} claims: {counted}.", width + INDENT)])
+    spans = dict.fromkeys(each.interval for each in said if each.interval and SPAN.search(each.evidence))
+    within = f" Each 95 % interval is one {' or '.join(spans)}." if spans else ""
+    whole = textwrap.wrap(f"{len(said)} claims: {counted}.{within}", width + INDENT)
+    return "\n".join([*out, "", *whole])

@@ -5,16 +5,18 @@ import re
 
 import click
 
+from tuilab.cli.environment import chosen_environment, python_option
+from tuilab.interpreter import started
 from tuilab.model.errors import InputError
 from tuilab.runner.gpus import only
-from tuilab.runner.process import local_command
 
 
 @click.command()
+@python_option
 @click.option("--only", "device", metavar="GPU:1", help="Open this GPU and no other; none for CPU:0.")
 def worker(device: str | None) -> None:
     """Speak the protocol on standard input and output until standard input closes."""
     if device is not None and not re.fullmatch(r"[CG]PU:\d{1,3}", device):
         raise InputError("--only", device, "one device, such as GPU:1")
-    command = local_command()
-    os.execve(command[0], command, {**os.environ, **(only(device) if device else {})})
+    command, env = started(chosen_environment(), "tuilab.worker")
+    os.execve(command[0], command, {**os.environ, **env, **(only(device) if device else {})})

@@ -734,7 +734,7 @@ def cudnn(f: Findings) -> Diagnosis | None:
     versions = f.tensorflow.log.groups("cudnn-version")
     if not versions and "dnn" not in f.tensorflow.log:
         return None
-    loaded = next((x.path for x in f.libraries.found if x.wanted.soname == "libcudnn.so.9"), "")
+    loaded = next((x.path for x in f.libraries.found if x.wanted.folder == "cudnn"), "")
     shadowed = any(loaded.startswith(f"{folder.rstrip('/')}/") for folder in f.environment.library_folders)
     what = (
         f"it loads {versions[0]}, TensorFlow was built with {versions[1]}"

@@ -34,7 +34,7 @@ def mapped(name: str) -> str:
 
 
 class Driver:
-    """libcuda through ctypes. A call that this library lacks returns null."""
+    """libcuda through ctypes. A call that this library lacks returns None."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
@@ -54,7 +54,7 @@ class Driver:
         return pointer.value.decode(errors="replace")
 
     def number(self, name: str, *arguments: Any) -> int | None:
-        """A call whose first argument receives an int; null where it fails."""
+        """A call whose first argument receives an int; None where it fails."""
         value = ctypes.c_int()
         return value.value if self.call(name, ctypes.byref(value), *arguments) == 0 else None
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import tuilab
+from tuilab import guest
 
 REAP_S = 0.5
 """How long a killed child may take to die. One that sleeps inside the kernel never does: it stays behind."""
@@ -23,7 +24,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Ran:
-    """How a child ended. code: null when it was killed for not answering in time."""
+    """How a child ended. code: None when it was killed for not answering in time."""
 
     code: int | None
     out: bytes
@@ -103,11 +104,6 @@ def kill_all() -> None:
         kill(child)
 
 
-def module(python: str, name: str, *arguments: str) -> list[str]:
-    """The command for one of our modules. `-P`: a `tensorflow.py` in the current folder is not meant."""
-    return [python, "-P", "-m", name, *arguments]
-
-
 def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
     """`environ` as it is, plus what the child needs to find this package, plus `more`."""
     out = dict(environ) | more
@@ -117,10 +113,9 @@ def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
     return out
 
 
-def own_module(python: str, environ: Mapping[str, str], until: float, *arguments: str) -> Ran:
-    """Run `tuilab.doctor.child` with these arguments."""
-    argv = module(python, "tuilab.doctor.child", *arguments)
-    return run(argv, environment(environ), until)
+def own_module(environ: Mapping[str, str], until: float, *arguments: str) -> Ran:
+    """Run `tuilab.doctor.child` with these arguments, in the lab's own Python."""
+    return run(guest.command("tuilab.doctor.child", *arguments), environment(environ), until)
 
 
 def known(out: bytes) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Devices:
 
 def look(place: Place, until: float) -> Devices:
     """Ask NVML; where nvidia-ml-py or the library is missing, ask nvidia-smi."""
-    ran = children.own_module(place.python, place.environ, until, "nvml")
+    ran = children.own_module(place.environ, until, "nvml")
     facts = children.known(ran.out)
     if ran.code is None:
         return Devices(hung=str(facts.get("at", "NVML")))
@@ -75,7 +75,7 @@ def _smi(place: Place, until: float, error: str) -> Devices:
 
 
 def read_smi(gpus: str, apps: str) -> tuple[GpuDevice, ...]:
-    """nvidia-smi's two tables. A figure that the GPU does not give (`[N/A]`) is null."""
+    """nvidia-smi's two tables. A figure that the GPU does not give (`[N/A]`) is None."""
     users: dict[str, list[GpuProcess]] = {}
     for row in _rows(apps, 4):
         if row[1].isdigit():

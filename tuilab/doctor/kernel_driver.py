@@ -110,7 +110,7 @@ def _open(place: Place, paths: list[Path], until: float) -> tuple[dict[Path, str
     """The files that do not open, with the error's name, and the one whose opening did not return."""
     if not paths:
         return {}, ""
-    ran = children.own_module(place.python, place.environ, until, "nodes", *map(str, paths))
+    ran = children.own_module(place.environ, until, "nodes", *map(str, paths))
     said = children.known(ran.out)
     hung = f"/dev/{Path(str(said.get('at'))).name}" if ran.code is None and said.get("at") else ""
     return {path: str(said[str(path)]) for path in paths if said.get(str(path))}, hung

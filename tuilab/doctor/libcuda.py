@@ -28,7 +28,7 @@ class CudaDevice:
 class Libcuda:
     """path: empty where it could not be opened, `error` then says why.
 
-    init: cuInit's result, null where it was not reached or is missing. cuda: the newest CUDA that this driver
+    init: cuInit's result, None where it was not reached or is missing. cuda: the newest CUDA that this driver
     supports, as in `12080` for 12.8. hung: what did not answer. crashed: how the child ended, if badly.
     """
 
@@ -65,14 +65,14 @@ def look(place: Place, until: float) -> Libcuda:
 
 
 def look_unhidden(place: Place, until: float) -> Libcuda | None:
-    """The same without CUDA_VISIBLE_DEVICES; null where it is not set."""
+    """The same without CUDA_VISIBLE_DEVICES; None where it is not set."""
     if VISIBLE not in place.environ:
         return None
     return _ask(place, {k: v for k, v in place.environ.items() if k != VISIBLE}, until)
 
 
 def _ask(place: Place, environ: dict[str, str], until: float) -> Libcuda:
-    ran = children.own_module(place.python, environ, until, "libcuda")
+    ran = children.own_module(environ, until, "libcuda")
     return read(children.known(ran.out), ran)
 
 

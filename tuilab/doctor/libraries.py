@@ -2,7 +2,8 @@
 
 import json
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +31,8 @@ class Wanted:
     need: Need
 
 
+CUDNN = "libcudnn.so."
+
 WANTED = (
     Wanted("libnvidia-ml.so.1", "", "", "driver"),
     Wanted("libcudart.so.12", "cuda_runtime", "nvidia-cuda-runtime-cu12", "device"),
@@ -38,11 +41,20 @@ WANTED = (
     Wanted("libcufft.so.11", "cufft", "nvidia-cufft-cu12", "device"),
     Wanted("libcusolver.so.11", "cusolver", "nvidia-cusolver-cu12", "device"),
     Wanted("libcusparse.so.12", "cusparse", "nvidia-cusparse-cu12", "device"),
-    Wanted("libcudnn.so.9", "cudnn", "nvidia-cudnn-cu12", "device"),
+    Wanted(CUDNN + "9", "cudnn", "nvidia-cudnn-cu12", "device"),
     Wanted("libnccl.so.2", "nccl", "nvidia-nccl-cu12", "extra"),
     Wanted("libcupti.so.12", "cuda_cupti", "nvidia-cuda-cupti-cu12", "extra"),
 )
-"""What TensorFlow 2.21 opens by name, seen with its own `dso_loader` log against stub libraries."""
+"""What TensorFlow 2.21 opens by name, seen with its own `dso_loader` log against stub libraries. Earlier ones
+from 2.16 on open the same, but for the cuDNN that their wheel asks for."""
+
+
+def wanted_by(packages: Packages) -> tuple[Wanted, ...]:
+    """What the installed TensorFlow opens: 2.16 and 2.17 ask for cuDNN 8."""
+    asked = re.search(r"[=~]=\s*(\d+)|>=\s*(\d+)", packages.wanted.get("nvidia-cudnn-cu12", ""))
+    major = asked[1] or asked[2] if asked else "9"
+    return tuple(replace(w, soname=CUDNN + major) if w.folder == "cudnn" else w for w in WANTED)
+
 
 FRAMEWORK = "libtensorflow_framework.so.2"
 """The library whose code opens the others, so that its search path is the one that counts."""
@@ -81,18 +93,21 @@ def look(place: Place, packages: Packages, environment: Environment, until: floa
     home = packages.tensorflow_home
     folders = search_path(home / FRAMEWORK) if home else ()
     plan = []
-    for wanted in WANTED:
+    every = wanted_by(packages)
+    for wanted in every:
         named = [Path(folder) / wanted.soname for folder in environment.library_folders]
         own = [] if any(path.exists() for path in named) else [folder / wanted.soname for folder in folders]
         plan.append((wanted.soname, [str(path) for path in own]))
-    ran = children.own_module(place.python, place.environ, until, "libraries", json.dumps(plan))
-    return read(children.known(ran.out), ran, home)
+    ran = children.own_module(place.environ, until, "libraries", json.dumps(plan))
+    return read(children.known(ran.out), ran, home, every)
 
 
-def read(facts: dict[str, Any], ran: children.Ran, home: Path | None) -> Libraries:
+def read(
+    facts: dict[str, Any], ran: children.Ran, home: Path | None, every: tuple[Wanted, ...] = WANTED
+) -> Libraries:
     """What the child said, and how it ended."""
     found = []
-    for wanted in WANTED:
+    for wanted in every:
         said = facts.get(wanted.soname)
         if said is None:
             continue

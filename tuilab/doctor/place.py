@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from platform import machine as architecture
 
+from tuilab.interpreter import look
+from tuilab.model.environment import Environment
+
 
 @dataclass(frozen=True)
 class Place:
     """A machine as its files, its environment and its Python.
 
     root: what stands for `/` when /proc, /dev, /sys and /etc are read. metadata: folders with installed
-    packages, null for this Python's own path. machine: the processor's architecture, such as `aarch64`.
-    worker: the module run as TensorFlow's child.
+    packages, None for this Python's own path. machine: the processor's architecture, such as `aarch64`.
+    worker: the module run as TensorFlow's child. environment: whose Python it is, None for the lab's own.
     """
 
     root: Path = Path("/")
@@ -24,6 +27,14 @@ class Place:
     machine: str = architecture()
     metadata: tuple[str, ...] | None = None
     worker: str = "tuilab.worker.doctor_probe"
+    environment: Environment | None = None
+
+    @classmethod
+    def of(cls, environment: Environment) -> "Place":
+        """This machine, with that environment's Python."""
+        path = tuple(map(str, look(environment.python)["path"]))
+        environ = {**os.environ, **environment.variables}
+        return cls(python=environment.python, environ=environ, metadata=path, environment=environment)
 
     def file(self, path: str) -> Path:
         """`/proc/version` below the root."""

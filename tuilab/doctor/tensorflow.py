@@ -8,6 +8,7 @@ import msgspec
 from tuilab.doctor import children
 from tuilab.doctor.place import Place
 from tuilab.doctor.tensorflow_log import TensorFlowLog
+from tuilab.interpreter import started
 from tuilab.model.doctor import Began, Built, Imported, Listed, ListedGpu, Probe, Tried, decode
 from tuilab.model.sanitize import sanitize_line
 
@@ -20,7 +21,7 @@ WORK = ("Mul", "MatMul", "Conv2D", "XLA")
 
 @dataclass(frozen=True)
 class TensorFlow:
-    """What the child said. A stage that it did not reach is null.
+    """What the child said. A stage that it did not reach is None.
 
     hung: what it was at when it was killed for not answering. crashed: how it ended, if badly, and in what.
     """
@@ -54,7 +55,9 @@ def environment(place: Place) -> dict[str, str]:
     vmodule = ",".join(filter(None, [place.environ.get("TF_CPP_VMODULE", ""), VMODULE]))
     growth = place.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     more = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": vmodule, "TF_FORCE_GPU_ALLOW_GROWTH": growth}
-    return children.environment(place.environ, **more)
+    if place.environment is None:
+        return children.environment(place.environ, **more)
+    return dict(place.environ) | more | started(place.environment, place.worker)[1]
 
 
 COMPILING_S = 120.0
@@ -73,7 +76,7 @@ def look(place: Place, until: float, wait: Callable[[float], None] = lambda seco
         wait(COMPILING_S)
         return COMPILING_S
 
-    argv = children.module(place.python, place.worker)
+    argv, _ = started(place.environment, place.worker)
     return read(children.run(argv, environment(place), until, more))
 
 

@@ -22,18 +22,22 @@ class Index:
 
 
 _indexed: list[tuple[ApiTable, Index]] = []
+# As many as there are versions with tables, which a folder's documents may install in turn.
+_KEPT = 8
 
 
 def index_of(api: ApiTable) -> Index:
     """The table's index, made once: hashing a table takes as long as making one."""
-    if not _indexed or _indexed[-1][0] is not api:
+    kept = next((index for table, index in _indexed if table is api), None)
+    if kept is None:
         below: dict[str, list[str]] = {}
         for name in api.names:
             below.setdefault(name.rpartition(".")[0], []).append(name)
         packages = {name.rpartition(".")[0] for name in api.modules}
         modules = {name: name in packages for name in api.modules}
-        _indexed[:] = [(api, Index(frozenset(api.names), below, modules))]
-    return _indexed[-1][1]
+        kept = Index(frozenset(api.names), below, modules)
+        _indexed[:] = [*_indexed[1 - _KEPT :], (api, kept)]
+    return kept
 
 
 def missing(api: ApiTable, name: str) -> str:

@@ -5,13 +5,17 @@ import re
 from functools import lru_cache
 from importlib import metadata, resources
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import platformdirs
 
 from tuilab.model.api import ApiTable
+from tuilab.model.errors import InputError
+from tuilab.model.files import read_regular, write_bytes
 
 SHIPPED_VERSION = "2.21.0"
+Stored = TypeVar("Stored", bound=msgspec.Struct)
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+_-]{0,40}")
 _LARGEST = 64_000_000
 _DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-rocm", "tf-nightly", "tensorflow-macos")
@@ -39,20 +43,25 @@ def file_for(version: str) -> Path:
     return folder() / f"tensorflow-{version}.json.xz"
 
 
-def pack(table: ApiTable) -> bytes:
+def pack(table: msgspec.Struct) -> bytes:
     """The table as it is stored."""
     return lzma.compress(msgspec.json.encode(table), preset=6)
 
 
 def unpack(data: bytes) -> ApiTable | None:
     """A stored table, None where the bytes are none."""
+    return unpacked(data, ApiTable)
+
+
+def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
+    """What was stored as that kind, None where the bytes are none."""
     try:
         decompressor = lzma.LZMADecompressor(memlimit=_LARGEST * 2)
         text = decompressor.decompress(data, max_length=_LARGEST)
         # A file that breaks off has lost its checksum too.
         if not decompressor.eof:
             return None
-        return msgspec.json.decode(text, type=ApiTable)
+        return msgspec.json.decode(text, type=kind)
     except (lzma.LZMAError, msgspec.MsgspecError, EOFError, MemoryError):
         return None
 
@@ -61,17 +70,15 @@ def save(table: ApiTable) -> Path:
     """Keep a table that a worker made. Raises OSError where the folder cannot be written."""
     target = file_for(table.version)
     target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = target.with_suffix(".part")
-    scratch.write_bytes(pack(table))
-    scratch.replace(target)
+    write_bytes(target, pack(table))
     return target
 
 
 def load(version: str) -> ApiTable | None:
     """The table of that version: the one kept on this machine, else the shipped one, else None."""
     try:
-        kept = unpack(file_for(version).read_bytes())
-    except (OSError, ValueError):
+        kept = unpack(read_regular(file_for(version), _LARGEST))
+    except (InputError, ValueError):
         kept = None
     # A table of an older lab lacks what this one needs: a worker makes it again.
     if kept is not None and kept.version == version and kept.renames:
@@ -82,11 +89,15 @@ def load(version: str) -> ApiTable | None:
 @lru_cache(maxsize=1)
 def shipped() -> ApiTable:
     """The table of the pinned version, made by the worker's own function and shipped with the package."""
-    name = f"tensorflow-{SHIPPED_VERSION}.json.xz"
-    table = unpack(resources.files("tuilab.documents").joinpath("data", name).read_bytes())
-    if table is None:
+    return brought(f"tensorflow-{SHIPPED_VERSION}.json.xz", ApiTable)
+
+
+def brought(name: str, kind: type[Stored]) -> Stored:
+    """What a file of the package's own data holds."""
+    found = unpacked(resources.files("tuilab.documents").joinpath("data", name).read_bytes(), kind)
+    if found is None:
         raise RuntimeError(f"this installation's {name} is damaged; install tuilab again")
-    return table
+    return found
 
 
 def for_installed() -> ApiTable | None:

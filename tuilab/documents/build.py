@@ -70,7 +70,9 @@ def _preset(
         title=sanitize_line(f"{TITLES[found.workload]}: {heading}", 110),
         workload=found.workload,
         name=name,
-        summary=f"Read by machine from {span} of the document; its code was not run.",
+        summary=" ".join(
+            (f"Read by machine from {span} of the document; its code was not run.", *found.left_out)
+        ),
         parameters=dict(found.parameters),
         marks=marks,
         arms=arms(found),

@@ -17,6 +17,7 @@ from tuilab.documents.rules.rule import SEVERITIES, Finding, Severity
 from tuilab.documents.settings import Settings
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError
+from tuilab.model.files import SHARED, kind_of, open_regular, read_regular, write_bytes
 from tuilab.model.sanitize import sanitize_line
 
 # What is checked of a folder; any other file has to be named.
@@ -37,11 +38,13 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
     """As it was given or found, with forward slashes."""
     title: str = ""
     error: str = ""
-    """Why it could not be read, "" where it was."""
+    """What would be right where it could not be read, and what it is instead; "" where it was."""
     findings: tuple[Finding, ...] = ()
     """Those that are wanted, each place by itself."""
     texts: tuple[str, ...] = ()
     """The line of each finding, stripped: what a baseline knows it by."""
+    notes: tuple[tuple[int, str], ...] = ()
+    """(line, why) of what was left out: code that this Python cannot parse, or longer than is read."""
     check: CheckResult | None = None
     """The whole of what was read; None where it was not asked for."""
 
@@ -93,7 +96,9 @@ def _inside(folder: Path, exclude: Sequence[str]) -> Iterator[Path]:
         for name in sorted(files):
             path = Path(root, name)
             text = path.as_posix()
-            if name.endswith(SUFFIXES) and not any(fnmatch(text, p) or fnmatch(name, p) for p in exclude):
+            if not name.endswith(SUFFIXES) or any(fnmatch(text, p) or fnmatch(name, p) for p in exclude):
+                continue
+            if not kind_of(path):  # a pipe or a device is no document, and nobody named it
                 yield path
 
 
@@ -101,14 +106,23 @@ def check_file(path: Path, job: Job, named: bool = True) -> FileResult:
     """Check one file. What cannot be read is said in the result."""
     try:
         if not named and not _is_about(path):
-            return FileResult(path=path.as_posix())
-        return check_one(path, path.as_posix(), job)
-    except (InputError, OSError) as error:
-        return FileResult(path=path.as_posix(), error=sanitize_line(str(error), 300))
+            return FileResult(path=_name(path))
+        return check_one(path, _name(path), job)
+    except InputError as error:
+        given = f", got {error.value!r}" if error.value else ""
+        return FileResult(path=_name(path), error=sanitize_line(f"expected {error.expected}{given}", 300))
+    except OSError as error:
+        why = f"expected a file that can be read ({error.strerror})"
+        return FileResult(path=_name(path), error=sanitize_line(why, 300))
+
+
+def _name(path: Path) -> str:
+    """A path as text, which a name need not be: what is no UTF-8 of it is written as `\\xff`."""
+    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _is_about(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         data = file.read(_LARGEST)
     return any(word in data for word in _ABOUT)
 
@@ -123,7 +137,10 @@ def check_one(source: Path | bytes, path: str, job: Job) -> FileResult:
         validate=job.validate,
         preview=settings.preview,
         target=settings.target,
+        tensorflow=settings.tensorflow,
     )
+    if report.unreadable:
+        raise InputError(path, "", sanitize_line(report.unreadable, 200))
     return result_of(report, path, job)
 
 
@@ -137,6 +154,7 @@ def result_of(report: DocumentReport, path: str, job: Job) -> FileResult:
         title=report.document.title,
         findings=found,
         texts=texts,
+        notes=tuple((note.line, note.reason) for note in (*report.notes, *report.broken)),
         check=report.check() if job.whole else None,
     )
 
@@ -214,15 +232,15 @@ def write_baseline(file: Path, results: Sequence[FileResult]) -> int:
     )
     known = [_Known(*key, count) for key, count in sorted(counts.items())]
     data = msgspec.json.format(msgspec.json.encode(_Baseline(BASELINE_SCHEMA, known)), indent=1)
-    file.write_bytes(data + b"\n")
+    write_bytes(file, data + b"\n", SHARED)
     return counts.total()
 
 
 def without_baseline(file: Path, results: Sequence[FileResult]) -> list[FileResult]:
     """The results without the findings that the file knows. Raises InputError."""
     try:
-        known = msgspec.json.decode(file.read_bytes(), type=_Baseline)
-    except (OSError, msgspec.MsgspecError) as error:
+        known = msgspec.json.decode(read_regular(file, _LARGEST), type=_Baseline)
+    except (InputError, msgspec.MsgspecError) as error:
         raise InputError("--baseline", str(file), f"a file that --write-baseline wrote ({error})") from None
     if known.schema != BASELINE_SCHEMA:
         raise InputError(f"{file} schema", known.schema, f"schema {BASELINE_SCHEMA}")

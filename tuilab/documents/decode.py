@@ -13,6 +13,9 @@ _MARKS = (
 )
 
 
+MARKS = tuple(mark for mark, _ in _MARKS)
+
+
 def decode(data: bytes) -> str:
     """The text of the first LARGEST bytes: by its byte order mark, as UTF-8, else as Windows-1252.
 

@@ -6,15 +6,20 @@ import warnings
 from dataclasses import dataclass
 
 # Names that stand for a magic in the code handed to the parser. Nobody's code uses them.
-TIMEIT, TIME, WHOLE_TIMEIT, WHOLE_TIME = (
+TIMEIT, TIMEIT_ONCE, TIME, WHOLE_TIMEIT, WHOLE_TIMEIT_ONCE, WHOLE_TIME = (
     "_ipython_timeit_",
+    "_ipython_timeit_once_",
     "_ipython_time_",
     "_ipython_cell_timeit_",
+    "_ipython_cell_timeit_once_",
     "_ipython_cell_time_",
 )
 _STATEMENTS = {"timeit": TIMEIT, "time": TIME}
 _CELLS = {"timeit": WHOLE_TIMEIT, "time": WHOLE_TIME}
-_MAGIC = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>%{1,2})(?P<name>[A-Za-z_]\w*)(?P<rest>.*)$")
+# With what its result is assigned to, which is not followed.
+_MAGIC = re.compile(
+    r"^(?P<indent>[ \t]*)(?:[A-Za-z_]\w*\s*=\s*(?=%time))?(?P<mark>%{1,2})(?P<name>[A-Za-z_]\w*)(?P<rest>.*)$"
+)
 # `%a = …` is some other language's assignment.
 _ASSIGNED = re.compile(r"^(?::\d+)?\s*=(?!=)")
 _SHELL = re.compile(r"^(?P<indent>[ \t]*)(?:!|\?\w|[A-Za-z_.]+\?\??$)")
@@ -56,6 +61,8 @@ def plain(code: str) -> Plain:
             if not any(text.strip() for text in out) and match["name"] in _OTHER_LANGUAGES:
                 return Plain(("",) * len(lines), ((number, match["name"]),))
             cell = cell or _CELLS.get(match["name"], "")
+            if cell == WHOLE_TIMEIT and _is_once(match["rest"]):
+                cell = WHOLE_TIMEIT_ONCE
             magics.append((number, "%%" + match["name"]))
             out.append(match["indent"] + "pass")
         elif match:
@@ -70,10 +77,22 @@ def plain(code: str) -> Plain:
 def _statement(name: str, rest: str) -> str:
     """`%timeit -n 10 f(x)` → `with _ipython_timeit_: f(x)`, which parses on one line with any statement."""
     word = _STATEMENTS.get(name, "")
-    body = _OPTIONS.sub("", rest).strip()
-    if not word or not body or body.startswith("#"):
+    options = _OPTIONS.match(rest)
+    body = rest[options.end() if options else 0 :].strip()
+    if not word or (name == "time" and not body):
         return "pass"
-    return f"with {word}: {body}"
+    if word == TIMEIT and _is_once(rest):
+        word = TIMEIT_ONCE
+    return f"with {word}: {'pass' if not body or body.startswith('#') else body}"
+
+
+def _is_once(rest: str) -> bool:
+    """Whether the options of a `timeit` ask for one run of one loop."""
+    options = _OPTIONS.match(rest)
+    return bool(options and _ONE_RUN.search(options[0]) and _ONE_LOOP.search(options[0]))
+
+
+_ONE_RUN, _ONE_LOOP = re.compile(r"-r\s*1\b"), re.compile(r"-n\s*1\b")
 
 
 def is_session(lines: list[str]) -> bool:

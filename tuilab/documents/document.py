@@ -60,3 +60,5 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """Its code."""
     notes: tuple[Passage, ...] = ()
     """What could not be read, and where."""
+    unreadable: str = ""
+    """What it would have to be, where nothing of it could be read."""

@@ -1,13 +1,16 @@
 """All of it in order: find the code, read it, check it, build presets of it."""
 
+import ast
 import gc
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tuilab.documents import build
 from tuilab.documents.api_tables import for_installed, installed_version, shipped
+from tuilab.documents.api_versions import installed_by, minor, table_of
 from tuilab.documents.dialect import plain
 from tuilab.documents.document import Document
 from tuilab.documents.example import Example, examples
@@ -17,7 +20,7 @@ from tuilab.documents.recognise import Gap, recognise
 from tuilab.documents.report import DocumentReport, ExampleReport, Unresolved
 from tuilab.documents.rules import check
 from tuilab.documents.source import open_document
-from tuilab.documents.suppress import ignored
+from tuilab.documents.suppress import ignored, ignored_everywhere
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError
 from tuilab.model.preset import Preset
@@ -35,18 +38,26 @@ def read(
     validate: Validate | None = None,
     preview: bool = True,
     target: str = "auto",
+    tensorflow: str = "",
 ) -> DocumentReport:
     """Read a file, or bytes whose file's name is `name`. Nothing in it is run or imported.
+
+    Of a file, the modules beside it that it imports are read too, so far as its own code calls them.
 
     api: the names of the installed TensorFlow (`api_tables.for_installed()`); with None, names and arguments
     are not checked, and that is said. validate: `catalogue`'s check of a preset; one that it refuses is
     reported instead. preview: with the preview rules, and with claims read from the prose. target: which
-    TensorFlow the names are of, `1`, `2`, or `auto` to tell by the names. Raises InputError where there is
-    nothing to read.
+    TensorFlow the names are of, `1`, `2`, or `auto` to tell by the names. tensorflow: its version, one that
+    `api_versions` knows; without it, what the document itself installs comes before `api`. Raises InputError
+    where there is nothing to read.
     """
     document = open_document(source, name)
+    version, line = (tensorflow, 0) if tensorflow else installed_by(document.lines) or ("", 0)
+    if version and (api is None or minor(api.version) != minor(version)):
+        api = table_of(version)
+    folder = None if isinstance(source, bytes) else Path(source).absolute().parent
     with _collector_paused():
-        return _read(document, api, validate, preview, target)
+        return _read(document, api, validate, preview, target, folder, line)
 
 
 @contextmanager
@@ -61,14 +72,64 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-# Code of TensorFlow 1, whose calls build a graph that a session runs.
-_DEFERRED = re.compile(
-    r"\b(?:placeholder|(?:Interactive)?Session|disable_v2_behavior|disable_eager_execution)\("
-)
+# Without one of these words there is nothing to look for.
+_DEFERS = re.compile(r"\b(?:placeholder|Session|\w+Session|disable_v2_behavior|disable_eager_execution)\(")
+_SWITCHES = ("disable_v2_behavior", "disable_eager_execution")
+_SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrainingSession")
+
+
+def is_deferred(statements: Iterable[ast.stmt], conditional: bool = False) -> bool:
+    """Whether the code is TensorFlow 1's, whose calls build a graph that a session runs: by its calls.
+
+    A switch on a condition does not tell; nor does a session beside eager code that it never runs.
+    """
+    for statement in statements:
+        branches = isinstance(statement, ast.If | ast.Try) and not _is_main(statement)
+        inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]
+        inner += [
+            s for part in ast.iter_child_nodes(statement) if isinstance(part, _HOLDS) for s in part.body
+        ]
+        if inner and is_deferred(inner, conditional or branches):
+            return True
+        for part in _own(statement):
+            name = ast.unparse(part.func) if isinstance(part.func, ast.Attribute | ast.Name) else ""
+            root, _, word = name.rpartition(".")
+            if word == "placeholder" and root.rpartition(".")[2] in ("tf", "v1", "tensorflow", "tf1"):
+                return True
+            if word in _SESSIONS and not root.endswith("compat.v1"):
+                return True
+            if word in _SWITCHES and not conditional:
+                return True
+    return False
+
+
+_HOLDS = (ast.ExceptHandler, ast.match_case)
+
+
+def _is_main(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
+
+
+def _own(statement: ast.stmt) -> Iterator[ast.Call]:
+    """The calls of a statement itself, without those of the statements in it."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        for part in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(part, ast.stmt | ast.ExceptHandler | ast.match_case):
+                continue
+            if isinstance(part, ast.Call):
+                yield part
+            waiting.append(part)
 
 
 def _read(
-    document: Document, api: ApiTable | None, validate: Validate | None, preview: bool, target: str
+    document: Document,
+    api: ApiTable | None,
+    validate: Validate | None,
+    preview: bool,
+    target: str,
+    folder: Path | None,
+    installs: int,
 ) -> DocumentReport:
     plains = [plain(block.code) for block in document.blocks]
     parsed = [parse(p.lines, b.line) for p, b in zip(plains, document.blocks, strict=True)]
@@ -78,25 +139,52 @@ def _read(
             part.statements,
             text.cell,
             block.line,
-            part.nodes,
+            part.size,
             (block.notebook and not block.script) or text.session,
+            part.yields,
         )
         for block, part, text in zip(document.blocks, parsed, plains, strict=True)
     ]
-    deferred = any(_DEFERRED.search(block.code) for block in document.blocks)
-    trace = read_program(code, api or shipped(), deferred)
+    deferred = any(
+        _DEFERS.search(block.code) and is_deferred(part.statements)
+        for block, part in zip(document.blocks, parsed, strict=True)
+    )
+    trace = read_program(code, api or shipped(), deferred, folder)
     found = examples(document.blocks, trace, api, target)
     reports = []
+    everywhere = ignored_everywhere(document.lines)
     for example, part, text in zip(found, parsed, plains, strict=True):
         if not text.session:
             example.magics = [(example.block.line + number, name_) for number, name_ in text.magics]
-        example.ignored = ignored(document.lines, example.block)
+        example.ignored = everywhere | ignored(document.lines, example.block)
+        example.installs = installs
         example.document_title = f"{document.title} {document.id}"
         reports.append(_examine(document, example, part, validate, preview))
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
-    return DocumentReport(
-        document=document, examples=tuple(reports), version=api.version if api else "", notes=notes
+    broken = tuple(
+        Unresolved(
+            line,
+            f"{reason}; this is Python {sys.version_info[0]}.{sys.version_info[1]}, and its grammar decides",
+        )
+        for part, block in zip(parsed, document.blocks, strict=True)
+        for line, reason in part.broken[:1]
+        if block.script or block.notebook
     )
+    return DocumentReport(
+        document=document,
+        examples=tuple(reports),
+        version=api.version if api else "",
+        notes=notes,
+        broken=broken,
+        unreadable=document.unreadable or _unparsed(document, parsed),
+    )
+
+
+def _unparsed(document: Document, parsed: list[Parsed]) -> str:
+    """What a script should be of which not one statement parses, "" for others."""
+    if not document.blocks or not document.blocks[0].script or parsed[0].statements:
+        return ""
+    return f"Python (line {parsed[0].broken[0][0]}: {parsed[0].broken[0][1]})" if parsed[0].broken else ""
 
 
 def _examine(

@@ -13,7 +13,7 @@ from tuilab.documents.interpreter.trace import DeviceScope, Event, Loop, Misfit,
 from tuilab.documents.interpreter.values import Listing, Mapping, OpaqueObject, Tensor, Value
 from tuilab.model.api import ApiTable
 
-_HIDDEN = re.compile(r"CUDA_VISIBLE_DEVICES[\"']?\]?\s*=\s*[\"']?(?:-1)?[\"']?\s*$", re.MULTILINE)
+_HIDDEN = re.compile(r"^[^#\n]*CUDA_VISIBLE_DEVICES[\"']?\]?\s*=\s*[\"']?(?:-1)?[\"']?\s*$", re.MULTILINE)
 _TRAINING = re.compile(r"\b(?:train\w*|model|step|forward)\b", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:^|\s)#(.*)$")
 T = TypeVar("T")
@@ -27,7 +27,8 @@ class Example:
 
     events, regions: of what runs as this block; some of it may stand in functions of earlier blocks.
     written, clocked: events and regions whose lines are in this block, whoever runs them; so too uses,
-    scopes, tries, loops and misfits. api: names of the installed TensorFlow, None where they are not known.
+    scopes, tries, loops and misfits. api: the names of TensorFlow, None where they are not known.
+    installs: the line of the document that installs it, 0 for none.
     magics: (line, name) of IPython's magics in it. ignored: codes that comments suppress here, `*` for all.
     """
 
@@ -48,6 +49,7 @@ class Example:
     notes: list[tuple[int, str]] = field(default_factory=list)
     ignored: frozenset[str] = frozenset()
     document_title: str = ""
+    installs: int = 0
 
     @property
     def target(self) -> str:
@@ -142,7 +144,8 @@ def examples(
     for region in trace.regions:
         if region.block in by_number:
             by_number[region.block].regions.append(region)
-    _sort(out, trace.events, lambda e: e.line, lambda x: x.written)
+    here = [event for event in trace.events if not event.place.file]
+    _sort(out, here, lambda e: e.line, lambda x: x.written)
     _sort(out, trace.regions, lambda r: r.line, lambda x: x.clocked)
     _sort(out, trace.uses, lambda u: u.line, lambda x: x.uses)
     _sort(out, trace.scopes, lambda s: s.line, lambda x: x.scopes)

@@ -6,12 +6,13 @@ from math import inf
 
 from tuilab.documents.api_names import old_uses
 from tuilab.documents.interpreter.trace import Event, Kind, Trace, Use
-from tuilab.documents.interpreter.values import Bound, Known, Listing, Value, truth
+from tuilab.documents.interpreter.values import Bound, Known, Layer, Listing, Model, Tensor, Value, truth
 from tuilab.model.api import ApiTable
 
 _STRICT = "tf.config.set_soft_device_placement"
 _HIDES = ("tf.config.set_visible_devices", "tf.config.experimental.set_visible_devices")
 
+_MODERN = ("tf.function", "tf.GradientTape", "tf.config.", "tf.test.experimental.sync_devices")
 Subject = tuple[Kind, "str | int"]
 
 
@@ -31,6 +32,45 @@ class Facts:
             if event.kind == "query" or strict:
                 return event.place.block
         return None
+
+    def device_known_before(self, event: int) -> bool:
+        """Whether devices are asked for before that event."""
+        asked = self._asked
+        return asked is not None and asked < event
+
+    @cached_property
+    def _asked(self) -> int | None:
+        return next((event.index for event in self._trace.events if event.kind == "query"), None)
+
+    @cached_property
+    def _weights(self) -> dict[int, Event]:
+        """By model, where its variables are made: at once where its input is known, else when called."""
+        found: dict[int, Event] = {}
+        for event in self._trace.events:
+            model = event.arguments.get("self") if event.kind in ("op", "train") else event.result
+            if not isinstance(model, Model) or id(model) in found:
+                continue
+            called = event.kind in ("op", "train")
+            known = event.name == "tf.keras.Model" or event.name.startswith("tf.keras.applications.")
+            known = known or event.name.endswith(".load_model")
+            if called or known or any(_has_input(layer) for layer in model.layers):
+                found[id(model)] = event
+        return found
+
+    def weights_made(self, model: Model) -> Event | None:
+        """Where a model's variables are made; None where that is not seen."""
+        return self._weights.get(id(model))
+
+    @cached_property
+    def shows_placement(self) -> bool:
+        """Whether the code looks at where its ops run: by a tensor's device, or TensorFlow's log."""
+        shown = ("tensor.device", "tensor.backing_device", "tf.debugging.set_log_device_placement")
+        return any(event.name in shown for event in self._trace.events)
+
+    @cached_property
+    def is_eager(self) -> bool:
+        """Whether some of the code is of TensorFlow 2, though a session stands in it."""
+        return any(use.name.startswith(_MODERN) for use in self._trace.uses)
 
     @cached_property
     def hides_gpu(self) -> bool:
@@ -94,35 +134,102 @@ class Facts:
         return self._started.get(id(dataset), before) < before
 
     @cached_property
-    def _earliest(self) -> dict[Subject, dict[tuple[str, ...], int]]:
-        found: dict[Subject, dict[tuple[str, ...], int]] = {}
+    def _earliest(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], int]]:
+        """By subject, device and dtype: the first such event."""
+        found: dict[Subject, dict[tuple[tuple[str, ...], str], int]] = {}
         for event in self._trace.events:
-            if event.kind in ("graph", "train", "op") and event.place.traced is None:
-                found.setdefault(subject(event), {}).setdefault(event.place.families, event.index)
+            if is_subject(event):
+                where = event.place.families, _dtype(event)
+                found.setdefault(subject(event), {}).setdefault(where, event.index)
         return found
 
     def ran_before(self, work: Event, before: int) -> bool:
         """Whether the same graph, training or op ran before that event, on what may be the same device.
 
-        Outside of any scope an op runs where its kernels are, which may be any device.
+        Outside of any scope an op runs where its kernels are, which may be any device; each is of a dtype.
         """
         value = _subject_value(work)
         if value is not None and self._opaque_touched.get(id(value), before) < before:
             return True
-        for families, first in self._earliest.get(subject(work), {}).items():
-            here = work.place.families
-            if first < before and (not families or not here or families == here):
+        if work.kind == "graph" and self._is_traced_anew(work, before):
+            return False
+        here, dtype = work.place.families, _dtype(work)
+        for (families, other), first in self._earliest.get(subject(work), {}).items():
+            same = not (dtype and other) or dtype == other
+            if first < before and same and (not families or not here or families == here):
                 return True
         return False
+
+    @cached_property
+    def _runs(self) -> dict[Subject, list[Event]]:
+        found: dict[Subject, list[Event]] = {}
+        for event in self._trace.events:
+            if event.kind == "graph" and event.place.traced is None:
+                found.setdefault(subject(event), []).append(event)
+        return found
+
+    @cached_property
+    def _nodes(self) -> list[int]:
+        return [event.index for event in self._trace.events if event.kind == "node"]
+
+    def _is_traced_anew(self, work: Event, before: int) -> bool:
+        """Whether earlier runs do not count: of other shapes, or before a session's graph has grown."""
+        earlier = [event for event in self._runs.get(subject(work), ()) if event.index < before][-_LATEST:]
+        if not earlier:
+            return False
+        if work.name == "sess.run":
+            at = bisect_right(self._nodes, earlier[-1].index)
+            return at < len(self._nodes) and self._nodes[at] < work.index
+        own = _shapes(work)
+        return bool(own) and all(_shapes(event) and _shapes(event) != own for event in earlier)
+
+
+def _has_input(layer: Value) -> bool:
+    if not isinstance(layer, Layer):
+        return isinstance(layer, Tensor)
+    return layer.name.startswith("Input") or "input_shape" in layer.arguments
+
+
+# Earlier runs whose shapes are looked at.
+_LATEST = 64
+
+
+def _shapes(event: Event) -> tuple[object, ...]:
+    """The shapes and dtypes by which a call of a graph is traced; () where one is not known."""
+    given = [v for name, v in event.arguments.items() if name.startswith("argument ")]
+    known = [(v.shape, v.dtype) for v in given if isinstance(v, Tensor) and v.shape and None not in v.shape]
+    return tuple(known) if known and len(known) == len(given) else ()
+
+
+def is_subject(event: Event) -> bool:
+    """Whether it is of a kind whose first call takes longer than later ones."""
+    lite = event.kind == "host-op" and event.name == "invoke"
+    return (lite or event.kind in ("graph", "train", "op", "create")) and event.place.traced is None
+
+
+def _dtype(event: Event) -> str:
+    """The dtype of an op's kernel, "" where that is not known or it has none."""
+    given = event.result if event.kind in ("op", "create") else None
+    return (given.dtype or "") if isinstance(given, Tensor) else ""
 
 
 def subject(event: Event) -> Subject:
     """What has to have run before for the event not to be a first call."""
     value = _subject_value(event)
+    if event.kind == "train":
+        # A model has a traced function for each of the three.
+        return (event.kind, f"{_TRACED.get(event.name, event.name)} {id(value)}")
     return (event.kind, id(value) if value is not None else event.name)
+
+
+_TRACED = {
+    **dict.fromkeys(("fit", "fit_generator", "train_on_batch", "train_step"), "train"),
+    **dict.fromkeys(("evaluate", "test_on_batch"), "test"),
+    **dict.fromkeys(("predict", "predict_on_batch", "predict_step"), "predict"),
+}
 
 
 def _subject_value(event: Event) -> Value | None:
     if event.kind == "graph":
         return event.arguments.get("graph")
-    return event.arguments.get("self") if event.kind == "train" else None
+    return event.arguments.get("self") if event.kind in ("train", "host-op") else None

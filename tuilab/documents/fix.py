@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tuilab.documents.decode import LARGEST
 from tuilab.documents.dialect import plain
 from tuilab.documents.parse import parse
 from tuilab.documents.report import DocumentReport
 from tuilab.documents.rules.rule import Finding
 from tuilab.documents.settings import Settings
+from tuilab.documents.source import from_bytes
+from tuilab.model.files import read_regular, write_bytes
 from tuilab.model.sanitize import sanitize_line
 
 
@@ -43,8 +46,10 @@ class Fixed:
         return "".join(f"{_printable(line)}\n" for line in lines)
 
     def write(self) -> None:
-        """Write the file. Raises OSError."""
-        self.path.write_bytes(self.after.encode("utf-8"))
+        """Write the file, unless somebody else has changed it since. Raises OSError and InputError."""
+        if read_regular(self.path, LARGEST) != self.before.encode("utf-8"):
+            raise OSError(0, "it has changed while it was mended, and was left as it is", str(self.path))
+        write_bytes(self.path, self.after.encode("utf-8"))
 
 
 def _printable(line: str) -> str:
@@ -55,15 +60,18 @@ def _printable(line: str) -> str:
 def fix(path: Path, report: DocumentReport, settings: Settings) -> Fixed | None:
     """The file with what can be fixed of the report's findings; None where that is nothing.
 
-    A file that is not UTF-8 is left alone.
+    A file that is not UTF-8 is left alone. Raises InputError and OSError where it cannot be read.
     """
     wanted = [f for e in report.examples for f in e.findings if f.replace[0] and settings.selects(f.code)]
     if not wanted:
         return None
     try:
-        before = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+        data = b"" if path.stat().st_size > LARGEST else read_regular(path, LARGEST)
+        before = data.decode("utf-8")
+    except UnicodeDecodeError:
         return None
+    if from_bytes(data, path.name).lines != report.lines:
+        return None  # it is being written: what was found is at other places now
     edits = [edit for block in report.document.blocks for edit in _edits(block.code, block.line, wanted)]
     cells = {block.cell: block.line for block in report.document.blocks if block.cell}
     after, count = _in_notebook(before, edits, cells) if cells else _in_text(before, edits, report.lines)

@@ -4,12 +4,22 @@ import msgspec
 
 from tuilab.documents.document import Block, Document, Passage
 from tuilab.documents.prose import heading_of
+from tuilab.model.errors import InputError
 from tuilab.model.sanitize import sanitize_line
 
 
 class _Cell(msgspec.Struct):
+    """Version 4 has its code in `source`, version 3 in `input`."""
+
     cell_type: str = ""
     source: str | list[str] = ""
+    input: str | list[str] = ""
+
+    @property
+    def text(self) -> str:
+        """What the cell holds, its lines joined."""
+        found = self.source or self.input
+        return found if isinstance(found, str) else "".join(found)
 
 
 class _Sheet(msgspec.Struct):
@@ -17,28 +27,32 @@ class _Sheet(msgspec.Struct):
 
 
 class _Notebook(msgspec.Struct):
-    """Version 4 keeps its cells at the top, version 3 in worksheets (with `input` for code: not read)."""
+    """Version 4 keeps its cells at the top, version 3 in worksheets."""
 
     cells: list[_Cell] | None = None
-    worksheets: list[_Sheet] = []
+    worksheets: list[_Sheet] | None = None
     metadata: dict[str, object] = {}
 
 
-def read_notebook(text: str) -> Document | None:
-    """None where the text is no notebook.
+def read_notebook(text: str) -> Document:
+    """A notebook by its text. Raises InputError where it is none.
 
     Line numbers count in the text that is shown: each cell after a line `# %% cell 3`.
     """
     try:
         notebook = msgspec.json.decode(text.encode("utf-8", "replace"), type=_Notebook)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InputError("notebook", "", f"a Jupyter notebook's JSON ({_why(error)})") from None
     cells = notebook.cells
     if cells is None:
+        if notebook.worksheets is None:
+            raise InputError("notebook", "", "a Jupyter notebook, with cells")
         cells = [cell for sheet in notebook.worksheets for cell in sheet.cells]
-        if not cells:
-            return None
     return _document(cells, str(notebook.metadata.get("title", "")))
+
+
+def _why(error: Exception) -> str:
+    return sanitize_line(str(error), 120) if isinstance(error, msgspec.MsgspecError) else "nested too deeply"
 
 
 def _document(cells: list[_Cell], title: str) -> Document:
@@ -47,8 +61,7 @@ def _document(cells: list[_Cell], title: str) -> Document:
     before: list[Passage] = []
     heading = ""
     for number, cell in enumerate(cells, start=1):
-        source = cell.source if isinstance(cell.source, str) else "".join(cell.source)
-        source = source.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd").rstrip("\n")
+        source = cell.text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd").rstrip("\n")
         code = cell.cell_type == "code"
         lines.append(f"# %% cell {number}" + ("" if code else f" [{sanitize_line(cell.cell_type, 20)}]"))
         first = len(lines) + 1

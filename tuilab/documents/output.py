@@ -1,5 +1,7 @@
 """Results as text, JSON, SARIF 2.1.0 and GitHub's annotations."""
 
+import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
@@ -16,6 +18,8 @@ from tuilab.model.sanitize import sanitize_line
 
 SCHEMA = 1
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+# Where the rules are explained, each under its code.
+HELP = "https://github.com/tuilab/tuilab/blob/main/docs/checker.md"
 _MOST_ALSO = 4
 
 
@@ -37,6 +41,8 @@ def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
     for result in results:
         if result.error:
             yield f"{shown_path(result)}: {result.error}"
+        for line, why in result.notes:
+            yield f"{shown_path(result)}:{line}: not checked from here: {why}"
         for finding in shown(result, level):
             kind = "" if finding.severity == "error" else f" {finding.severity}:"
             yield f"{place(result, finding)}: {finding.code}{kind} {finding.message}{_also(finding)}"
@@ -97,7 +103,7 @@ class FindingLine(msgspec.Struct, frozen=True):
     message: str
     remedy: str
     fix: _Fix | None
-    """What `--fix` writes for what; null where a person has to."""
+    """What `--fix` writes for what; None where a person has to."""
 
 
 class FileLine(msgspec.Struct, frozen=True):
@@ -125,30 +131,35 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """Likewise."""
 
 
-def as_json(results: Sequence[FileResult], tensorflow: str, target: str) -> str:
-    """One object, findings of every severity."""
+def as_json(results: Sequence[FileResult], tensorflow: str, target: str, level: Severity) -> str:
+    """One object, with findings of that severity or worse; its summary counts all."""
     counts = Counter(f.severity for r in results for f in r.collapsed)
     one = results[0].check if len(results) == 1 else None
     out = Output(
         tensorflow=tensorflow or None,
         target=target,
-        files=tuple(_file(result) for result in results),
+        files=tuple(_file(result, level) for result in results),
         summary={"files": len(results), **{kind: counts[kind] for kind in ("error", "warning", "note")}},
         document=one.document if one else None,
-        examples=one.examples if one else None,
+        examples=tuple(_leveled(e, level) for e in one.examples) if one else None,
     )
     return msgspec.json.format(msgspec.json.encode(out), indent=2).decode()
 
 
-def _file(result: FileResult) -> FileLine:
+def _leveled(example: ExampleLine, level: Severity) -> ExampleLine:
+    kept = tuple(f for f in example.findings if at_least(f.severity, level))
+    return msgspec.structs.replace(example, findings=kept)
+
+
+def _file(result: FileResult, level: Severity) -> FileLine:
     check = result.check
     return FileLine(
         result.path,
         result.title,
         result.error or None,
-        tuple(_line(f) for f in result.collapsed),
+        tuple(_line(f) for f in shown(result, level)),
         check.document if check else None,
-        check.examples if check else (),
+        tuple(_leveled(e, level) for e in check.examples) if check else (),
     )
 
 
@@ -194,8 +205,8 @@ def _property(words: str) -> str:
     return _data(words).replace(":", "%3A").replace(",", "%2C")
 
 
-def sarif(results: Sequence[FileResult]) -> str:
-    """A SARIF 2.1.0 log of one run."""
+def sarif(results: Sequence[FileResult], level: Severity) -> str:
+    """A SARIF 2.1.0 log of one run, with findings of that severity or worse."""
     index = {rule.code: number for number, rule in enumerate(RULES)}
     rules = [
         {
@@ -204,14 +215,16 @@ def sarif(results: Sequence[FileResult]) -> str:
             "shortDescription": {"text": rule.title},
             "fullDescription": {"text": rule.what},
             "help": {"text": f"{rule.why} {rule.remedy}"},
+            "helpUri": f"{HELP}#{_anchor(f'{rule.code} · {rule.title}')}",
             "defaultConfiguration": {"level": rule.severity},
         }
         for rule in RULES
     ]
     found = [
-        _sarif_result(result, finding, index[finding.code])
+        _sarif_result(result, finding, index[finding.code], mark)
         for result in results
-        for finding in result.findings
+        for finding, mark in zip(result.findings, _fingerprints(result), strict=True)
+        if at_least(finding.severity, level)
     ]
     failed = [{"level": "error", "message": {"text": f"{r.path}: {r.error}"}} for r in results if r.error]
     log = {
@@ -235,21 +248,42 @@ def sarif(results: Sequence[FileResult]) -> str:
     return msgspec.json.format(msgspec.json.encode(log), indent=2).decode()
 
 
-def _sarif_result(result: FileResult, finding: Finding, index: int) -> dict[str, object]:
+def _anchor(heading: str) -> str:
+    """The anchor that GitHub gives a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def _fingerprints(result: FileResult) -> list[str]:
+    """What a finding is known by where lines move: file, code, the line's text, and which of several."""
+    seen: Counter[tuple[str, str]] = Counter()
+    out = []
+    for finding, line in zip(result.findings, result.texts, strict=True):
+        seen[finding.code, line] += 1
+        words = "\0".join((result.path, finding.code, line, str(seen[finding.code, line])))
+        out.append(hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:32])
+    return out
+
+
+def _sarif_result(result: FileResult, finding: Finding, index: int, mark: str) -> dict[str, object]:
     artifact = {"uri": quote(PurePath(result.path).as_posix())}
 
     def location(line: int, column: int) -> dict[str, object]:
         region = {"startLine": line, "startColumn": column}
         return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
-    first = location(finding.cell_line or finding.line, finding.column)
+    first = location(finding.line, finding.column)
+    where = ""
     if finding.cell:
+        # A notebook's file is JSON: the lines of its cells are not lines of the file.
+        first = {"physicalLocation": {"artifactLocation": artifact}}
         first["logicalLocations"] = [{"name": f"cell {finding.cell}", "kind": "member"}]
+        where = f"Cell {finding.cell}, line {finding.cell_line}: "
     out: dict[str, object] = {
         "ruleId": finding.code,
         "ruleIndex": index,
         "level": finding.severity,
-        "message": {"text": f"{finding.message}. {finding.remedy}"},
+        "message": {"text": f"{where}{finding.message}. {finding.remedy}"},
+        "partialFingerprints": {"tuilabLine/v1": mark},
         "locations": [first],
     }
     if finding.also and not finding.cell:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 MOST_NOTES = 20
 # Of a syntax error Python shows the line, which it looks for in the file of this name: one that cannot be.
 NOWHERE = "/dev/null/document"
+# A word, or a sign: about two nodes of the tree each.
+_WORD = re.compile(r"\w+|[^\w\s]")
 _CONTINUES = re.compile(r"^(?:[\s)\]}#]|$|else\b|elif\b|except\b|finally\b|case\b)")
 
 
@@ -16,20 +18,24 @@ _CONTINUES = re.compile(r"^(?:[\s)\]}#]|$|else\b|elif\b|except\b|finally\b|case\
 class Parsed:
     """Statements with the document's own line numbers; the lines that are no Python, with the reason.
 
-    nodes: how many the statements have together.
+    size: about how many nodes the statements have together. yields: some of them may.
     """
 
     statements: list[ast.stmt] = field(default_factory=list)
-    nodes: int = 0
+    size: int = 0
+    yields: bool = True
     broken: list[tuple[int, str]] = field(default_factory=list)
 
 
 def parse(lines: Sequence[str], first_line: int) -> Parsed:
     """Parse as a whole; where that fails, statement by statement, leaving out what is broken."""
-    tree = _tree("\n".join(lines))
+    code = "\n".join(lines)
+    out = Parsed(size=2 * sum(1 for _ in _WORD.finditer(code)), yields="yield" in code)
+    tree = _tree(code)
     if isinstance(tree, ast.Module):
-        return Parsed(tree.body, move(tree, first_line - 1))
-    out = Parsed()
+        move(tree, first_line - 1)
+        out.statements = tree.body
+        return out
     for start, chunk in _chunks(lines):
         part = _tree("\n".join(chunk))
         if not isinstance(part, ast.Module):
@@ -40,7 +46,7 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
             if mended is None:
                 continue
             part = mended
-        out.nodes += move(part, first_line + start - 1)
+        move(part, first_line + start - 1)
         out.statements += part.body
     return out
 
@@ -94,17 +100,11 @@ def _chunks(lines: Sequence[str]) -> "list[tuple[int, list[str]]]":
     return out
 
 
-def move(tree: ast.AST, by: int) -> int:
-    """Add `by` to every line number of the tree; returns how many nodes it has.
-
-    As `ast.increment_lineno`, in a fraction of its time.
-    """
-    stack: list[ast.AST] = [tree]
-    count = 0
+def move(tree: ast.AST, by: int) -> None:
+    """Add `by` to every line number of the tree; as `ast.increment_lineno`, in a fraction of its time."""
+    stack: list[ast.AST] = [tree] if by else []
     while stack:
-        node = stack.pop()
-        count += 1
-        values = vars(node)
+        values = vars(stack.pop())
         if "lineno" in values:
             values["lineno"] += by
             values["end_lineno"] = (values["end_lineno"] or 0) + by
@@ -113,4 +113,3 @@ def move(tree: ast.AST, by: int) -> int:
                 stack.append(value)
             elif isinstance(value, list):
                 stack += [item for item in value if isinstance(item, ast.AST)]
-    return count

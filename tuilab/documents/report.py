@@ -88,6 +88,11 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     notes: tuple[Unresolved, ...] = ()
     """What concerns the document as a whole."""
 
+    broken: tuple[Unresolved, ...] = ()
+    """Code that the grammar of this Python does not have."""
+    unreadable: str = ""
+    """What the document would have to be, where nothing of it could be read."""
+
     @property
     def lines(self) -> tuple[str, ...]:
         """The text, cleaned for a screen; line n is `lines[n - 1]`."""

@@ -7,12 +7,15 @@ from typing import Literal
 
 import msgspec
 
+from tuilab.documents.api_versions import check_version
 from tuilab.documents.rules import RULES
 from tuilab.documents.rules.rule import Severity
 from tuilab.model.errors import InputError
+from tuilab.model.files import read_regular
 
 FILE = "pyproject.toml"
 TABLE = "tool.tuilab.check"
+LARGEST_FILE = 4_000_000
 Target = Literal["auto", "1", "2"]
 
 
@@ -31,6 +34,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The least severity that is printed."""
     target: Target = "auto"
     """Which TensorFlow the names are of; `auto` tells by the names."""
+    tensorflow: str = ""
+    """The version of TensorFlow whose names they are, such as `2.17`; "" means what a document installs, else
+    the installed one."""
     exclude: tuple[str, ...] = ()
     """Patterns of paths that are left out of folders."""
     baseline: str = ""
@@ -60,13 +66,14 @@ def load(file: Path) -> Settings:
         raise InputError(f"{file} [{TABLE}]", "", f"what the reference lists ({error})") from None
     check_codes(f"{file} [{TABLE}] select", settings.select)
     check_codes(f"{file} [{TABLE}] ignore", settings.ignore)
+    check_version(f"{file} [{TABLE}] tensorflow", settings.tensorflow)
     return settings
 
 
 def _table(file: Path) -> object | None:
     try:
-        data: object = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        data: object = tomllib.loads(read_regular(file, LARGEST_FILE).decode("utf-8"))
+    except (InputError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(str(file), "", f"a TOML file ({error})") from None
     for key in TABLE.split("."):
         data = data.get(key) if isinstance(data, dict) else None

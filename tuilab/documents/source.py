@@ -5,15 +5,18 @@ from pathlib import Path
 
 import msgspec
 
-from tuilab.documents.decode import LARGEST, decode
+from tuilab.documents.decode import LARGEST, MARKS, decode
 from tuilab.documents.document import MOST_CODE, MOST_EXAMPLES, Block, Document, Passage
 from tuilab.documents.markdown import read_markdown
 from tuilab.documents.notebook import read_notebook
 from tuilab.documents.parse import is_python
+from tuilab.model.errors import InputError
 from tuilab.model.files import open_regular
 from tuilab.model.sanitize import sanitize_line
 
 MOST_LINES = 100_000
+# Bytes in which a zero tells that a file is no text.
+_LOOKED_AT = 8_192
 
 _NUMBER = re.compile(r"^(\d{3})[_-]")
 _IMPORT = re.compile(r"^(?:import|from)\s+[A-Za-z_]", re.MULTILINE)
@@ -36,6 +39,10 @@ def from_bytes(data: bytes, name: str = "") -> Document:
     """A document from its bytes; `name` is the file's, "" for standard input."""
     text, whole = _first_lines(decode(data))
     document = _bounded(_by_kind(text, Path(name).suffix.lower()))
+    if not data.strip():
+        document = msgspec.structs.replace(document, unreadable="a file that is not empty")
+    elif b"\0" in data[:_LOOKED_AT] and not data.startswith(MARKS):
+        document = msgspec.structs.replace(document, unreadable="text, and not bytes of another kind")
     stem = sanitize_line(Path(name).stem, 120)
     number = _NUMBER.match(stem)
     notes = document.notes
@@ -50,6 +57,14 @@ def from_bytes(data: bytes, name: str = "") -> Document:
         number=number[1] if number else "",
         notes=notes,
     )
+
+
+def _unreadable(text: str, expected: str) -> Document:
+    lines = tuple(sanitize_line(line) for line in text.split("\n"))
+    note = Passage(
+        1, f"this file's name says notebook, but it is not one that can be read: {expected} expected"
+    )
+    return Document(lines=lines, notes=(note,), unreadable=expected)
 
 
 def _first_lines(text: str) -> tuple[str, bool]:
@@ -89,14 +104,11 @@ def _cut(code: str, room: int) -> str:
 
 def _by_kind(text: str, suffix: str) -> Document:
     if suffix == ".ipynb" or (not suffix and text.lstrip()[:1] == "{"):
-        notebook = read_notebook(text)
-        if notebook is not None:
-            return notebook
-        if suffix == ".ipynb":
-            return Document(
-                lines=tuple(sanitize_line(line) for line in text.split("\n")),
-                notes=(Passage(1, "this file's name says notebook, but it is not one that can be read"),),
-            )
+        try:
+            return read_notebook(text)
+        except InputError as error:
+            if suffix == ".ipynb":
+                return _unreadable(text, error.expected)
     if suffix in (".py", ".pyw", ".ipy"):
         return read_script(text, interactive=suffix == ".ipy")
     if not suffix and _IMPORT.search(text) and not _MARKDOWN.search(text) and is_python(text.split("\n")):

@@ -27,15 +27,14 @@ def suppressed(example: Example, code: str, line: int) -> bool:
 
 
 def ignored(lines: Sequence[str], block: Block) -> frozenset[str]:
-    """The codes that comments above a block or for the whole document suppress in it; `*` for all."""
-    return frozenset((*_for_document(lines), *_above(lines, block)))
+    """The codes that comments above a block suppress in it; `*` for all."""
+    return frozenset(_above(lines, block))
 
 
-def _for_document(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        found = _IGNORE.search(line) if "tuilab:" in line else None
-        if found and found["file"]:
-            yield from _codes(found["codes"])
+def ignored_everywhere(lines: Sequence[str]) -> frozenset[str]:
+    """The codes that comments suppress in the whole document; `*` for all."""
+    said = [_IGNORE.search(line) for line in lines if "tuilab:" in line]
+    return frozenset(code for found in said if found and found["file"] for code in _codes(found["codes"]))
 
 
 def _above(lines: Sequence[str], block: Block) -> Iterator[str]:

@@ -107,6 +107,7 @@ class SweepRun:
                 e.FirstCalls()
                 | e.WarmUp()
                 | e.WarmedUp()
+                | e.Accounted()
                 | e.Phases()
                 | e.Placement()
                 | e.WorkKnown()
@@ -114,7 +115,7 @@ class SweepRun:
                 | e.Caveat()
             ):
                 event = replace(event, run=run, point=point)
-            case e.Log() | e.RoofsKnown():
+            case e.Log() | e.RoofsKnown() | e.ModelOpened():
                 event = replace(event, run=run)
         self._on_event(event)
 

@@ -34,7 +34,7 @@ ORDERS: Mapping[str, str] = {
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in the list. parameters: every one that it was measured with. brief: null until worked out."""
+    """A run in the list. parameters: every one that it was measured with. brief: None until worked out."""
 
     line: RunLine
     parameters: dict[str, Value] = {}
@@ -85,7 +85,7 @@ def page(
 
 
 def entry(store: Store, run: str) -> Entry | None:
-    """One run of the list, null where it is not there or deleted."""
+    """One run of the list, None where it is not there or deleted."""
     return next(iter(_entries(store, f"{_SELECT} deleted_at IS NULL AND run = ?", (run,))), None)
 
 

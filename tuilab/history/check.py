@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from tuilab.history import packed
-from tuilab.history.schema import Connection
-from tuilab.history.store import Store, set_aside
+from tuilab.history.schema import Connection, is_damage
+from tuilab.history.store import STAGED, Store
+from tuilab.history.trouble import only_read, put_back, set_aside
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
@@ -73,7 +74,16 @@ def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None)
 def _source(file: Path) -> sqlite3.Connection:
     if not file.is_file():
         raise OSError(0, "there is no such file")
-    return _plain(file)
+    connection = _plain(file)
+    try:
+        connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        if not is_damage(error):  # it takes nothing, but may be read
+            connection.close()
+            return only_read(file)
+    except sqlite3.Error:
+        pass
+    return connection
 
 
 def _plain(file: Path) -> sqlite3.Connection:
@@ -120,6 +130,8 @@ def _check_run(connection: sqlite3.Connection, run: str) -> tuple[int, list[str]
     rounds, begun = 0, False
     try:
         row = _row(connection, run)
+        if row is not None and row.get("deleted_at") == STAGED:
+            return 0, []  # what an import that was broken off left: nobody sees it, and a purge takes it
         for number, line in _lines(connection, run, wrong):
             try:
                 event = e.decode(line)
@@ -224,7 +236,11 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
     if into is not None:
         return Repaired(runs=runs, rounds=rounds, lost=tuple(lost))
     aside = set_aside(file)
-    new.rename(file)
+    try:
+        new.rename(file)
+    except OSError:
+        put_back(aside, file)
+        raise
     return Repaired(runs=runs, rounds=rounds, lost=tuple(lost), aside=aside)
 
 
@@ -267,7 +283,7 @@ KEPT = ("note", "pinned", "source", "answer", "deleted_at", "status")
 
 
 def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Finding]) -> int | None:
-    """The rounds of a run that are now in the new store; null where nothing of it can be told."""
+    """The rounds of a run that are now in the new store; None where nothing of it can be told."""
     wrong: list[str] = []
     row = _row(connection, run) or {}
     lines: list[tuple[int, bytes]] = []
@@ -294,8 +310,14 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Fin
     encoded = [line for _, line in lines]
     if not any(b'"type":"run-started"' in line[:40] for line in encoded):
         encoded.insert(0, e.encode(started).rstrip())
-    if store.next_number(run):
-        return None
+    if store.next_number(run):  # with what came after this file was set aside
+        there = [line for _, line in store.raw(run)]
+        known = set(there)
+        more = [line for line in encoded if packed.is_round(line) and line not in known]
+        if not more:
+            return None
+        store.replace(started, [*there[:1], *more, *there[1:]])
+        return len(more)
     store.replace(started, encoded)
     for name in KEPT:
         value = row.get(name)
@@ -337,7 +359,7 @@ def _started(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStar
 
 
 def _arm(name: str) -> Arm | None:
-    """The arm of that id, null where it is no id."""
+    """The arm of that id, None where it is no id."""
     host, _, rest = name.rpartition("/")
     device, *parts = rest.split(".")
     found = re.fullmatch(r"([a-z]+)(\d+)", device)

@@ -21,7 +21,8 @@ def import_file(
     """Add the runs of a recording to the store; returns their ids.
 
     A run that is there already gets the file's events where the file has more of its rounds, and keeps its
-    own otherwise. at: told how many events are read; what it raises ends the import, of which nothing stays.
+    own otherwise; one that was deleted comes back. at: told how many events are read; what it raises ends
+    the import, of which nothing stays.
     Raises InputError where the file is no recording, or has another run of the same name.
     """
     staged: dict[str, _Staged] = {}
@@ -86,8 +87,11 @@ class _Staged:
             self._write()
             self._store.unstage(run)
             self._new = False
-        elif not _take(self._store, self._events):
-            return
+        else:
+            gained = _take(self._store, self._events)
+            self._store.unstage(run)
+            if not gained:
+                return
         if self._ended is not None:
             self._store.conclude(run, self._ended.status, "")
         self._store.came_from(run, source)

@@ -8,7 +8,7 @@ from tuilab.model.sanitize import sanitize_block, sanitize_line
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One run in a list. status: null while it runs, or where the program that ran it was killed."""
+    """One run in a list. status: None while it runs, or where the program that ran it was killed."""
 
     run: str
     at: str

@@ -13,6 +13,8 @@ from tuilab.model.machine_summary import MachineSummary
 _encode = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[MachineSummary] = msgspec.msgpack.Decoder(MachineSummary)
 
+_AHEAD = "{} > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')"
+"""A run that was made while the clock was ahead is not the latest for ever."""
 _GONE = "SELECT run FROM runs WHERE deleted_at IS NOT NULL"
 
 
@@ -39,7 +41,7 @@ def keep(store: Store, run: str, machine_summaries: Sequence[MachineSummary]) ->
         store.connection.executemany(
             "INSERT INTO standings VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (preset, parameters, machine) "
             "DO UPDATE SET run = excluded.run, at = excluded.at, standing = excluded.standing "
-            "WHERE excluded.at >= at",
+            f"WHERE ({_AHEAD.format('at')}, excluded.at) >= ({_AHEAD.format('excluded.at')}, at)",
             rows,
         )
         store.connection.execute("UPDATE runs SET summed = rounds WHERE run = ?", (run,))

@@ -51,7 +51,7 @@ class _Piece(msgspec.Struct, array_like=True):
     elapsed: bytes
     """float64."""
     timed: bytes | None
-    """float64; null where each is the sum of its blocks, as the worker makes it."""
+    """float64; None where each is the sum of its blocks, as the worker makes it."""
     canary: bytes
     """float64, of the rounds that have one."""
     sung: bytes
@@ -94,7 +94,7 @@ def exact(line: bytes) -> e.Round | None:
 
 
 def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
-    """One piece of these rounds, each with its event's number, rising; null where they do not fit in one."""
+    """One piece of these rounds, each with its event's number, rising; None where they do not fit in one."""
     first = rounds[0][1]
     if any(r.run != first.run or r.worker != first.worker for _, r in rounds):
         return None
@@ -232,7 +232,7 @@ def unpack(data: bytes, timed_s: float) -> Rounds:
 
 
 def _within(piece: _Piece, sizes: "array[int]") -> list["array[int] | None"]:
-    """The places in the piece of each cell's rounds; null where it is in every one."""
+    """The places in the piece of each cell's rounds; None where it is in every one."""
     if piece.regular:
         if any(count != piece.count for count in piece.blocks):
             raise Damaged("its cells do not fit its blocks")

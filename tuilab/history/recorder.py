@@ -25,13 +25,14 @@ class _Run:
     """A run being kept: what waits to be written, and the number of the next event.
 
     over: the store has its end already, and something is added. empty: it has no round yet; one that a person
-    stops before its first round, as sliding does, is not kept.
+    stops before its first round, as sliding does, is not kept. telling: it has figures or facts.
     """
 
     started: e.RunStarted | None
     begun: bool = False
     over: bool = False
     empty: bool = False
+    telling: bool = False
     next: int = 0
     waiting: deque[bytes] = field(default_factory=deque)
     ended: str = ""
@@ -49,6 +50,8 @@ class Recorder:
         self.problem = ""
         self.said: list[str] = []
         self._clock = clock
+        self._why = ""
+        self.again = False
         self._again_at = float("-inf")
         self._runs: dict[str, _Run] = {}
         self._answers: dict[str, tuple[str, Brief | None]] = {}
@@ -68,8 +71,11 @@ class Recorder:
         kept.waiting.append(e.encode(event).rstrip())
         if isinstance(event, e.Round):
             kept.empty = False
+        kept.telling |= isinstance(event, e.Round) or (isinstance(event, e.Fact) and bool(event.text))
         if isinstance(event, e.Finished):
-            kept.ended = event.status
+            # Its worker came to an end in order; whoever looks for a figure finds none.
+            nothing = event.status == "ok" and kept.started is not None and not kept.telling
+            kept.ended = "failed" if nothing else event.status
             if kept.empty and kept.ended == "cancelled":
                 del self._runs[run]
                 return
@@ -113,14 +119,17 @@ class Recorder:
         try:
             self._write_all()
         except sqlite3.Error as error:
-            return (is_damage(error) and self.recreate()) or self._failed(error, begun)
+            # A connection that could not be opened again after a fault is closed still.
+            lost = is_damage(error) or isinstance(error, sqlite3.ProgrammingError)
+            return (lost and self.recreate()) or self._failed(error, begun)
         self.problem = ""
         self._again_at = float("-inf")
         return True
 
     def _failed(self, error: sqlite3.Error, begun: float) -> bool:
         some = "1 event waits" if self.waiting == 1 else f"{self.waiting:,} events wait"
-        self.problem = f"the history cannot be written now ({error}); {some} in memory"
+        why, self._why = self._why or error, ""
+        self.problem = f"the history cannot be written now ({why}); {some} in memory"
         self._again_at = self._clock() + PATIENCE * (self._clock() - begun)
         self._bound()
         return False
@@ -147,14 +156,31 @@ class Recorder:
             self.store.end(name, run.ended)
 
     def recreate(self) -> bool:
-        """The store is damaged: with a new one, and what of the present runs the old one still gives."""
+        """The store is damaged, it seems, or gone: go on with its file where that reads well by itself.
+
+        Else with a new one, and what of the present runs the old one still gives.
+        """
         if self.store.file is None:
             return False
-        for name, run in self._runs.items():
-            run.waiting.extendleft(reversed(self._written(name)))
-            run.begun, run.next = run.started is None, 0
+        try:
+            if self.store.reopen():
+                self._write_all()
+                self.said.append("the history could not be read for a moment; it is whole, and used on")
+                self.problem, self.again = "", True
+                return True
+        except OSError as error:
+            self._why = error.strerror or str(error)
+            return False
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                return False
+        self.again = False
+        written = {name: self._written(name) for name in self._runs}
         try:
             self.said.append(self.store.renew())
+            for name, run in self._runs.items():
+                run.waiting.extendleft(reversed(written[name]))
+                run.begun, run.next = run.started is None, 0
             self._write_all()
         except (sqlite3.Error, OSError):
             return False

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import msgspec
 
+from tuilab.model.errors import InputError
+from tuilab.model.files import read_regular, write_bytes
 from tuilab.model.roofline import Roofs
-from tuilab.paths import data_folder, private_file, private_folder
+from tuilab.paths import data_folder, private_folder
 
 LARGEST_FILE = 1_000_000
 
@@ -20,9 +22,8 @@ def known() -> tuple[Roofs, ...]:
     found = []
     for file in files:
         try:
-            if file.stat().st_size <= LARGEST_FILE:
-                found.append(msgspec.json.decode(file.read_bytes(), type=Roofs))
-        except (OSError, msgspec.MsgspecError):
+            found.append(msgspec.json.decode(read_regular(file, LARGEST_FILE), type=Roofs))
+        except (InputError, msgspec.MsgspecError):
             continue
     return tuple(found)
 
@@ -33,7 +34,7 @@ def keep(found: Roofs, better: Callable[[Roofs | None, Roofs], Roofs]) -> Roofs:
     private_folder(folder())
     before = next((roofs for roofs in known() if roofs.machine == found.machine), None)
     best = better(before, found)
-    private_file(folder() / f"{best.machine}.json").write_bytes(msgspec.json.encode(best))
+    write_bytes(folder() / f"{best.machine}.json", msgspec.json.encode(best))
     return best
 
 

@@ -1,5 +1,6 @@
 """The shape of the store, and how an older one becomes the present one."""
 
+import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -143,8 +144,19 @@ MIGRATIONS: tuple[str, ...] = (
             WHERE rowid = (SELECT id FROM runs WHERE run = old.run);
     END;
     """,
+    # Watched programs: each one's page (`model.program`, as JSON).
+    """
+    CREATE TABLE programs (
+        program TEXT PRIMARY KEY,
+        at TEXT NOT NULL,
+        command TEXT NOT NULL,
+        page BLOB NOT NULL
+    ) WITHOUT ROWID;
+    """,
 )
 VERSION = len(MIGRATIONS)
+OPEN_BUSY_S = 1.0
+"""How long an open waits for another program's lock."""
 
 _TEXTS = "preset, workload, host, answer, note, run, tags"
 _FOUND = (
@@ -175,37 +187,74 @@ class Connection(sqlite3.Connection):
             raise damaged from None
 
 
+def connect(file: Path | str, *, uri: bool = False, alone: bool = False) -> sqlite3.Connection:
+    """A connection as every part of the history uses it. Raises sqlite3.Error.
+
+    alone: no other program gets at it meanwhile, and SQLite needs no memory that is shared, which is a file.
+    """
+    connection = sqlite3.connect(
+        file, timeout=OPEN_BUSY_S, isolation_level=None, check_same_thread=False, factory=Connection, uri=uri
+    )
+    connection.text_factory = _text
+    try:
+        if alone:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA cache_size = -16000")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _text(data: bytes) -> str:
+    """A stored text, whatever its bytes are."""
+    return data.decode(errors="replace")
+
+
 class TooNew(Exception):
     """The store was written by a later tuilab, whose data this one would misread."""
 
 
-def migrate(connection: sqlite3.Connection, file: Path) -> Path | None:
+def migrate(connection: sqlite3.Connection, file: Path, *, backup: bool = True) -> Path | None:
     """Bring the store to the present version; returns the backup made before, if one was needed.
 
-    Raises TooNew for a store of a later version, sqlite3.Error where it cannot be read.
+    Raises TooNew for a store of a later version, sqlite3.Error where it cannot be read, and OSError.
     """
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     if found > VERSION:
         raise TooNew(f"{file} has schema {found}; this tuilab knows up to {VERSION}")
     if found == VERSION:
         return None
-    backup = _backup(connection, file, found) if found else None
+    kept = _backup(connection, file, found) if backup and _holds_something(connection) else None
     # A table is replaced by another of its name, to which the others' rows still belong.
     connection.execute("PRAGMA foreign_keys = OFF")
     try:
-        for number in range(found, VERSION):
-            _step(connection, number)
+        if not found:
+            # At once, so that a disk that fills leaves nothing that looks like an older history.
+            _steps(connection, 0, VERSION)
+        for number in range(found, VERSION if found else 0):
+            _steps(connection, number, number + 1)
     finally:
         connection.execute("PRAGMA foreign_keys = ON")
-    return backup
+    return kept
 
 
-def _step(connection: sqlite3.Connection, number: int) -> None:
-    """One step, whole or not at all, whatever ends this program meanwhile."""
+def _holds_something(connection: sqlite3.Connection) -> bool:
+    """Whether there is a run, or a watched program, that an upgrade could harm."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('runs', 'programs')"
+    tables = connection.execute(query).fetchall()
+    return any(connection.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchone() for (name,) in tables)
+
+
+def _steps(connection: sqlite3.Connection, first: int, end: int) -> None:
+    """From one version to another, whole or not at all, whatever ends this program meanwhile."""
     last: sqlite3.OperationalError | None = None
-    for found in _FOUND if "FOUND;" in MIGRATIONS[number] else _FOUND[:1]:
-        sql = MIGRATIONS[number].replace("FOUND;", found + ";")
-        script = f"BEGIN IMMEDIATE;{sql};PRAGMA user_version = {number + 1};COMMIT;"
+    steps = ";".join(MIGRATIONS[first:end])
+    for found in _FOUND if "FOUND;" in steps else _FOUND[:1]:
+        sql = steps.replace("FOUND;", found + ";")
+        script = f"BEGIN IMMEDIATE;{sql};PRAGMA user_version = {end};COMMIT;"
         try:
             connection.executescript(script)
             return
@@ -213,7 +262,7 @@ def _step(connection: sqlite3.Connection, number: int) -> None:
             connection.rollback()
             # Another program may have migrated the store between our look and our lock.
             (now,) = connection.execute("PRAGMA user_version").fetchone()
-            if now > number:
+            if now >= end:
                 return
             last = error
             if "fts5" not in str(error) and "trigram" not in str(error):
@@ -226,11 +275,11 @@ def _backup(connection: sqlite3.Connection, file: Path, version: int) -> Path:
     """The store as it was, beside it; whole from the moment that it has its name."""
     path = file.with_name(f"{file.name}.v{version}.backup")
     part = file.with_name(f"{path.name}.{os.getpid()}")
-    private_file(part)
-    target = sqlite3.connect(part)
     try:
-        connection.backup(target)
-    finally:
-        target.close()
-    part.rename(path)
+        with contextlib.closing(sqlite3.connect(private_file(part))) as target:
+            connection.backup(target)
+        part.rename(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
     return path

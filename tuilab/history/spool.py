@@ -38,7 +38,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def elsewhere(data: Path) -> Path | None:
-    """Where workers left runs while that data folder could not be used; null where there is nothing."""
+    """Where workers left runs while that data folder could not be used; None where there is nothing."""
     instead = fallback_folder()
     if instead is None or data != data_folder() or not (instead / FOLDER).is_dir():
         return None
@@ -53,8 +53,9 @@ def forget(spool: Path, run: str, store: Store) -> None:
     Where that has more rounds, because some were lost on the way, they are taken in first; else it stays.
     """
     file = spool / f"{run}{KEPT}"
-    with contextlib.suppress(OSError, sqlite3.Error, InputError, KeyError):
-        if (rounds := _rounds(file)) and rounds > store.find(run).rounds:
+    with contextlib.suppress(OSError, sqlite3.Error, InputError):
+        line = store.line(run)
+        if (rounds := _rounds(file)) and rounds > (line.rounds if line else 0):
             import_left(store, file)
         file.unlink()
 
@@ -135,7 +136,7 @@ def _alone_in(spool: Path) -> Iterator[bool]:
 
 
 def _hello(file: Path) -> e.Hello | None:
-    """Who writes the file, null where it does not say."""
+    """Who writes the file, None where it does not say."""
     try:
         with file.open("rb") as stream:
             hello = e.decode(stream.readline(10_000))

@@ -1,6 +1,7 @@
 """The store of runs: SQLite in WAL mode, so that several programs read and write it at once."""
 
 import contextlib
+import os
 import sqlite3
 import time
 import zlib
@@ -15,12 +16,14 @@ from pathlib import Path
 
 import msgspec
 
-from tuilab.history import packed
+from tuilab.history import packed, trouble
 from tuilab.history.lines import COLUMNS, RunLine, line_of
-from tuilab.history.schema import Connection, TooNew, is_damage, migrate
+from tuilab.history.schema import TooNew, connect, is_damage, migrate
 from tuilab.history.search import NO_TITLES, condition, escaped
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
+from tuilab.model.errors import InputError
+from tuilab.model.files import kind_of
 from tuilab.model.machine import Machine
 from tuilab.model.rounds import Rounds
 from tuilab.model.run import RunState
@@ -30,8 +33,7 @@ from tuilab.paths import data_folder, fallback_folder, private_file, private_fol
 
 FILE = "history.db"
 BUSY_S = 0.05
-OPEN_BUSY_S = 1.0
-"""How long an open waits for another program's lock; afterwards `BUSY_S`, because a screen waits too."""
+"""How long a call waits for another program's lock, because a screen waits too."""
 UNDO_DAYS = 7.0
 STAGED = 1.0
 """When a run was deleted that is being imported: so long ago that a purge takes what a killed import left."""
@@ -121,16 +123,18 @@ class Store:
         self.connection = connection
         self.file = file
         self.messages = tuple(messages)
+        self.unwritable: Path | None = None
+        """The history that takes nothing now, which this one reads, or in place of which it keeps runs."""
         self._loose: defaultdict[str, int] = defaultdict(int)
         self._inode = _inode(file) if file is not None else 0
 
     @classmethod
-    def open(cls, folder: Path | None = None) -> "Store":
+    def open(cls, folder: Path | None = None, *, to_read: bool = False) -> "Store":
         """Open or make the store in the user's data folder, or in the one given.
 
         Where the data folder cannot be used, one among the temporary files; where a folder that was given
         cannot, one in memory. `messages` say so, and why. A damaged file is set aside under another name and
-        a new one begun; nothing is deleted.
+        a new one begun; nothing is deleted. to_read: a history that takes nothing is opened all the same.
         """
         if folder is not None:
             opened = cls._at(folder)
@@ -143,34 +147,88 @@ class Store:
             opened.pack_older(PACKING_S)
             _take_back(opened)
             return opened
+        earlier = cls._only_read(data_folder() / FILE)
+        if to_read and earlier is not None:
+            earlier.messages = (f"{opened}; it can only be read",)
+            return earlier
         instead = fallback_folder()
         second = cls._at(instead) if instead else "there is no folder for temporary files"
         if not isinstance(second, Store):
-            return cls.in_memory(f"{opened}; {second}")
-        second.messages = (f"runs are kept in {instead} for now: {opened}", *second.messages)
+            second = cls.in_memory(f"{opened}; {second}")
+        else:
+            second.messages = (f"runs are kept in {instead} for now: {opened}", *second.messages)
+        if earlier is not None:
+            second.unwritable = earlier.file
+            earlier.close()
         return second
+
+    @classmethod
+    def _only_read(cls, file: Path) -> "Store | None":
+        """A history that takes nothing, to be read, and what was measured since; null where that fails."""
+        instead = fallback_folder()
+        try:
+            if not file.is_file():
+                return None
+            since = instead is not None and (instead / FILE).is_file()
+            store = cls(trouble.only_read(file, in_memory=since), file)
+            if instead is not None and since:
+                _take_from(instead, store)
+            store.connection.execute("PRAGMA query_only = ON")
+        except (OSError, sqlite3.Error, TooNew, InputError):
+            return None
+        store.unwritable = file
+        return store
 
     @classmethod
     def _at(cls, folder: Path) -> "Store | str":
         """The store in that folder, or why there is none."""
+        file = folder / FILE
+        if kind := kind_of(file):
+            return f"{file} cannot be opened: it is {kind}"
         try:
-            file = private_file(private_folder(folder) / FILE)
+            private_file(private_folder(folder) / FILE)
         except OSError as error:
+            if os.path.isfile(file):
+                return f"{file} cannot be written ({trouble.why_unwritable(file, error)})"
             return f"{folder} cannot be written ({error.strerror})"
+        said = trouble.notices(file)
         try:
-            return cls._opened(file)
+            store = cls._opened(file)
         except TooNew as error:
             return str(error)
-        except sqlite3.Error as error:
-            return cls._begun_anew(file, error) if is_damage(error) else f"{file} cannot be opened ({error})"
+        except (sqlite3.Error, OSError) as error:
+            if isinstance(error, OSError) or not is_damage(error):
+                return f"{file} cannot be opened ({trouble.why_unwritable(file, error)})"
+            return cls._after_damage(file, error)
+        store.messages += tuple(said)
+        return store
 
     @classmethod
-    def _begun_anew(cls, file: Path, fault: sqlite3.Error) -> "Store | str":
+    def _after_damage(cls, file: Path, fault: sqlite3.Error) -> "Store | str":
+        """The store of a file that seems damaged: the same where it reads well by itself, else a new one.
+
+        What cannot be read at all now is left as it is; why is told.
+        """
+        if why := trouble.why_unread(file):
+            return f"{file} cannot be read now ({why}); it is left as it is"
         try:
-            aside = set_aside(file)
+            well = trouble.sound(file)
+            if well is None:
+                return f"{file} cannot be read now ({fault}); it is left as it is"
+            if well:
+                return cls._opened(file)  # the fault has passed
+        except sqlite3.Error as again:
+            fault = again
+        try:
+            aside = trouble.set_aside(file)
+        except OSError as error:
+            return f"{file} is damaged ({fault}) and cannot be renamed ({error.strerror})"
+        try:
             store = cls._opened(private_file(file))
         except (OSError, sqlite3.Error) as error:
-            return f"{file} is damaged ({fault}) and cannot be renamed ({error})"
+            return (
+                f"{file} is damaged ({fault}), was kept as {aside.name}; a new one cannot be made ({error})"
+            )
         store.messages += (f"the history was damaged ({fault}); it was kept as {aside.name}",)
         return store
 
@@ -194,23 +252,82 @@ class Store:
         return cls(connection, file, said)
 
     def again(self) -> "Store":
-        """A second connection to the same store, for another thread; this one where it lies in memory."""
+        """A second connection for another thread: to the history that takes nothing, where there is one.
+
+        The same where it lies in memory.
+        """
+        if self.unwritable is not None and (earlier := Store._only_read(self.unwritable)) is not None:
+            return earlier
         return self if self.file is None else Store._opened(self.file)
 
-    def renew(self) -> str:
-        """Set the file, which has turned out to be damaged, aside and begin a new one; what to say.
+    def draft(self) -> "Store":
+        """Itself, or where it can only be read a copy in memory, in which things can be worked out."""
+        if self.unwritable is None or self.file != self.unwritable:
+            return self
+        return Store(trouble.only_read(self.file, in_memory=True), None)
 
-        Raises sqlite3.Error or OSError where a new one cannot be made.
+    @property
+    def beside(self) -> bool:
+        """Whether `again` gives another connection."""
+        return self.file is not None or self.unwritable is not None
+
+    def reopen(self) -> bool:
+        """Open the file again after a fault of it; whether it reads well by itself, and is used on.
+
+        Raises OSError where its disk does not give it now, and sqlite3.Error.
+        """
+        assert self.file is not None
+        if self.gone:
+            return False
+        self.connection.close()
+        try:
+            if why := trouble.why_unread(self.file):
+                raise OSError(0, f"it cannot be read now: {why}")
+            well = trouble.sound(self.file)
+            if well is None:
+                raise OSError(0, "it cannot be read now")
+            if not well:
+                return False
+            self._take_file(Store._opened(self.file))
+        finally:
+            self._have_connection()
+        return True
+
+    def renew(self) -> str:
+        """Begin a new file, the present one having gone, or been found damaged and set aside; what to say.
+
+        Raises sqlite3.Error or OSError where a new one cannot be made; the present one is then open again.
         """
         assert self.file is not None
         self.connection.close()
-        if self.gone:
-            private_folder(self.file.parent)
-            self._take_file(Store._opened(private_file(self.file)))
-            return f"the history's file was removed; a new one was started in {self.file.parent}"
-        aside = set_aside(self.file)
-        self._take_file(Store._opened(private_file(self.file)))
-        return f"the history was damaged; it was kept as {aside.name}"
+        try:
+            if self.gone:
+                replaced = self.file.exists()
+                private_folder(self.file.parent)
+                self._take_file(Store._opened(private_file(self.file)))
+                what = "replaced by another program" if replaced else "removed"
+                also = "; ".join(("", *trouble.notices(self.file)))
+                return f"the history's file was {what}; runs are kept in the one in {self.file.parent}{also}"
+            aside = trouble.set_aside(self.file)
+            try:
+                self._take_file(Store._opened(private_file(self.file)))
+            except (sqlite3.Error, OSError):
+                with contextlib.suppress(OSError):
+                    trouble.put_back(aside, self.file)
+                raise
+            return f"the history was damaged; it was kept as {aside.name}"
+        finally:
+            self._have_connection()
+
+    def _have_connection(self) -> None:
+        """Whatever failed, the store is not left with a closed connection, which would never work again."""
+        assert self.file is not None
+        try:
+            self.connection.total_changes  # noqa: B018 - raises where it is closed
+        except sqlite3.ProgrammingError:
+            with contextlib.suppress(sqlite3.Error):
+                self.connection = connect(self.file)
+                self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1_000)}")
 
     def _take_file(self, other: "Store") -> None:
         self.connection, self._inode = other.connection, other._inode
@@ -368,7 +485,7 @@ class Store:
             self.connection.execute(query, (STAGED, started.run))
 
     def unstage(self, run: str) -> None:
-        """Show a run that was begun by `stage`."""
+        """Show a run that was begun by `stage`, or deleted."""
         self.connection.execute("UPDATE runs SET deleted_at = NULL WHERE run = ?", (run,))
 
     def purge_staged(self, run: str) -> None:
@@ -381,7 +498,7 @@ class Store:
         self.connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", values)
 
     def result(self, run: str, of: str) -> bytes | None:
-        """The result that is kept of a run, null where there is none or it depended on something else."""
+        """The result that is kept of a run, None where there is none or it depended on something else."""
         query = "SELECT result FROM results WHERE run = ? AND of = ?"
         row = self.connection.execute(query, (run, of)).fetchone()
         try:
@@ -401,7 +518,7 @@ class Store:
         self.connection.execute("UPDATE runs SET brief = ? WHERE run = ?", (line, run))
 
     def status(self, run: str) -> str | None:
-        """How a run ended; null while it goes on, where its program was killed, and where there is none."""
+        """How a run ended; None while it goes on, where its program was killed, and where there is none."""
         row = self.connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
         return row[0] if row else None
 
@@ -417,6 +534,12 @@ class Store:
         tags = self.tags([row[0] for row in rows])
         return [line_of(row, tags.get(row[0], ())) for row in rows]
 
+    def last(self) -> RunLine | None:
+        """The run that was made last here, whatever the clock said; else the one imported last."""
+        query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1"
+        row = self.connection.execute(query).fetchone()
+        return line_of(row, self.tags([row[0]]).get(row[0], ())) if row else None
+
     def tags(self, runs: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """The tags of each run that has any, in order."""
         found: dict[str, tuple[str, ...]] = {}
@@ -429,15 +552,26 @@ class Store:
         return found
 
     def find(self, start: str) -> RunLine:
-        """The one run whose id begins with `start`. Raises KeyError where there is none or more than one."""
+        """The one run of that id, or whose id begins with it. Raises KeyError for none, or more than one."""
         if not start:
             raise KeyError(start)
-        pattern = escaped(start) + "%"
-        query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL AND run LIKE ? ESCAPE '\\' LIMIT 2"
-        rows = self.connection.execute(query, (pattern,)).fetchall()
-        if len(rows) != 1:
+        query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL AND run LIKE ? ESCAPE '\\'"
+        rows = self.connection.execute(
+            f"{query} ORDER BY run != ? LIMIT 2", (escaped(start) + "%", start)
+        ).fetchall()
+        if not rows or (len(rows) > 1 and rows[0][0] != start):
             raise KeyError(start)
         return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
+
+    def line(self, run: str) -> RunLine | None:
+        """The run of that id, also one that is deleted; null where there is none."""
+        row = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE run = ?", (run,)).fetchone()
+        return line_of(row, self.tags([run]).get(run, ())) if row else None
+
+    def deleted(self, run: str) -> bool:
+        """Whether that run is there, but deleted."""
+        query = "SELECT 1 FROM runs WHERE run = ? AND deleted_at IS NOT NULL"
+        return self.connection.execute(query, (run,)).fetchone() is not None
 
     def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
         """The events of a run in order, encoded, each with its number; what is damaged is left out."""
@@ -459,9 +593,12 @@ class Store:
         try:
             row = self.connection.execute(query, (run, first)).fetchone()
         except sqlite3.Error as error:
-            if is_damage(error):
-                raise packed.Damaged(str(error)) from None
-            raise
+            if not is_damage(error):
+                raise
+            try:  # a disk that reads badly for a moment is no damage
+                row = self.connection.execute(query, (run, first)).fetchone()
+            except sqlite3.Error as again:
+                raise packed.Damaged(str(again)) from None
         if row is None or not isinstance(row[0], bytes):
             raise packed.Damaged("they are gone")
         return row[0]
@@ -522,7 +659,7 @@ class Store:
         return state
 
     def started(self, run: str) -> tuple[str, Scenario] | None:
-        """When a run began and what it measured; null where there is none."""
+        """When a run began and what it measured; None where there is none."""
         row = self.connection.execute("SELECT at, scenario FROM runs WHERE run = ?", (run,)).fetchone()
         return (row[0], msgspec.json.decode(row[1], type=Scenario)) if row else None
 
@@ -623,14 +760,19 @@ class Store:
         return self.soft_delete(self.prune_candidates(days, size).runs)
 
     def purge(
-        self, days: float = UNDO_DAYS, going: Callable[[int, int], bool] = lambda done, total: True
+        self,
+        days: float = UNDO_DAYS,
+        going: Callable[[int, int], bool] = lambda done, total: True,
+        *,
+        ended: bool = False,
     ) -> int:
         """Remove for good what was deleted more than `days` ago; returns how many runs.
 
         Run by run, so that others can write in between. going: how many are done, of how many; False stops.
+        ended: only runs that have an end, as others may go on.
         """
         limit = time.time() - days * _DAY_S
-        query = "SELECT run FROM runs WHERE deleted_at < ?"
+        query = "SELECT run FROM runs WHERE deleted_at < ?" + " AND status IS NOT NULL" * ended
         runs = self.connection.execute(query, (limit,)).fetchall()
         for done, (run,) in enumerate(runs):
             if not going(done, len(runs)):
@@ -654,18 +796,6 @@ class Store:
         """Whether parts of words are indexed, which not every SQLite can."""
         query = "SELECT sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master WHERE name = 'found'"
         return bool((self.connection.execute(query).fetchone() or (False,))[0])
-
-
-def connect(file: Path | str) -> sqlite3.Connection:
-    """A connection as every part of the history uses it; the file is not looked at yet."""
-    connection = sqlite3.connect(
-        file, timeout=OPEN_BUSY_S, isolation_level=None, check_same_thread=False, factory=Connection
-    )
-    connection.text_factory = _text
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA cache_size = -16000")
-    connection.execute("PRAGMA foreign_keys = ON")
-    return connection
 
 
 def _inode(file: Path) -> int:
@@ -694,11 +824,6 @@ def _timed(line: bytes) -> float:
     return event.timed_s if isinstance(event, e.Round) else 0.0
 
 
-def _text(data: bytes) -> str:
-    """A stored text, whatever its bytes are."""
-    return data.decode(errors="replace")
-
-
 def count_rounds(lines: Iterable[bytes]) -> int:
     """How many of the encoded events are rounds."""
     return sum(map(packed.is_round, lines))
@@ -710,15 +835,23 @@ def _take_back(store: Store) -> None:
     if instead is None or not (instead / FILE).exists():
         return
     with contextlib.suppress(sqlite3.Error, OSError, msgspec.MsgspecError):
-        other = Store._opened(private_folder(instead) / FILE)
-        try:
-            for line in other.runs(limit=1_000_000):
-                _move(line, other, store)
-        finally:
-            other.close()
+        _take_from(private_folder(instead), store, gone=True)
 
 
-def _move(line: RunLine, other: Store, store: Store) -> None:
+def _take_from(folder: Path, store: Store, gone: bool = False) -> None:
+    """Copy the runs of another history into a store. gone: they are removed there once they are here."""
+    other = Store._opened(folder / FILE)
+    try:
+        for line in other.runs(limit=1_000_000):
+            _copy(line, other, store)
+            # One without an end may still go on: then it is fetched again.
+            if gone and line.status is not None:
+                other.connection.execute("DELETE FROM runs WHERE run = ?", (line.run,))
+    finally:
+        other.close()
+
+
+def _copy(line: RunLine, other: Store, store: Store) -> None:
     lines = [raw for _, raw in other.raw(line.run)]
     started = next((e.decode(raw) for raw in lines if b'"type":"run-started"' in raw[:40]), None)
     if isinstance(started, e.RunStarted) and count_rounds(lines) >= _rounds_of(store, line.run):
@@ -729,27 +862,8 @@ def _move(line: RunLine, other: Store, store: Store) -> None:
         store.pin(line.run, line.pinned)
         for tag in line.tags:
             store.tag(line.run, tag)
-    # One without an end may still go on: then it is fetched again.
-    if line.status is not None:
-        other.connection.execute("DELETE FROM runs WHERE run = ?", (line.run,))
 
 
 def _rounds_of(store: Store, run: str) -> int:
     row = store.connection.execute("SELECT rounds FROM runs WHERE run = ?", (run,)).fetchone()
     return int(row[0]) if row else 0
-
-
-def set_aside(file: Path) -> Path:
-    """Give a damaged store, with its WAL, a name that is free."""
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    aside = file.with_name(f"{file.stem}-damaged-{stamp}{file.suffix}")
-    number = 1
-    while aside.exists():
-        number += 1
-        aside = file.with_name(f"{file.stem}-damaged-{stamp}-{number}{file.suffix}")
-    file.rename(aside)
-    for suffix in ("-wal", "-shm"):
-        beside = file.with_name(file.name + suffix)
-        if beside.exists():
-            beside.rename(aside.with_name(aside.name + suffix))
-    return aside

@@ -38,7 +38,7 @@ class Worker:
     since: float = 0.0
     """When this stage began, by the state's clock."""
     pid: int = 0
-    """Of its process, 0 until it is known."""
+    """The id of its process, 0 until it is known."""
     message: str = ""
     """Why it is down, or what it said last."""
 
@@ -48,8 +48,8 @@ class Wanted:
     """A run to begin as soon as the worker can."""
 
     budget: "BudgetName | None"
-    """Null for the state's own."""
+    """None for the state's own."""
     sweep: "Sweep | None"
-    """Null for the present settings alone."""
+    """None for the present settings alone."""
     since: float
     """By the state's clock."""

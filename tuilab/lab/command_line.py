@@ -1,6 +1,8 @@
 """The `tuilab` line that does what the screen shows. Pure."""
 
 import shlex
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from tuilab.lab.settings import Settings
 from tuilab.model.arms import LOCAL, ArmSelection
@@ -8,23 +10,33 @@ from tuilab.model.parameters import Value
 from tuilab.model.scenario import Sweep
 
 
-def command_line(settings: Settings, budget: str = "standard", sweep: Sweep | None = None) -> str:
+def command_line(
+    settings: Settings,
+    budget: str = "standard",
+    sweep: Sweep | None = None,
+    environments: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """`tuilab run stft-small --set samples=65536 --mode graph`: what differs from the preset, and no more.
 
-    With a sweep `tuilab sweep stft-small --axis samples=256,1024,4096`.
+    With a sweep `tuilab sweep stft-small --axis samples=256,1024,4096`. environments: those among the hosts,
+    as a person names them, by the host's name.
     """
     preset = settings.preset
     words = ["tuilab", "sweep" if sweep else "run", settings.file or preset.name]
     for axis in sweep.axes if sweep else ():
         words += ["--axis", f"{axis.parameter}={','.join(map(str, axis.values))}"]
-    original = Settings.of(preset, settings.declaration, settings.file)
+    original = settings.as_declared
     for parameter, value in settings.values.items():
         if value != original.values[parameter]:
             words += ["--set", f"{parameter}={typed(value)}"]
     words += _arms(settings.arms, original.arms)
     if settings.hosts != original.hosts:
+        turns = any(host in environments for host in settings.hosts)
         for host in settings.hosts:
-            words += ["--host", host or LOCAL]
+            if host in environments:
+                words += ["--env", environments[host]]
+            else:
+                words += ["--env", "lab=."] if turns and not host else ["--host", host or LOCAL]
     if budget != "standard":
         words += ["--budget", budget]
     return shlex.join(words)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -23,7 +24,7 @@ REST_S = 0.1
 """How long a slider must rest before its value is measured."""
 
 Tell = Callable[[Change, Event | None], None]
-"""Called with what changed, and with the worker's event that did it; null where it was a person, a recording
+"""Called with what changed, and with the worker's event that did it; None where it was a person, a recording
 or the lab itself."""
 
 
@@ -34,7 +35,7 @@ class RunController:
         self.state = state
         self.rerun = rerun
         """Measure again when a slider stops moving."""
-        self.runner: Runner = runner(self.receive)
+        self._make_runner = runner
         self._tell = tell
         self._rest: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -42,10 +43,15 @@ class RunController:
         self._sliding = False
         self._dragged = False
         self.replaying: Replay | None = None
-        """What is played, with its controls; null once something else is on the screen."""
+        """What is played, with its controls; None once something else is on the screen."""
         self._playing: asyncio.Future[None] | None = None
         self._anew_said = False
         self._closed = False
+
+    @cached_property
+    def runner(self) -> Runner:
+        """What runs the measurements; made when it is first asked for: commands on the history never do."""
+        return self._make_runner(self.receive)
 
     # Life
 
@@ -71,7 +77,8 @@ class RunController:
         if self._playing is not None:
             self._playing.cancel()
         self._forget_rest()
-        await self.runner.close()
+        if "runner" in self.__dict__:
+            await self.runner.close()
 
     @property
     def idle(self) -> bool:
@@ -81,11 +88,17 @@ class RunController:
     # Measuring
 
     def run(
-        self, budget: BudgetName | None = None, sweep: Sweep | None = None, *, slid: bool = False
+        self,
+        budget: BudgetName | None = None,
+        sweep: Sweep | None = None,
+        *,
+        slid: bool = False,
+        further: Measure | None = None,
     ) -> bool:
         """Measure the present settings, in place of what runs now; False before a preset is chosen.
 
-        slid: a slider's rest asked for it, so that the next slider may replace it.
+        slid: a slider's rest asked for it, so that the next slider may replace it. further: what goes on with
+        the run on the screen instead.
         """
         state = self.state
         self._forget_rest()
@@ -95,7 +108,10 @@ class RunController:
         if state.asked:
             self._spawn(self.runner.cancel(state.asked))
         self._sliding = slid
-        if state.machine is None:
+        if further is not None:
+            state.expect(further)
+            self._spawn(self.measure(further))
+        elif state.machine is None:
             # Which arms there are depends on the devices, which a warming worker does not know yet.
             state.wanted = Wanted(budget, sweep, state.clock())
         else:
@@ -109,14 +125,17 @@ class RunController:
         """Queue a run, with what is known of the machines' roofs."""
         await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known()))
 
-    def add_host(self, name: str) -> bool:
-        """Measure on another host too, from now on; False where it was known. Raises InputError."""
+    def add_host(self, name: str, environment: str = "") -> bool:
+        """Measure on another host too, from now on; False where it was known. Raises InputError.
+
+        environment: of this machine, as a person names it; the runner must know it.
+        """
         state = self.state
-        new = state.hosts.add(name)
+        new = state.hosts.add(name, environment)
         self.runner.add(name)
         self._spawn(self.runner.start())
-        if state.settings is not None and not state.settings.file:
-            state.change(state.settings.at_device(EVERYWHERE, tuple(state.hosts.known)))
+        if state.settings is not None and (known := state.hosts.reach(state.settings.file)):
+            state.change(state.settings.at_device(EVERYWHERE, known, state.hosts.environments))
         self._changed(Change.SETTINGS)
         return new
 
@@ -202,7 +221,7 @@ class RunController:
             return
         if now and self.rerun:
             sweep = self.state.settings.preset.sweep if self.state.settings else None
-            self.run("quick", sweep, slid=True)
+            self.run(self.state.budget, sweep, slid=True)
         else:
             self._rested()
 

@@ -10,16 +10,16 @@ import msgspec
 
 from tuilab.analysis.reading import summary_point
 from tuilab.analysis.summary import placement_of
-from tuilab.analysis.words import plural
 from tuilab.history import recording
 from tuilab.history.store import Store
-from tuilab.lab.history import CancellableProgress, Entry, HistoryClient, Stopped, checked, titled
+from tuilab.lab.history import CancellableProgress, Entry, History, HistoryClient, Stopped, checked, titled
 from tuilab.lab.offers import Offer
 from tuilab.lab.results import document_of, to_share
 from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
+from tuilab.model.quantity import plural
 from tuilab.report.formats import FORMATS
 
 DETAILS = {
@@ -38,7 +38,7 @@ def formats(run: bool) -> list[Offer]:
     out = [Offer(key, key, DETAILS.get(key, "")) for key in FORMATS] if run else []
     out.append(Offer("svg", "picture", "this screen as SVG"))
     if run:
-        out.append(Offer("recording", "recording", "every event, to import or to replay (R)"))
+        out.append(Offer("recording", "recording", "every event, to import or to replay"))
     return out
 
 
@@ -76,20 +76,20 @@ def write_shown(
 
 
 def write_kept(
-    key: str, run: str, claims: Sequence[Claim], folder: Path, going: CancellableProgress, store: Store
+    key: str, run: str, claims: Sequence[Claim], folder: Path, going: CancellableProgress, history: History
 ) -> Path:
     """Write a run of the history; returns the file. Raises OSError, sqlite3.Error, ValueError and Stopped.
 
     A recording that was stopped half way is taken away again.
     """
-    line = store.find(run)
+    line = history.find(run)
     name = re.sub(r"[^\w.-]+", "-", line.preset or line.workload)[:60]
     path = free(folder / f"tuilab-{name}-{re.sub('[^0-9]', '', line.at[:19])}-{run[:8]}{suffix(key)}")
     if key != "recording":
-        write_text(path, document_of(key, store, run, claims, going.check))
+        write_text(path, document_of(key, history.store, run, claims, going.check))
         return path
     try:
-        recording.write(path, checked(store.events(run), going))
+        recording.write(path, checked(history.store.events(run), going))
     except BaseException:
         path.unlink(missing_ok=True)
         raise

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuilab.catalogue.load import load
-from tuilab.lab.status import status
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
 from tuilab.model.result import RunResult
-from tuilab.report.fact_check import WRITERS, FactCheck, Statement, stamp
+from tuilab.report.fact_check import WRITERS, FactCheck, Statement
 
 if TYPE_CHECKING:
     from tuilab.lab.lab import Lab
@@ -60,16 +59,6 @@ class Checker:
             if statement.preset == name and found is not None:
                 statement.verdict, statement.evidence = found.verdict, found.evidence
                 statement.run = result.run
-
-    def progress(self) -> str:
-        """What came of it so far, and what it is at."""
-        check = self.check
-        now = stamp(check)
-        if check.going:
-            now = f"{check.going}: {status(self._lab.state).text}"
-        elif check.left:
-            now = "stopped; space continues"
-        return f"{check.summary()}. {now}"
 
     def stop(self) -> None:
         """End what is measured now; its statements stay without a verdict."""

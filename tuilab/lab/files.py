@@ -3,7 +3,7 @@
 import json
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 
 def state_folder() -> Path:
@@ -15,16 +15,23 @@ def state_folder() -> Path:
 
 def write_private(path: Path, text: str) -> bool:
     """Write a file that only its owner can read; False where that is not possible."""
+    from tuilab.model.files import write_text  # after the first paint
+
     try:
         if not path.is_absolute():  # nobody knows where home is
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        if path.is_symlink() or (path.exists() and path.stat().st_uid != os.geteuid()):
+            return False  # among the temporary files anybody may have put it there
+        write_text(path, [text])
     except OSError:
         return False
     return True
+
+
+def at_once(path: Path) -> BinaryIO:
+    """A small file of the lab's own; one that is a pipe by now is not waited for. Raises OSError."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
 class Preferences(NamedTuple):
@@ -34,6 +41,8 @@ class Preferences(NamedTuple):
     """The name of the colours that were chosen, "" for the lab's own dark ones."""
     recent: tuple[str, ...] = ()
     """Paths that were opened, the latest first."""
+    environments: tuple[str, ...] = ()
+    """Environments that were added, `NAME=PATH[,VARIABLE=VALUE…]`, the latest first."""
 
 
 MOST_RECENT = 12
@@ -43,14 +52,16 @@ LARGEST = 100_000
 def preferences() -> Preferences:
     """What is remembered; nothing where the file is not there or not ours."""
     try:
-        with (state_folder() / "preferences.json").open("rb") as file:
+        with at_once(state_folder() / "preferences.json") as file:
             found = json.loads(file.read(LARGEST))
-        theme, recent = str(found.get("theme", "")), tuple(map(str, found.get("recent", ())))
+        theme = str(found.get("theme", ""))
+        recent, kept = (tuple(map(str, found.get(name, ()))) for name in ("recent", "environments"))
     except (OSError, ValueError, AttributeError, TypeError):  # not there, or not ours
         return Preferences()
     from tuilab.model.sanitize import sanitize_line
 
-    return Preferences(sanitize_line(theme, 100), tuple(sanitize_line(path, 1_000) for path in recent))
+    lists = (tuple(sanitize_line(word, 1_000) for word in words) for words in (recent, kept))
+    return Preferences(sanitize_line(theme, 100), *lists)
 
 
 def remember(**changes: object) -> None:
@@ -66,8 +77,15 @@ def remember_opened(path: str) -> None:
     remember(recent=(path, *others)[:MOST_RECENT])
 
 
+def remember_environment(word: str) -> None:
+    """Put an environment at the head of those that were added, in place of one of its name."""
+    name = word.partition("=")[0]
+    others = [known for known in preferences().environments if known.partition("=")[0] != name]
+    remember(environments=(word, *others)[:MOST_RECENT])
+
+
 def completed(typed: str) -> str | None:
-    """The path of the first file or folder, in order of names, that begins as it was typed; null for none."""
+    """The path of the first file or folder, in order of names, that begins as it was typed; None for none."""
     if not typed:
         return None
     path = Path(typed).expanduser()

@@ -30,7 +30,7 @@ class Stoppable(Protocol):
         """To the end."""
 
     async def stop(self) -> None:
-        """Soon."""
+        """Stop soon."""
 
 
 async def open_grid(on: str, jobs: int) -> Grid:
@@ -77,7 +77,7 @@ class Fleet:
 
     @property
     def stopped(self) -> bool:
-        """Somebody stopped it."""
+        """Whether it was stopped."""
         return self._stop.is_set()
 
     async def sweep(

@@ -1,49 +1,40 @@
-"""The history as its page uses it: a connection of its own, in a thread, call by call."""
+"""The history: what is done to kept runs, for a command, a script, or a page that asks beside the screen."""
 
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
 
 from tuilab.analysis.answer import brief
-from tuilab.analysis.compare import Across, ArmAcross, Figure, across, compare
-from tuilab.analysis.words import plural
-from tuilab.history import browse, check, spool
+from tuilab.analysis.compare import Across, ArmAcross, Comparison, Figure, across, compare
+from tuilab.history import browse, spool
 from tuilab.history.browse import Entry, Extent
+from tuilab.history.check import Repaired, Report
+from tuilab.history.check import check as verify
+from tuilab.history.check import repair as recover
 from tuilab.history.imports import import_file
 from tuilab.history.lines import RunLine
 from tuilab.history.recording import write as write_recording
-from tuilab.history.schema import is_damage
+from tuilab.history.schema import TooNew, is_damage
 from tuilab.history.store import UNDO_DAYS, PruneCandidates, Store
+from tuilab.history.trouble import cramped, taken, why_unread
 from tuilab.lab.state import ghost
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.brief import Brief
+from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event
-from tuilab.model.quantity import size
+from tuilab.model.machine_summary import MachineSummary
+from tuilab.model.quantity import plural, size
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize_line
 
-__all__ = [
-    "UNDO_DAYS",
-    "Across",
-    "ArmAcross",
-    "Entry",
-    "Extent",
-    "Figure",
-    "PruneCandidates",
-    "RunLine",
-    "Store",
-    "check",
-    "compare",
-    "import_runs",
-    "is_damage",
-    "spool",
-    "write_recording",
-]
+__all__ = ["Across", "ArmAcross", "Entry", "Extent", "Figure", "PruneCandidates", "RunLine"]
 
 T = TypeVar("T")
 
@@ -58,6 +49,16 @@ LARGEST_GHOST = 16 * 2**20
 CHECK_EVERY = 256
 MOST_TAGS, LONGEST_TAG = 30, 64
 STAYS = "Pinned and running runs are kept."
+
+
+def to_read() -> Store:
+    """The user's history, also one that takes nothing now and can only be read."""
+    return Store.open(to_read=True)
+
+
+def is_full(error: sqlite3.Error) -> bool:
+    """Whether the error says that there is no room for what was to be written."""
+    return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 class Stopped(Exception):
@@ -80,11 +81,11 @@ class CancellableProgress:
 
     @property
     def stopping(self) -> bool:
-        """It was asked to end."""
+        """Whether it was asked to end."""
         return self._stop.is_set()
 
     def at(self, done: int, total: int = 0) -> None:
-        """So far it is. Raises Stopped where it was asked to end."""
+        """Note how far it is. Raises Stopped where it was asked to end."""
         self.done, self.total = done, total
         self.check()
 
@@ -94,32 +95,226 @@ class CancellableProgress:
             raise Stopped
 
     def words(self) -> str:
-        """`Importing runs.jsonl, 3 of 20; x stops`."""
+        """`Importing runs.jsonl, 3 of 20… {history.stop} stops`."""
         how = f", {self.done:,} of {self.total:,}" if self.total else f", {self.done:,}" if self.done else ""
-        return f"{self.what}{how}… {'stopping' if self.stopping else 'x stops'}{self.note}"
+        ending = "stopping" if self.stopping else "{history.stop} stops"
+        return f"{self.what}{how}… {ending}{self.note}"
+
+
+class History:
+    """Kept runs: found, read, tagged, pinned, deleted and brought back. A run is given by its id.
+
+    Belongs to the thread that opened its store. Methods raise sqlite3.Error where the store cannot be used.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    @property
+    def messages(self) -> Sequence[str]:
+        """What a person should know of how the history was opened."""
+        return self.store.messages
+
+    @property
+    def takes_nothing(self) -> bool:
+        """Whether it can only be read now."""
+        return self.store.unwritable is not None
+
+    def runs(
+        self, search: str = "", limit: int = 20, titles: Mapping[str, str] = MappingProxyType({})
+    ) -> list[RunLine]:
+        """List the latest runs that contain each word of `search`. titles: of presets, searched as well."""
+        return self.store.runs(search, limit, titles=titles)
+
+    def find(self, start: str) -> RunLine:
+        """Find the run whose id begins with `start`; `last` is the one made last. Raises InputError."""
+        if start == "last" and (line := self.store.last()):
+            return line
+        try:
+            return self.store.find(start)
+        except KeyError:
+            expected = "the beginning of exactly one id from `tuilab history`, or last"
+            raise InputError("run", start, expected) from None
+
+    def state(self, start: str) -> RunState:
+        """Read the run whose id begins with `start`. Raises InputError."""
+        return self.store.state(self.find(start).run)
+
+    def compare(self, a: str, b: str) -> Comparison:
+        """Compare two runs arm by arm, at each place that both measured. Raises InputError."""
+        return compare(self.state(a), self.state(b))
+
+    def document(self, start: str, format: str, claims: Sequence[Claim] | None = None) -> Iterator[str]:
+        """Write a run as a document, part by part: markdown, html, csv or json. Raises InputError.
+
+        claims: those that are judged, else those of the run's preset as it is now.
+        """
+        from tuilab.lab.results import document_of
+        from tuilab.lab.settings import claims_of
+
+        line = self.find(start)
+        return document_of(format, self.store, line.run, claims_of(line.preset) if claims is None else claims)
+
+    def tag(self, runs: Iterable[str], put: Iterable[str] = (), take: Iterable[str] = ()) -> None:
+        """Put tags on runs, and take tags off them."""
+        with self.store.at_once():
+            for run in runs:
+                for tag in take:
+                    self.store.tag(run, tag, on=False)
+                for tag in put:
+                    self.store.tag(run, tag)
+
+    def note(self, run: str, text: str) -> None:
+        """Replace the note of a run; an empty one removes it."""
+        self.store.note(run, text.strip())
+
+    def pin(self, runs: Iterable[str], kind: str) -> None:
+        """Pin runs as `ghost` or `baseline`; "" unpins them. Neither is ever pruned."""
+        with self.store.at_once():
+            for run in runs:
+                self.store.pin(run, kind)
+
+    def delete(self, runs: Iterable[str]) -> None:
+        """Delete runs, so that `undelete` brings them back for a week."""
+        self.store.soft_delete(runs, asked=True)
+
+    def undelete(self, run: str = "last") -> list[str]:
+        """Bring back a deleted run by its whole id, or what was deleted last; returns the runs, if any."""
+        return self.store.bring_back() if run == "last" else [run] * self.store.undelete(run)
+
+    def prunable(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
+        """Find runs older than `days`, then the oldest until at most `size` bytes are left."""
+        return self.store.prune_candidates(days, size)
+
+    def prune(self, found: PruneCandidates) -> list[str]:
+        """Delete what `prunable` found; returns the runs. `undelete` brings them back as a whole."""
+        return self.store.soft_delete(found.runs)
+
+    @contextmanager
+    def in_place(self, say: Callable[[str], None]) -> Iterator["History"]:
+        """This history where its disk has no room at all: what is removed from it makes it smaller at once.
+
+        This one is closed by it. say: told where a copy is kept meanwhile. Raises OSError where no other disk
+        has room for that.
+        """
+        file = self.store.unwritable or self.store.file
+        if file is None:
+            raise InputError("history", "in memory", "a history that is kept in a file")
+        self.store.close()
+        with cramped(file) as (connection, copy):
+            say(f"its disk has no room: it is made smaller in its place; a copy is kept meanwhile as {copy}")
+            yield History(Store(connection, file))
+
+    def clean_up(
+        self, going: Callable[[int, int], bool] = lambda done, total: True, *, for_good: bool = False
+    ) -> int:
+        """Remove for good what was deleted more than a week ago, and free its space; returns how many runs.
+
+        going: told how many are gone, of how many; False stops. for_good: whatever was deleted.
+        """
+        gone = self.store.purge(going=going)
+        if for_good:
+            gone += self.store.purge(-1.0, going, ended=True)
+        self.store.pack_older()
+        self.store.compact()
+        return gone
+
+    def save(self, start: str, file: Path) -> None:
+        """Write a run's events to `file`, to import elsewhere or to replay. Raises InputError and OSError."""
+        write_recording(file, self.store.events(self.find(start).run))
+
+    def import_file(self, file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> list[str]:
+        """Import the runs of a recording, and work out what each came to; returns their ids.
+
+        at: told how many are done, of how many. Raises InputError.
+        """
+        from tuilab.lab.results import work_out
+        from tuilab.lab.settings import claims_of
+
+        runs = import_file(self.store, file, at)
+        for run in runs:
+            if line := self.store.line(run):
+                work_out(self.store, run, claims_of(line.preset))
+        return runs
+
+    def check(self, file: Path | None = None, *, repair: bool = False) -> tuple[Report, Repaired | None]:
+        """Verify every event of the history, or of a damaged `file` that was kept aside.
+
+        repair: recover what can be read; of a file, into this history. Raises InputError.
+        """
+        if self.store.file is None:
+            raise InputError("tuilab history check", "in memory", "a history that is kept in a file")
+        which = file or self.store.file
+        try:
+            report = verify(which)
+            if report.findings and (why := why_unread(which)):
+                raise OSError(0, why)
+            if not repair or not (report.findings or file):
+                return report, None
+            if file is None:  # a disk that reads badly for a moment is no damage
+                report = verify(which)
+                return report, recover(which) if report.findings else None
+            done = recover(file, self.store.file)
+            aside = taken(file) if file.parent.absolute() == self.store.file.parent.absolute() else file
+            return report, msgspec.structs.replace(done, aside=aside)
+        except (OSError, sqlite3.Error, TooNew) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise InputError(str(which), why, "a history that can be read") from None
+
+    def machines(
+        self, at: Callable[[int, int], None] = lambda done, total: None
+    ) -> tuple[list[MachineSummary], str]:
+        """What each machine stands at, by preset; and why not all could be summed up, "" where all were.
+
+        at: told how many runs are summed up, of how many.
+        """
+        from tuilab.history.machine_summaries import latest
+        from tuilab.lab.machines import sum_up
+
+        store = self.store.draft()
+        problem = sum_up(store, at)
+        return list(latest(store)), problem
+
+    def unattended(self, stop: bool = False) -> spool.Found | None:
+        """Take in runs that went on after their lab had gone. stop: end those that still go on.
+
+        None where the history is in memory.
+        """
+        if self.store.file is None:
+            return None
+        folder = self.store.file.parent
+        found = spool.collect_all(self.store, folder)
+        if stop and found.going_on:
+            for pid in found.going_on.values():
+                spool.stop(pid)
+            found = spool.settle(self.store, folder, found)
+        return found
 
 
 class HistoryClient:
-    """Calls on a store that the screen does not wait for. They raise what the call raises: sqlite3.Error."""
+    """Asks the history beside the screen: in a thread, with a connection of its own, call by call.
+
+    Each call raises what it raises by itself: sqlite3.Error.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._own: Store | None = None
+        self._own: History | None = None
         self._lock = threading.Lock()
         self._closed = False
 
-    async def do(self, call: Callable[[Store], T]) -> T:
+    async def do(self, call: Callable[[History], T]) -> T:
         """The answer of `call`, from a thread; a store in memory, with its one connection, is asked here."""
-        if self._store.file is None:
-            return call(self._store)
+        if not self._store.beside:
+            return call(History(self._store))
         return await run_in_daemon_thread(self._with, call)
 
-    def _with(self, call: Callable[[Store], T]) -> T:
+    def _with(self, call: Callable[[History], T]) -> T:
         with self._lock:
             try:
                 if self._own is None:
-                    self._own = self._store.again()
-                    self._own.connection.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+                    self._own = History(self._store.again())
+                    self._own.store.connection.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
                 return call(self._own)
             except sqlite3.Error:
                 self._let_go()  # the file may be another one by the next call
@@ -131,7 +326,7 @@ class HistoryClient:
     def _let_go(self) -> None:
         own, self._own = self._own, None
         if own is not None:
-            own.close()
+            own.store.close()
 
     def close(self) -> None:
         """Close the connection, or have the call under way close it."""
@@ -160,62 +355,52 @@ def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Eve
         yield event
 
 
-def work_out(store: Store, entry: Entry) -> Brief | None:
-    """A run's line from its events, kept where the store takes it; null for one that is too large."""
+def work_out(history: History, entry: Entry) -> Brief | None:
+    """Work out a run's line from its events and keep it; None for a run that is too large."""
     if entry.line.size > LARGEST_BRIEF:
         return None
     try:
-        found = brief(store.state(entry.run))
+        found = brief(history.store.state(entry.run))
     except (ValueError, ArithmeticError):
         found = Brief(entry.line.rounds)  # a run that cannot be summed up is in the history all the same
     found = msgspec.structs.replace(found, rounds=entry.line.rounds)
     try:
-        store.keep_brief(entry.run, found)
+        history.store.keep_brief(entry.run, found)
     except sqlite3.OperationalError:
         pass  # it is worked out again another time
     return found
 
 
-def ghosts(store: Store) -> list[RunState]:
+def ghosts(history: History) -> list[RunState]:
     """The latest pinned runs as they are drawn under others."""
-    lines = [entry.line for entry in browse.pinned(store)]
-    states = [store.state(line.run) for line in lines if line.size <= LARGEST_GHOST]
+    lines = [entry.line for entry in browse.pinned(history.store)]
+    states = [history.store.state(line.run) for line in lines if line.size <= LARGEST_GHOST]
     return [ghost(state) for state in states if state.run and state.sweep is None]
 
 
-def find(store: Store, start: str) -> RunLine:
-    """The run whose id begins so; `last` is the latest. Raises InputError."""
-    if start == "last":
-        for line in store.runs(limit=1):
-            return line
-    try:
-        return store.find(start)
-    except KeyError:
-        expected = "the beginning of exactly one id from `tuilab history`, or last"
-        raise InputError("run", start, expected) from None
-
-
 def first_page(
-    store: Store, *, search: str, order: tuple[str, bool], place: int, titles: Mapping[str, str]
+    history: History, *, search: str, order: tuple[str, bool], place: int, titles: Mapping[str, str]
 ) -> tuple[Extent, int, list[Entry], int]:
     """How much there is, and the page with the cursor in it."""
-    extent = browse.extent(store, search, titles)
+    extent = browse.extent(history.store, search, titles)
     place = max(0, min(place, extent.runs - 1))
     number = place // PAGE
-    return extent, number, page(store, search=search, order=order, number=number, titles=titles), place
+    return extent, number, page(history, search=search, order=order, number=number, titles=titles), place
 
 
 def page(
-    store: Store, *, search: str, order: tuple[str, bool], number: int, titles: Mapping[str, str]
+    history: History, *, search: str, order: tuple[str, bool], number: int, titles: Mapping[str, str]
 ) -> list[Entry]:
     """One page of the runs that `search` finds."""
     by, rising = order
     offset = number * PAGE
-    return browse.page(store, search, titles=titles, order=by, rising=rising, limit=PAGE, offset=offset)
+    return browse.page(
+        history.store, search, titles=titles, order=by, rising=rising, limit=PAGE, offset=offset
+    )
 
 
 def compared(
-    store: Store, entries: list[Entry], going: CancellableProgress
+    history: History, entries: list[Entry], going: CancellableProgress
 ) -> tuple[list[Entry], Across | None]:
     """These runs held against the baseline among them, else the first; one alone against its baseline.
 
@@ -224,7 +409,9 @@ def compared(
     chosen = list(entries)
     if len(chosen) == 1:
         own = chosen[0]
-        others = (e for e in browse.pinned(store, 100) if e.line.pinned == "baseline" and e.run != own.run)
+        others = (
+            e for e in browse.pinned(history.store, 100) if e.line.pinned == "baseline" and e.run != own.run
+        )
         kin = [e for e in others if e.line.workload == own.line.workload]
         same = [e for e in kin if e.line.preset == own.line.preset]
         chosen = [*(same or kin)[:1], own]
@@ -234,21 +421,8 @@ def compared(
     states = []
     for done, entry in enumerate(chosen):
         going.at(done, len(chosen))
-        states.append(store.state(entry.run, going.check))
+        states.append(history.store.state(entry.run, going.check))
     return chosen, across(states)
-
-
-def import_runs(
-    store: Store, file: Path, at: Callable[[int, int], None] = lambda done, total: None
-) -> list[str]:
-    """Import the runs of a recording as `import_file` does, and work out what each came to."""
-    from tuilab.lab.results import work_out
-    from tuilab.lab.settings import claims_of
-
-    runs = import_file(store, file, at)
-    for run in runs:
-        work_out(store, run, claims_of(store.find(run).preset))
-    return runs
 
 
 def recordings(folder: Path) -> list[Path]:
@@ -286,64 +460,58 @@ def common_tags(entries: Sequence[Entry]) -> list[str]:
     return [tag for tag in entries[0].line.tags if all(tag in entry.line.tags for entry in entries)]
 
 
-def retag(store: Store, entries: Sequence[Entry], after: Sequence[str]) -> str:
+def retag(history: History, entries: Sequence[Entry], after: Sequence[str]) -> str:
     """Take the tags that these runs have in common off them, but for those of `after`, and put these on."""
     before = common_tags(entries)
-    with store.at_once():
-        for entry in entries:
-            for tag in [tag for tag in before if tag not in after]:
-                store.tag(entry.run, tag, on=False)
-            for tag in [tag for tag in after if tag not in before]:
-                store.tag(entry.run, tag)
+    put, take = ([t for t in one if t not in other] for one, other in ((after, before), (before, after)))
+    history.tag((entry.run for entry in entries), put, take)
     return f"Tags of {titled(entries)}: {' '.join(f'#{tag}' for tag in after) or 'none'}"
 
 
-def write_note(store: Store, entry: Entry, text: str) -> str:
+def write_note(history: History, entry: Entry, text: str) -> str:
     """Keep the note of a run, or remove it."""
-    store.note(entry.run, text.strip())
+    history.note(entry.run, text)
     return f"The note on {titled([entry])} is {'kept' if text.strip() else 'removed'}."
 
 
 PINNED = {
     "": "unpinned.",
     "ghost": "pinned as ghost, drawn under live runs of the same workload, never pruned.",
-    "baseline": "pinned as baseline; other runs are compared with it (c), never pruned.",
+    "baseline": "pinned as baseline; other runs are compared with it ({history.compare}), never pruned.",
 }
 
 
-def pin(store: Store, entries: Sequence[Entry], kind: str) -> str:
+def pin(history: History, entries: Sequence[Entry], kind: str) -> str:
     """Pin as ghost or as baseline, or unpin where all are pinned so already."""
     new = "" if all(entry.line.pinned == kind for entry in entries) else kind
-    with store.at_once():
-        for entry in entries:
-            store.pin(entry.run, new)
+    history.pin((entry.run for entry in entries), new)
     return f"{titled(entries)}: {PINNED[new]}"
 
 
-def delete(store: Store, entries: Sequence[Entry]) -> str:
+def delete(history: History, entries: Sequence[Entry]) -> str:
     """Delete runs so that they can be brought back."""
-    store.soft_delete([entry.run for entry in entries], asked=True)
-    return f"Deleted: {titled(entries)}. u undoes it."
+    history.delete(entry.run for entry in entries)
+    return f"Deleted: {titled(entries)}. {{history.undo}} undoes it."
 
 
-def undo(store: Store) -> str:
+def undo(history: History) -> str:
     """Bring back what was deleted last."""
-    runs = store.bring_back()
+    runs = history.undelete()
     return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing more to bring back."
 
 
-async def prune(history: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
+async def prune(client: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
     """Delete these, and remove for good what was deleted long ago. Raises Stopped once they are deleted."""
 
     def on(done: int, total: int) -> bool:
         going.at(done, total)
         return True
 
-    hidden = await history.do(lambda store: store.soft_delete(found.runs))
-    said = f"{plural(len(hidden), 'run')} deleted, {size(found.size)}. u brings them back for a week."
+    hidden = await client.do(lambda history: history.prune(found))
+    deleted = f"{plural(len(hidden), 'run')} deleted, {size(found.size)}."
+    said = deleted + " {history.undo} brings them back for a week."
     try:
-        gone = await history.do(lambda store: store.purge(going=on))
-        await history.do(lambda store: store.compact())
+        gone = await client.do(lambda history: history.clean_up(on))
     except Stopped:
         raise Stopped(f"{said} Purging older deleted runs was stopped.") from None
     return said + (f" {plural(gone, 'run')} deleted earlier: gone for good." if gone else "")
@@ -355,17 +523,17 @@ def pruning(found: PruneCandidates) -> str:
         return f"No run is that old, and the size is within the limit. {STAYS}"
     many = plural(len(found.runs), "run")
     return (
-        f"{many} with {size(found.size)} of events would be deleted. {STAYS} u brings them back; after "
-        f"{UNDO_DAYS:.0f} days a prune removes them for good and frees their space for new runs."
+        f"{many} with {size(found.size)} of events would be deleted. {STAYS} {{history.undo}} brings them "
+        f"back; after {UNDO_DAYS:.0f} days a prune removes them for good and frees their space for new runs."
     )
 
 
-def take_in(store: Store, file: Path, going: CancellableProgress) -> str:
-    """Import a recording. Raises Stopped, and what `import_runs` does."""
-    before, name = browse.extent(store).runs, sanitize_line(file.name, 60)
+def take_in(history: History, file: Path, going: CancellableProgress) -> str:
+    """Import a recording. Raises Stopped, and what `History.import_file` does."""
+    before, name = browse.extent(history.store).runs, sanitize_line(file.name, 60)
     try:
-        found = len(import_runs(store, file, going.at))
+        found = len(history.import_file(file, going.at))
     except Stopped:
-        new = browse.extent(store).runs - before
+        new = browse.extent(history.store).runs - before
         raise Stopped(f"{name}: stopped; {plural(new, 'run')} of it imported.") from None
-    return f"{name}: {plural(found, 'run')}, {browse.extent(store).runs - before} of them new here."
+    return f"{name}: {plural(found, 'run')}, {browse.extent(history.store).runs - before} of them new here."

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tuilab.model.arms import HERE, LOCAL
+from tuilab.model.environment import whose
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event, Log, Ready, Refused, Warming, WorkerExited
 from tuilab.model.machine import Machine
@@ -23,9 +24,11 @@ class Host:
     stage: str = "connecting"
     """What its worker does, in words."""
     machine: Machine | None = None
-    """Null until it is ready."""
+    """None until it is ready."""
     problem: str = ""
     """Why it is not to be had, "" where it is."""
+    environment: str = ""
+    """Of an environment of this machine, how it was named: `NAME=PATH[,VARIABLE=VALUE…]`; "" of a machine."""
 
 
 @dataclass
@@ -37,22 +40,35 @@ class Hosts:
     said: list[tuple[str, Level]] = field(default_factory=list)
     """Sentences that a person should see, and has not."""
 
-    def add(self, name: str) -> bool:
-        """Know one more; False where it is known. Raises InputError for what can be no host's name."""
+    def add(self, name: str, environment: str = "") -> bool:
+        """Know one more; False where it is known. Raises InputError for what can be no host's name.
+
+        environment: of this machine, as a person names it.
+        """
         from tuilab.runner.ssh import command
 
         if name in (HERE, LOCAL):
             raise InputError("host", name, "another machine; this one is always included")
         command(name)
-        new = name not in self.known
-        if new or self.known[name].problem:
-            self.known[name] = Host(name)
+        known = self.known.get(name)
+        new = known is None or known.environment != environment
+        if new or (known is not None and known.problem):
+            self.known[name] = Host(name, environment=environment)
         return new
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """Of those that are ready, or were."""
+        """Return the machines of the hosts that are ready, or were."""
         return {name: host.machine for name, host in self.known.items() if host.machine is not None}
+
+    @property
+    def environments(self) -> tuple[str, ...]:
+        """Those that are environments of this machine."""
+        return tuple(name for name, host in self.known.items() if host.environment)
+
+    def reach(self, file: str) -> tuple[str, ...]:
+        """Where that can be measured: every host; with a person's own file only the environments."""
+        return self.environments if file else tuple(self.known)
 
     def apply(self, event: Event) -> list[Log]:
         """Take in what a host's worker says; returns lines for the log."""
@@ -70,7 +86,9 @@ class Hosts:
                 host.stage = "starting a fresh worker"
             case WorkerExited() | Refused():
                 host.stage, host.problem = "unavailable", event.message
-                said = f"{event.message.rstrip('.')}. What was measured is kept; r measures again."
+                said = (
+                    f"{event.message.rstrip('.')}. What was measured is kept; measure again to try it anew."
+                )
                 return self._say(said, "error")
         return []
 
@@ -93,6 +111,8 @@ def about(host: Host) -> str:
 
 def words(machine: Machine) -> str:
     """What a host is, in a few words: its GPUs, or its processor."""
+    if said := whose(machine):
+        return said
     gpus = [gpu.description or gpu.name for gpu in machine.gpus]
     return f"{', '.join(gpus) or machine.cpu}, TensorFlow {machine.tensorflow}"
 

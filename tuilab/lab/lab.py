@@ -3,21 +3,24 @@
 import asyncio
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 import msgspec
 
 from tuilab import catalogue
 from tuilab.history.lines import RunLine
+from tuilab.history.schema import is_damage
 from tuilab.history.store import Store
 from tuilab.lab import roofs
 from tuilab.lab.changes import Change
 from tuilab.lab.controller import RunController
+from tuilab.lab.hosts import checked_hosts
 from tuilab.lab.questions import Questions
 from tuilab.lab.recorder import RunRecorder
 from tuilab.lab.replay import Replay
@@ -37,27 +40,33 @@ from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.arms import EVERY, HERE
 from tuilab.model.claims import Claim
 from tuilab.model.doctor import DoctorReport
-from tuilab.model.errors import WorkerError
+from tuilab.model.environment import Environment
+from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.events import Event, Finished, Profiled, Refused, WorkerExited
 from tuilab.model.explain import ExplainScenario, ScenarioExplanation
 from tuilab.model.machine import Machine
+from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
 from tuilab.model.profile import Profile, ProfileArm
+from tuilab.model.program import Page
 from tuilab.model.requests import Measure
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize
-from tuilab.model.scenario import BudgetName, Sweep
+from tuilab.model.scenario import AS_IT_IS, BudgetName, Opening, Sweep
 from tuilab.model.workload import Declaration
 
 if TYPE_CHECKING:
     from tuilab.analysis.compare import Comparison
+    from tuilab.lab.history import History, HistoryClient
+    from tuilab.lab.machines import Line
+    from tuilab.lab.offers import Offer
 
 T = TypeVar("T")
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 Listener = Callable[[Change, Event | None], None]
-"""Called with what changed, and with the worker's event that did it; null where a person or a replay did."""
+"""Called with what changed, and with the worker's event that did it; None where a person or a replay did."""
 What = str | Preset | Settings
 """What to measure: a preset by name or path, `path/to/file.py:name`, a preset, or settings."""
 
@@ -79,29 +88,34 @@ class Lab:
         self,
         *,
         hosts: Sequence[str] = (HERE,),
+        environments: Sequence[Environment] = (),
         runner: RunnerFactory | None = None,
         store: Callable[[], Store] | None = None,
         state: LabState | None = None,
         say: Callable[[str], None] | None = None,
         rerun: bool = True,
     ) -> None:
-        """hosts: where to measure, by their names for ssh, "" for this machine. say: told what a person
-        should know of the history; else it goes to standard error. runner, store, state: other ones than the
-        real ones. rerun: measure again when a slider comes to rest. Raises InputError for what can be no
-        host's name.
+        """hosts: where to measure, by their names for ssh or of an environment, "" for this machine.
+        environments: other Pythons of this machine; one without a name takes the place of the lab's own.
+        say: told what a person should know of the history; else it goes to standard error. runner,
+        store, state: other ones than the real ones. rerun: measure again when a slider comes to rest.
+        Raises InputError for what can be no host's name.
         """
         self.state = state or LabState()
         self.hosts = tuple(hosts)
         for host in self.hosts:
             if host != HERE:
                 self.state.hosts.add(host)
-        self._runner = partial(_run_on, self.hosts) if runner is None else runner
-        self.controller = RunController(self.state, self._runner, self._told, rerun)
+        self.environments = {one.name: one for one in environments}
+        usual = partial(_run_on, self.hosts, self.environments)
+        self._runner = usual if runner is None else runner
+        self._controller = RunController(self.state, self._runner, self._told, rerun)
         self.questions = Questions(lambda request: self.runner.send(request))
         self.recorder: RunRecorder | None = None
         self.diagnosis: DoctorReport | None = None
         """What `doctor` found last."""
         self._store, self._say = store, say or _say
+        self._opened: Store | None = None
         self._listeners: list[Listener] = []
         self._ends: dict[str, asyncio.Future[Finished]] = {}
         self._failed: dict[str, str] = {}
@@ -120,10 +134,7 @@ class Lab:
     # Life
 
     async def __aenter__(self) -> Self:
-        recorder = self.open_history()
-        # As a screen's, but for whom nobody waits: what is measured when this program is killed is kept.
-        self.state.spool, self.state.finish = recorder.spool, False
-        for notice in recorder.notices:
+        for notice in self.keep_runs(finish=False):
             self._say(notice)
         await self.start()
         return self
@@ -137,28 +148,47 @@ class Lab:
 
     async def start(self) -> None:
         """Begin to warm the workers; returns at once. One that cannot be started is told in the state."""
-        await self.controller.start()
+        await self._controller.start()
 
     def open_history(self) -> RunRecorder:
         """Keep runs from now on, and take in those that went on after their lab had gone."""
         if self.recorder is None:
-            store = self._store() if self._store else None
-            self.recorder = RunRecorder(self.state, self._say, store)
+            self.recorder = RunRecorder(self.state, self._say, self.store)
         return self.recorder
 
-    def load_presets(self, *folders: Path) -> None:
-        """Take every preset of these folders, of the usual ones where none is named."""
-        self.state.load(catalogue.load(*folders))
+    def keep_runs(self, finish: bool) -> Sequence[str]:
+        """Keep runs as they are measured, also when this process is killed; what a person should know of it.
+
+        finish: a run under way is measured to its end after the lab has gone.
+        """
+        recorder = self.open_history()
+        self.state.spool, self.state.finish = recorder.spool, finish
+        return recorder.notices
+
+    def load_presets(self, *folders: Path, found: catalogue.Catalogue | None = None) -> None:
+        """Take every preset of these folders, of the usual ones where none is named. found: already read."""
+        self.state.load(found or catalogue.load(*folders))
+
+    def open_first(self, name: str) -> str:
+        """Have a preset open from the start, by its name or file, else the first; nothing is measured yet.
+
+        Returns what is wrong with the name, "" where nothing is.
+        """
+        return self.state.open_first(name)
 
     async def close(self) -> str:
         """End the workers and the history; what a person must know of what could not be written.
 
         A run under way is stopped first, with all that it has measured.
         """
-        await self.controller.close()
+        await self._controller.close()
         if (doctor := sys.modules.get("tuilab.doctor.children")) is not None:
             doctor.kill_all()
         return self.close_history()
+
+    def kill_now(self) -> None:
+        """End the workers at once, without waiting for what they have measured."""
+        self.runner.kill_now()
 
     @property
     def unattended(self) -> bool:
@@ -179,17 +209,68 @@ class Lab:
 
     def close_history(self) -> str:
         """Write what waits; what a person must know of what could not be written, "" where all was."""
-        return self.recorder.close() if self.recorder is not None else ""
+        if self.recorder is not None:
+            return self.recorder.close()
+        if self._opened is not None:
+            self._opened.close()
+        return ""
 
     @property
     def runner(self) -> Runner:
         """What runs the measurements."""
-        return self.controller.runner
+        return self._controller.runner
 
     @property
     def store(self) -> Store:
-        """The history."""
-        return self.open_history().store
+        """Where runs are kept; opened when it is first asked for."""
+        if self.recorder is not None:
+            return self.recorder.store
+        if self._opened is None:
+            self._opened = (self._store or Store.open)()
+        return self._opened
+
+    @property
+    def history(self) -> "History":
+        """The runs that are kept, and what can be done to them."""
+        from tuilab.lab.history import History
+
+        return History(self.store)
+
+    def history_beside(self) -> "HistoryClient":
+        """The same for a page that must not wait for it; to be closed with the page."""
+        from tuilab.lab.history import HistoryClient
+
+        return HistoryClient(self.store)
+
+    def set_aside(self, error: sqlite3.Error) -> str:
+        """Go on after an error that means that the history is damaged; what was done, "" where nothing was.
+
+        Where the file reads well by itself it is used on; else it is kept under another name.
+        """
+        if not is_damage(error) or self.recorder is None or not self.recorder.recreate():
+            return ""
+        if self.recorder.again:
+            return "It reads well now, and is used on."
+        return "It was kept under another name, nothing was deleted, and a new history was started."
+
+    async def add_environment(self, word: str) -> str:
+        """Measure in another environment of this machine too, by turns: `NAME=PATH[,VARIABLE=VALUE…]`.
+
+        Returns its name; it is remembered. Raises InputError.
+        """
+        from tuilab.interpreter import environments
+        from tuilab.lab.files import remember_environment
+
+        (one,) = await run_in_daemon_thread(environments, [word])
+        known = self.state.hosts.known.get(one.name)
+        if known is not None and not known.environment:
+            raise InputError("environment", one.name, "a name that no other machine has")
+        if self.environments.get(one.name, one) != one:
+            raise InputError("environment", one.name, "a name that no other environment has")
+        self.environments[one.name] = one
+        self._controller.add_host(one.name, word)
+        remember_environment(word)
+        return one.name
 
     # What changes
 
@@ -204,7 +285,7 @@ class Lab:
         return end
 
     def changed(self, change: Change) -> None:
-        """Somebody changed the state itself, such as which arms are drawn: tell every listener."""
+        """Tell every listener of a change that no event made, such as which arms are drawn."""
         self._told(change, None)
 
     def _told(self, change: Change, event: Event | None) -> None:
@@ -251,7 +332,8 @@ class Lab:
             return replace(Settings.of(what, find(what.workload).declaration), hosts=self.hosts)
         if is_own(what):
             file = place_of(what)
-            return choose_own(await self.declare(file), file)
+            checked_hosts([host for host in self.hosts if host not in self.environments], file)
+            return replace(choose_own(await self.declare(file), file), hosts=self.hosts)
         return choose(what, hosts=self.hosts)
 
     async def measure(
@@ -265,6 +347,21 @@ class Lab:
         """
         settings = await self.settings(what)
         return await self._measure(settings, budget, settings.preset.sweep, cold, together)
+
+    async def watch(self, command: Sequence[str], *, once: bool = False) -> Page:
+        """Watch a program (`["train.py", "--epochs", "3"]`) to its end; its output goes where ours goes.
+
+        once: one window of the profiler, as early as possible. Raises InputError where it cannot be started.
+        """
+        with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
+            file = Path(folder, "page.json")
+            words = ["watch", "--plain", *(["--once"] if once else []), "--json", str(file)]
+            words += ["--output", str(Path(folder, "page.txt")), "--", *command]
+            process = await asyncio.create_subprocess_exec(sys.executable, "-m", "tuilab", *words)
+            await process.wait()
+            if not file.exists():
+                raise InputError("watch", " ".join(command), "a program that can be started")
+            return msgspec.json.decode(file.read_bytes(), type=Page)
 
     async def sweep(
         self,
@@ -312,7 +409,7 @@ class Lab:
 
     async def _replace(self, runner: RunnerFactory) -> None:
         await self.runner.close()
-        self.controller.runner = runner(self.controller.receive)
+        self._controller.runner = runner(self._controller.receive)
         if runner is not self._runner:
             await self.ready()
 
@@ -327,7 +424,7 @@ class Lab:
             self.state.expect(request, earlier)
         ended = self._ends[request.id] = asyncio.get_running_loop().create_future()
         try:
-            await self.controller.measure(request)
+            await self._controller.measure(request)
             ending = await ended
         except asyncio.CancelledError:
             await self.runner.cancel(request.id)
@@ -354,7 +451,109 @@ class Lab:
 
     def stop(self) -> bool:
         """Stop what runs or waits to run, keeping what was measured; False where there is nothing."""
-        return self.controller.stop()
+        return self._controller.stop()
+
+    # At the controls: what is asked for is done soon, and told to those who subscribed
+
+    def begin(self, budget: BudgetName | None = None, sweep: Sweep | None = None) -> bool:
+        """Measure the present settings, in place of what runs now; False before a preset is chosen.
+
+        A run of the same settings that is over, and not as precise as the budget asks, is gone on with.
+        """
+        further = self.state.further(budget) if sweep is None else None
+        if further is not None and self.recorder is not None:
+            try:
+                if self.recorder.kept(further.id):
+                    self.recorder.go_on(further.id)
+                else:
+                    further = None
+            except sqlite3.Error:
+                further = None
+        return self._controller.run(budget, sweep, further=further)
+
+    def set(self, settings: Settings, final: bool = True) -> None:
+        """Take new settings; measure them when they have rested, where live sliders are on.
+
+        A drag is one change with many that are not final before it.
+        """
+        self._controller.set(settings, final)
+
+    def undo(self) -> bool:
+        """Go back to the settings before the last change; False where there was none."""
+        return self._moved(self.state.undo())
+
+    def redo(self) -> bool:
+        """Redo the change that was undone last; False where none was."""
+        return self._moved(self.state.redo())
+
+    def _moved(self, changed: bool) -> bool:
+        if changed:
+            self._controller.moved()
+        return changed
+
+    def restore(self) -> None:
+        """Set every parameter as the preset's document has it."""
+        if (settings := self.state.settings) is not None:
+            self.set(settings.as_declared)
+
+    def next_budget(self) -> None:
+        """Measure with another budget from now on, round and round."""
+        self.state.next_budget()
+
+    def open(self, preset: Preset) -> None:
+        """Set everything as `preset` has it, and measure that where live sliders are on."""
+        self.state.choose(preset)
+        self._controller.moved(now=True)
+
+    def present(self, preset: Preset, sizes: Mapping[str, Value] = MappingProxyType({})) -> None:
+        """Set everything as `preset` has it, with nothing measured yet on the screen.
+
+        sizes: what its parameters are to be instead, as near as their limits allow.
+        """
+        self.stop()
+        self.state.put_away()
+        self.state.choose(preset)
+        if sizes and self.state.settings is not None:
+            self.state.change(self.state.settings.near(sizes))
+        self._controller.moved(quiet=True)
+
+    def add_preset(self, preset: Preset, own: tuple[Declaration, str] | None = None) -> None:
+        """List one more preset. own: of a person's own code, what it declares and where it is."""
+        self.state.add(preset, own)
+
+    @property
+    def rerun(self) -> bool:
+        """Whether live sliders are on: a slider at rest is measured."""
+        return self._controller.rerun
+
+    @rerun.setter
+    def rerun(self, on: bool) -> None:
+        self._controller.rerun = on
+
+    def add_host(self, name: str) -> bool:
+        """Measure on another host too, from now on; False where it was known. Raises InputError."""
+        return self._controller.add_host(name)
+
+    def say(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
+        """Write a line of the lab's own into the log."""
+        self._controller.say(text, level)
+
+    # For who paints what is measured
+
+    def pace(self) -> None:
+        """Have the worker wait, after each report, for `painted`; long runs are summed up by `sum_up`."""
+        self.state.beside = self.state.paced = True
+
+    def painted(self) -> None:
+        """Tell the worker, which waits for it before it times anything, that the screen is done."""
+        self._controller.painted()
+
+    async def sum_up(self, then: Callable[[], None]) -> None:
+        """Sum a long run up in a thread; events wait meanwhile, and with them the worker.
+
+        then: called before those that waited are let in.
+        """
+        await self._controller.sum_up(then)
 
     def result(self) -> RunResult:
         """What the run that is shown came to, with its placement. Raises ValueError where there is none."""
@@ -373,12 +572,12 @@ class Lab:
         """A question to the worker. Raises InputError where it is wrong, else Unanswered."""
         return await self.questions.ask(kind, body, answer)
 
-    async def declare(self, file: str) -> Declaration:
-        """What `/path/to/file.py:name` declares.
+    async def declare(self, file: str, opening: Opening = AS_IT_IS) -> Declaration:
+        """What `/path/to/file.py:name`, or a model's file, declares.
 
         Raises InputError, or Unanswered with the traceback of the code that raised.
         """
-        return await self.questions.declare(file)
+        return await self.questions.declare(file, opening)
 
     async def explain(self, settings: Settings) -> ScenarioExplanation:
         """Where each op of the present machine's arms runs, and whether a GPU would run it. Raises as `ask`.
@@ -394,7 +593,7 @@ class Lab:
         run = self.state.shown.run
         found = await self.ask("profile", question, Profile)
         if run:
-            self.controller.receive(Profiled(run=run, arm=question.arm.id, profile=found))
+            self._controller.receive(Profiled(run=run, arm=question.arm.id, profile=found))
         return found
 
     async def doctor(self, wait: Callable[[float], None] = lambda seconds: None) -> DoctorReport:
@@ -411,30 +610,62 @@ class Lab:
     # Earlier runs
 
     def find(self, start: str) -> RunLine:
-        """The run whose id begins so; `last` is the latest. Raises InputError."""
-        from tuilab.lab.history import find
-
-        return find(self.store, start)
+        """Find the run whose id begins with `start`; `last` is the latest. Raises InputError."""
+        return self.history.find(start)
 
     def kept(self, start: str) -> RunState:
         """The state of that run. Raises InputError."""
-        return self.store.state(self.find(start).run)
+        return self.history.state(start)
 
-    def replay(self, run: str) -> Replay:
+    async def recorded(self) -> "list[Offer]":
+        """The latest runs of the history as `replay` takes them, newest first."""
+        from tuilab.lab.replay import recorded
+
+        return await run_in_daemon_thread(recorded, self.store)
+
+    async def machines(self) -> "tuple[list[Line], str]":
+        """Every machine of the history under every preset; and why not all could be worked out, else ""."""
+        from tuilab.lab.machines import load
+
+        return await run_in_daemon_thread(load, self.store)
+
+    def export_shown(self, key: str, folder: Path, picture: Callable[[], str]) -> Path:
+        """Write the run on the screen into a new file of `folder`. Raises OSError and ValueError.
+
+        key: of `export.formats`. picture: makes that of the screen, as SVG.
+        """
+        from tuilab.lab.export import write_shown
+
+        return write_shown(key, self.state, self.store, folder, picture)
+
+    async def replay(self, run: str) -> Replay:
         """Show a recorded run as if live: one of the history (`run:ID`) or a file. Raises InputError."""
-        replay = load_recording(self.store, run)
-        self.controller.replay(replay)
+        replay = await run_in_daemon_thread(load_recording, self.store, run)
+        self._controller.replay(replay)
         return replay
+
+    @property
+    def replaying(self) -> Replay | None:
+        """What is played, with its controls; None once something else is on the screen."""
+        return self._controller.replaying
+
+    def play(self, do: Callable[[Replay], None]) -> bool:
+        """Pause, step, seek or change the speed of what is played; False where nothing is."""
+        return self._controller.play(do)
+
+    def spare_replay(self) -> bool:
+        """Whether what would measure in place of a replay must be asked for a second time; once each."""
+        return self._controller.spare_replay()
 
     async def show_pinned(self) -> None:
         """Have the runs that are pinned in the history drawn under those of the same workload."""
-        from tuilab.lab.history import HistoryClient, ghosts
+        from tuilab.lab.history import ghosts
 
-        client, before = HistoryClient(self.store), self.state.pinned
+        client, before = self.history_beside(), self.state.pinned
         try:
             self.state.pinned = await client.do(ghosts)
         except sqlite3.Error as error:
-            self.controller.say(f"pinned runs cannot be drawn ({error})", "warning")
+            self._controller.say(f"pinned runs cannot be drawn ({error})", "warning")
         finally:
             client.close()
         if before or self.state.pinned:
@@ -442,16 +673,11 @@ class Lab:
 
     def compare(self, a: str, b: str) -> "Comparison":
         """Two runs arm by arm, at each place that both measured. Raises InputError."""
-        from tuilab.analysis.compare import compare
-
-        return compare(self.kept(a), self.kept(b))
+        return self.history.compare(a, b)
 
     def export(self, run: str, format: Literal["markdown", "html", "csv", "json"] = "markdown") -> str:
         """A run of the history as a document. Raises InputError."""
-        from tuilab.lab.results import document_of
-
-        line = self.find(run)
-        return "".join(document_of(format, self.store, line.run, self._claims_of(line.preset)))
+        return "".join(self.history.document(run, format))
 
     def _claims_of(self, preset: str) -> Sequence[Claim]:
         if not self.state.presets:
@@ -459,10 +685,14 @@ class Lab:
         return self.state.claims_of(preset)
 
 
-def _run_on(hosts: Sequence[str], on_event: Callable[[Event], None]) -> Runner:
+def _run_on(
+    hosts: Sequence[str], environments: Mapping[str, Environment], on_event: Callable[[Event], None]
+) -> Runner:
+    from tuilab.runner.host_runner import supervise
     from tuilab.runner.multi_host import MultiHostRunner
 
-    return MultiHostRunner(on_event, hosts)
+    start = partial(supervise, environments=environments)
+    return MultiHostRunner(on_event, hosts, start, here=lambda host: host == HERE or host in environments)
 
 
 def _say(text: str) -> None:

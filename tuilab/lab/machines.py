@@ -9,8 +9,8 @@ from tuilab import catalogue
 from tuilab.analysis.machines import PresetRows, Row, compared, machine_summaries, search, text_of
 from tuilab.history.machine_summaries import keep, latest, unsummed
 from tuilab.history.store import Store
+from tuilab.lab.command_line import typed
 from tuilab.model.claims import Claim
-from tuilab.report.machines import heading
 
 __all__ = ["PresetRows", "Row", "compared", "latest", "search", "sum_up", "text_of"]
 
@@ -50,7 +50,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """One machine under one preset."""
 
     preset: str
-    """With the parameters in which it differs from the preset's others."""
+    differing: str
+    """The parameters, with their values, in which these runs differ from the preset's others."""
     row: Row
     disagreements: tuple[str, ...]
     """On what the preset's machines disagree."""
@@ -58,11 +59,16 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 def load(store: Store) -> tuple[list[Line], str]:
     """Every line, and why not all could be worked out, "" where they were. Takes its time on new runs."""
-    own = store.again()
+    own = store.again().draft()
     try:
         problem = sum_up(own)
         found = [
-            Line(preset=heading(preset).rpartition(":")[0], row=row, disagreements=preset.disagreements)
+            Line(
+                preset=preset.preset,
+                differing=" ".join(f"{name}={typed(value)}" for name, value in preset.differing.items()),
+                row=row,
+                disagreements=preset.disagreements,
+            )
             for preset in compared(latest(own))
             for row in preset.rows
         ]

@@ -11,13 +11,17 @@ import msgspec
 from tuilab.catalogue.validate import validate
 from tuilab.documents import DocumentReport, api_tables, read, read_installed
 from tuilab.lab.lab import Lab
-from tuilab.lab.settings import choose_own, is_own, place_of, preset_file
+from tuilab.lab.offers import Offer
+from tuilab.lab.settings import choose_own, functions, is_own, place_of, preset_file
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError, WorkerError
+from tuilab.model.files import open_regular
 from tuilab.model.preset import Preset
 from tuilab.model.workload import Declaration
 
 STDIN = "-"
+FIRST = 65_536
+"""Bytes of a file by which text is told from what is none."""
 Kind = Literal["code", "preset", "recording", "document"]
 
 
@@ -42,8 +46,24 @@ async def preset(lab: Lab, words: str) -> tuple[Preset, tuple[Declaration, str] 
 
 
 def document(words: str) -> DocumentReport:
-    """A document, read and checked. Raises InputError."""
-    return read_installed(Path(words).expanduser(), validate=validate)
+    """A document, read and checked. Raises InputError, also for a file of bytes that are no text."""
+    path = Path(words).expanduser()
+    with open_regular(path) as file:
+        start = file.read(FIRST)
+    # The last letter of a text may be cut in two.
+    if b"\0" in start or len(start.decode(errors="ignore").encode()) < len(start) - 3:
+        raise InputError(
+            words, "bytes that are no text", "a document, a preset, code, a model or a recording"
+        )
+    return read_installed(path, validate=validate)
+
+
+def offered(words: str, report: DocumentReport) -> list[Offer]:
+    """The functions of a file of Python in which nothing was found to measure or to mend."""
+    findings = any(example.findings for example in report.examples)
+    if not words.endswith(".py") or report.presets or findings:
+        return []
+    return [Offer(f"{words}:{name}", name, about) for name, about in functions(words).items()]
 
 
 class _Nothing(msgspec.Struct):
@@ -95,4 +115,9 @@ def _learn(say: Callable[[str], None]) -> ApiTable | None:
 
 async def _ask() -> ApiTable:
     async with Lab() as lab:
-        return await lab.ask("api-table", _Nothing(), ApiTable)
+        return await asked_names(lab)
+
+
+async def asked_names(lab: Lab) -> ApiTable:
+    """The names that the lab's TensorFlow has. Raises WorkerError."""
+    return await lab.ask("api-table", _Nothing(), ApiTable)

@@ -10,6 +10,7 @@ import msgspec
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.events import Answer, Declared, Event, Refused
 from tuilab.model.requests import Ask, Declare, Request
+from tuilab.model.scenario import AS_IT_IS, Opening
 from tuilab.model.workload import Declaration
 
 Body = TypeVar("Body", bound=msgspec.Struct)
@@ -63,12 +64,12 @@ class Questions:
         finally:
             self._open.pop(request.id, None)
 
-    async def declare(self, file: str) -> Declaration:
+    async def declare(self, file: str, opening: Opening = AS_IT_IS) -> Declaration:
         """What `path/to/file.py:name` declares.
 
         Raises RefusedInput, or Unanswered with the traceback of the code that raised.
         """
-        request = Declare(id=uuid.uuid4().hex, file=file)
+        request = Declare(id=uuid.uuid4().hex, file=file, opening=opening)
         answers = self._open[request.id] = asyncio.Queue()
         try:
             await self._send(request)

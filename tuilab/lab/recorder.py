@@ -12,6 +12,7 @@ from tuilab.history.store import Store
 from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim
 from tuilab.model.events import Event, Finished, Progress, RunStarted, encode
+from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.spool import KEPT, Spool, folder
@@ -48,7 +49,7 @@ class RunRecorder:
         try:
             place = folder(self.store.file.parent)
             found = spool.collect_all(self.store, self.store.file.parent)
-            self.notices += [self._about(run) for run in found.finished]
+            self.notices += [words for run in found.finished if (words := self._about(run))]
         except (OSError, sqlite3.Error) as error:
             self.notices.append(f"cannot look for runs that continued in the background ({error})")
             return ""
@@ -66,9 +67,16 @@ class RunRecorder:
         """What became of a run whose lab had gone; its answer is worked out and kept."""
         from tuilab.lab.results import work_out
 
-        line = self.store.find(run)
+        line = self.store.line(run)
+        if line is None:  # another program has removed it since
+            return ""
         name = line.preset or line.workload
         work_out(self.store, run, self._state.claims_of(line.preset))
+        if self.store.deleted(run):
+            return (
+                f"a deleted run of {name} continued in the background; `tuilab history undelete {run}` "
+                f"brings it back with its {plural(line.rounds, 'round')}"
+            )
         if line.status == "ok":
             return f"a run of {name} continued in the background; it is in the history"
         return (
@@ -152,8 +160,13 @@ class RunRecorder:
         """Whether the history has all of that run, which has ended."""
         return self._recorder.written(run) and not self._recorder.problem and self.store.file is not None
 
+    @property
+    def again(self) -> bool:
+        """Whether the last that seemed to be damaged was the same file, which is used on."""
+        return self._recorder.again
+
     def recreate(self) -> bool:
-        """The store has turned out to be damaged: set it aside and begin a new one, and say so."""
+        """The store seems to be damaged: go on with it where it is not, else with a new one, and say so."""
         done = self._recorder.recreate()
         self._look()
         return done

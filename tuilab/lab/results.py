@@ -105,8 +105,9 @@ def document_of(
 
 def to_share(result: RunResult) -> RunResult:
     """The result as it leaves the machine: own code by its file's name, without the folders it lies in."""
-    path, colon, name = result.scenario.file.rpartition(":")
-    if not colon:
+    file, opening = result.scenario.file, result.scenario.opening
+    if not file:
         return result
-    scenario = msgspec.structs.replace(result.scenario, file=f"{Path(path).name}:{name}")
+    opening = msgspec.structs.replace(opening, code=Path(opening.code).name, data=Path(opening.data).name)
+    scenario = msgspec.structs.replace(result.scenario, file=Path(file).name, opening=opening)
     return msgspec.structs.replace(result, scenario=scenario)

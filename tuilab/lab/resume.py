@@ -1,33 +1,55 @@
-"""A run that was broken off: what it is missing, and whether it can be gone on with here."""
+"""A run that is gone on with: what it is missing, and whether it can be measured here."""
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
 
+from tuilab.analysis.confidence import confidence
+from tuilab.analysis.environments import environments
 from tuilab.analysis.reading import can_run, missing
+from tuilab.analysis.statistics import MIN_SAMPLES
+from tuilab.analysis.words import percent
+from tuilab.interpreter import named
+from tuilab.lab.settings import MODEL_FILES
+from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Machine
+from tuilab.model.quantity import rough
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, IMPORT_S, Budget
+from tuilab.runner.turns import LEAST_PROCESSES
 
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
 """What must not have changed: figures of different machines are not one sample."""
+MOST_FURTHER = 20
+"""Processes by which a run is gone on with at once."""
+FORK_S = 0.3
+"""Until a forked process can measure."""
 
 
 def request(state: RunState) -> Measure:
     """What is to be measured to complete a run. Raises InputError where nothing is missing."""
-    lacking = missing(state)
+    sure = confidence(state)
+    if state.budget is not None and (more := further(state, sure.half_width, state.budget)) is not None:
+        return more
+    lacking, by_turns = missing(state), environments(state)
+    if not lacking and by_turns and state.sweep is None and state.workers < LEAST_PROCESSES:
+        lacking = {name: [0] for name, arm in state.arms.items() if can_run(arm)}
     if state.where:
         raise InputError(
             "run", state.run[:8], "a run on hosts; sweep again with --on to repeat one on a fleet"
         )
     if not lacking or state.scenario is None or state.budget is None:
-        raise InputError("run", state.run[:8], "an interrupted run; every arm of this one is complete")
+        raise InputError("run", state.run[:8], "an interrupted or imprecise run; this one is complete")
     points = {point for some in lacking.values() for point in some}
     hosts = {state.arms[name].arm.host for name in lacking}
-    # With the others of their host, so that the rounds of all are paired.
+    if hosts.intersection(by_turns):
+        hosts.update(by_turns)
+    # With the others of their host, and of those that take turns with it: the rounds of all are paired.
     arms = [arm.arm for arm in state.arms.values() if arm.arm.host in hosts and can_run(arm)]
     return Measure(
         id=state.run,
@@ -42,12 +64,72 @@ def request(state: RunState) -> Measure:
     )
 
 
+def further(state: RunState, half_width: float | None, budget: Budget) -> Measure | None:
+    """Return what makes a run that is over as precise as `budget` asks, by further processes.
+
+    half_width: of the run's widest interval, over its median. An interval narrows by the root of the number
+    of processes, and six are the fewest of whose medians it can be told. None where the run is as precise
+    already, has no interval, or is a sweep, a fleet's or another host's.
+    """
+    arms = tuple(arm.arm for arm in state.arms.values() if can_run(arm))
+    if state.status != "ok" or state.scenario is None or state.sweep is not None or state.where or not arms:
+        return None
+    if half_width is None or half_width <= budget.precision or any(arm.host or arm.together for arm in arms):
+        return None
+    number = max(1, state.workers)
+    wanted = math.ceil(number * (half_width / budget.precision) ** 2)
+    whole = min(max(wanted, MIN_SAMPLES, number + 1), number + MOST_FURTHER)
+    short = budget.further_s or (BUDGET["standard"].further_s if budget.workers == 1 else 0.0)
+    return Measure(
+        id=state.run,
+        scenario=state.scenario,
+        arms=arms,
+        budget=msgspec.structs.replace(
+            budget,
+            workers=whole,
+            forks=whole,
+            further_s=short,
+            limit_s=budget.limit_s / budget.workers * whole,
+        ),
+        preset=state.preset,
+        phases=False,
+        placement=False,
+        worker=number,
+    )
+
+
+def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> float:
+    """About how long that takes, in seconds. import_s: until a fresh process has TensorFlow."""
+    budget, arms, more = request.budget, len(request.arms), request.budget.workers - request.worker
+    start_s = import_s if machine.gpus or not budget.further_s else FORK_S
+    limit_s = budget.limit_s / budget.workers * (more + 1)
+    whole = msgspec.structs.replace(budget, workers=more + 1, limit_s=limit_s).expected_s(arms, start_s)
+    one = msgspec.structs.replace(budget, workers=1, limit_s=limit_s / (more + 1)).expected_s(arms, start_s)
+    return whole - one + (import_s if start_s == FORK_S else 0.0)
+
+
+def environments_of(state: RunState) -> tuple[Environment, ...]:
+    """Those that a run was measured in, by the names of its hosts. Raises InputError where one is gone."""
+    return tuple(
+        named(host, machine.environment, machine.settings, f"run's environment {host}".rstrip())
+        for host, machine in state.machines.items()
+        if machine.environment
+    )
+
+
+def told(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
+    """What that brings, and what it takes: `± 2 % in about 40 s`."""
+    how_long = rough(further_s(request, machine, import_s))
+    return f"± {percent(request.budget.precision)} in about {how_long}"
+
+
 def check_code(state: RunState) -> None:
     """Raise InputError where a person's own file is gone, or is no longer what the run began with."""
     file = state.scenario.file if state.scenario else ""
     if not file:
         return
-    path = Path(file.rpartition(":")[0])
+    place, _, _ = file.rpartition(":")
+    path = Path(file if file.endswith(MODEL_FILES) or not place else place)
     try:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError as error:

@@ -1,8 +1,9 @@
 """What is to be measured, as a person has set it: a preset with their changes."""
 
 import ast
+import contextlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,18 +15,18 @@ from tuilab.catalogue.plan import parse_axis, parse_settings, usual_sweep
 from tuilab.catalogue.validate import check_arms, check_sweep
 from tuilab.lab.hosts import checked_hosts, hosts_at, stop_of_hosts, stops_of_hosts
 from tuilab.lab.slider import Control, reach
-from tuilab.model.arms import EVERY, INPUTS, Arm, ArmSelection, Input, Mode, family
+from tuilab.model.arms import EVERY, HERE, INPUTS, Arm, ArmSelection, Input, Mode, family
 from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand, expand_on
-from tuilab.model.files import read_regular
+from tuilab.model.files import open_regular, read_regular
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Choice, Integer, LogInteger, Value, Values, check_values, is_numeric
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import size
 from tuilab.model.requests import Measure
 from tuilab.model.result import Crossover
-from tuilab.model.scenario import BUDGET, BudgetName, Scenario, Sweep
+from tuilab.model.scenario import AS_IT_IS, BUDGET, BudgetName, Opening, Scenario, Sweep
 from tuilab.model.workload import Declaration
 from tuilab.workloads import find
 
@@ -55,6 +56,8 @@ class Settings:
     """`/path/to/file.py:name` of a person's own code, "" for a shipped workload."""
     hosts: tuple[str, ...] = ("",)
     """Where to measure, "" for this machine."""
+    opening: Opening = AS_IT_IS
+    """What a model file is allowed, and given."""
 
     @classmethod
     def of(cls, preset: Preset, declaration: Declaration, file: str = "") -> "Settings":
@@ -62,26 +65,36 @@ class Settings:
         values = check_values(declaration.parameters, declaration.constraints, preset.parameters)
         return cls(preset, declaration, values, preset.arms, file)
 
-    def where(self, other: "Settings | None") -> "Settings":
-        """On the hosts of the other settings; a person's own file stays on this machine."""
-        return replace(self, hosts=other.hosts) if other is not None and not self.file else self
+    def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
+        """On the hosts of the other settings; a person's own file stays on this machine.
+
+        own: the environments of this machine among the hosts.
+        """
+        if other is None or (self.file and not {*own, HERE}.issuperset(other.hosts)):
+            return self
+        return replace(self, hosts=other.hosts)
 
     @property
     def scenario(self) -> Scenario:
         """The scenario that these settings describe."""
-        return Scenario(self.declaration.name, dict(self.values), self.file)
+        return Scenario(self.declaration.name, dict(self.values), self.file, self.opening)
+
+    @property
+    def as_declared(self) -> "Settings":
+        """The preset as its document has it, the file opened in the same way."""
+        return replace(Settings.of(self.preset, self.declaration, self.file), opening=self.opening)
 
     @property
     def original(self) -> bool:
         """Nothing differs from the preset."""
-        return self == Settings.of(self.preset, self.declaration, self.file)
+        return self == self.as_declared
 
     @property
     def title(self) -> str:
         """The preset's title with the sizes as they are now, and `*` behind it where anything was changed."""
         if self.original:
             return self.preset.title
-        title, before = self.preset.title, Settings.of(self.preset, self.declaration, self.file).values
+        title, before = self.preset.title, self.as_declared.values
         for parameter in filter(is_numeric, self.declaration.parameters):
             old, new = (int(values[parameter.name]) for values in (before, self.values))
             said = f"{old:,} {parameter.label}"
@@ -95,6 +108,18 @@ class Settings:
         """With several parameters changed at once. Raises InputError as `with_value` does."""
         parameters, constraints = self.declaration.parameters, self.declaration.constraints
         return replace(self, values=check_values(parameters, constraints, {**self.values, **given}))
+
+    def near(self, sizes: Mapping[str, Value]) -> "Settings":
+        """With its numbers as near to these sizes as their limits and constraints allow."""
+        found = self
+        for parameter in self.declaration.parameters:
+            size = sizes.get(parameter.name)
+            if isinstance(size, int) and isinstance(parameter, (Integer, LogInteger)):
+                step = parameter.step if isinstance(parameter, Integer) else 1
+                size = parameter.low + round((size - parameter.low) / step) * step
+                with contextlib.suppress(InputError):
+                    found = found.with_value(parameter.name, max(parameter.low, min(parameter.high, size)))
+        return found
 
     def with_value(self, name: str, value: Value) -> "Settings":
         """With one parameter changed. Raises InputError where the value or a constraint forbids it."""
@@ -141,24 +166,30 @@ class Settings:
             cold=cold,
         )
 
-    def at_stop(self, name: str, stop: Value, known: Sequence[str] = ()) -> "Settings":
-        """With the slider of that name at `stop`; known: the other hosts. Raises InputError as `with_value`,
-        and where a person's own file would be sent to another host.
+    def at_stop(
+        self, name: str, stop: Value, known: Sequence[str] = (), own: Collection[str] = ()
+    ) -> "Settings":
+        """With the slider of that name at `stop`. known, own: as `at_device`. Raises InputError as
+        `with_value`, and where a person's own file would be sent to another host.
         """
         if name == "device":
-            return self.at_device(str(stop), known)
+            return self.at_device(str(stop), known, own)
         if name == "variant":
             return self.with_arms(variants=() if stop == ALL else tuple(str(stop).split("+")))
         if name == self.declaration.dtype and stop == ALL:
             return self.with_arms(dtypes=self.preset.arms.dtypes)
         return self.with_value(name, stop)
 
-    def at_device(self, stop: str, known: Sequence[str]) -> "Settings":
-        """With the device slider at `stop`; known: the other hosts. Raises InputError for a person's file."""
+    def at_device(self, stop: str, known: Sequence[str], own: Collection[str] = ()) -> "Settings":
+        """With the device slider at `stop`. known: the other hosts; own: the environments among them.
+
+        Raises InputError where a person's file would leave this machine.
+        """
         if stop in stops_of_hosts(known):
-            if self.file:
+            hosts = hosts_at(stop, known)
+            if self.file and not {*own, HERE}.issuperset(hosts):
                 raise InputError("device", stop, "this machine: your own files are not sent to others")
-            return replace(self.with_arms(devices=("CPU", "GPU")), hosts=hosts_at(stop, known))
+            return replace(self.with_arms(devices=("CPU", "GPU")), hosts=hosts)
         return replace(self.with_arms(devices=devices_at(stop)), hosts=("",))
 
 
@@ -312,16 +343,47 @@ def default_sweep(settings: Settings) -> Sweep | None:
 
 
 def is_own(name: str) -> bool:
-    """Whether the words name a person's own code, `path/to/file.py:name`, rather than a preset."""
-    return ".py:" in name
+    """Whether the words name a person's own code or model rather than a preset.
+
+    `path/to/file.py:name`, `model.keras`, `model.h5`, or the folder of a SavedModel, `FOLDER:SIGNATURE`.
+    """
+    return ".py:" in name or is_model(name)
+
+
+MODEL_FILES = (".keras", ".h5", ".hdf5")
+GRAPH = "saved_model.pb"
+
+
+def is_model(name: str) -> bool:
+    """Whether the words name a model's file, or a folder that holds one or is written as one."""
+    if ".py:" in name:
+        return False
+    if name.lower().endswith(MODEL_FILES):
+        return True
+    folder = _folder(name)
+    try:
+        return folder.is_dir() and ("/" in name or (folder / GRAPH).exists())
+    except (OSError, ValueError):
+        return False
+
+
+def _folder(name: str) -> Path:
+    """The folder in `FOLDER` or `FOLDER:SIGNATURE`."""
+    whole = Path(name).expanduser()
+    try:
+        return whole if whole.is_dir() else Path(name.rpartition(":")[0] or name).expanduser()
+    except (OSError, ValueError):
+        return whole
 
 
 def place_of(name: str) -> str:
-    """Where a person's own code is, with its whole path: `/home/ada/model.py:forward`.
+    """Where a person's own code or model is, with its whole path: `/home/ada/model.py:forward`.
 
     Raises InputError where there is no such file, or nothing of that name can be in it: before a worker
     starts, and without running any of it.
     """
+    if is_model(name):
+        return _place_of_model(name)
     path, _, function = name.rpartition(":")
     place = Path(path).expanduser().resolve()
     try:
@@ -332,6 +394,39 @@ def place_of(name: str) -> str:
         there = ", ".join(sorted(n for n in names if not n.startswith("_"))[:MOST_NAMES]) or "nothing"
         raise InputError(name, function, f"a name that {place.name} defines; it defines {there}")
     return f"{place}:{function}"
+
+
+def functions(name: str) -> dict[str, str]:
+    """What of a file can be measured as it stands: its public functions, each with what it says of itself.
+
+    Functions that need arguments come last, with what they lack. None of the file is run. Raises InputError.
+    """
+    try:
+        module = ast.parse(read_regular(Path(name).expanduser(), MOST_CODE))
+    except SyntaxError as error:
+        raise InputError(name, f"line {error.lineno}", f"Python that can be read ({error.msg})") from None
+    ready: dict[str, str] = {}
+    lacking: dict[str, str] = {}
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            named = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
+            bare = named[: len(named) - len(node.args.defaults)]
+            if bare:
+                lacking[node.name] = f"{bare[0]} needs a default, as in {bare[0]}=32"
+            else:
+                ready[node.name] = (ast.get_docstring(node) or "").partition("\n")[0]
+    return ready | lacking
+
+
+def _place_of_model(name: str) -> str:
+    if name.lower().endswith(MODEL_FILES) and not Path(name).expanduser().is_dir():
+        open_regular(Path(name).expanduser()).close()
+        return str(Path(name).expanduser().resolve())
+    folder = _folder(name)
+    if not (folder / GRAPH).exists():
+        raise InputError(name, "a folder", f"one that holds {GRAPH}, as tf.saved_model.save writes it")
+    signature = "" if Path(name).expanduser() == folder else name.rpartition(":")[2]
+    return f"{folder.resolve()}:{signature}" if signature else str(folder.resolve())
 
 
 def top_names(code: bytes) -> set[str] | None:
@@ -369,6 +464,9 @@ def choose(
     measure alone. A sweep of the preset's own is left out where a change gives its parameter one value.
     Raises InputError.
     """
+    if name.endswith(".py"):
+        named = ", ".join(f"{name}:{function}" for function in list(functions(name))[:MOST_NAMES])
+        raise InputError(name, "a file alone", f"one of its functions: {named or 'it defines none'}")
     preset = preset_file(name) if name.endswith(".toml") else catalogue.load().find(name)
     return _changed(Settings.of(preset, find(preset.workload).declaration), given, hosts, words)
 
@@ -378,14 +476,16 @@ def choose_own(
     file: str,
     given: Sequence[str] = (),
     hosts: Sequence[str] = (),
+    opening: Opening = AS_IT_IS,
     **words: Sequence[str],
 ) -> Settings:
-    """A person's own code as it declares itself, with changes. Raises InputError."""
+    """A person's own code or model as it declares itself, with changes. Raises InputError."""
     preset = Preset(
         title=declaration.title or file, workload=declaration.name, name=declaration.name,
         summary=declaration.summary,
     )  # fmt: skip
-    return _changed(Settings.of(preset, declaration, file), given, hosts, words)
+    own = replace(Settings.of(preset, declaration, file), opening=opening)
+    return _changed(own, given, hosts, words)
 
 
 def _changed(
@@ -418,7 +518,7 @@ def preset_file(name: str) -> Preset:
     """The preset in a file. Raises InputError with what is wrong with it."""
     read = read_file(Path(name).expanduser())
     if isinstance(read, Problem):
-        raise InputError(f"preset file {read.file}", read.key, read.message)
+        raise InputError("preset file", read.key, read.message, str(read))
     return read
 
 

@@ -100,7 +100,7 @@ class Control:
     note: str = ""
     """What the value comes to, such as the memory that it needs."""
     crossover: float | None = None
-    """Where two arms cross along it, null where that is not known."""
+    """Where two arms cross along it, None where that is not known."""
     band: tuple[float, float] | None = None
     """The crossover's 95 % interval."""
 

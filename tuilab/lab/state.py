@@ -34,12 +34,13 @@ from tuilab.model.events import (
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
+from tuilab.model.quantity import rough
 from tuilab.model.requests import Measure
 from tuilab.model.result import Crossover, RunResult
 from tuilab.model.rounds import Rounds
 from tuilab.model.run import ArmSamples, ArmState, RunState
 from tuilab.model.sanitize import sanitize_block
-from tuilab.model.scenario import BUDGET, BUDGETS, BudgetName, Sweep
+from tuilab.model.scenario import BUDGET, BUDGETS, IMPORT_S, BudgetName, Sweep
 from tuilab.model.workload import Declaration
 
 MOST_GHOSTS = 3
@@ -98,19 +99,21 @@ class LabState:
     paced: bool = False
     """A screen paints what is measured: the worker waits for it after each report."""
     settings: Settings | None = None
-    """What would be measured now; null before a preset is chosen."""
+    """What would be measured now; None before a preset is chosen."""
     past: list[Settings] = field(default_factory=list)
     """Settings to which an undo goes back, the latest last."""
     future: list[Settings] = field(default_factory=list)
     """Settings that were undone, the latest last."""
-    budget: BudgetName = "standard"
+    budget: BudgetName = "quick"
     """What a run is measured with unless another budget is named."""
     own: dict[str, tuple[Declaration, str]] = field(default_factory=dict)
     """A person's own code by the name of its preset: what it declares, and `/path/to/file.py:name`."""
     worker: Worker = field(default_factory=Worker)
     """The measuring process of this machine."""
+    import_s: float = IMPORT_S
+    """Seconds until a fresh worker has TensorFlow: what the last one took, before that what is usual."""
     machine: Machine | None = None
-    """This machine; null until its worker is ready."""
+    """This machine; None until its worker is ready."""
     hosts: Hosts = field(default_factory=Hosts)
     """The other machines."""
     shown: RunState = field(default_factory=RunState)
@@ -127,20 +130,16 @@ class LabState:
     """Earlier runs of this lab that may be drawn under the present one, the latest first."""
     pinned: list[RunState] = field(default_factory=list)
     """Runs of the history that are pinned, likewise."""
-    ghosts_on: bool = True
-    """They are drawn."""
-    hidden: set[str] = field(default_factory=set)
-    """Ids of the arms that are left out of the picture."""
     verdicts: dict[str, VerdictWord] = field(default_factory=dict)
     """What became of the claims of each preset that was measured as its document has it."""
     log: list[Log] = field(default_factory=list)
     """What TensorFlow, the worker and the lab said."""
+    guessing: bool = False
+    """The demo asks for a guess: no verdict is shown until it has told what came of it."""
     replay: str = ""
     """What a replay is called, "" while the run on the screen is live."""
-    newcomer: bool = False
-    """It is the first visit: the answer says how to begin."""
     beside: bool = False
-    """Somebody calls `sum_up` in a thread where the run on the screen is `long`."""
+    """Whether `sum_up` is called in a thread while the run on the screen is `long`."""
     summing: bool = False
     """`sum_up` is at work there; no event may be folded in meanwhile."""
     _pending: dict[str, RunState] = field(default_factory=dict)
@@ -158,7 +157,7 @@ class LabState:
 
         self.replay = ""
         declaration, file = self.own.get(preset.name) or (find(preset.workload).declaration, "")
-        self.change(Settings.of(preset, declaration, file).where(self.settings))
+        self.change(Settings.of(preset, declaration, file).where(self.settings, self.hosts.environments))
 
     def open_first(self, name: str) -> str:
         """Have a preset open from the start, by its name or file, else the first; nothing is measured yet.
@@ -174,7 +173,7 @@ class LabState:
                 wrong = str(error)
         first = next((p for p in self.presets if p.name == name), None)
         if name and first is None and not wrong:
-            wrong = f"There is no preset {name!r}; p lists the presets."
+            wrong = f"There is no preset {name!r}; the list shows those that there are."
         if first is not None or self.presets:
             self.choose(first or self.presets[0])
         return wrong
@@ -229,12 +228,23 @@ class LabState:
         self.settings = self.future.pop()
         return True
 
-    def next_budget(self) -> str:
-        """Measure with another budget from now on, round and round; what it is, in words."""
+    def next_budget(self) -> None:
+        """Measure with another budget from now on, round and round."""
         self.budget = BUDGETS[(BUDGETS.index(self.budget) + 1) % len(BUDGETS)]
-        budget = BUDGET[self.budget]
-        said = f"{budget.name}: ± {budget.precision * 100:g} %, at most {budget.limit_s:g} s"
-        return said + (f", in {budget.workers} fresh processes" if budget.workers > 1 else "")
+
+    @property
+    def cost(self) -> str:
+        """With what a run of the present settings is measured, and about how long: `quick, about 9 s`."""
+        budget, settings = BUDGET[self.budget], self.settings
+        arms = len(settings.arms_on(self.machine)) if settings else 1
+        if settings is not None and settings.preset.sweep is not None:
+            return f"{budget.name}, ± {budget.precision:.0%}"
+        here = {"", *self.hosts.environments}.intersection(settings.hosts) if settings else set()
+        if len(here) > 1:  # by turns, each in processes of its own
+            from tuilab.runner.turns import budget_of
+
+            budget = budget_of(budget)
+        return f"{budget.name}, about {rough(max(1, len(here)) * budget.expected_s(arms, self.import_s))}"
 
     # Runs
 
@@ -245,7 +255,7 @@ class LabState:
 
     @property
     def waiting(self) -> bool:
-        """Something is waited for that sends no reports: only the seconds tell that it goes on."""
+        """Whether something is awaited that sends no reports, so that only the seconds show progress."""
         if self.replay:
             return False
         starting = self.worker.phase == "starting" or self.wanted is not None
@@ -281,17 +291,44 @@ class LabState:
         self.expect(request)
         return request
 
+    def further(self, budget: BudgetName | None = None) -> Measure | None:
+        """The request that makes the run on the screen as precise as the budget asks, by further processes.
+
+        None where it is that, or was measured with other settings, and so is to be measured anew.
+        """
+        from tuilab.lab import resume
+
+        shown, settings, machine = self.shown, self.settings, self.machine
+        if self.replay or self.running or settings is None or machine is None or shown.machine is None:
+            return None
+        result = self.result()
+        sure = result.confidence if result is not None else None
+        found = resume.further(shown, sure.half_width if sure else None, BUDGET[budget or self.budget])
+        if found is None or settings.scenario != shown.scenario or settings.preset.name != shown.preset:
+            return None
+        devices = settings.devices(machine, self.hosts.machines)
+        arms = settings.request(devices, budget or self.budget).arms
+        if set(shown.arms) != {arm.id for arm in arms} or machine.key != shown.machine.key:
+            return None
+        try:
+            resume.check_code(shown)
+        except InputError:
+            return None
+        return msgspec.structs.replace(found, pace=self.paced, spool=self.spool, finish=self.finish)
+
     def expect(self, request: Measure, earlier: RunState | None = None) -> None:
-        """That run was asked for. earlier: of a run in the history that it goes on with."""
+        """Await the events of that run. earlier: the state of the run that it continues."""
         self.replay = ""
-        self._pending[request.id] = earlier or RunState()
+        if request.id != self.shown.run:
+            self._pending[request.id] = earlier or RunState()
         self.asked, self.asked_at = request.id, self.clock()
 
     def command(self, sweeping: bool = False) -> str:
         """The command line that does what the screen shows. There must be settings."""
         assert self.settings is not None
         sweep = (self.shown.sweep or default_sweep(self.settings)) if sweeping else None
-        return command_line(self.settings, self.budget, sweep)
+        named = {name: host.environment for name, host in self.hosts.known.items() if host.environment}
+        return command_line(self.settings, self.budget, sweep, named)
 
     def put_away(self) -> None:
         """Take the run off the screen; it stays on as a ghost."""
@@ -319,16 +356,22 @@ class LabState:
         return self.settings.scenario != self.shown.scenario
 
     @property
+    def undecided(self) -> str:
+        """Why the run on the screen decides none of its preset's claims, "" where it does."""
+        if self.guessing:
+            return "guess first"
+        if self.shown.running:
+            return "decided when the run ends"
+        if self.stale or (self.settings is not None and not self.settings.original):
+            return "not the document's values"
+        return ""
+
+    @property
     def point(self) -> int:
         """The place of the run on the screen that its figures are of: of a sweep the one that tells most."""
         from tuilab.analysis.reading import summary_point
 
         return summary_point(self.shown) if self.shown.run else 0
-
-    @property
-    def drawn(self) -> set[str]:
-        """Ids of the arms that are to be drawn."""
-        return {arm for arm in self.shown.arms if arm not in self.hidden}
 
     def result(self) -> RunResult | None:
         """The summary of the run on the screen, without the rows of its placement; kept until it goes on.
@@ -395,6 +438,7 @@ class LabState:
                 self._stage("starting", event.stage, since=self.clock() - event.elapsed_s)
             case Ready():
                 self.machine = event.machine
+                self.import_s = event.import_s or self.import_s
                 self._stage("ready", "ready")
             case WorkerExited():
                 self._exited(event)
@@ -498,7 +542,6 @@ class LabState:
         if before.rounds >= LEAST_GHOST and before.scenario is not None and before.sweep is None:
             self.ghosts = [ghost(before), *self.ghosts][:MOST_GHOSTS]
         self.shown = state
-        self.hidden.clear()
 
     def ghosts_of(self, state: RunState) -> list[RunState]:
         """Earlier runs that may be drawn under this one: of the same workload, without a sweep.
@@ -533,7 +576,7 @@ def _arm(arm: ArmState) -> ArmState:
 
 
 def _cell(cell: ArmSamples) -> ArmSamples:
-    return replace(cell, calls=array("q"), latencies=array("d"), phases=None, known={})
+    return replace(cell, calls=array("q"), latencies=array("d"), account=None, known={})
 
 
 def overall(verdicts: list[VerdictWord]) -> VerdictWord:

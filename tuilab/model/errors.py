@@ -3,17 +3,20 @@
 from tuilab.model.sanitize import sanitize_line
 
 LONGEST = 20_000
+CLOSED = "own code closed the descriptors that the worker speaks through"
+"""A worker's last words, where it can still say them."""
 
 
 class InputError(ValueError):
     """Bad input from a person or a file. The command line turns it into exit code 2."""
 
-    def __init__(self, where: str, value: object, expected: str) -> None:
+    def __init__(self, where: str, value: object, expected: str, words: str = "") -> None:
+        """words: what is wrong, in place of the value and of what is expected."""
         self.where = where
         self.value = value
         self.expected = expected
         # A place may be a file's name or a key in it, which somebody else chose.
-        super().__init__(sanitize_line(f"{where}: got {value!r}; expected {expected}", LONGEST))
+        super().__init__(sanitize_line(f"{where}: {words or f'got {value!r}; expected {expected}'}", LONGEST))
 
 
 class WorkerError(RuntimeError):

@@ -10,8 +10,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from tuilab.model.account import Account
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
+from tuilab.model.models import LayerWork, ModelInfo
 from tuilab.model.parameters import Value
 from tuilab.model.profile import Profile
 from tuilab.model.roofline import Roofs, Work
@@ -148,7 +150,11 @@ class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
     preset: str = ""
     sweep: Sweep | None = None
     worker: Workers = 0
-    """Which of the fresh workers this is, from 0."""
+    """Which of the run's processes this is, from 0."""
+    zygote: int | None = None
+    """Of a forked one, which of the zygotes it is from; None for a fresh one."""
+    code: dict[str, str] = {}
+    """What own code was when this process read it: a hash of each of its files, by the file's name."""
 
 
 class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
@@ -197,7 +203,7 @@ class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
     """The arm's id."""
     status: Status
     device: str | None = None
-    """Observed, null where nothing ran."""
+    """Observed, None where nothing ran."""
     reason: str = ""
     """Why, in a sentence."""
     detail: str = ""
@@ -251,12 +257,16 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     seconds: Seconds
     """Of all calls and one synchronisation, less an empty synchronisation."""
     latency_s: Seconds | None = None
-    """A single synchronised call measured beside it, null where none was taken."""
+    """A single synchronised call measured beside it, None where none was taken."""
 
     @property
     def per_call_s(self) -> float:
         """Seconds per call, the sample that the statistics take."""
         return self.seconds / self.calls
+
+
+class TurnOver(_RunEvent, frozen=True, kw_only=True, tag="turn-over"):
+    """This worker has done its turn and waits for the next (`Measure.turns`); only the runner hears it."""
 
 
 class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
@@ -270,15 +280,24 @@ class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
     timed_s: Seconds = 0.0
     """Seconds inside timed blocks."""
     canary_s: Seconds | None = None
-    """The fixed tiny workload around the round; null where it is off."""
+    """The fixed tiny workload around the round; None where it is off."""
     repeated: bool = False
     """The canary had moved and an earlier attempt at this round was thrown away."""
     worker: Workers = 0
     """Which of the fresh workers measured it."""
 
 
+class Accounted(_RunEvent, frozen=True, kw_only=True, tag="account"):
+    """Where a call's time goes, as one process found out after its rounds."""
+
+    arm: str
+    point: Count
+    account: Account
+    """Of the calls beside the profile, not yet held to the arm's median."""
+
+
 class Phases(_RunEvent, frozen=True, kw_only=True, tag="phases"):
-    """Where a call's time goes, each phase measured."""
+    """Where a call's time goes, as versions up to 0.1 told it: each phase timed apart. Only replayed."""
 
     arm: str
     point: Count
@@ -322,7 +341,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """Equal rows drawn as one."""
     gpu: bool | None = None
     """Whether a GPU of this TensorFlow build would run it with its data on the device; a forecast from the
-    kernel registry, null where it does not apply."""
+    kernel registry, None where it does not apply."""
     evidence: str = ""
     """What shows the reason."""
 
@@ -331,12 +350,16 @@ XLA_PROGRAM = "XLA program"
 """The node that stands for all that XLA compiled into one."""
 
 
+CONTROL_FLOW = frozenset(("Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond", "ControlTrigger"))
+"""What a loop or a branch of a graph is made of: the runtime carries it out itself, and launches nothing."""
+
+
 def ops_of(nodes: Iterable[Node]) -> list[Node]:
-    """The ops that run among an arm's nodes.
+    """The ops that run among an arm's nodes, but for those of control flow.
 
     XLA's program is no op of its own: its operations count where it gave them out, else it counts as one.
     """
-    ops = [node for node in nodes if node.kind == "op"]
+    ops = [node for node in nodes if node.kind == "op" and node.op not in CONTROL_FLOW]
     inside = any(node.op.startswith("hlo ") for node in ops)
     return [node for node in ops if not (inside and node.op == XLA_PROGRAM)]
 
@@ -356,6 +379,21 @@ class WorkKnown(_RunEvent, frozen=True, kw_only=True, tag="work"):
     arm: str
     point: int
     work: Work
+
+
+class LayersKnown(_RunEvent, frozen=True, kw_only=True, tag="layers"):
+    """What each layer of a model does in an arm's call, and how much of the computing it takes."""
+
+    arm: str
+    point: Count
+    layers: tuple[LayerWork, ...]
+    """Those that take longest first."""
+
+
+class ModelOpened(_RunEvent, frozen=True, kw_only=True, tag="model"):
+    """The run measures a model's file, and this is what it holds."""
+
+    model: ModelInfo
 
 
 class RoofsKnown(_RunEvent, frozen=True, kw_only=True, tag="roofs"):
@@ -387,7 +425,7 @@ class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
     arm: str = ""
     """The arm's id, empty for the whole run."""
     point: Count | None = None
-    """Of a sweep; null for the whole arm or run."""
+    """Of a sweep; None for the whole arm or run."""
 
 
 class Profiled(_RunEvent, frozen=True, kw_only=True, tag="profiled"):
@@ -408,7 +446,7 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
     elapsed_s: Seconds = 0.0
     """Seconds of its rounds."""
     reached: Seconds | None = None
-    """The largest relative half-width among the cells, null where there is none."""
+    """The largest relative half-width among the cells, None where there is none."""
 
 
 class Answer(_Event, frozen=True, kw_only=True, tag="answer"):
@@ -452,9 +490,13 @@ Event = (
     | FirstCalls
     | WarmUp
     | WarmedUp
+    | TurnOver
     | Round
+    | Accounted
     | Phases
     | Placement
+    | ModelOpened
+    | LayersKnown
     | WorkKnown
     | RoofsKnown
     | Fact

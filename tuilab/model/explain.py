@@ -30,7 +30,7 @@ class OpExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
     op: str
     dtype: str | None
-    """As asked, null for none."""
+    """As asked, None for none."""
     gpu: bool
     """Whether a GPU of this build would run it with its data on the device."""
     reason: str

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from tuilab.model.errors import InputError
 from tuilab.model.sanitize import sanitize_line
 
-PRIVATE = 0o600
+PRIVATE, SHARED = 0o600, 0o666
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -20,6 +20,15 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFDIR: "a folder",
 }
+
+
+def kind_of(path: Path) -> str:
+    """What is there in place of a regular file: `a pipe`; "" for one, and where nothing is there."""
+    try:
+        kind = stat.S_IFMT(path.stat().st_mode)
+    except (OSError, ValueError):
+        return ""
+    return "" if kind == stat.S_IFREG else _KINDS.get(kind, "something else")
 
 
 def shown(path: Path | str) -> str:
@@ -64,11 +73,12 @@ def _why(error: OSError | ValueError) -> str:
 
 
 @contextmanager
-def written(path: Path) -> Iterator[BinaryIO]:
-    """A file that its owner alone can read, under that name once it is whole.
+def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
+    """A file under that name once it is whole; the one way in which this program writes a file.
 
-    It is written beside and renamed, so that a full disk leaves what was there. What is no regular file, such
-    as /dev/stdout, is written as it is. Raises OSError, which names the file.
+    It is written beside, synced and renamed, so that a full disk, a limit or a kill leaves what was there. A
+    file that was there keeps its owner and its mode; a new one has `mode`, less what the umask forbids. What
+    is no regular file, such as /dev/stdout, is written as it is. Raises OSError, which names the file.
     """
     try:
         if path.exists() and not path.is_file():
@@ -78,26 +88,57 @@ def written(path: Path) -> Iterator[BinaryIO]:
                 yield stream
             return
         target = path.resolve()
-        beside = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
-        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE)
+        before = target.stat() if target.exists() else None
+        if before is not None and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, "may not be written", str(path))
+        # Fifty characters are two hundred bytes at most, of the 255 that a name may have.
+        beside = target.with_name(f".{target.name[:50]}.{os.urandom(4).hex()}.part")
+        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
         try:
             with os.fdopen(fd, "wb") as stream:
+                if before is not None:
+                    _as_before(fd, before)
                 yield stream
                 stream.flush()
-                os.fsync(stream.fileno())
+                os.fsync(fd)
             os.replace(beside, target)
         except BaseException:
             with contextlib.suppress(OSError):
                 beside.unlink()
             raise
+        _sync_folder(target.parent)
     except ValueError as error:  # a name that no file can have
         raise OSError(errno.EINVAL, str(error), shown(path)) from None
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), shown(path)) from None
 
 
-def write_text(path: Path, parts: Iterable[str]) -> None:
+def _as_before(fd: int, before: os.stat_result) -> None:
+    """Give a file the owner and the mode of the one whose place it takes."""
+    now = os.fstat(fd)
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        os.fchown(fd, before.st_uid, before.st_gid)  # which clears set-user-id: so before the mode
+    os.fchmod(fd, stat.S_IMODE(before.st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on the disk too, where the system can; the file has it in any case."""
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def write_bytes(path: Path, data: bytes, mode: int = PRIVATE) -> None:
+    """Write a file as `written` does. Raises OSError."""
+    with written(path, mode) as stream:
+        stream.write(data)
+
+
+def write_text(path: Path, parts: Iterable[str], mode: int = PRIVATE) -> None:
     """Write text as `written` does. Raises OSError."""
-    with written(path) as stream:
+    with written(path, mode) as stream:
         for part in parts:
             stream.write(part.encode("utf-8", "replace"))

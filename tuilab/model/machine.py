@@ -1,6 +1,7 @@
 """The machine on which a figure was measured."""
 
 import hashlib
+from typing import ClassVar
 
 import msgspec
 
@@ -33,6 +34,9 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Host, processor, devices and versions. Every stored figure carries one."""
 
+    longest_text: ClassVar[int] = 500
+    """Characters of any of its texts, which stand in tables: see `model.sanitize`."""
+
     host: str
     """Its own name."""
     cpu: str
@@ -54,6 +58,10 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     tuilab: str = ""
     no_gpu: str = ""
     """Why no GPU is visible, "" where one is."""
+    environment: str = ""
+    """The folder of the environment whose Python measured, "" for the lab's own."""
+    settings: tuple[str, ...] = ()
+    """What was set for that environment: `TF_ENABLE_ONEDNN_OPTS=0`."""
 
     @property
     def gpus(self) -> tuple[Device, ...]:
@@ -68,5 +76,14 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def key(self) -> str:
         """A word that changes with what the machine can do; its GPUs are told apart by name beside it."""
-        parts = (self.host, self.cpu, self.cores, self.memory, self.tensorflow, self.driver)
+        parts: tuple[object, ...] = (
+            self.host,
+            self.cpu,
+            self.cores,
+            self.memory,
+            self.tensorflow,
+            self.driver,
+        )
+        if self.environment:
+            parts += (self.environment, self.settings)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -1,7 +1,7 @@
 """A parameter, declared once: its slider, flag, validation, help text and sweep axis come from here."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Union
 
 import msgspec
 
@@ -9,7 +9,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.quantity import parse_integer
 
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-Value = Whole | bool | str
+Value = Union[Whole, bool, str]
 Values = dict[str, Value]
 
 
@@ -90,30 +90,26 @@ def is_numeric(parameter: Parameter) -> bool:
 
 def expectation(parameter: Parameter) -> str:
     """What a value of it may be, in words."""
-    match parameter:
-        case Choice():
-            return "one of " + ", ".join(parameter.options)
-        case Boolean():
-            return "true or false"
-        case Integer() if parameter.step != 1:
-            return f"a whole number {parameter.low:,} to {parameter.high:,}, in steps of {parameter.step:,}"
-        case _:
-            return f"a whole number from {parameter.low:,} to {parameter.high:,}"
+    if isinstance(parameter, Choice):
+        return "one of " + ", ".join(parameter.options)
+    if isinstance(parameter, Boolean):
+        return "true or false"
+    if isinstance(parameter, Integer) and parameter.step != 1:
+        return f"a whole number {parameter.low:,} to {parameter.high:,}, in steps of {parameter.step:,}"
+    return f"a whole number from {parameter.low:,} to {parameter.high:,}"
 
 
 def check_value(parameter: Parameter, value: object) -> Value:
     """`value` if the parameter allows it; else InputError naming parameter, value and what is allowed."""
     ok = False
-    match parameter:
-        case Choice():
-            ok = isinstance(value, str) and value in parameter.options
-        case Boolean():
-            ok = isinstance(value, bool)
-        case Integer() | LogInteger():
-            ok = isinstance(value, int) and not isinstance(value, bool)
-            ok = ok and parameter.low <= value <= parameter.high  # type: ignore[operator]
-            if ok and isinstance(parameter, Integer):
-                ok = (value - parameter.low) % parameter.step == 0  # type: ignore[operator]
+    if isinstance(parameter, Choice):
+        ok = isinstance(value, str) and value in parameter.options
+    elif isinstance(parameter, Boolean):
+        ok = isinstance(value, bool)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        ok = parameter.low <= value <= parameter.high
+        if ok and isinstance(parameter, Integer):
+            ok = (value - parameter.low) % parameter.step == 0
     if not ok:
         raise InputError(parameter.name, value, expectation(parameter))
     return value  # type: ignore[return-value]
@@ -122,20 +118,19 @@ def check_value(parameter: Parameter, value: object) -> Value:
 def parse_value(parameter: Parameter, text: str) -> Value:
     """A value as typed by a person, checked."""
     value: Value = text.strip()
-    match parameter:
-        case Boolean():
-            words = {"true": True, "on": True, "yes": True, "1": True}
-            words |= {"false": False, "off": False, "no": False, "0": False}
-            value = words.get(text.strip().lower(), text)
-        case Integer() | LogInteger():
-            binary = isinstance(parameter, LogInteger) and parameter.binary
-            word = text.strip()
-            if parameter.unit and word.lower().endswith(parameter.unit.lower()):
-                word = word[: -len(parameter.unit)]
-            try:
-                value = parse_integer(word, binary=binary)
-            except ValueError:
-                raise InputError(parameter.name, text, expectation(parameter)) from None
+    if isinstance(parameter, Boolean):
+        words = {"true": True, "on": True, "yes": True, "1": True}
+        words |= {"false": False, "off": False, "no": False, "0": False}
+        value = words.get(text.strip().lower(), text)
+    elif isinstance(parameter, Integer | LogInteger):
+        binary = isinstance(parameter, LogInteger) and parameter.binary
+        word = text.strip()
+        if parameter.unit and word.lower().endswith(parameter.unit.lower()):
+            word = word[: -len(parameter.unit)]
+        try:
+            value = parse_integer(word, binary=binary)
+        except ValueError:
+            raise InputError(parameter.name, text, expectation(parameter)) from None
     return check_value(parameter, value)
 
 
@@ -177,11 +172,10 @@ def check_constraint(constraint: Constraint, values: Mapping[str, Value]) -> Non
     value, other = values.get(constraint.parameter), values.get(constraint.other)
     if not isinstance(value, int) or not isinstance(other, int):
         return
-    match constraint:
-        case AtMost() if value > other:
-            expected = f"at most {constraint.other} = {other:,} ({constraint.reason})"
-        case MultipleOf() if other and value % other:
-            expected = f"a multiple of {constraint.other} = {other:,} ({constraint.reason})"
-        case _:
-            return
-    raise InputError(constraint.parameter, value, expected)
+    if isinstance(constraint, AtMost):
+        holds, expected = value <= other, "at most"
+    else:
+        holds, expected = not other or value % other == 0, "a multiple of"
+    if not holds:
+        expected += f" {constraint.other} = {other:,} ({constraint.reason})"
+        raise InputError(constraint.parameter, value, expected)

@@ -4,21 +4,12 @@ from typing import Literal
 
 import msgspec
 
+from tuilab.model.account import Account
 from tuilab.model.arms import Arm
 from tuilab.model.scenario import Scenario
 
 Phase = Literal["compute", "copy", "input", "scheduling", "dispatch", "sync", "python"]
-PHASES: tuple[Phase, ...] = ("compute", "copy", "input", "scheduling", "dispatch", "sync", "python")
-
-PHASE_HELP: dict[Phase, str] = {
-    "compute": "kernels that run",
-    "copy": "copies between devices, while no kernel runs",
-    "input": "waiting for the input pipeline",
-    "scheduling": "a function runs, but none of its ops does: threads waking, kernels being launched",
-    "dispatch": "TensorFlow's own Python and C++ on the way to an op",
-    "sync": "waiting for the device to finish, while nothing runs on it",
-    "python": "Python outside TensorFlow",
-}
+"""What an event of the timeline is; an account's parts are coarser (`model.account`)."""
 
 
 class ProfileArm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,9 +65,10 @@ class OpTime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
-    """One phase's part of a call; the phases of a profile add up to its `step_s`."""
+    """One phase's part of a call; the phases of a profile add up to its `measured_s`."""
 
-    phase: Phase
+    phase: str
+    """As in `account`."""
     seconds: float
     share: float
 
@@ -98,9 +90,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     """How many were profiled."""
     step_s: float
-    """Mean seconds of a profiled call, synchronised."""
+    """Mean seconds of a profiled call; they follow one another."""
     measured_s: float
-    """Median of calls beside them without the profiler."""
+    """Of a call in blocks beside them without the profiler."""
     ops_s: float
     """The sum of the ops' seconds."""
     rest: str
@@ -108,15 +100,17 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[PhaseTime, ...]
     devices: tuple[DeviceTime, ...]
     ops: tuple[OpTime, ...]
-    """By seconds, descending."""
+    """By seconds, descending; behind the first 500 a row for all others of one type."""
     lanes: tuple[Lane, ...]
     spans: tuple[Span, ...]
     ops_left: int = 0
-    """Rows cut off."""
+    """Nodes that share such a row."""
     spans_left: int = 0
     """Events of the timeline cut off."""
     diagnosis: tuple[str, ...] = ()
     """What it means, in sentences."""
+    account: Account | None = None
+    """Where a call's time goes; None in a profile of a version up to 0.1."""
     notes: tuple[str, ...] = ()
     """What is missing or in doubt, such as a GPU that the profiler may not look into."""
 

@@ -15,6 +15,12 @@ _SUFFIXES = {
 _NUMBER = re.compile(r"^([0-9][0-9_,]*(?:\.[0-9]+)?|\.[0-9]+)\s*([kKmMgG]i?)?$")
 
 
+LEAST, GREATEST = 1e-9, 1e18
+"""Beyond these a figure has an exponent."""
+EXACT = 18
+"""Digits of a whole number that is read as it stands; a longer one is beyond every parameter."""
+
+
 def parse_integer(text: str, *, binary: bool = False) -> int:
     """Read `65536`, `65_536`, `64k`, `1.5M`, `64Ki`.
 
@@ -27,6 +33,8 @@ def parse_integer(text: str, *, binary: bool = False) -> int:
     suffix = (match[2] or "").lower()
     if binary and suffix in ("k", "m", "g"):
         suffix += "i"
+    if not suffix and len(match[1]) <= EXACT and match[1].isdigit():
+        return int(match[1])
     value = float(match[1].replace("_", "").replace(",", "")) * _SUFFIXES[suffix]
     if not math.isfinite(value) or value != int(value):
         raise ValueError(f"{text!r} is not a whole number")
@@ -34,9 +42,11 @@ def parse_integer(text: str, *, binary: bool = False) -> int:
 
 
 def significant(value: float, digits: int) -> str:
-    """`value` rounded to `digits` significant digits, without an exponent."""
+    """`value` rounded to `digits` significant digits; with an exponent where nobody would count zeros."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
+    if not LEAST <= abs(value) < GREATEST:
+        return f"{value:.{digits - 1}e}"
     rounded, decimals = _rounded(value, digits)
     return f"{rounded:,.{max(decimals, 0)}f}"
 
@@ -87,6 +97,11 @@ def seconds(value: float, half_width: float | None = None) -> str:
     return f"{significant(value / scale, digits)} {name}"
 
 
+def rough(seconds: float) -> str:
+    """A length of time in whole seconds or minutes, for what is only expected: `9 s`, `3 min`."""
+    return f"{max(1, round(seconds))} s" if seconds < 100 else f"{round(seconds / 60)} min"
+
+
 def median_of(value: float, half_width: float | None = None) -> str:
     """A measured median: the digits that its interval allows, and two where it has none."""
     return seconds(value, abs(value) / 10 if half_width is None else half_width)
@@ -135,3 +150,8 @@ def suffixed(value: int, *, binary: bool = True) -> str:
         if value and value % base**power == 0:
             return f"{value // base**power:,}{suffix}"
     return f"{value:,}"
+
+
+def plural(number: int, noun: str) -> str:
+    """Count things in words: `1 op`, `80 ops`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -5,7 +5,7 @@ import msgspec
 from tuilab.model.arms import Arm
 from tuilab.model.events import Point
 from tuilab.model.roofline import Roofs
-from tuilab.model.scenario import Budget, Scenario, Sweep
+from tuilab.model.scenario import AS_IT_IS, Budget, Opening, Scenario, Sweep
 
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
@@ -35,9 +35,11 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     placement: bool = True
     """Observe the placement too."""
     seed: int | None = None
-    """Of the random order of arms; null for one by chance."""
+    """Of the random order of arms; None for one by chance."""
     worker: int = 0
     """Which of several fresh workers this is, for `publish`."""
+    zygote: int | None = None
+    """Of a forked worker, which of the zygotes it is from; None for a fresh one."""
     part: int = 0
     """Of a run whose arms must not share a process: which part of them this one measures, from 0."""
     spool: str = ""
@@ -47,6 +49,9 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     """Where the other side goes away, the run is still gone on with to its end."""
     points: tuple[Point, ...] = ()
     """Of a sweep, those to measure instead of its whole grid, to go on with a run."""
+    turns: bool = False
+    """Other workers of this machine measure the same run: before each round say `TurnOver` and wait for a
+    `Turn`, doing nothing meanwhile."""
     roofs: tuple[Roofs, ...] | None = None
     """Those known of the machines that may measure; a worker tells those of its own machine with the run, and
     where there are none measures them at its end. Null: without roofs."""
@@ -60,11 +65,17 @@ class Painted(_Request, frozen=True, kw_only=True, tag="painted"):
     """The screen has drawn the last report of run `id`."""
 
 
+class Turn(_Request, frozen=True, kw_only=True, tag="turn"):
+    """It is this worker's turn in run `id`."""
+
+
 class Declare(_Request, frozen=True, kw_only=True, tag="declare"):
     """Load `path/to/file.py:function` and answer with its declaration."""
 
     file: str
-    """`path/to/file.py:name`."""
+    """`path/to/file.py:name`, `model.keras` or `FOLDER:SIGNATURE`."""
+    opening: Opening = AS_IT_IS
+    """What a model file is allowed, and given."""
 
 
 class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
@@ -80,7 +91,7 @@ class Shutdown(_Request, frozen=True, kw_only=True, tag="shutdown"):
     """Leave after what is under way."""
 
 
-Request = Measure | Cancel | Painted | Declare | Ask | Shutdown
+Request = Measure | Cancel | Painted | Turn | Declare | Ask | Shutdown
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)

@@ -4,9 +4,11 @@ from typing import Literal
 
 import msgspec
 
+from tuilab.model.account import Account
 from tuilab.model.arms import Input, Mode
 from tuilab.model.claims import Verdict
 from tuilab.model.events import Node, Status
+from tuilab.model.models import BatchAnswer, ModelInfo
 from tuilab.model.parameters import Value
 from tuilab.model.roofline import ArmRoof, GpuBound, Roofs, SweepBound
 from tuilab.model.scenario import Scenario
@@ -20,13 +22,17 @@ CrossoverStatus = Literal["found", "none", "beyond", "several", "unknown"]
 
 
 class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
-    """The machine in five fields."""
+    """The machine in a few fields."""
 
     host: str
     cpu: str
     gpus: tuple[str, ...]
     tensorflow: str
     python: str
+    environment: str = ""
+    """The folder of the environment whose Python measured, "" for the lab's own."""
+    settings: tuple[str, ...] = ()
+    """What was set for it: `TF_ENABLE_ONEDNN_OPTS=0`."""
 
 
 class CaveatLine(msgspec.Struct, frozen=True):
@@ -42,7 +48,7 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
     """How far the figures can be trusted, at the point that they are given for."""
 
     half_width: float | None
-    """Of the widest 95 % interval, over its median (0 … 1); null where an arm has none."""
+    """Of the widest 95 % interval, over its median (0 … 1); None where an arm has none."""
     wanted: float | None
     """What the budget asked for, likewise."""
     precise: bool
@@ -56,7 +62,7 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm's figures. Times are seconds per call; null where it did not run."""
+    """One arm's figures. Times are seconds per call; None where it did not run."""
 
     id: str
     """`cpu0.graph.resident.float32`, for scripts."""
@@ -65,7 +71,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     requested_device: str
     """`GPU:0`."""
     device: str | None
-    """Observed; null where it did not run."""
+    """Observed; None where it did not run."""
     mode: Mode
     dtype: str
     input: Input
@@ -88,19 +94,17 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     second_call_s: float | None
     """Seconds."""
     phases_s: dict[str, float]
-    """Seconds per call by phase."""
-    total_s: float | None
-    """Seconds per call, measured beside the phases."""
-    residual_s: float | None
-    """The total less the sum of the phases."""
+    """Seconds per call by phase, as in `account`: they add up to `median_s`."""
     flags: tuple[CaveatLine, ...]
     """Caveats."""
-    phases_ci95_s: dict[str, tuple[float, float]] = {}
-    """The 95 % intervals of those phases that were timed call by call, and of the `total`; seconds."""
-    phases_note: str = ""
-    """Why phases that were measured are not given."""
+    account: Account | None = None
+    """The same with intervals, and where each part is known from; None where it was not looked for."""
+    examples_per_s: float | None = None
+    """Of a model: the batch over the median; None where the batch is not open or there is no figure."""
     roof: ArmRoof | None = None
-    """Against its device's roof; null where its work or the figure is not known."""
+    """Against its device's roof; None where its work or the figure is not known."""
+    does: str = ""
+    """What its calls do, where the run's arms do different things; only what does the same is compared."""
 
     @property
     def half_width_s(self) -> float | None:
@@ -180,6 +184,8 @@ class PointResult(msgspec.Struct, frozen=True):
     arms: tuple[PointArm, ...]
     host: str = ""
     """The node of a fleet that measured."""
+    finished: bool = True
+    """False where the point is under way, or was cut short: no sentence speaks of it."""
 
 
 class Crossover(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,6 +233,29 @@ class Contention(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
 
 
+class EnvironmentRatio(msgspec.Struct, frozen=True, kw_only=True):
+    """One arm in two environments."""
+
+    arm: str
+    """Its label without the environment."""
+    ratio: float
+    """The first's time over the second's, round by round."""
+    ci95: tuple[float, float] | None
+    differs: bool
+    """A difference is claimed: of all arms together, it is chance in one run of twenty at most."""
+
+
+class EnvironmentPair(msgspec.Struct, frozen=True, kw_only=True):
+    """Two environments that measured by turns: which is faster at what, and what else differs."""
+
+    a: str
+    """The first's name."""
+    b: str
+    arms: tuple[EnvironmentRatio, ...]
+    sentences: tuple[str, ...]
+    """Ratios, ops that moved, came or went, first calls, import times."""
+
+
 class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     """The object that `tuilab run --json` prints."""
 
@@ -270,11 +299,17 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     crossovers: tuple[Crossover, ...] = ()
     machines: dict[str, MachineLine] = {}
     """Each host's, by the name that its arms give it ("" for here)."""
+    environments: tuple[EnvironmentPair, ...] = ()
+    """Of environments that measured by turns: the first against each of the others."""
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None
     bounds: tuple[GpuBound, ...] = ()
     """The least times on a GPU that is not here, beside the fastest CPU arm; no measurement."""
     sweep_bound: SweepBound | None = None
     """The same along a sweep."""
+    model: ModelInfo | None = None
+    """Of a model's file, what it holds."""
+    batch: BatchAnswer | None = None
+    """Of a model with an open batch."""
     roofs: tuple[Roofs, ...] = ()
     """Of the machines that measured, where they are known."""

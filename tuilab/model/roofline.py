@@ -4,18 +4,24 @@ from typing import Literal
 
 import msgspec
 
-BoundBy = Literal["arithmetic", "memory", "launches", "copies", "input", "not known"]
+BoundBy = Literal["arithmetic", "memory", "compute", "launches", "copies", "input", "python", "not known"]
+"""The largest part of a call; `compute` where that is neither near the arithmetic roof nor near the
+memory's."""
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one call has to do at least, however it is carried out. Null stands for not known."""
+    """What one call has to do at least, however it is carried out. None stands for not known."""
 
     flop: float | None = None
     """Arithmetic operations as they are usually counted; a product with its sum counts as two."""
     least_flop: float | None = None
     """Those that no known way of computing it avoids, where that is fewer than the usual count."""
+    by_dtype: dict[str, float] = {}
+    """The operations by the dtype that they are computed in, where there are several."""
     inputs: float | None = None
-    """Bytes that the computation reads, each counted once."""
+    """Bytes of the arguments, each counted once."""
+    read: float | None = None
+    """Of those what the computation reads, where that is less: a lookup's rows, a slice."""
     outputs: float | None = None
     """Bytes of its results, each counted once."""
     state: float = 0.0
@@ -32,8 +38,14 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Whether the host may spread them over its processors."""
     host_only: bool = False
     """The work is the host's whatever the arm's device is (zlib), so no GPU is faster at it."""
+    kernels: float | None = None
+    """Ops run in a call that each need a kernel of their own on a GPU, at least, loops with their trips."""
+    uncounted: tuple[str, ...] = ()
+    """Types of ops whose arithmetic is in no count, those that ran most often first."""
     note: str = ""
     """How the operations were counted, where that is by convention."""
+    does: str = ""
+    """What the call does, where other arms of the workload do something else: `inflating`."""
 
     @property
     def needed_flop(self) -> float | None:
@@ -45,7 +57,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Bytes between the device and its memory, at least."""
         if self.inputs is None or self.outputs is None:
             return None
-        return self.inputs + self.outputs + self.state
+        return (self.inputs if self.read is None else self.read) + self.outputs + self.state
 
 
 class MemoryRoof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,7 +75,7 @@ class LinkRoof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     latency_s: float
     """Seconds of an empty copy, the dearer direction."""
     to_device: float | None = None
-    """Bytes per second, null where the sizes show no cost per byte."""
+    """Bytes per second, None where the sizes show no cost per byte."""
     to_host: float | None = None
     """Bytes per second the other way."""
 
@@ -82,7 +94,7 @@ class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     copied_s: dict[str, float] = {}
     """The same with the call's own copying code around it, by mode; on a CPU nothing is copied."""
     link: LinkRoof | None = None
-    """To and from the host's memory; null for the host's own processor."""
+    """To and from the host's memory; None for the host's own processor."""
 
 
 BUSY = 0.25
@@ -105,7 +117,7 @@ class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     devices: dict[str, DeviceRoofs] = {}
     """By TensorFlow's name, `CPU:0`."""
     least: float | None = None
-    """The least difference (0.07: 7 %) that twenty rounds tell here nine times in ten; null: not measured."""
+    """The least difference (0.07: 7 %) that twenty rounds tell here nine times in ten; None: not measured."""
 
     @property
     def busy(self) -> bool:
@@ -137,6 +149,8 @@ class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):
     """Of the roof (0 … 1): the bound over the median."""
     bound_by: BoundBy
     """What takes most of a call."""
+    uncounted: tuple[str, ...] = ()
+    """Types of ops whose arithmetic is in none of these figures: with any, they are at least that."""
     sentence: str = ""
 
 
@@ -156,13 +170,19 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     arithmetic_s: float = 0.0
     memory_s: float = 0.0
     launches_s: float = 0.0
+    """Launching its kernels one by one, as an eager call or a plain graph does."""
+    kernels: int = 1
+    """How many those are."""
     copies_s: float = 0.0
     host_s: float = 0.0
-    """TensorFlow starting such a call on this host, as measured here with nothing to compute."""
+    """What this host does itself, whatever the GPU is."""
+    host_does: str = ""
+    """What that is, in words."""
     measured_s: float | None = None
-    """The fastest CPU arm, measured; null where there is none."""
+    """The fastest CPU arm, measured; None where there is none."""
     at_most: float | None = None
-    """How many times as fast as that arm the GPU could be at most; below 1 it cannot win."""
+    """How many times as fast as that arm the GPU could be at most; below 1 it cannot win. None where
+    the bound lies too far below to say anything."""
     verdict: Literal["cannot win", "could win", "not known"] = "not known"
     unknown: tuple[str, ...] = ()
     """What is not known of the work or the GPU, and was counted as nothing."""
@@ -186,5 +206,5 @@ class SweepBound(msgspec.Struct, frozen=True, kw_only=True):
     axis: str
     points: tuple[BoundPoint, ...]
     overtakes_from: int | None
-    """The smallest measured size at which the bound lies below the fastest CPU arm; null if at none."""
+    """The smallest measured size at which the bound lies below the fastest CPU arm; None if at none."""
     sentence: str

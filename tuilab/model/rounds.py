@@ -11,7 +11,7 @@ class CellRounds:
     arm: str
     point: int
     rounds: "array[int] | None"
-    """Which of the rounds each block belongs to, from 0; null where there is one in every round."""
+    """Which of the rounds each block belongs to, from 0; None where there is one in every round."""
     calls: "array[int]"
     seconds: "array[float]"
     """Of each block, all its calls together."""

@@ -6,8 +6,10 @@ from math import inf
 from operator import truediv
 from sys import intern
 
+from tuilab.model.account import NOT_KNOWN, Account, Part, in_order
 from tuilab.model.arms import Arm, labels
 from tuilab.model.events import (
+    Accounted,
     ArmStatus,
     Caveat,
     Ending,
@@ -15,8 +17,10 @@ from tuilab.model.events import (
     Fact,
     Finished,
     FirstCalls,
+    LayersKnown,
     Log,
     MachineJoined,
+    ModelOpened,
     Node,
     Phases,
     Placement,
@@ -33,6 +37,7 @@ from tuilab.model.events import (
     WorkKnown,
 )
 from tuilab.model.machine import Machine
+from tuilab.model.models import LayerWork, ModelInfo
 from tuilab.model.profile import Profile
 from tuilab.model.roofline import Roofs, Work
 from tuilab.model.rounds import Rounds
@@ -49,6 +54,8 @@ class ArmSamples:
     """The round of each sample."""
     begun: "array[int]" = field(default_factory=lambda: array("i"))
     """The round with which each further process began; empty where one process measured all."""
+    zygotes: "array[int]" = field(default_factory=lambda: array("i"))
+    """Of each further process, the zygote that it was forked from, from 0; -1 for a fresh one."""
     calls: "array[int]" = field(default_factory=lambda: array("q"))
     latencies: "array[float]" = field(default_factory=lambda: array("d"))
     fastest: float = inf
@@ -62,7 +69,8 @@ class ArmSamples:
     four times the memory for a long run."""
     warm: bool | None = None
     warm_s: float = 0.0
-    phases: Phases | None = None
+    account: Account | None = None
+    """Of the calls beside the profile; `analysis` holds it to the median."""
     status: Status | None = None
     reason: str = ""
     detail: str = ""
@@ -72,6 +80,11 @@ class ArmSamples:
         default_factory=dict, repr=False, compare=False
     )
     """Figures that the analysis worked out of the samples (`statistics.once`), no part of the state."""
+
+    def account_for(self, account: Account) -> None:
+        """Take an account; what was worked out of the one before is forgotten."""
+        self.account = account
+        self.known.pop("account", None)
 
 
 @dataclass
@@ -92,6 +105,8 @@ class ArmState:
     placed_in: dict[int, int] = field(default_factory=dict)
     work: dict[int, Work] = field(default_factory=dict)
     """What a call has to do, by point."""
+    layers: dict[int, tuple[LayerWork, ...]] = field(default_factory=dict)
+    """Of a model what each layer does, by point."""
     flags: list[Caveat] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     profile: Profile | None = None
@@ -117,6 +132,8 @@ class RunState:
     """In a fleet, the node at which a point was measured."""
     roofs: dict[str, Roofs] = field(default_factory=dict)
     """What each machine does at most, by its key (`Machine.key`)."""
+    model: ModelInfo | None = None
+    """Of a model's file, what it holds."""
     sweep: Sweep | None = None
     at: str = ""
     arms: dict[str, ArmState] = field(default_factory=dict)
@@ -155,8 +172,9 @@ class RunState:
 
     def _start(self, event: RunStarted) -> None:
         if event.worker > 0 and event.run == self.run:
-            self.workers = event.worker + 1
-            self._begin()
+            self.workers, self.budget = event.worker + 1, event.budget
+            self.status, self.message, self.detail = None, "", ""  # gone on with, it is over no more
+            self._begin(-1 if event.zygote is None else event.zygote)
             return
         self.__init__()  # type: ignore[misc]
         self.run, self.scenario, self.preset = event.run, event.scenario, event.preset
@@ -168,37 +186,41 @@ class RunState:
         for arm, label in zip(event.arms, labels(event.arms), strict=True):
             self.arms[arm.id] = ArmState(arm, label)
 
-    def _begin(self) -> None:
+    def _begin(self, zygote: int) -> None:
         """Note in each cell that another process measures from here on."""
         for arm in self.arms.values():
             for cell in arm.cells.values():
                 if cell.samples and (not cell.begun or cell.begun[-1] != self.rounds):
                     cell.begun.append(self.rounds)
+                    cell.zygotes.append(zygote)
 
     def _fold(self, event: Event) -> None:
-        match event:
-            case Round():
-                self._round(event)
-            case Progress():
-                self.progress = event
-            case MachineJoined():
-                if event.points:
-                    self.machines.pop("", None)  # no machine of the run's own: its nodes measure
-                self.machines[event.host] = event.machine
-                self.where.update(dict.fromkeys(event.points, event.host))
-            case PointAdded():
-                self.points.append(event.point)
-            case RoofsKnown():
-                self.roofs[event.roofs.machine] = event.roofs
-            case Log():
-                self.log.append(event)
-            case Finished():
-                self.status, self.message, self.detail = event.status, event.message, event.detail
-                self.reached, self.progress = event.reached, None
-            case Caveat() | Fact() if event.arm not in self.arms:
-                (self.flags if isinstance(event, Caveat) else self.facts).append(event)  # type: ignore[arg-type]
-            case _ if getattr(event, "arm", "") in self.arms:
-                self._arm(self.arms[event.arm], event)  # type: ignore[union-attr]
+        if isinstance(event, Round):
+            self._round(event)
+        elif isinstance(event, Progress):
+            self.progress = event
+        elif isinstance(event, MachineJoined):
+            if event.points:
+                self.machines.pop("", None)  # no machine of the run's own: its nodes measure
+            self.machines[event.host] = event.machine
+            self.where.update(dict.fromkeys(event.points, event.host))
+        elif isinstance(event, PointAdded):
+            self.points.append(event.point)
+        elif isinstance(event, ModelOpened):
+            self.model = event.model
+        elif isinstance(event, RoofsKnown):
+            self.roofs[event.roofs.machine] = event.roofs
+        elif isinstance(event, Log):
+            self.log.append(event)
+        elif isinstance(event, Finished):
+            self.status, self.message, self.detail = event.status, event.message, event.detail
+            self.reached, self.progress = event.reached, None
+        elif getattr(event, "arm", "") in self.arms:
+            self._arm(self.arms[event.arm], event)  # type: ignore[union-attr]
+        elif isinstance(event, Caveat):
+            self.flags.append(event)
+        elif isinstance(event, Fact):
+            self.facts.append(event)
 
     def _round(self, event: Round) -> None:
         index = self.rounds
@@ -248,38 +270,42 @@ class RunState:
         self.version += rounds.count
 
     def _arm(self, state: ArmState, event: Event) -> None:
-        match event:
-            case ArmStatus(point=None):
+        if isinstance(event, ArmStatus):
+            if event.point is None:
                 state.status, state.device = event.status, event.device or state.device
                 state.reason, state.detail, state.error = event.reason, event.detail, event.error
-            case ArmStatus(point=int(point)):
-                cell = state.cell(point)
-                cell.status, cell.device, cell.reason = event.status, event.device, event.reason
-                cell.detail, cell.error = event.detail, event.error
-            case FirstCalls():
-                cell = state.cell(event.point)
-                cell.first_s, cell.second_s = event.first_s, event.second_s
-                cell.warming.append(event.second_s)
-            case WarmUp():
-                state.cell(event.point).warming.extend(event.samples_s)
-            case WarmedUp():
-                cell = state.cell(event.point)
-                cell.warm, cell.warm_s = event.warm, event.seconds
-            case Phases():
-                state.cell(event.point).phases = event
-            case Placement():
-                if state.placed_in.get(event.point) != self.workers:
-                    # A further process tells the same ops again: they are not more for that.
-                    state.placement[event.point], state.placed_in[event.point] = [], self.workers
-                state.placement[event.point].extend(map(_shared, event.nodes))
-            case WorkKnown():
-                state.work[event.point] = event.work
-            case Caveat():
-                state.flags.append(event)
-            case Fact():
-                state.facts.append(event)
-            case Profiled():
-                state.profile = event.profile
+                return
+            cell = state.cell(event.point)
+            cell.status, cell.device, cell.reason = event.status, event.device, event.reason
+            cell.detail, cell.error = event.detail, event.error
+        elif isinstance(event, FirstCalls):
+            cell = state.cell(event.point)
+            cell.first_s, cell.second_s = event.first_s, event.second_s
+            cell.warming.append(event.second_s)
+        elif isinstance(event, WarmUp):
+            state.cell(event.point).warming.extend(event.samples_s)
+        elif isinstance(event, WarmedUp):
+            cell = state.cell(event.point)
+            cell.warm, cell.warm_s = event.warm, event.seconds
+        elif isinstance(event, Accounted):
+            state.cell(event.point).account_for(event.account)
+        elif isinstance(event, Phases):
+            state.cell(event.point).account_for(_accounted(event))
+        elif isinstance(event, Placement):
+            if state.placed_in.get(event.point) != self.workers:
+                # A further process tells the same ops again: they are not more for that.
+                state.placement[event.point], state.placed_in[event.point] = [], self.workers
+            state.placement[event.point].extend(map(_shared, event.nodes))
+        elif isinstance(event, WorkKnown):
+            state.work[event.point] = event.work
+        elif isinstance(event, LayersKnown):
+            state.layers[event.point] = event.layers
+        elif isinstance(event, Caveat):
+            state.flags.append(event)
+        elif isinstance(event, Fact):
+            state.facts.append(event)
+        elif isinstance(event, Profiled):
+            state.profile = event.profile
 
 
 def _shared(node: Node) -> Node:
@@ -299,3 +325,27 @@ def _shared(node: Node) -> Node:
         gpu=node.gpu,
         evidence=intern(node.evidence),
     )
+
+
+def _accounted(event: Phases) -> Account:
+    """What versions up to 0.1 told of a call, as an account.
+
+    There phases were timed apart and the whole beside them, so they could overlap: they are then shortened
+    alike.
+    """
+    spent = {name: max(0.0, found) for name, found in event.phases_s.items()}
+    factor = min(1.0, event.total_s / (sum(spent.values()) or 1.0))
+    parts = [
+        Part(
+            phase=name,
+            seconds=spent[name] * factor,
+            source="timed apart",
+            ci95_s=event.ci95_s.get(name) if factor == 1.0 else None,
+        )
+        for name in in_order(spent)
+        if spent[name]
+    ]
+    rest = event.total_s - sum(part.seconds for part in parts)
+    if rest > 0:
+        parts.append(Part(phase=NOT_KNOWN, seconds=rest, source="remainder"))
+    return Account(total_s=event.total_s, parts=tuple(parts), note=event.note)

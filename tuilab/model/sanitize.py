@@ -50,37 +50,38 @@ _SUSPECT = re.compile(rb"[\x7f-\xff]|\\[ubfrt]")
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-def sanitize(message: T) -> T:
-    """The message with every text in it cleaned as by `sanitize_block`; itself where nothing changed."""
-    changed = {}
+def sanitize(message: T, limit: int = LONGEST_TEXT) -> T:
+    """The message with every text in it cleaned as by `sanitize_block`; itself where nothing changed.
+
+    limit: characters of a text; a struct whose `longest_text` says so has shorter ones.
+    """
+    changed, limit = {}, getattr(message, "longest_text", limit)
     for name in message.__struct_fields__:
         value = getattr(message, name)
-        new = _sanitize(value)
+        new = _sanitize(value, limit)
         if new is not value:
             changed[name] = new
     return msgspec.structs.replace(message, **changed) if changed else message
 
 
-def _sanitize(value: Any) -> Any:
-    match value:
-        case str():
-            new: Any = sanitize_block(value, LONGEST_TEXT)
-            return value if new == value else new
-        case msgspec.Raw():
-            return _sanitize_raw(value)
-        case list():
-            return [_sanitize(part) for part in value]
-        case msgspec.Struct():
-            return sanitize(value)
-        case tuple():
-            parts = [_sanitize(part) for part in value]
-            same = all(new is old for new, old in zip(parts, value, strict=True))
-            return value if same else tuple(parts)
-        case dict():
-            entries = {_sanitize(key): _sanitize(entry) for key, entry in value.items()}
-            return value if entries == value else entries
-        case _:
-            return value
+def _sanitize(value: Any, limit: int = LONGEST_TEXT) -> Any:
+    if isinstance(value, str):
+        text = sanitize_block(value, limit)
+        return value if text == value else text
+    if isinstance(value, msgspec.Raw):
+        return _sanitize_raw(value)
+    if isinstance(value, list):
+        return [_sanitize(part, limit) for part in value]
+    if isinstance(value, msgspec.Struct):
+        return sanitize(value, limit)
+    if isinstance(value, tuple):
+        parts = [_sanitize(part, limit) for part in value]
+        same = all(new is old for new, old in zip(parts, value, strict=True))
+        return value if same else tuple(parts)
+    if isinstance(value, dict):
+        entries = {_sanitize(key, limit): _sanitize(entry, limit) for key, entry in value.items()}
+        return value if entries == value else entries
+    return value
 
 
 def _sanitize_raw(raw: msgspec.Raw) -> msgspec.Raw:

@@ -11,6 +11,20 @@ BudgetName = Literal["quick", "standard", "publish"]
 BUDGETS: tuple[BudgetName, ...] = ("quick", "standard", "publish")
 
 
+class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a person allows a model file, and gives it."""
+
+    trust: bool = False
+    """Python in the file may run: Lambda layers, custom objects, functions of its graph."""
+    code: str = ""
+    """`/path/to/file.py` that defines its custom objects, "" for none."""
+    data: str = ""
+    """`/path/to/file.npz` or `.tfrecord` with its inputs, "" for made ones."""
+
+
+AS_IT_IS = Opening()
+
+
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A workload and the value of each of its parameters.
 
@@ -22,7 +36,9 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parameters: Values
     """Name to value."""
     file: str = ""
-    """`path/to/file.py:function` of a user's own code."""
+    """`path/to/file.py:function` of a user's own code; `model.keras` or `FOLDER:SIGNATURE` of a model."""
+    opening: Opening = AS_IT_IS
+    """How that model is opened."""
 
 
 class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,10 +77,25 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     workers: int = 1
     """Fresh processes to measure in, one after another. Six are the fewest of whose medians the range holds
     the median of processes with 95 %, whatever their distribution."""
+    forks: int = 0
+    """Processes to measure in where further ones can be forked, at most: no more once `precision` is reached
+    among processes. 0: they are not forked."""
     further_s: float = 0.0
     """Seconds of rounds of each process after the first; 0: all have an equal part of limit_s."""
     chase_s: float = 0.0
     """Seconds of rounds after which a cell that has its rounds is left as precise as it is; 0 for limit_s."""
+
+    def expected_s(self, arms: int, start_s: float) -> float:
+        """Work out about how long a run of one point takes, all its processes together; seconds.
+
+        start_s: what a fresh process needs until TensorFlow is ready. Calls that outlast their blocks come on
+        top: nobody knows them before.
+        """
+        first = arms * (self.warm_s + AROUND_S) + (self.chase_s or self.limit_s / max(1, self.workers))
+        further = self.workers - 1
+        if not self.further_s:
+            return first + further * (start_s + first)
+        return first + further * (start_s + arms * (FURTHER_WARM_S + FURTHER_ROUNDS * BLOCK_S[self.name]))
 
     def of_process(self, index: int) -> "Budget":
         """What the process of that index (from 0) is to do; a later one is short and has no aim of its own.
@@ -78,14 +109,21 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return msgspec.structs.replace(
             self,
             warm_s=min(self.warm_s, FURTHER_WARM_S),
-            warm_limit_s=min(self.warm_limit_s, self.further_s),
+            warm_limit_s=min(self.warm_limit_s, FURTHER_WARM_LIMIT_S),
             precision=math.inf,
             rounds=FURTHER_ROUNDS,
             limit_s=self.further_s,
         )
 
 
-FURTHER_ROUNDS, FURTHER_WARM_S = 10, 0.3
+IMPORT_S = 4.0
+"""About how long a fresh worker imports TensorFlow, until one of this machine has."""
+AROUND_S = 1.0
+"""About what an arm takes beside its rounds in the first process (first calls, placement, phases), as seen
+for the presets on two cores."""
+BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
+"""The least length of a block: longer ones leave less to the calls between them, and average more."""
+FURTHER_ROUNDS, FURTHER_WARM_S, FURTHER_WARM_LIMIT_S = 10, 0.3, 1.0
 
 BUDGET: dict[BudgetName, Budget] = {
     "quick": Budget(
@@ -99,6 +137,7 @@ BUDGET: dict[BudgetName, Budget] = {
         rounds=20,
         limit_s=60.0,
         workers=7,
+        forks=20,
         further_s=4.0,
         chase_s=6.0,
     ),

@@ -20,7 +20,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     figure: float | None
-    """What was found, null where nothing could be."""
+    """What was found, None where nothing could be."""
     limit: str
     """What it must keep, in words."""
     passed: bool
@@ -55,6 +55,7 @@ NAMES = (
     "coverage-ratio",
     "coverage-crossover",
     "roofline",
+    "shares",
     "link",
     "still-idle",
     "hog",

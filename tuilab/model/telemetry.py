@@ -1,7 +1,7 @@
 """What a device does at this moment: GPU by NVML, host by the kernel's own counters.
 
 Bytes, hertz, watts, degrees Celsius; shares from 0 to 1. A figure that the device does not give is
-null, never 0. Rates are over the time since the sample before it, so the first sample has none.
+None, never 0. Rates are over the time since the sample before it, so the first sample has none.
 """
 
 import msgspec
@@ -13,7 +13,7 @@ class GpuProcess(msgspec.Struct, frozen=True):
     pid: int
     name: str = ""
     memory: int | None = None
-    """Bytes, null where the driver does not tell."""
+    """Bytes, None where the driver does not tell."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
     use: float | None = None
     """Share of all logical CPUs that was busy."""
     per_core: tuple[float, ...] = ()
-    """The same for each; null in the first sample."""
+    """The same for each; None in the first sample."""
     steal: float | None = None
     """Share of the time that the hypervisor gave to others."""
     frequency_hz: float | None = None
@@ -101,7 +101,7 @@ class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
     throttled: float | None = None
     """Share of the scheduler's periods since the sample before in which that quota ran out."""
     quota: float | None = None
-    """CPUs that the cgroup may use, null without a limit."""
+    """CPUs that the cgroup may use, None without a limit."""
     thermal_events: int | None = None
     """How often since then any core throttled for heat."""
 
@@ -129,7 +129,7 @@ class DeviceSample(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     """Seconds of this process's monotonic clock."""
     interval_s: float | None
-    """Since the sample before, null for the first."""
+    """Since the sample before, None for the first."""
     cpu: CpuSample
     gpus: tuple[GpuSample, ...] = ()
     process: ProcessSample | None = None

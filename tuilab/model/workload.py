@@ -20,6 +20,9 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     devices: tuple[str, ...] = ("CPU", "GPU")
     modes: tuple[Mode, ...] = MODES
     needs: str = ""
+    does: str = ""
+    """What it does where others of the workload do something else: `inflating`. Only what does the same is
+    compared."""
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -38,6 +38,8 @@ class Series:
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     """The ends of each point's interval."""
+    hollow: frozenset[int] = frozenset()
+    """The indices of points that are not finished."""
     median: float | None = None
     band: Limits | None = None
     """The interval of the median."""

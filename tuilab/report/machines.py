@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from tuilab.analysis.machines import PresetRows, Row
-from tuilab.analysis.words import plural, size
+from tuilab.analysis.words import size
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
-from tuilab.model.quantity import median_of
+from tuilab.model.quantity import median_of, plural
 from tuilab.model.verdicts import VERDICTS
 from tuilab.report.text import columns
 

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from tuilab.analysis.profiled import by_type
 from tuilab.analysis.words import percent
-from tuilab.model.profile import PHASE_HELP, Profile
+from tuilab.model.account import PHASE_HELP
+from tuilab.model.profile import Profile
+from tuilab.model.quantity import plural
 from tuilab.model.quantity import seconds as shown
 from tuilab.report.rows import aligned
 
@@ -19,13 +21,14 @@ def profile_text(profile: Profile) -> str:
 def _lines(profile: Profile) -> Iterator[str]:
     yield from profile.diagnosis
     yield ""
+    calls = f"{plural(profile.calls, 'call')} {'was' if profile.calls == 1 else 'were'}"
     yield (
-        f"{profile.arm} on {profile.device or 'no device'}: {shown(profile.step_s)} a call over "
-        f"{profile.calls} profiled calls, {shown(profile.measured_s)} without the profiler"
+        f"{profile.arm} on {profile.device or 'no device'}: {shown(profile.measured_s)} a call; "
+        f"{shown(profile.step_s)} while {calls} profiled"
     )
     yield from aligned(
         [
-            (p.phase, shown(p.seconds), percent(p.share), PHASE_HELP[p.phase])
+            (p.phase.replace("_", " "), shown(p.seconds), percent(p.share), PHASE_HELP.get(p.phase, ""))
             for p in sorted(profile.phases, key=lambda p: -p.seconds)
         ]
     )
@@ -40,7 +43,7 @@ def _lines(profile: Profile) -> Iterator[str]:
                 row.device,
                 f"{row.count:,.1f} ×".replace(".0 ×", " ×"),
                 shown(row.seconds) if row.seconds else "",
-                percent(row.seconds / profile.step_s) if row.seconds else "",
+                percent(row.seconds / profile.measured_s) if row.seconds else "",
                 f"busy {shown(row.busy_s)}" if row.busy_s > 1.05 * row.seconds else "",
                 "beside the call, in the input pipeline" if row.phase == "input" and not row.seconds else "",
             )

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from tuilab.analysis.reading import device_of, roofs_of, summary_point
-from tuilab.analysis.roofline import against_roof, peak, work_of
+from tuilab.analysis.reading import device_of, summary_point
+from tuilab.analysis.roofline import Raised, against_roof, level_name, needed, peak, raised, work_of
 from tuilab.model.arms import family
 from tuilab.model.quantity import rate, share_words
-from tuilab.model.roofline import DeviceRoofs
+from tuilab.model.roofline import DeviceRoofs, MemoryRoof
 from tuilab.model.run import ArmState, RunState
 from tuilab.report.axes import Axis
 from tuilab.report.chart import Chart, Series
@@ -33,17 +33,20 @@ def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: T
 
 def _path(state: RunState, arm: ArmState) -> Series | None:
     """An arm at each size that was measured, from the least intense on; None where nothing is known."""
-    found = [against_roof(state, arm, point.index) for point in state.points]
+    here = summary_point(state)
+    roofs = raised(state, arm, here)
+    found = [against_roof(state, arm, point.index, roofs) for point in state.points]
     points = sorted(
         (roof.flop / roof.bytes, roof.flop_per_s)
         for roof in found
         if roof is not None and roof.flop and roof.bytes and roof.flop_per_s
     )
-    here = against_roof(state, arm, summary_point(state))
-    if here is None and not points:
+    told = against_roof(state, arm, here, roofs)
+    if told is None and not points:
         return None
-    share = f"{share_words(here.share)}, " if here is not None and here.share is not None else ""
-    by = here.bound_by if here is not None else ""
+    least = "at least " if told is not None and told.uncounted else ""
+    share = f"{least}{share_words(told.share)}, " if told is not None and told.share is not None else ""
+    by = told.bound_by if told is not None else ""
     note = f"{share}{by}" if points else f"no arithmetic counted; {by}"
     xs, ys = zip(*points, strict=True) if points else ((), ())
     return Series(arm.arm.id, arm.label, xs, ys, "curve", arm.arm.id, note=note)
@@ -51,19 +54,19 @@ def _path(state: RunState, arm: ArmState) -> Series | None:
 
 def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
     """The roofs of the devices that computed these arms, as far as the arms reach."""
-    point, found = summary_point(state), dict[str, tuple[DeviceRoofs, set[str]]]()
+    point, found = summary_point(state), dict[str, tuple[Raised, set[str]]]()
     for path in drawn:
         arm = state.arms[path.arm]
-        known, work = roofs_of(state, arm), work_of(state, arm, point)
+        known, work = raised(state, arm, point), work_of(state, arm, point)
         name = device_of(arm, point) or ""
         name = name if family(name) == "GPU" else "CPU:0"
-        if path.x and known is not None and work is not None and name in known.devices:
-            found.setdefault(name, (known.devices[name], set()))[1].add(work.dtype)
+        if path.x and known is not None and work is not None:
+            found.setdefault(name, (known, set()))[1].update(needed(work) or {work.dtype: 0.0})
     reach = [x for path in drawn for x in path.x]
     return [
         roof
         for name, (device, dtypes) in found.items()
-        for roof in _device(name, device, dtypes, min(reach) / MARGIN, max(reach) * MARGIN)
+        for roof in _device(name, device.roofs, dtypes, min(reach) / MARGIN, max(reach) * MARGIN)
     ]
 
 
@@ -74,7 +77,8 @@ def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: 
     if not by_height or not device.memory:
         return []
     memory = device.memory[-1].bytes_per_s
-    cache = max(level.bytes_per_s for level in device.memory)
+    fastest = max(device.memory, key=lambda level: level.bytes_per_s)
+    cache = fastest.bytes_per_s
     highest = by_height[0][0]
     high = max(high, highest / memory * MARGIN)
 
@@ -82,12 +86,13 @@ def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: 
         (x, y), (until, top) = ends
         return Series(f"{name} {what}", label, (x, until), (y, top), "line")
 
-    def slope(what: str, bytes_per_s: float) -> Series:
+    def slope(level: MemoryRoof) -> Series:
         """What so many bytes a second can feed, up to the highest peak."""
-        ends = ((x, min(highest, bytes_per_s * x)) for x in (low, max(low, highest / bytes_per_s)))
-        return line(what, f"{what} {rate(bytes_per_s, 'B/s')}", *ends)
+        per_s, what = level.bytes_per_s, level_name(device.memory, level)
+        ends = ((x, min(highest, per_s * x)) for x in (low, max(low, highest / per_s)))
+        return line(what.partition(" ")[0], f"{what} {rate(per_s, 'B/s')}", *ends)
 
-    out = [slope("memory", memory), *([slope("cache", cache)] if cache > memory else [])]
+    out = [slope(device.memory[-1]), *([slope(fastest)] if cache > memory else [])]
     for top, dtype in by_height:
         out.append(line(dtype, f"{dtype} {rate(top, 'FLOP/s')}", (max(low, top / cache), top), (high, top)))
     return out

@@ -1,8 +1,9 @@
 """A machine's roofs as plain text."""
 
+from tuilab.analysis.roofline import level_name
 from tuilab.analysis.words import percent
 from tuilab.model.machine import Machine
-from tuilab.model.quantity import rate, seconds, size
+from tuilab.model.quantity import rate, seconds
 from tuilab.model.roofline import DeviceRoofs, Roofs
 from tuilab.report.text import columns
 
@@ -30,7 +31,7 @@ def roofs_text(machine: Machine, roofs: Roofs) -> str:
 def _rows(device: DeviceRoofs) -> list[list[str]]:
     rows = [["  triad in memory", rate(device.triad, "B/s")]]
     for level in device.memory:
-        rows.append([f"  bandwidth, {size(level.working_set)}", rate(level.bytes_per_s, "B/s")])
+        rows.append([f"  {level_name(device.memory, level)}", rate(level.bytes_per_s, "B/s")])
     rows += [[f"  {dtype} arithmetic", rate(top, "FLOP/s")] for dtype, top in device.peaks.items()]
     if device.link is not None:
         rows.append(["  an empty copy", seconds(device.link.latency_s)])

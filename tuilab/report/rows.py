@@ -1,14 +1,19 @@
 """What every report shows, as plain rows of text; each format only dresses them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from tuilab.analysis.layers import OUTSIDE, layers_at, outside
+from tuilab.analysis.reading import summary_point
 from tuilab.analysis.words import listed, percent
 from tuilab.model.arms import LOCAL, family
-from tuilab.model.quantity import interval, median_of, rate, seconds, share_words
+from tuilab.model.environment import whose
+from tuilab.model.models import Layer
+from tuilab.model.quantity import interval, median_of, rate, seconds, share_words, size
 from tuilab.model.result import ArmResult, Diagnosis, MachineLine, RunResult
+from tuilab.model.run import RunState
 from tuilab.model.verdicts import VERDICTS
 
 CLAIM_HEAD = ["verdict", "claim", "evidence"]
@@ -46,16 +51,31 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
 
 
 def to_fastest(result: RunResult) -> dict[str, tuple[float, tuple[float, float] | None]]:
-    """How many times as long as the fastest each other measured arm takes, by its id; with its interval."""
-    timed = sorted((arm.median_s, arm.id) for arm in result.arms if arm.median_s is not None)
-    if not timed:
-        return {}
-    least, fastest = timed[0]
-    known = {(each.a, each.b): (each.ratio, each.ci95) for each in result.ratios}
+    """How many times the least median of the arms that do the same each median is, by the arm's id.
+
+    With the interval of the paired ratio where that holds it: rounds may tell otherwise than the medians.
+    """
+    known = {(each.a, each.b): each.ci95 for each in result.ratios}
     # Where the fastest of all is not shown, two may have been compared the other way round, or not at all.
-    turned = {(b, a): (1 / ratio, (1 / high, 1 / low)) for (a, b), (ratio, (low, high)) in known.items()}
-    both = {**turned, **known}
-    return {arm: both.get((arm, fastest), (median / least, None)) for median, arm in timed[1:]}
+    both = {**{(b, a): (1 / high, 1 / low) for (a, b), (low, high) in known.items()}, **known}
+    least: dict[str, tuple[float, str]] = {}
+    out: dict[str, tuple[float, tuple[float, float] | None]] = {}
+    for median, arm, does in sorted((a.median_s, a.id, a.does) for a in result.arms if a.median_s):
+        first, fastest = least.setdefault(does, (median, arm))
+        if arm != fastest:
+            within = both.get((arm, fastest))
+            ratio = median / first
+            out[arm] = ratio, within if within and within[0] <= ratio <= within[1] else None
+    return out
+
+
+def beaten(result: RunResult) -> set[str]:
+    """The arms of which some other is the faster round by round, whatever their medians."""
+    return {each.b if each.ci95[1] < 1 else each.a for each in result.ratios if not _even(each.ci95)}
+
+
+def _even(ci95: tuple[float, float]) -> bool:
+    return ci95[0] <= 1 <= ci95[1]
 
 
 def arm_rows(result: RunResult) -> list[list[str]]:
@@ -86,7 +106,9 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
             if arm.median_s is not None
         }
         times = [median_of(*m) if (m := medians.get(arm)) is not None else "–" for arm in labels]
-        rows.append([*(str(point.values.get(name, "")) for name in result.axis), *times])
+        sizes = [str(point.values.get(name, "")) for name in result.axis]
+        sizes[-1] += "" if point.finished else " (not finished)"
+        rows.append([*sizes, *times])
     return [*result.axis, *labels.values()], rows
 
 
@@ -109,20 +131,71 @@ def roof_rows(result: RunResult) -> list[list[str]]:
         if roof is None:
             continue
         done = rate(roof.flop_per_s, "FLOP/s") if roof.flop_per_s else "–"
+        done = f"≥ {done}" if roof.uncounted and roof.flop_per_s else done
         moved = rate(roof.bytes_per_s, "B/s") if roof.bytes_per_s else "–"
         share = share_words(roof.share) if roof.share is not None else "–"
+        if roof.uncounted:
+            names = [*roof.uncounted[:2], *(["more"] if len(roof.uncounted) > 2 else [])]
+            share += (
+                f", without {listed(names)}" if roof.share is None else f" at least, without {listed(names)}"
+            )
         rows.append([arm.label, done, moved, share, roof.roof or "–", roof.bound_by])
     return rows if any(row[4] != "–" for row in rows) else []
 
 
+LAYER_HEAD = ["layer", "kind", "of the call", "FLOP", "bytes", "of the roof", "bound by"]
+MOST_LAYERS = 10
+LEAST_SHARE = 0.001
+"""Of a call: layers that take less are told together."""
+
+
+def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[str]]:
+    """A model's layers, the longest first; in one row those beyond `most`, and those that compute nothing
+    and take next to no time; then what lies outside of layers."""
+    if not layers:
+        return []
+    shown = [layer for layer in layers if layer.share >= LEAST_SHARE or layer.flop][:most]
+    rows = [layer_row(layer) for layer in shown]
+    if left := layers[len(shown) :]:
+        rows.append([f"{len(left):,} more", "", percent(sum(layer.share for layer in left)), "", "", "", ""])
+    return [*rows, layer_row(outside(layers))]
+
+
+def layer_row(layer: Layer) -> list[str]:
+    """A layer's figures as words; of what is no layer its share alone."""
+    if layer.name == OUTSIDE:
+        return [layer.name, "", percent(layer.share), "", "", "", ""]
+    flop = rate(layer.flop, "FLOP") if layer.flop is not None else "–"
+    of_roof = share_words(layer.of_roof) if layer.of_roof is not None else "–"
+    return [layer.name, layer.kind, percent(layer.share), flop, size(layer.bytes), of_roof, layer.bound_by]
+
+
+def layers_in(result: RunResult) -> tuple[Layer, ...]:
+    """A model's layers, with what they take of a call; none of other workloads."""
+    return result.model.layers if result.model is not None else ()
+
+
+def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple[Layer, ...]]:
+    """The label of that arm, else of the one that the result tells the layers of; its layers and the rest."""
+    own = layers_at(state, state.arms[arm], summary_point(state)) if arm in state.arms else ()
+    of = result.model.layers_of if result.model is not None and not own else arm
+    layers = own or layers_in(result)
+    return state.arms[of].label, (*layers, outside(layers))
+
+
+def layers_title(result: RunResult) -> str:
+    """Whose layers those are."""
+    of = result.model.layers_of if result.model is not None else ""
+    label = next((arm.label for arm in result.arms if arm.id == of), of)
+    return f"Layers in a call of {label}"
+
+
 def phase_lines(result: RunResult) -> list[str]:
-    """Where each arm's call goes, or why its phases are not given; none where none were measured."""
+    """Where each arm's call goes, and what that is known from; none where it was not looked for."""
     found = []
     for arm in result.arms:
-        if arm.phases_note:
-            found.append(f"Phases of {arm.label} {arm.phases_note}.")
-        elif arm.phases_s and arm.total_s:
-            found.append(f"Phases of {phase_line(arm)}")
+        if arm.account is not None:
+            found += [f"Phases of {phase_line(arm)}", phases_known_from(arm)]
     return found
 
 
@@ -147,6 +220,7 @@ def sections(result: RunResult) -> list[Section]:
         Section("Sweep", crossing_lines(result), *sweep_rows(result)),
         Section("Against the roof", (), ROOF_HEAD, roof_rows(result)),
         Section("Where a call's time goes", phase_lines(result)),
+        Section(layers_title(result), (), LAYER_HEAD, layer_rows(layers_in(result))),
         Section("What to do", advice(result)),
         Section("Claims", (), CLAIM_HEAD, claim_rows(result)),
         Section("Doubts", doubts(result)),
@@ -196,7 +270,8 @@ def machine_lines(result: RunResult) -> list[str]:
 def machine_sentence(machine: MachineLine) -> str:
     """`gpu07, AMD EPYC 9554, NVIDIA H200; TensorFlow 2.21.0, Python 3.11.2.`"""
     gpus = ", ".join(machine.gpus) or "no GPU visible"
-    return f"{machine.host}, {machine.cpu}, {gpus}; TensorFlow {machine.tensorflow}, Python {machine.python}."
+    versions = whose(machine) or f"TensorFlow {machine.tensorflow}, Python {machine.python}"
+    return f"{machine.host}, {machine.cpu}, {gpus}; {versions}."
 
 
 def interval_line(result: RunResult) -> str:
@@ -205,59 +280,44 @@ def interval_line(result: RunResult) -> str:
     return f"Each 95 % interval is one {of}." if of else ""
 
 
-REST = "remainder"
-APART = 0.02
-"""From this share on, a total and Live's median are seen to differ."""
-LEAST_OVERLAP = 0.001
-"""Of a call: what its phases overlap by less is a rounding error of their sum."""
-
-
-def phases_length(arm: ArmResult) -> float:
-    """Seconds that its phases are shares of: the total, or their sum where that is more."""
-    return max(arm.total_s or 0.0, sum(arm.phases_s.values()))
-
-
-def phase_parts(arm: ArmResult) -> dict[str, float]:
-    """Seconds of each phase that takes any, and what they leave of the total."""
-    parts = {name: part for name, part in arm.phases_s.items() if part}
-    rest = (arm.total_s or 0.0) - sum(parts.values())
-    return {**parts, REST: rest} if rest > 0 else parts
-
-
 def no_phases(arm: ArmResult) -> str:
     """Why there are none of that arm."""
-    return arm.reason or arm.phases_note or (arm.status if arm.status != "ok" else "no phases measured")
+    return arm.reason or (arm.status if arm.status != "ok" else "no phases measured")
 
 
 def phase_line(arm: ArmResult) -> str:
-    """`CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23 %) + compute 360 µs (75 %) + remainder 13 µs (2 %)`.
+    """`CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23 %) + compute 360 µs (75 %) + not known 13 µs (2 %)`.
 
-    Each with its interval's half-width, where it was timed call by call.
+    Each with its interval's half-width, where it has one.
     """
-    if arm.total_s is None or not arm.phases_s:
+    account = arm.account
+    if account is None:
         return f"{arm.label}: {no_phases(arm)}"
-    halves = {name: _give_or_take(ends) for name, ends in arm.phases_ci95_s.items()}
-    length = phases_length(arm)
     each = [
-        f"{name.replace('_', ' ')} {seconds(part)}{halves.get(name, '')} ({100 * part / length:.0f} %)"
-        for name, part in phase_parts(arm).items()
+        f"{part.phase.replace('_', ' ')} {seconds(part.seconds)}{_give_or_take(part.ci95_s)} "
+        f"({percent(account.share(part.phase))})"
+        for part in account.parts
     ]
-    # Sums of phases that fill the call leave a rounding error, which is no overlap.
-    over = length - arm.total_s
-    overlap = f" − {seconds(over)} that overlap" if over > LEAST_OVERLAP * length else ""
-    return f"{arm.label}: {seconds(arm.total_s)}{halves.get('total', '')} = {' + '.join(each)}{overlap}"
+    return f"{arm.label}: {median_of(account.total_s, arm.half_width_s)} = {' + '.join(each)}"
 
 
-def beside_live(arms: Iterable[ArmResult]) -> str:
-    """Why a total is not the median that Live shows, for the first that is not; "" where all agree."""
-    for arm in arms:
-        if arm.phases_s and arm.total_s and arm.median_s and abs(arm.total_s / arm.median_s - 1) > APART:
-            return f"Calls timed one by one; in Live's blocks {arm.label} takes {median_of(arm.median_s)}."
-    return ""
+def phases_known_from(arm: ArmResult) -> str:
+    """`Profiled: dispatch, compute; timed apart: python. It took 0.2 s after the rounds.`; "" without an
+    account."""
+    if arm.account is None:
+        return ""
+    sources: dict[str, list[str]] = {}
+    for part in arm.account.parts:
+        if part.source != "remainder":
+            sources.setdefault(part.source, []).append(part.phase.replace("_", " "))
+    said = "; ".join(f"{source}: {', '.join(names)}" for source, names in sources.items())
+    note = f"{arm.account.note}. " if arm.account.note else ""
+    cost = f"; it took {seconds(arm.account.cost_s)} after the rounds" if arm.account.cost_s else ""
+    return f"{note[:1].upper()}{note[1:]}Known from: {said or 'nothing'}{cost}."
 
 
-def _give_or_take(interval: tuple[float, float]) -> str:
-    half = (interval[1] - interval[0]) / 2
+def _give_or_take(interval: tuple[float, float] | None) -> str:
+    half = (interval[1] - interval[0]) / 2 if interval else 0.0
     return f" ± {seconds(half, half)}" if half else ""
 
 
@@ -267,3 +327,22 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     for row in rows:
         cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width]
         yield ("  " + "  ".join(cells)).rstrip()
+
+
+def model_lines(result: RunResult) -> list[str]:
+    """Of a model: its size, the best throughput, how long a first prediction takes, what was chosen."""
+    model = result.model
+    if model is None:
+        return []
+    lines = [f"{model.parameters:,} weights, loaded in {seconds(model.load_s)}."]
+    firsts = [arm.first_call_s for arm in result.arms if arm.first_call_s is not None]
+    if firsts:
+        first = seconds(model.load_s + min(firsts))
+        lines[0] += f" The first call comes {first} after opening the file, at the earliest."
+    rates = [(arm.examples_per_s, arm.label) for arm in result.arms if arm.examples_per_s]
+    if rates and not result.axis:  # the arms of a sweep are told at one of its sizes alone
+        rate, label = max(rates)
+        lines.append(f"Most examples a second: {rate:,.0f} ({label}).")
+    if result.batch is not None and result.batch.sentence:
+        lines.append(result.batch.sentence)
+    return [*lines, *model.said]

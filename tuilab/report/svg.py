@@ -71,7 +71,11 @@ class _Picture:
             if high > low > 0:
                 parts.append(f'<path d="M{self.x(x):.1f} {self.y(low):.1f}V{self.y(high):.1f}"/>')
         key = TOP + 14 + 20 * number
-        parts += [_marker(marker, a, b) for a, b in [*places, (WIDTH - RIGHT + 16, key - 4)]]
+        parts += [_marker(marker, a, b) for i, (a, b) in enumerate(places) if i not in one.hollow]
+        if one.hollow:  # of a curve, which is short enough to be drawn point by point
+            open_ones = "".join(_marker(marker, *places[i]) for i in sorted(one.hollow) if i < len(places))
+            parts.append(f'<g fill="none">{open_ones}</g>')
+        parts.append(_marker(marker, WIDTH - RIGHT + 16, key - 4))
         label = escape(one.label)
         parts.append(f'<text x="{WIDTH - RIGHT + 28}" y="{key}" stroke="none">{label}</text></g>')
         return "".join(parts)

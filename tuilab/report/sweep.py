@@ -44,15 +44,16 @@ def in_powers_of_two(sizes: Iterable[float]) -> bool:
 
 def _curve(result: RunResult, arm: ArmResult) -> Series:
     rows = sorted(
-        (float(at), cell.median_s, *(cell.ci95_s or (cell.median_s, cell.median_s)))
+        (float(at), cell.median_s, *(cell.ci95_s or (cell.median_s, cell.median_s)), point.finished)
         for point in result.points
         if isinstance(at := point.values.get(result.axis[0]), int | float)  # else a recording from elsewhere
         for cell in point.arms
         if cell.id == arm.id and cell.median_s is not None
     )
-    xs, ys, low, high = zip(*rows, strict=True) if rows else ((), (), (), ())
+    xs, ys, low, high, finished = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     note = "" if rows else arm.reason or arm.status
-    return Series(arm.id, arm.label, xs, ys, "curve", arm.id, low=low, high=high, note=note)
+    hollow = frozenset(i for i, done in enumerate(finished) if not done)
+    return Series(arm.id, arm.label, xs, ys, "curve", arm.id, low=low, high=high, note=note, hollow=hollow)
 
 
 def at_best(result: RunResult) -> list[Series]:
@@ -195,8 +196,10 @@ def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, p
         return HeatCell(words=f"{place}: {why}")
     ratio = a.median_s / b.median_s
     even = bool(a.ci95_s and b.ci95_s and a.ci95_s[0] <= b.ci95_s[1] and b.ci95_s[0] <= a.ci95_s[1])
+    times = f"{median_of(a.median_s)} and {median_of(b.median_s)}"
+    if even:
+        return HeatCell(ratio, even, f"{place}: {first} and {second} are equal within the noise; {times}")
     fast, slow = (first, second) if ratio < 1 else (second, first)
     said = f"{fast} is {significant(max(ratio, 1 / ratio), 3)} × faster than {slow}"
-    if even:
-        said = f"{first} and {second} are equal within the noise"
-    return HeatCell(ratio, even, f"{place}: {said}; {median_of(a.median_s)} to {median_of(b.median_s)}")
+    times = f"{median_of(min(a.median_s, b.median_s))} against {median_of(max(a.median_s, b.median_s))}"
+    return HeatCell(ratio, even, f"{place}: {said}; {times}")

@@ -4,9 +4,12 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
+from tuilab.model.environment import whose
 from tuilab.model.result import RunResult
 from tuilab.report.rows import (
     ARM_HEAD,
+    LAYER_HEAD,
+    MOST_LAYERS,
     ROOF_HEAD,
     advice,
     arm_rows,
@@ -14,7 +17,11 @@ from tuilab.report.rows import (
     crossing_lines,
     doubts,
     interval_line,
+    layer_rows,
+    layers_in,
+    layers_title,
     machine_lines,
+    model_lines,
     phase_lines,
     roof_rows,
     sweep_rows,
@@ -53,6 +60,8 @@ def dressed(found: Sequence[tuple[Role, str]], width: int, style: Callable[[Role
 
 
 def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
+    if set(result.machines) <= {""} and (environment := whose(result.machine)):
+        yield "prose", f"In {environment}:"
     yield "answer", result.answer
     if result.confidence is not None and result.confidence.badge and not details:
         found = doubts(result)
@@ -61,6 +70,8 @@ def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
     yield "blank", ""
     yield from _arms(result)
     if line := interval_line(result):
+        yield "prose", line
+    for line in _after_a_gap(model_lines(result)):
         yield "prose", line
     for machine in _after_a_gap(machine_lines(result)):
         yield "prose", machine
@@ -75,6 +86,11 @@ def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
         yield from _rows([ROOF_HEAD[i] for i in shown], [[row[i] for i in shown] for row in rows])
     if details:
         yield from (("prose", line) for line in _after_a_gap(phase_lines(result)))
+    if rows := layer_rows(layers_in(result), None if details else MOST_LAYERS):
+        yield "blank", ""
+        yield "prose", f"{layers_title(result)}:"
+        kept = range(len(LAYER_HEAD)) if details else BRIEF_LAYERS
+        yield from _rows([LAYER_HEAD[i] for i in kept], [[row[i] for i in kept] for row in rows])
     advised = advice(result)
     for line in _after_a_gap([f"→ {line}" for line in (advised if details else advised[:MOST_ADVICE])]):
         yield "advice", line
@@ -91,6 +107,7 @@ def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
 
 
 MOST_ADVICE = 3
+BRIEF_LAYERS: Sequence[int] = (0, 2, 3, 5, 6)
 BRIEF_ROOF = (0, 1, 3, 5)
 """Arm, arithmetic, share of the roof, what it is bound by: what has room in 80 columns."""
 

@@ -155,7 +155,7 @@ class ConcurrentDeviceRunner:
         return True
 
     async def _pass(self, request: Measure, name: str, together: bool) -> e.Finished | None:
-        """One device's part of a pass; null where it has none or the run was stopped before."""
+        """One device's part of a pass; None where it has none or the run was stopped before."""
         device = self._devices[name]
         arms = [arm for arm in request.arms if arm.device == name and arm.together == together]
         if not arms or self._stop.is_set():
@@ -222,7 +222,7 @@ class ConcurrentDeviceRunner:
 
 
 def joined(machines: Sequence[Machine]) -> Machine | None:
-    """One machine with the devices of all, each as whoever has opened it tells it; null of none."""
+    """One machine with the devices of all, each as whoever has opened it tells it; None of none."""
     if not machines:
         return None
     listed = sorted((d for machine in machines for d in machine.devices), key=lambda d: (d.name, d.memory))

@@ -1,13 +1,17 @@
 """What measures on one host for a `MultiHostRunner`; the usual one is a supervisor here or behind ssh."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Protocol
 
+from tuilab.interpreter import started
 from tuilab.model.arms import HERE
+from tuilab.model.environment import Environment
 from tuilab.model.events import Event
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure, Request
+from tuilab.runner.process import local_end
 from tuilab.runner.supervisor import Phase, Supervisor
 
 Listener = Callable[[Event], None]
@@ -47,14 +51,27 @@ class HostRunner(Protocol):
         """End its workers without waiting."""
 
 
-def supervise(host: str, on_event: Listener) -> Supervisor:
-    """A supervisor of workers on this machine (host "") or at the far end of ssh. Raises InputError."""
+def supervise(
+    host: str, on_event: Listener, environments: Mapping[str, Environment] = MappingProxyType({})
+) -> Supervisor:
+    """A supervisor of workers on this machine (host ""), in an environment, or at the far end of ssh.
+
+    environments: those of this machine, by the name of the host that each is. Raises InputError.
+    """
+    if (own := environments.get(host)) is not None:
+        command, env = started(own, "tuilab.worker")
+        return Supervisor(on_event, command, env, partial(_ended_in, own), name=host)
     if host == HERE:
         return Supervisor(on_event)
     # Only here, so that a lab without other hosts loads nothing of it.
     from tuilab.runner import ssh
 
     return Supervisor(on_event, ssh.command(host), explain=partial(ssh.explain, host), name=host)
+
+
+def _ended_in(environment: Environment, code: int, last_words: Sequence[str]) -> str:
+    """Why a worker in somebody's environment ended, in a sentence."""
+    return f"{environment.name or environment.folder}: {local_end(code, last_words)}"
 
 
 def unlike(machines: Mapping[str, Machine], host: str) -> list[str]:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import cast
 
 import msgspec
 
@@ -14,6 +15,7 @@ from tuilab.model.requests import Cancel, Measure, Painted, Request
 from tuilab.runner.host_runner import HostRunner, Listener, supervise, unlike
 from tuilab.runner.process import contained
 from tuilab.runner.supervisor import Phase
+from tuilab.runner.turns import Member, Turns
 from tuilab.spool import OWN
 
 _NOT_FOUND = 127
@@ -53,7 +55,11 @@ class MultiHostRunner:
         on_event: Listener,
         hosts: Sequence[str] = (HERE,),
         start: Callable[[str, Listener], HostRunner] = supervise,
+        here: Callable[[str], bool] = lambda host: host == HERE,
     ) -> None:
+        """here: whether a host is this machine, by the name of one of its environments: those take turns."""
+        self._here = here
+        self._turns: dict[str, Turns] = {}
         self._on_event = contained(on_event)
         self._start = start
         self.members: dict[str, HostRunner] = {}
@@ -127,7 +133,13 @@ class MultiHostRunner:
             return
         members = {host: self.add(host) for host in arms}
         alone = set(arms) == {HERE}
+        here = {host: member for host, member in members.items() if self._here(host)}
         self._runs[request.id] = _Shared(set(arms), request)
+        if len(here) > 1:
+            parts = {host: msgspec.structs.replace(request, arms=tuple(arms[host])) for host in here}
+            turns = self._turns[request.id] = Turns(cast(Mapping[str, Member], here), parts, self._tell)
+            await turns.start()
+            members = {host: member for host, member in members.items() if host not in here}
         for host, member in members.items():
             try:
                 await member.start()
@@ -144,7 +156,11 @@ class MultiHostRunner:
 
     async def cancel(self, run: str) -> None:
         """Stop a run on every host."""
-        await asyncio.gather(*(member.cancel(run) for member in self.members.values()))
+        turns = self._turns.get(run)
+        if turns is not None:
+            await turns.cancel()
+        others = [m for host, m in self.members.items() if turns is None or host not in turns.hosts]
+        await asyncio.gather(*(member.cancel(run) for member in others))
 
     async def close(self) -> None:
         """End every worker."""
@@ -158,6 +174,17 @@ class MultiHostRunner:
     def _receive(self, host: str, event: e.Event) -> None:
         if isinstance(event, e.Ready | e.Warming | e.WorkerExited | e.Refused):
             event = msgspec.structs.replace(event, origin=host)
+        turns = next((t for run, t in self._turns.items() if self._concerns(t, run, host, event)), None)
+        if turns is not None:
+            turns.receive(host, event)
+        else:
+            self._tell(host, event)
+
+    @staticmethod
+    def _concerns(turns: Turns, run: str, host: str, event: e.Event) -> bool:
+        return host in turns.hosts and getattr(event, "run", run) == run
+
+    def _tell(self, host: str, event: e.Event) -> None:
         shared = self._runs.get(getattr(event, "run", ""))
         if shared is None:
             self._on_event(event)
@@ -176,13 +203,15 @@ class MultiHostRunner:
     def _began(self, shared: _Shared, host: str, event: e.RunStarted) -> None:
         if not shared.begun:
             shared.begun = True
-            self._on_event(msgspec.structs.replace(event, arms=shared.request.arms))
+            whole = msgspec.structs.replace(event, arms=shared.request.arms, budget=shared.request.budget)
+            self._on_event(whole)
             for held in shared.held:
                 self._on_event(held)
         shared.machines[host] = event.machine
         if shared.hosts != {HERE}:
             self._on_event(e.MachineJoined(run=event.run, host=host, machine=event.machine))
-        for message in unlike(shared.machines, host):
+        unlike_others = [] if event.run in self._turns else unlike(shared.machines, host)
+        for message in unlike_others:
             self._on_event(e.Caveat(run=event.run, code="unlike-software", message=message))
 
     def _finished(self, shared: _Shared, host: str, event: e.Finished) -> None:
@@ -195,6 +224,7 @@ class MultiHostRunner:
                     self._lost(shared, arm, event)
         if not shared.waiting:
             del self._runs[event.run]
+            self._turns.pop(event.run, None)
             self._on_event(merged(event.run, list(shared.endings.values())))
 
     def _lost(self, shared: _Shared, arm: Arm, ending: e.Finished) -> None:

@@ -7,7 +7,7 @@ from tuilab.model import events as e
 
 @dataclass
 class _Span:
-    """A worker's rounds on this side's clock. began: null before them. end: null until they are over."""
+    """A worker's rounds on this side's clock. began: None before them. end: None until they are over."""
 
     began: float | None = None
     last: float = 0.0

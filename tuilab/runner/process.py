@@ -5,15 +5,18 @@ import contextlib
 import os
 import re
 import signal
-import sys
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from tuilab import guest
+from tuilab.model.errors import CLOSED
 from tuilab.model.events import Event, Log, Round, WorkerExited, decode
 from tuilab.model.requests import Request, encode
 from tuilab.model.sanitize import sanitize, sanitize_line
@@ -33,8 +36,8 @@ TENSORFLOW_LINE = re.compile(r"^([IWEF])\d{4} \d\d:\d\d:|^\d{4}-\d\d-\d\d [\d:.]
 
 
 def local_command() -> list[str]:
-    """Starts a worker here. `-P`: no module of the folder the person stands in shadows a library."""
-    return [sys.executable, "-P", "-m", "tuilab.worker"]
+    """Starts a worker here, in the lab's own Python."""
+    return guest.command("tuilab.worker")
 
 
 def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
@@ -79,7 +82,7 @@ class WorkerProcess:
         self._mark = mark
         self._known: dict[Process, None] = {}
         self._on_event = contained(on_event)
-        self._explain = explain or local_end
+        self._explain = explain or partial(local_end, killed=oom_kills())
         self._ending = False
         self._last_words: deque[tuple[float, str]] = deque(maxlen=20)
         self._tasks = [asyncio.create_task(self._read_events()), asyncio.create_task(self._read_log())]
@@ -92,8 +95,12 @@ class WorkerProcess:
         on_event: Callable[[Event], None],
         env: Mapping[str, str] | None = None,
         explain: Explain | None = None,
+        inherited: Sequence[int] = (),
     ) -> "WorkerProcess":
-        """Start it in a process group of its own. Raises OSError where the command cannot be started."""
+        """Start it in a process group of its own. Raises OSError where the command cannot be started.
+
+        inherited: descriptors that it is to have beside its standard ones.
+        """
         loop, mark = asyncio.get_running_loop(), uuid.uuid4().hex
         transport, protocol = await loop.subprocess_exec(
             lambda: _Protocol(limit=2**16, loop=loop),
@@ -102,6 +109,7 @@ class WorkerProcess:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
+            pass_fds=tuple(inherited),
             env={**os.environ, **(env or {}), MARK: mark},
         )
         return cls(transport, protocol, on_event, explain, mark)
@@ -200,13 +208,29 @@ class WorkerProcess:
         return self._explain(code, tuple(text for at, text in self._last_words if at >= latest))
 
 
-def local_end(code: int, last_words: Sequence[str]) -> str:
-    """Why a worker on this machine ended, in a sentence."""
+def oom_kills() -> int | None:
+    """How many processes this kernel has killed for want of memory; None where that is unknown."""
+    try:
+        words = Path("/proc/vmstat").read_text().split()
+        return int(words[words.index("oom_kill") + 1])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def local_end(code: int, last_words: Sequence[str], killed: int | None = None) -> str:
+    """Why a worker on this machine ended, in a sentence. killed: `oom_kills` when it began."""
+    if any(word.endswith(CLOSED) for word in last_words):
+        return f"the worker ended: {CLOSED}"
     last = f"; its last output: {last_words[-1]}" if last_words else ""
     if code < 0:
         with contextlib.suppress(ValueError):
             name = signal.Signals(-code).name
-            hint = " (the kernel may have run out of memory)" if name == "SIGKILL" else ""
+            hint = ""
+            if name == "SIGKILL":
+                now = oom_kills()
+                hint = " (the kernel may have run out of memory)"
+                if killed is not None and now is not None:
+                    hint = " (the kernel ran out of memory)" if now > killed else " (not for want of memory)"
             return f"the worker died of {name}{hint}{last}"
     return f"the worker ended with code {code}{last}"
 

@@ -1,12 +1,14 @@
 """A worker kept ready: requests one at a time, a stop that is always obeyed, a fresh worker when one dies."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
+from tuilab.analysis.processes import estimate_of
 from tuilab.model.arms import Arm
 from tuilab.model.events import (
     PROTOCOL,
@@ -16,16 +18,23 @@ from tuilab.model.events import (
     Event,
     Finished,
     Hello,
+    Log,
     Progress,
     Ready,
     Refused,
+    Round,
     RunStarted,
+    Warming,
     WorkerExited,
 )
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Ask, Cancel, Declare, Measure, Painted, Request
+from tuilab.model.run import RunState
 from tuilab.runner.process import Explain, WorkerProcess, contained, local_command
+from tuilab.runner.zygotes import COUNT, Zygotes, wanted
 
+SILENT_S = 5.0
+"""A worker that has not said anything for so long is told of."""
 CANCEL_GRACE_S = 1.4
 """How long a stop may take before the process is ended: with TERM and KILL, under 2 s in all."""
 
@@ -61,8 +70,13 @@ class Supervisor:
         self._cancelling: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
-        self._spoilt = False
+        self._code: tuple[str, dict[str, str]] = ("", {})
+        self._spoilt = self._measured = self._heard = False
         self._settled = asyncio.Event()
+        # Only workers that are this program's own can be forked.
+        self._zygotes = None if command else Zygotes(env)
+        self._zygote: int | None = None
+        self._samples = RunState()
         self.phase: Phase = "down"
         self.machine: Machine | None = None
 
@@ -75,14 +89,56 @@ class Supervisor:
         """Start a worker; returns at once, `Ready` follows. Raises OSError where it cannot be started."""
         if self.phase != "down" or self._closed:
             return
-        self.phase = "starting"
+        self.phase, self._heard = "starting", False
+        command, inherited = await self._starting()
+        if self._closed:
+            return
         try:
-            self._process = await WorkerProcess.spawn(self._command, self._receive, self._env, self._explain)
+            self._process = await WorkerProcess.spawn(
+                command, self._receive, self._env, self._explain, inherited
+            )
         except OSError:
             self.phase = "down"
             raise
         if self._closed:
             await self._process.end()
+        else:
+            self._spawn_task(self._wait(self._process))
+
+    async def _wait(self, process: WorkerProcess) -> None:
+        """Say now and then that a worker has not said anything yet, as one at the far end of ssh may not."""
+        begun = time.monotonic()
+        while True:
+            await asyncio.sleep(SILENT_S)
+            if self._process is not process or self._heard or not process.alive:
+                return
+            self._on_event(Warming(stage="waiting for an answer", elapsed_s=time.monotonic() - begun))
+
+    async def _starting(self) -> tuple[Sequence[str], Sequence[int]]:
+        """The command that starts the next worker, and the descriptors that it inherits.
+
+        A further process of a run is forked, where it can be.
+        """
+        self._zygote = None
+        further = self._queue[0] if self._queue else None
+        if not isinstance(further, Measure) or not further.worker or not self._forks(further):
+            return self._command, ()
+        assert self._zygotes is not None
+        if not self._zygotes.pids:
+            stage = f"importing TensorFlow in {COUNT} processes to fork from"
+            self._on_event(Progress(run=further.id, stage=stage))
+        if not await self._zygotes.ready():
+            why = "processes to fork from could not be started; fresh ones are measured instead"
+            self._on_event(Log(run=further.id, text=why, level="warning", source="tuilab"))
+            self._zygotes = None
+            return self._command, ()
+        self._zygote, command, descriptor = self._zygotes.command(self._command)
+        return command, (descriptor,)
+
+    def _forks(self, request: Measure) -> bool:
+        """Whether the run's further processes are forked."""
+        # Beside workers in other environments it is a fresh one, as theirs are.
+        return self._zygotes is not None and not request.turns and wanted(request, self.machine)
 
     async def send(self, request: Request) -> None:
         """Queue a question or a run; pass `Painted` and `Cancel` on at once."""
@@ -100,6 +156,11 @@ class Supervisor:
         Arms that multiply as TF32 have processes of their own beside float32 ones (`parts`).
         """
         await self.send(request)
+
+    async def renew(self) -> None:
+        """End the worker, so that what is asked next is measured in a fresh process."""
+        if self._process is not None and self._process.alive:
+            await self._process.end()
 
     async def cancel(self, run: str) -> None:
         """Stop a run: asked first; a call that does not return ends with its process within 2 s.
@@ -131,6 +192,8 @@ class Supervisor:
             await self.cancel(self._active.id)
         if self._process is not None and self._process.alive:
             await self._process.end()
+        if self._zygotes is not None:
+            await self._zygotes.close()
         for task in list(self._tasks):
             task.cancel()
 
@@ -139,8 +202,11 @@ class Supervisor:
         self._closed = True
         if self._process is not None:
             self._process.kill_now()
+        if self._zygotes is not None:
+            self._zygotes.kill_now()
 
     def _receive(self, event: Event) -> None:
+        self._heard = True
         match event:
             case Hello() if event.protocol != PROTOCOL:
                 self._refuse(event)
@@ -154,11 +220,16 @@ class Supervisor:
             case Finished() if self._goes_on(event):
                 return
             case RunStarted() if isinstance(self._active, Measure) and event.run == self._active.id:
+                if words := self._changed(event):
+                    self._break_off(event.run, words)
+                    return
                 if self._active.part:
                     return  # it began with the first of its parts
                 event = msgspec.structs.replace(event, arms=self._active.arms)
         if self._foreign(event):
             return
+        if isinstance(event, RunStarted | Round):
+            self._samples.apply(event)
         self._on_event(event)
         self._spoilt |= self._spoils(event)
         if self._ends(event):
@@ -170,6 +241,24 @@ class Supervisor:
                 self._replace()
         if self.phase == "ready":
             self._next()
+
+    def _changed(self, event: RunStarted) -> str:
+        """Why a process must not measure: it read other code than the run's first one; "" where it may."""
+        if self._code[0] != event.run:
+            self._code = event.run, event.code
+        before = self._code[1]
+        names = [name for name in before if name in event.code and event.code[name] != before[name]]
+        if not names:
+            return ""
+        return f"{', '.join(names[:3])} changed while it was measured; what was measured before is kept"
+
+    def _break_off(self, run: str, words: str) -> None:
+        """End a run under way with what it has, and its process."""
+        self._active = None
+        self._cancelling.clear()
+        self._settled.set()
+        self._on_event(Finished(run=run, status="failed", message=words))
+        self._replace()
 
     def _foreign(self, event: Event) -> bool:
         """Whether it speaks of another run than the one that was asked for, whose id somebody may know."""
@@ -208,12 +297,15 @@ class Supervisor:
         active = self._active
         if not isinstance(active, Measure) or event.run != active.id or event.status != "ok":
             return False
-        further = following(active, self.machine)
+        most = active.budget.forks if self._forks(active) else processes(active)
+        further = following(active, self.machine, most)
         if further is None or active.id in self._cancelling:
+            return False
+        if further.worker > active.worker and most > processes(active) and known(self._samples, active):
             return False
         self._active = None
         self._queue.appendleft(further)
-        stage = f"starting process {further.worker + 1} of {processes(active)}"
+        stage = f"starting process {further.worker + 1} of {most}"
         if further.part:
             stage = "starting a process of their own for the tf32 arms"
         self._on_event(Progress(run=active.id, stage=stage))
@@ -224,6 +316,7 @@ class Supervisor:
     def _exited(self, event: WorkerExited) -> None:
         active, was, self._spoilt = self._active, self.phase, False
         self._active, self._process, self.phase = None, None, "down"
+        self._measured = False
         self._on_event(event)
         if isinstance(active, Measure):
             stopped = active.id in self._cancelling
@@ -264,9 +357,17 @@ class Supervisor:
 
     def _next(self) -> None:
         if self.phase == "ready" and self._active is None and self._queue and self._process is not None:
+            first = self._queue[0]
+            if isinstance(first, Measure) and first.worker and self._measured:
+                self._replace()  # a further process of a run is one that has measured nothing yet
+                return
+            self._measured |= isinstance(first, Measure)
             self._active = self._queue.popleft()
             self.phase = "busy"
-            self._spawn_task(self._process.send(narrowed(self._active, self.machine)))
+            asked = narrowed(self._active, self.machine)
+            if isinstance(asked, Measure):
+                asked = msgspec.structs.replace(asked, zygote=self._zygote)
+            self._spawn_task(self._process.send(asked))
 
     def _spawn_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(coroutine)
@@ -277,6 +378,8 @@ class Supervisor:
 def processes(request: Measure) -> int:
     """In how many fresh processes a run is measured; a sweep has further ones only where all are alike."""
     budget = request.budget
+    if request.turns:
+        return request.worker + 1  # whoever gives the turns begins each further one
     return 1 if request.sweep is not None and budget.further_s else budget.workers
 
 
@@ -304,11 +407,23 @@ def narrowed(request: Measure | Declare | Ask, machine: Machine | None) -> Measu
     return msgspec.structs.replace(request, arms=every[request.part], spool="")
 
 
-def following(request: Measure, machine: Machine | None) -> Measure | None:
-    """What the next process of a run is asked for, null after the last; a short one only times."""
+def known(samples: RunState, request: Measure) -> bool:
+    """Whether each arm is known among processes as well as the budget asks for, over enough of them."""
+    every = [cell for arm in samples.arms.values() for cell in arm.cells.values() if cell.samples]
+    halves = [found.relative_half_width for cell in every if (found := estimate_of(cell)) is not None]
+    return request.worker + 1 >= processes(request) and all(
+        half is not None and half <= request.budget.precision for half in halves
+    )
+
+
+def following(request: Measure, machine: Machine | None, most: int = 0) -> Measure | None:
+    """What the next process of a run is asked for, None after the last; a short one only times.
+
+    most: how many processes there may be; 0 for those that the budget has where none is forked.
+    """
     if request.part + 1 < len(parts(request, machine)):
         return msgspec.structs.replace(request, part=request.part + 1)
-    if request.worker + 1 >= processes(request):
+    if request.worker + 1 >= (most or processes(request)):
         return None
     short = bool(request.budget.further_s)
     return msgspec.structs.replace(

@@ -15,7 +15,7 @@ class Periods:
 class Quota:
     """The tightest CPU quota among this process's cgroup and its ancestors, version 1 or 2.
 
-    cpus: CPUs' worth of time that it gives, null without a limit.
+    cpus: CPUs' worth of time that it gives, None without a limit.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -27,7 +27,7 @@ class Quota:
                 self.cpus, self._folder = cpus, folder
 
     def periods(self) -> Periods | None:
-        """The counters now; null without a limit, or where they cannot be read."""
+        """The counters now; None without a limit, or where they cannot be read."""
         if self._folder is None:
             return None
         numbers = dict(

@@ -70,7 +70,7 @@ class Host:
 
 
 def _shares(old: Any, new: Any) -> tuple[float, float] | None:
-    """Busy share and stolen share of one CPU between two readings; null without a tick between them.
+    """Busy share and stolen share of one CPU between two readings; None without a tick between them.
 
     `guest` times are already within `user` and `nice` (proc(5)).
     """

@@ -21,7 +21,7 @@ def open_nvml(root: Path = Path("/")) -> Nvml:
 class Telemetry:
     """Samples this machine. Cheap enough for a few samples a second; not safe for several threads at once.
 
-    What cannot be shown is left null, with the reason among the sample's notes. A call into a wedged driver
+    What cannot be shown is left None, with the reason among the sample's notes. A call into a wedged driver
     can block, so an app samples in a thread of its own.
     """
 

@@ -3,11 +3,8 @@
 From here come the bindings, the footer, the command palette, the help and the README's table of keys.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from textual.widget import Widget
+from collections.abc import Iterable
+from typing import NamedTuple
 
 
 class Action(NamedTuple):
@@ -25,10 +22,10 @@ class Action(NamedTuple):
 
 
 MEASURE = (
-    Action("run", "r", "run", "run", "Measure the current settings.", 1),
+    Action("run", "r", "run", "run", "Measure these settings, or make their run more precise.", 1),
     Action("stop", "x", "stop", "stop", "Stop what is running; what was measured is kept.", 2),
     Action("sweep", "s", "sweep", "sweep", "Measure over a range of sizes; find the crossover.", 3),
-    Action("budget", "b", "budget", "budget", "How long r measures: quick, standard, publish."),
+    Action("budget", "b", "budget", "budget", "How long to measure: quick, standard, publish."),
     Action("rerun", "l", "toggle_rerun", "live sliders", "Measure again when a slider stops moving."),
     Action("undo", "u", "undo", "undo", "Undo the last change of a parameter."),
     Action("redo", "U", "redo", "redo", "Redo the last change that was undone."),
@@ -48,7 +45,7 @@ LOOK = (
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
     Action("answer", "A", "page('answer')", "full answer", "The whole answer: how sure, every caveat."),
-    Action("arms", "a", "page('arms')", "arms", "Choose which arms and ghosts are drawn."),
+    Action("arms", "a", "arms", "arms", "Choose which arms and ghosts are drawn."),
     Action(
         "maximize",
         "plus",
@@ -61,7 +58,7 @@ LOOK = (
     Action("why", "g", "page('why')", "why this device", "Why a GPU is or is not used; the doctor.", 8),
 )
 GO = (
-    Action("hosts", "H", "hosts", "hosts", "Measure on another machine, over ssh."),
+    Action("hosts", "H", "hosts", "hosts", "Measure on another machine, or in another environment."),
     Action("presets", "p", "presets", "presets", "Go to the presets; a drawer on a narrow screen.", 5),
     Action("jump", "f", "jump", "jump", "Show a letter on every panel; type it to go there."),
     Action("controls", "i", "controls", "controls", "Go to the sliders."),
@@ -70,6 +67,7 @@ GO = (
     Action(
         "history", "h", "history", "history", "Earlier runs: find, compare, tag, pin, delete, replay.", 12
     ),
+    Action("watched", "W", "watched", "your program", "Back to the program that is watched."),
     Action("replay", "R", "replay", "replay", "Play a recorded run back."),
 )
 REPLAY = (
@@ -105,30 +103,3 @@ ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items(
 def by_line(actions: Iterable[Action]) -> list[Action]:
     """The actions in the footer's order, then those that it leaves out."""
     return sorted(actions, key=lambda action: action.line or 99)
-
-
-def key_name(key: str) -> str:
-    """A key as people write it: `?`, `^p`, `U`."""
-    names = {
-        "question_mark": "?", "right_square_bracket": "]", "left_square_bracket": "[", "slash": "/",
-        "comma": ",", "full_stop": ".", "less_than_sign": "<", "greater_than_sign": ">", "plus": "+",
-    }  # fmt: skip
-    return f"^{key[5:]}" if key.startswith("ctrl+") else names.get(key, key)
-
-
-def keys_of(action: Action, keymap: Mapping[str, str]) -> str:
-    """An action's keys, in a keymap of the person's own, as people write them: `?, f1`."""
-    return ", ".join(key_name(key) for key in keymap.get(action.id, action.keys).split(","))
-
-
-def keys_here(*widgets: "Widget | None") -> Iterator[tuple[str, str, str]]:
-    """The keys that these widgets have of their own at this moment, what they do, and the action's name."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for widget in filter(None, widgets):
-        for key, active in widget.screen.active_bindings.items():
-            words = active.tooltip or active.binding.description.lower()
-            if active.node is widget and words:
-                found.setdefault((words, active.binding.action), []).append(key_name(key))
-    for (words, action), keys in found.items():
-        if keys != [words]:  # that `up` goes up need not be said
-            yield ", ".join(keys), words, action

@@ -2,25 +2,26 @@
 
 import asyncio
 import contextlib
-import importlib
 import os
-import pkgutil
 import signal
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.markup import escape
 from textual.theme import Theme
-from textual.widget import Widget
 
-from tuilab.tui.actions import ACTIONS, key_name
+from tuilab.tui.keys import declared, key_name
 from tuilab.tui.lasting import Forgiving, LastingApp, lasting, watch
 from tuilab.tui.options import Options
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.themes import DARK, LIGHT
+
+FAULT = 70
+"""The exit code of a fault of the lab's own, as the README's table has it."""
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tuilab.lab import Lab
-    from tuilab.lab.painter import Painter
+    from tuilab.model.parameters import Value
+    from tuilab.presentation.painter import Painter
 
 
 class LabApp(LastingApp):
@@ -59,7 +61,7 @@ class LabApp(LastingApp):
         else:
             self.theme = theme
         self._ending: asyncio.Future[None] | None = None
-        self.last_words = ""
+        self.last_words, self.faulty = "", False
 
     def _wanted_theme(self) -> str:
         """The one asked for, else the one chosen the last time, else the dark one."""
@@ -81,18 +83,45 @@ class LabApp(LastingApp):
         return lasting(driver, self.terminal) if issubclass(driver, LinuxDriver) else driver
 
     def get_default_screen(self) -> "Screen[None]":
-        return LabScreen(self._make_lab)
+        if self.options.watching is None:
+            return LabScreen(self.options, self._make_lab, self.keymap, self.read_keymap)
+        from tuilab.tui.screens.watching import WatchScreen
 
-    def _make_lab(self) -> "Lab":
+        for problem in self.read_keymap():
+            self.notify(problem, severity="warning", markup=False)
+        return WatchScreen(self.options.watching)
+
+    async def open_preset(self, name: str, values: "Mapping[str, Value]") -> None:
+        """Open a preset in the lab, over the watched program, with these values where it takes them.
+
+        It is measured at once, but for a program that is still running, whose processors it would share.
+        """
+        if not self.is_screen_installed("lab"):
+            # No lab before: its worker would take processors from the program.
+            options = replace(self.options, preset=name)
+            self.install_screen(LabScreen(options, self._make_lab, self.keymap, self.read_keymap), "lab")
+        screen = self.get_screen("lab", LabScreen)
+        self.push_screen("lab")
+        self.run_worker(screen.open_with(name, values, measure=not self._watched_runs), exit_on_error=False)
+
+    @property
+    def _watched_runs(self) -> bool:
+        return self.options.watching is not None and self.options.watching.running
+
+    def _make_lab(self, screen: LabScreen) -> "Lab":
         from tuilab.lab import Lab
-        from tuilab.lab.painter import Painter
         from tuilab.lab.state import LabState
+        from tuilab.presentation.painter import Painter
 
-        options, screen = self.options, self.screen_stack[0]
-        assert isinstance(screen, LabScreen)
+        options = self.options
         state = options.lab_state() if options.lab_state else LabState()
         self.lab = Lab(
-            state=state, runner=options.runner, store=options.store, say=screen.warn, rerun=options.rerun
+            state=state,
+            environments=options.environments,
+            runner=options.runner,
+            store=options.store,
+            say=screen.warn,
+            rerun=options.rerun,
         )
         self.painter = Painter(self.lab, screen.draw, lambda: self.terminal.sent)
         return self.lab
@@ -115,11 +144,12 @@ class LabApp(LastingApp):
 
     def read_keymap(self) -> list[str]:
         """Take the person's own keys; returns what is wrong with their file."""
-        from tuilab.lab import keymap
+        from tuilab.presentation import keymap
 
-        self.keymap, problems = keymap.read(self.options.keymap or keymap.default_path(), known_ids)
-        if self.keymap:
-            self.set_keymap(self.keymap)
+        keys, problems = keymap.read(self.options.keymap or keymap.default_path(), declared)
+        self.keymap.update(keys)
+        if keys:
+            self.set_keymap(keys)
         return problems
 
     def on_mount(self) -> None:
@@ -151,7 +181,7 @@ class LabApp(LastingApp):
             return
         # Asked for the second time: at once.
         if self.lab is not None:
-            self.lab.runner.kill_now()
+            self.lab.kill_now()
         if number != signal.SIGHUP:
             self.exit(128 + number)
 
@@ -169,15 +199,32 @@ class LabApp(LastingApp):
         finally:
             self.exit(code)
 
+    def dropped(self, count: int) -> None:
+        """What was pasted was more than the lab takes."""
+        told = f"More input came than the lab can follow: {count:,} bytes of it were dropped."
+        self.notify(told, severity="warning", markup=False)
+
     def fault(self, error: BaseException | None) -> None:
         """A fault of the lab's own: the details go to a file, a sentence to the person."""
         from tuilab.lab.files import keep_fault
 
-        self.last_words = keep_fault(error)
+        self.last_words, self.faulty = keep_fault(error), True
 
     async def action_quit(self) -> None:
-        """Stop the worker and quit."""
-        await self.leave()
+        """Stop the worker and quit; asks first whether a watched program goes on."""
+        if not self._watched_runs or self.leaving:
+            await self.leave()
+            return
+        from tuilab.tui.screens.menu import MenuScreen
+        from tuilab.tui.screens.watching import LEAVING, STOP
+
+        async def chosen(key: str | None) -> None:
+            if key == STOP and self.options.watching is not None:
+                self.options.watching.interrupt()
+            if key:
+                await self.leave()
+
+        self.push_screen(MenuScreen("The program is still running", LEAVING), chosen)
 
     def action_toggle_dark(self) -> None:
         """Light or dark."""
@@ -188,21 +235,6 @@ class LabApp(LastingApp):
         from tuilab.tui.screens.help import HelpScreen, page
 
         self.push_screen(HelpScreen(page(self.screen, self.keymap)))
-
-
-def known_ids() -> set[str]:
-    """Every action that a key can be given to: the table's, those of widgets and of pages, which it loads."""
-    from tuilab.tui import screens
-
-    for module in pkgutil.iter_modules(screens.__path__, f"{screens.__name__}."):
-        importlib.import_module(module.name)
-    ids, kinds = {action.id for action in ACTIONS}, [Widget]
-    while kinds:
-        kind = kinds.pop()
-        kinds += kind.__subclasses__()
-        if kind.__module__.startswith("tuilab."):
-            ids |= {b.id for b in kind.__dict__.get("BINDINGS", ()) if isinstance(b, Binding) and b.id}
-    return ids
 
 
 def wants_ascii(environment: Mapping[str, str]) -> bool:
@@ -227,4 +259,6 @@ def run(options: Options) -> int:
     with contextlib.suppress(OSError):  # the terminal may have gone
         for text in filter(None, words):
             sys.stderr.write(f"tuilab: {text}\n")
+    if app.faulty:
+        return FAULT
     return app.return_code or 0 if code is None else code

@@ -13,8 +13,8 @@ TABLE = str.maketrans(
     "µ×…–—−·≈≠≤≥±→↓°‘’“”✓✗⊘☑☐⚑⚠"  # words and signs
     "╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝─│━┃║═▔▕▐▀⭘▼▶⏸"  # what Textual draws, and a player
     "●○◉•◆▲□▽■◇△"  # markers
-    "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞",  # tracks, bars and fills
-    "ux~---|~!<>+>vo''\"\"YNXx-!?+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[]..|>v^|||||###%*+=-:.%=:/\\",
+    "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞◌",  # tracks, bars and fills
+    "ux~---|~!<>+>vo''\"\"YNXx-!?+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[]..|>v^|||||###%*+=-:.%=:/\\0",
 )
 """What stands for each character that drawings are made of."""
 RAISED = (38, 225)
@@ -25,6 +25,8 @@ def asciify(text: str) -> str:
     """The text in ASCII, in as many cells."""
     if text.isascii():
         return text
+    # The blank behind the sign gives it the second cell that it needs.
+    text = text.replace("± ", "+-")
     plain = "".join(c if c.isascii() else "?" * cell_len(c) for c in text.translate(TABLE))
     # Characters that are one sign together, such as a family, take other cells than each by itself.
     return plain[: cell_len(text)].ljust(cell_len(text), "?")

@@ -1,26 +1,39 @@
 """Textual when the terminal goes away or something fails: the one file that uses private names of Textual's.
 
-`Driver._file`: the driver offers no other way to bear a terminal that has gone. `App._handle_exception`: what
-befalls screens while they are taken away would else end the app with an error. `App._fatal_error`: a fault
-would else be told as a traceback on a terminal that may have gone. `App._close_messages_no_wait`: that is how
-`_fatal_error` itself ends the app.
+`Driver._file`: the driver offers no other way to bear a terminal that has gone. `App._handle_exception`:
+what befalls screens while they are taken away would else end the app with an error. `App._notifications`,
+`_unnotify`: what was said can be taken back in no other way. `App._fatal_error`: a fault would else be told
+as a traceback on a terminal that may have gone. `App._close_messages_no_wait`: that is how `_fatal_error`
+itself ends the app. `textual._xterm_parser` and `Driver._app`, `_loop`, `_debug`: the driver's own thread of
+input dies of a byte that is no UTF-8 and of a sequence that names no character, and hands on whatever comes
+as fast as it comes.
 """
 
+import asyncio
+import codecs
 import errno
 import os
 import select
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.driver import Driver
+from textual.events import Event, Key, MouseDown
 
 LOOK_S = 1.0
 """How often it is looked whether the terminal is still there."""
 PAINT = 1_000
 """What is longer is a paint of the screen: cells at their places, and nothing else. Characters."""
+MOST_WAITING = 8_192
+"""Bytes of input that may wait for the app. What comes beyond is dropped: nobody types or pastes as much."""
+AT_ONCE = 256
+"""Bytes of input that the app is given before it is waited for."""
+TICK_S, SETTLED_S = 0.1, 0.005
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 
@@ -68,10 +81,27 @@ class LastingApp(App[int]):
     """An app that ends in order whatever fails in it."""
 
     leaving = False
-    """It is about to end."""
+    """Whether the app is about to end."""
 
     def fault(self, error: BaseException | None) -> None:
         """Take note of what ends the app."""
+
+    def dropped(self, count: int) -> None:
+        """Say that so many bytes of input were dropped."""
+
+    async def on_event(self, event: Event) -> None:
+        # Trouble was seen by whoever goes on, and would cover what they go on with.
+        if isinstance(event, Key | MouseDown) and not event.is_forwarded:
+            for said in list(self._notifications):
+                if said.severity != "information":
+                    self._unnotify(said)
+        await super().on_event(event)
+
+    def pending(self) -> int:
+        """Messages that wait for the app, its screen or what has the focus."""
+        screen = self.screen_stack[-1:]
+        focused = [s.focused for s in screen if s.focused is not None]
+        return sum(pump.message_queue_size for pump in (self, *screen, *focused))
 
     def _handle_exception(self, error: Exception) -> None:
         # What befalls screens that are being taken away is of no consequence any more.
@@ -87,7 +117,7 @@ class LastingApp(App[int]):
 
 
 def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
-    """That driver, on a terminal that may go: what it writes goes through `terminal`."""
+    """Return that driver's class for a terminal that may go: it writes through `terminal`."""
 
     class Lasting(base):  # type: ignore[valid-type, misc]
         _file: Any
@@ -110,9 +140,79 @@ def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
 
         def run_input_thread(self) -> None:
             with bearing_its_end():
-                super().run_input_thread()
+                Input(self, self._app, self._loop, XTermParser(self._debug)).read_until(self.exit_event)
 
     return Lasting
+
+
+class Input:
+    """What is typed and pasted at a terminal, handed on as the app keeps up with it.
+
+    Bytes that are no UTF-8, and sequences that no parser bears, are left out.
+    """
+
+    def __init__(self, driver: Any, app: Any, loop: asyncio.AbstractEventLoop, parser: XTermParser) -> None:
+        self._driver, self._app, self._loop, self._parser = driver, app, loop, parser
+        self._decode = codecs.getincrementaldecoder("utf-8")("ignore").decode
+        self._waiting = bytearray()
+        self._dropped = 0
+        self._settled: Future[None] | None = None
+
+    def read_until(self, ended: Any) -> None:
+        """Read and hand on until the event is set or the terminal has gone. Raises OSError."""
+        while not ended.is_set():
+            busy = self._settled is not None and not self._settled.done()
+            patience = SETTLED_S if busy or self._waiting else TICK_S
+            if select.select([self._driver.fileno], [], [], patience)[0]:
+                data = os.read(self._driver.fileno, 4096)
+                if not data:
+                    return
+                self._take(data)
+            if busy:
+                continue
+            if self._waiting:
+                self._hand_on()
+            else:
+                self._bear(self._parser.tick)
+                if self._dropped:
+                    self._renew()
+
+    def _take(self, data: bytes) -> None:
+        """Keep what may wait; once something was dropped, what follows goes too, until it is handed on."""
+        room = 0 if self._dropped else MOST_WAITING - len(self._waiting)
+        self._waiting += data[:room]
+        self._dropped += max(0, len(data) - room)
+
+    def _hand_on(self) -> None:
+        text = self._decode(bytes(self._waiting[:AT_ONCE]))
+        del self._waiting[:AT_ONCE]
+        if text:
+            self._bear(lambda: self._parser.feed(text))
+            self._settled = asyncio.run_coroutine_threadsafe(self._settle(), self._loop)
+
+    def _bear(self, events: Callable[[], Any]) -> None:
+        try:
+            for event in events():
+                self._driver.process_message(event)
+        except (ValueError, OverflowError, RuntimeError, IndexError, StopIteration):
+            self._parser = self._fresh()
+
+    def _fresh(self) -> XTermParser:
+        """A parser in the middle of nothing, that knows of the terminal what the last one did."""
+        parser = XTermParser()
+        for name in ("mouse_pixels", "terminal_size", "terminal_pixel_size"):
+            setattr(parser, name, getattr(self._parser, name))
+        return parser
+
+    def _renew(self) -> None:
+        """The end of a paste, or of a sequence, may be among what was dropped."""
+        self._loop.call_soon_threadsafe(self._app.dropped, self._dropped)
+        self._dropped, self._parser = 0, self._fresh()
+
+    async def _settle(self) -> None:
+        """Wait until the app has done what it was given."""
+        while self._app.pending():
+            await asyncio.sleep(SETTLED_S)
 
 
 def is_gone(*files: int) -> bool:

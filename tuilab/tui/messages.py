@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class LabChanged(Message, bubble=False):
-    """Something changed in the lab."""
+    """Tells a widget what changed in the lab."""
 
     def __init__(self, change: Change, event: "Event | None" = None) -> None:
         super().__init__()
         self.change = change
         self.event = event
-        """The worker's event that did it; null where it was a person or a replay, or several in one."""
+        """The worker's event that did it; None where it was a person or a replay, or several in one."""
 
 
 class Hearing(Widget):

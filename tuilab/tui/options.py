@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuilab.lab.history import Store
+    from tuilab.history.store import Store
     from tuilab.lab.runner import RunnerFactory
     from tuilab.lab.state import LabState
+    from tuilab.lab.watch import Watching
+    from tuilab.model.environment import Environment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,11 +20,11 @@ class Options:
     preset: str = ""
     """The one to open with, or `path/to/file.py:name`."""
     theme: str | None = None
-    """dark or light; null for the one that was chosen last."""
+    """dark or light; None for the one that was chosen last."""
     ascii_only: bool | None = None
-    """Null to find out from the terminal."""
+    """None to find out from the terminal."""
     keymap: Path | None = None
-    """The keymap file, null for the person's own."""
+    """The keymap file, None for the person's own."""
     presets: tuple[Path, ...] = ()
     """Folders to read, empty for the usual ones."""
     replay: Path | None = None
@@ -34,10 +36,14 @@ class Options:
     rerun: bool = True
     """Measure again when a slider stops moving."""
     newcomer: bool | None = None
-    """Show the hint of a first visit; null to find out."""
+    """Show the hint of a first visit; None to find out."""
+    environments: "tuple[Environment, ...]" = ()
+    """Pythons to measure in beside the lab's own; one without a name in its place."""
     runner: "RunnerFactory | None" = None
-    """Makes what runs the measurements, null for the real one."""
+    """Makes what runs the measurements, None for the real one."""
     lab_state: "Callable[[], LabState] | None" = None
-    """Makes the state that screens draw, null for a new one."""
+    """Makes the state that screens draw, None for a new one."""
+    watching: "Watching | None" = None
+    """A program to show, which was started."""
     store: "Callable[[], Store] | None" = None
-    """Opens the history, null for the person's own."""
+    """Opens the history, None for the person's own."""

@@ -110,7 +110,7 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def _sign(into: dict[str, Signature], name: str, thing: Any, bound: bool = False) -> None:
-    if bound and isinstance(thing, classmethod | staticmethod):
+    if bound and isinstance(thing, (classmethod, staticmethod)):
         bound = isinstance(thing, classmethod)
         thing = thing.__func__
     if bound and not inspect.isroutine(thing):
@@ -152,7 +152,7 @@ def _imported(file: Path) -> Iterator[str]:
     except (OSError, SyntaxError, ValueError):
         return
     for part in ast.walk(tree):
-        if isinstance(part, ast.Import | ast.ImportFrom):
+        if isinstance(part, (ast.Import, ast.ImportFrom)):
             yield from (a.asname or a.name for a in part.names if "." not in (a.asname or a.name))
         elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
             yield part.id

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tuilab.model.arms import Arm, Mode
 from tuilab.model.events import Fact, Progress
 from tuilab.model.parameters import Value, check_values
@@ -13,7 +15,7 @@ from tuilab.model.scenario import Scenario
 from tuilab.worker.context import Context
 from tuilab.workloads import find
 from tuilab.workloads._device import moved
-from tuilab.workloads.base import Case, Function, Workload
+from tuilab.workloads.base import Case, Function, Mark, Workload
 
 MOST_SETS = 65_536
 LARGEST_L2 = 128 * 2**20
@@ -25,12 +27,12 @@ def load(scenario: Scenario) -> tuple[Workload, Scenario]:
     if scenario.file:
         from tuilab.worker.user import load as load_file
 
-        workload: Workload = load_file(scenario.file)
+        workload: Workload = load_file(scenario.file, scenario.opening)
     else:
         workload = find(scenario.workload)
     declaration = workload.declaration
     values = check_values(declaration.parameters, declaration.constraints, scenario.parameters)
-    return workload, Scenario(scenario.workload, values, scenario.file)
+    return workload, msgspec.structs.replace(scenario, parameters=values)
 
 
 class ArmBuild:
@@ -98,6 +100,7 @@ class ArmBuild:
         if self.arm.input == "copied":
             next_host = _rotation([on(host, arrays) for arrays in sets])
             case.call = lambda: copy_out(compiled(*copy_in()))
+            case.marked = lambda mark: _copied(mark, copy_in, compiled, copy_out)
             case.copy_in, case.copy_out = copy_in, copy_out
         return case
 
@@ -130,6 +133,14 @@ class ArmBuild:
             text += " holds most of them: the inputs are not cold"
         self.fact("cold-bytes", sets * size, text)
         return sets
+
+
+def _copied(mark: Mark, copy_in: Function, function: Function, copy_out: Function) -> Any:
+    with mark("copy_in"):
+        inputs = copy_in()
+    outputs = function(*inputs)
+    with mark("copy_out"):
+        return copy_out(outputs)
 
 
 def _to_host(value: Any) -> Any:

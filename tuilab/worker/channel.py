@@ -1,13 +1,16 @@
 """The worker's end of the protocol: JSON lines in on fd 0, out on what was fd 1."""
 
+import contextlib
+import errno
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 from tuilab import processes
+from tuilab.model.errors import CLOSED
 from tuilab.model.events import Event, encode
 from tuilab.spool import Spool, write_all
 
@@ -84,7 +87,9 @@ class Channel:
                     return
             try:
                 write_all(self._write_fd, line)
-            except OSError:
+            except OSError as error:
+                if error.errno == errno.EBADF:
+                    self._say_closed()
                 self._go_on_alone()
 
     def keep(self, run: str, folder: str, finish: bool = True) -> None:
@@ -104,6 +109,12 @@ class Channel:
                     leave()
                 self._ends_with_parent(True)
 
+    @staticmethod
+    def _say_closed() -> None:
+        """Own code has closed what the worker speaks through; its standard error may be left."""
+        with contextlib.suppress(OSError):
+            os.write(STDERR, f"\n{CLOSED}\n".encode())
+
     @property
     def alone(self) -> bool:
         """Whether there is no reader any more."""
@@ -121,8 +132,16 @@ class Channel:
     def lines(self) -> Iterator[bytes]:
         """Request lines until the other side closes."""
         with os.fdopen(self._read_fd, "rb", closefd=False) as stream:
-            for line in stream:
+            while line := self._line(stream):
                 yield self.inward(line)
+
+    def _line(self, stream: BinaryIO) -> bytes:
+        try:
+            return stream.readline()
+        except OSError as error:
+            if error.errno == errno.EBADF:
+                self._say_closed()
+            leave()
 
     def give_back(self, kept: int, at: int) -> None:
         """Undo `from_stdio`, for a program that replaces this one: beside its standard descriptors it finds

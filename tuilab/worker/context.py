@@ -18,7 +18,8 @@ class Context:
     """State of the worker process. `tf` and `machine` are there once it has started.
 
     gpus: those that it is to open, then those that it has.
-    painted: set when the screen has drawn the last report. watched: whether there is a screen that might.
+    painted: set when the screen has drawn the last report. turn: set when it is this worker's.
+    watched: whether there is a screen that might.
     own_code: what is being measured is a person's own, which may start processes.
     """
 
@@ -30,6 +31,7 @@ class Context:
         self.gpus = Gpus.wanted(os.environ)
         self._cancelled: set[str] = set()
         self.painted = threading.Event()
+        self.turn = threading.Event()
         self.watched = True
         self.own_code = False
 
@@ -60,11 +62,13 @@ class Context:
         """Remember that `run` is to stop; safe from the reading thread."""
         self._cancelled.add(run)
         self.painted.set()
+        self.turn.set()
 
     def left_alone(self) -> None:
         """Nobody will say `Painted` any more; safe from the reading thread."""
         self.watched = False
         self.painted.set()
+        self.turn.set()
 
     def was_cancelled(self, run: str) -> bool:
         """Whether a stop of that run was asked for; tens of nanoseconds."""

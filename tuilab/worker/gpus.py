@@ -146,7 +146,7 @@ def replace_process(
 
 
 def asked_before() -> list[bytes] | None:
-    """The lines that `replace_process` kept; null in a process that replaced none."""
+    """The lines that `replace_process` kept; None in a process that replaced none."""
     descriptor = os.environ.pop(REQUESTS, "")
     if not descriptor:
         return None

@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 
 import tuilab
+from tuilab import guest
 from tuilab.model.machine import Device, Machine
 from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.gpus import Gpus
@@ -22,6 +23,7 @@ _BUS = re.compile(r"pci bus id: ([0-9A-Fa-f:.]+)")
 def describe(tf: Any, gpus: Gpus) -> Machine:
     """Host, processor, versions and the devices that TensorFlow lists, opened or not."""
     build = tf.sysconfig.get_build_info()
+    folder, settings = guest.own()
     memory = psutil.virtual_memory().total
     cpus = [
         Device(name=d.name.rpartition("/device:")[2], description=_cpu(), memory=memory)
@@ -43,6 +45,8 @@ def describe(tf: Any, gpus: Gpus) -> Machine:
         driver=_driver(),
         tuilab=tuilab.__version__,
         no_gpu="" if listed else gpus.why or _why_no_gpu(build),
+        environment=sanitize_line(folder, 1_000),
+        settings=tuple(sanitize_line(each, 500) for each in settings),
     )
 
 
@@ -71,7 +75,10 @@ def created(opened: tuple[int, ...]) -> dict[str, Any]:
     from tensorflow.python.client import device_lib
 
     shown = config_pb2.GPUOptions(visible_device_list=",".join(map(str, opened)), allow_growth=True)
-    config = config_pb2.ConfigProto(gpu_options=shown, pluggable_device_options=shown)
+    # Devices of plug-ins have options of their own in later versions; before, the GPUs' held for them too.
+    there = config_pb2.ConfigProto.DESCRIPTOR.fields_by_name
+    kinds = [kind for kind in ("gpu_options", "pluggable_device_options") if kind in there]
+    config = config_pb2.ConfigProto(**dict.fromkeys(kinds, shown))
     devices = device_lib.list_local_devices(config)
     return {d.name.rpartition("/device:")[2]: d for d in devices if d.device_type == "GPU"}
 

@@ -17,6 +17,7 @@ from tuilab.worker.channel import Channel
 from tuilab.worker.context import Context
 from tuilab.worker.gpus import asked, asked_before, replace_process
 from tuilab.worker.start import start
+from tuilab.worker.tracebacks import text_of
 
 # Loaded when first asked, so that a worker is ready as soon as TensorFlow is.
 HANDLERS: dict[type[requests.Request], str] = {
@@ -86,7 +87,7 @@ def _serve(context: Context, request: requests.Request) -> None:
     except InputError as error:
         _say(context, request, str(error), "", error.where)
     except Exception as error:
-        _say(context, request, f"{type(error).__name__}: {error}", traceback.format_exc(), "")
+        _say(context, request, f"{type(error).__name__}: {text_of(error)}", traceback.format_exc(), "")
 
 
 def _say(context: Context, request: requests.Request, message: str, detail: str, where: str) -> None:
@@ -115,10 +116,11 @@ def _take(
             events.Log(text=f"a request was not understood: {error}", level="error", source="tuilab")
         )
         return
-    match request:
-        case requests.Cancel():
-            context.cancel(request.id)
-        case requests.Painted():
-            context.painted.set()
-        case _:
-            inbox.put(request)
+    if isinstance(request, requests.Cancel):
+        context.cancel(request.id)
+    elif isinstance(request, requests.Painted):
+        context.painted.set()
+    elif isinstance(request, requests.Turn):
+        context.turn.set()
+    else:
+        inbox.put(request)

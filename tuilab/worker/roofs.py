@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from functools import partial
 from itertools import cycle, repeat
 from typing import Any
@@ -60,7 +60,7 @@ def measure_roofs(context: Context, seconds: float) -> Roofs:
     noise = noise_of(context, NOISE_RUNS)
     return Roofs(
         machine=context.machine.key,
-        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         seconds=time.monotonic() - begun,
         sync_s=min(every.time(lambda: None) + every.empty_s for _ in range(20)),
         others=busy.others(),

@@ -19,6 +19,9 @@ LOGICAL_CPUS = "TUILAB_LOGICAL_CPUS"
 """Environment variable for tests: split the host's CPU into so many logical devices."""
 
 REPORT_EVERY_S = 0.5
+FIRST = [0.0] * 1_024
+"""Of the first op on a device. Where a device gives no memory at all, TensorFlow asks for ever for tensors of
+256 bytes and less, and for ten seconds for this one."""
 
 
 class _Ticker:
@@ -52,7 +55,7 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     ticker = _Ticker(context)
     begun = time.monotonic()
     preload_cusolver()
-    tf = _tensorflow()
+    tf = import_tensorflow()
     keep_generated_code_apart()
     imported = time.monotonic()
     ticker.stage = "starting devices"
@@ -90,10 +93,10 @@ def _open(tf: Any, gpus: Sequence[Any]) -> None:
     for device in tf.config.list_logical_devices():
         if device.device_type in ("CPU", "GPU"):
             with tf.device(device.name):
-                tf.identity(tf.zeros(()))
+                tf.identity(tf.constant(FIRST))
 
 
-def _tensorflow() -> Any:
+def import_tensorflow() -> Any:
     """The module, imported without collecting garbage, which takes a quarter of the time and finds none.
 
     What has been loaded lives for good: later collections do not look at it, 0.1 s each time otherwise.

@@ -21,6 +21,10 @@ _NODE = re.compile(r"^(?:\{\{function_node .*?\}\} *)+")
 _AFTER = re.compile(r"\s*\[Op:[^\]]*\](?: name:.*)?$")
 _ASIDE = re.compile(r"\s*(?:\[\[|Hint: |\d+ (?:root error\(s\) found|successful operations|derived errors))")
 _ROOT = re.compile(r"\s*\(\d+\) [A-Z_]+: *")
+_TRACED = "in user code:"
+_FRAME = re.compile(r'File "([^"\n]+)", line ([0-9]{1,9}), in (\w+)')
+OWN = 100
+"""Characters of what an error of own code says, before the line that raised it."""
 _NO_ROOM = "Dst tensor is not initialized."
 """All that TensorFlow says where a copy finds no memory."""
 
@@ -29,9 +33,12 @@ def cause(error: BaseException) -> str:
     """What an error says, in one line.
 
     An error of a graph begins with where the graph was made, frame by frame; what went wrong stands behind
-    the last blank line, among names of nodes and hints.
+    the last blank line, among names of nodes and hints. One of a person's own code ends with the line of it
+    that raised.
     """
-    text = str(error).strip()
+    text, place = text_of(error).strip(), _place(error)
+    if text.startswith(_TRACED):
+        text = text.rpartition("\n")[2].strip().removeprefix(f"{type(error).__name__}: ")
     if text.startswith("Graph execution error"):
         text = text.rpartition("\n\n")[2]
     lines = [line for line in _AFTER.sub("", text).splitlines() if not _ASIDE.match(line)]
@@ -39,7 +46,29 @@ def cause(error: BaseException) -> str:
     said = " ".join(dict.fromkeys(line for line in roots if line))
     if said.endswith(_NO_ROOM):
         said += " (the device has no memory left for the copy)"
-    return sanitize_line(said, 500)
+    return sanitize_line(said, OWN if place else 500) + place
+
+
+def _place(error: BaseException) -> str:
+    """` (model.py, line 15, in step)`: the innermost line of own code that the error came through."""
+    if not _own:
+        return ""
+    frames = [(f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(error.__traceback__)]
+    # What TensorFlow traced ran from a file that it made; its message names the person's.
+    frames += [(file, int(line), name) for file, line, name in _FRAME.findall(text_of(error))]
+    mine = [frame for frame in frames if _is_own(frame[0])]
+    if not mine:
+        return ""
+    file, line, name = mine[-1]
+    return f" ({sanitize_line(Path(file).name, 80)}, line {line}, in {sanitize_line(name, 80)})"
+
+
+def text_of(error: BaseException) -> str:
+    """What an error says; of one that fails to say it, that."""
+    try:
+        return str(error)
+    except BaseException as fault:
+        return f"(its text raises {type(fault).__name__})"
 
 
 def told(error: BaseException) -> str:

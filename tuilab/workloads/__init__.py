@@ -49,7 +49,10 @@ def find(name: str) -> Workload:
         return shipped()[name]
     from importlib.metadata import entry_points  # takes longer to load than all the shipped ones
 
-    for entry in entry_points(group=ENTRY_POINTS):
+    every = entry_points()
+    # Before Python 3.10 a dictionary by group.
+    installed = every.select(group=ENTRY_POINTS) if hasattr(every, "select") else every.get(ENTRY_POINTS, ())
+    for entry in installed:
         if entry.name == name:
             loaded = _load(entry)
             if isinstance(loaded, Workload):

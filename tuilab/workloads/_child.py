@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from tuilab import guest
+
 Message = dict[str, Any]
 POLL_S = 0.2
 END_S = 2.0
@@ -23,7 +25,7 @@ class Child:
     """This side: start, ask, close. `target` is `module:function` of what the child does."""
 
     def __init__(self, target: str, settings: Mapping[str, Any]) -> None:
-        command = [sys.executable, "-m", __name__, target, json.dumps(dict(settings))]
+        command = guest.command(__name__, target, json.dumps(dict(settings)))
         # Standard error is shared: what the child's TensorFlow says becomes log lines like the worker's.
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self._rest = b""

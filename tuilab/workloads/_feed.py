@@ -8,10 +8,9 @@ filled it and a draw then emptied it, which no training does, so the buffers her
 decides how much lies ready, not how fast batches come.
 """
 
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,29 +24,16 @@ from tuilab.model.workload import Variant
 from tuilab.workloads import _images
 from tuilab.workloads._burn import Burn, burn
 from tuilab.workloads._device import observed_family
-from tuilab.workloads.base import Build, Unavailable
+from tuilab.workloads._drain import Drain
+from tuilab.workloads.base import Build, Mark, Unavailable
 
 BRIGHTNESS = 0.2
 FROM_MEMORY = "from-memory"
 NONE, BRIGHT, FLIPPED = "none", "brightness", "brightness and flip"
 IN_FLIGHT = 6
 """Batches that buffers hold at the same time."""
-FEWEST = 6
-"""Steps over which phases are timed, at least."""
-PRIMING = 2
-"""Calls before a block is timed, once what lay ready is drawn: buffers are then as in the long run."""
-LEAST_CALLS = 4
-"""Calls of a block at least, so that priming it costs no more than the block."""
 PREFETCH = 2
 """Batches that a prefetch holds."""
-MOST_READY = 4 * PREFETCH
-WAITS = 2
-"""So many draws in a row that had to wait show that nothing lay ready; one may have been interrupted."""
-START_S = 0.4
-"""How long a pipeline is drawn from before it is measured: AUTOTUNE looks for its settings meanwhile."""
-REST_S, LOOK_S, QUIET = 2.0, 0.003, 0.3
-"""A pipeline that works ahead is waited for until the process used less than 0.3 of a processor for 3 ms,
-twice in a row; one that does not come to rest within 2 s is ended, and begins anew in its next block."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     LogInteger(
@@ -167,12 +153,13 @@ class Feed:
     """Seconds until the iterator was there."""
     first_s: float = 0.0
     """Seconds from then until the first batch."""
-    batch_s: float = 0.0
-    """Seconds from batch to batch where nothing is done with them."""
-    ready: int = 0
-    """Batches that lay ready after the last rest."""
     _iterator: Any = None
-    _entered: bool = False
+
+    def __post_init__(self) -> None:
+        self.drain = Drain(self.next, self._end)
+
+    def _end(self) -> None:
+        self._iterator = None
 
     def next(self) -> tuple[Any, Any]:
         """The next batch."""
@@ -181,59 +168,27 @@ class Feed:
         batch: tuple[Any, Any] = next(self._iterator)
         return batch
 
+    def marked(self, mark: Mark) -> tuple[Any, Any]:
+        """The next batch, with the wait for it marked in a profile."""
+        with mark("input_wait"):
+            return self.next()
+
     def start(self) -> tuple[Any, Any]:
         """Start the pipeline and draw from it for a while; the last batch. Its times are known then."""
         begun = time.perf_counter()
         self._iterator = iter(self.dataset)
         self.start_s = time.perf_counter() - begun
         begun = time.perf_counter()
-        batch = self.next()
+        self.next()
         self.first_s = time.perf_counter() - begun
-        draws: list[float] = []
-        while len(draws) < FEWEST or time.perf_counter() - begun < START_S:
-            drawing = time.perf_counter()
-            batch = self.next()
-            draws.append(time.perf_counter() - drawing)
-        self.batch_s = statistics.fmean(draws[len(draws) // 2 :])
-        self.rest()
+        batch: tuple[Any, Any] = self.drain.pace()
         return batch
 
-    @contextmanager
-    def running(self, inner: AbstractContextManager[Any], call: Callable[[], object]) -> Iterator[None]:
-        """For the length of a block: what lay ready is drawn, calls prime it, and it rests afterwards."""
-        with inner:
-            if self._entered and not self.serial:
-                self._drain()
-                for _ in range(PRIMING):
-                    call()
-            # The first block is the first call, which is timed with nothing before it.
-            self._entered = True
-            try:
-                yield
-            finally:
-                self.rest()
-
-    def _drain(self) -> None:
-        """Draw until draws have to wait; count what lay ready."""
-        self.ready, waited = 0, 0
-        for _ in range(MOST_READY):
-            begun = time.perf_counter()
-            self.next()
-            if time.perf_counter() - begun > self.batch_s / 2:
-                waited += 1
-                if waited == WAITS:
-                    break
-            else:
-                self.ready, waited = self.ready + 1, 0
-
-    def rest(self) -> None:
-        """Wait until what works ahead has filled its buffers. A serial pipeline is always at rest."""
-        if self.serial or self._iterator is None:
-            return
-        if not _quiet():
-            # What it does now it does to its end, but it begins nothing new.
-            self._iterator = None
-            _quiet()
+    def running(
+        self, inner: AbstractContextManager[Any], call: Callable[[], object]
+    ) -> AbstractContextManager[Any]:
+        """For the length of a block. A serial pipeline is at rest between calls."""
+        return inner if self.serial else self.drain.running(inner, call)
 
     @property
     def datasets(self) -> tuple[Any, ...]:
@@ -244,19 +199,6 @@ class Feed:
         """Free the images, the file, the buffers."""
         self._iterator = None
         self.hold.close()
-
-
-def _quiet() -> bool:
-    """Wait until nothing of this process computes in the background; false where that takes too long."""
-    since, quiet = time.monotonic(), 0
-    while quiet < 2:
-        if time.monotonic() - since > REST_S:
-            return False
-        used, begun = time.process_time(), time.perf_counter()
-        time.sleep(LOOK_S)
-        busy = (time.process_time() - used) / (time.perf_counter() - begun)
-        quiet = quiet + 1 if busy < QUIET else 0
-    return True
 
 
 def open_feed(b: Build) -> Feed:
@@ -416,13 +358,14 @@ def _report(b: Build, feed: Feed, cost: Burn | None) -> None:
     b.fact(
         "first-batch-s",
         feed.first_s,
-        f"the first batch came after {seconds(feed.first_s)}, later ones every {seconds(feed.batch_s)}",
+        f"the first batch came after {seconds(feed.first_s)}, "
+        f"later ones every {seconds(feed.drain.element_s)}",
     )
     if not feed.serial:
-        feed._drain()
-        feed.rest()
-        noun = "batch" if feed.ready == 1 else "batches"
-        b.fact("buffer-level", feed.ready, f"{feed.ready} {noun} lay ready after a rest")
+        feed.drain.empty()
+        feed.drain.rest()
+        noun = "batch" if feed.drain.ready == 1 else "batches"
+        b.fact("buffer-level", feed.drain.ready, f"{feed.drain.ready} {noun} lay ready after a rest")
     if cost is not None:
         b.fact(
             "host-cost-us",

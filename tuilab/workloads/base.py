@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tuilab.model.arms import Arm
+from tuilab.model.models import ModelInfo
 from tuilab.model.parameters import Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 Function = Callable[..., Any]
+Mark = Callable[[str], AbstractContextManager[object]]
+"""Makes a profile say what goes on inside the context."""
 
 
 class Unavailable(Exception):
@@ -29,13 +32,14 @@ class Case:
     compute: the call without its copies, returning the tensors on the device; None where the workload
         has no such part. Its outputs tell which device computed.
     copy_in, copy_out: the copies alone, given what `compute` takes and returns; None without copies.
-    phases: seconds of each phase of one call, measured by the workload itself over about the given number
-        of seconds, inside `scope`; None where the engine can find them from `compute`, `copy_in` and
-        `copy_out`.
+    marked: one execution too, with `with mark(name):` around what a profile cannot tell from the rest of it:
+        `copy_in`, `copy_out`, `input_wait`, or a name of the workload's own, one after another. None where
+        there is nothing to tell apart.
     device: the device that did the work as the workload observed it, "" to let the engine observe.
     copies: the call only copies; its device is the end that is not the host, by the workload's word alone.
     function: the callable whose graph the placement pass looks at, with its arguments.
     datasets: the tf.data.Datasets that feed the call, so that the placement pass can show their functions.
+    drained: what feeds the call works ahead, and `scope` draws what lay ready.
     least_calls: calls of a block at least, where what surrounds a block costs as much as some calls.
     close: frees files, processes and memory.
     """
@@ -45,12 +49,13 @@ class Case:
     compute: Callable[[], Any] | None = None
     copy_in: Callable[[], Any] | None = None
     copy_out: Callable[[Any], Any] | None = None
-    phases: Callable[[float], Mapping[str, float]] | None = None
+    marked: Callable[[Mark], Any] | None = None
     device: str = ""
     copies: bool = False
     function: Function | None = None
     arguments: tuple[Any, ...] = ()
     datasets: tuple[Any, ...] = ()
+    drained: bool = False
     least_calls: int = 1
     close: Callable[[], None] = field(default=lambda: None)
 
@@ -101,9 +106,14 @@ class Workload:
 
     memory: bytes of host memory that the values will need at the peak, None where that is not known.
     work: what one call of an arm has to do at least, None where the worker is to read it from the graph.
+    info: of a model's file, what it holds. layers: by name each one's kind, or a model's own layers; None
+    where a graph's name scopes alone tell. holds: kept alive too.
     """
 
     declaration: Declaration
     build: Callable[[Build], Case]
     memory: Callable[[Mapping[str, Value]], int] | None = None
     work: Callable[[Mapping[str, Value], Arm], Work] | None = None
+    info: ModelInfo | None = None
+    layers: Mapping[str, Any] | None = None
+    holds: object = None

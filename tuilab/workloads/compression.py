@@ -1,7 +1,6 @@
 """Compression: zlib on the host with the copies it needs, and a lossy kind that a GPU can do by itself."""
 
 import importlib.util
-import time
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,13 +10,12 @@ from tuilab.model.parameters import Choice, Integer, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _kernels, _quantise
-from tuilab.workloads._device import moved, observed
-from tuilab.workloads.base import Build, Case, Unavailable, Workload
+from tuilab.workloads._device import moved, observed, observed_family
+from tuilab.workloads.base import Build, Case, Mark, Unavailable, Workload
 
 ITEM = 4
 PERIOD = 1_000
 """Values of a period of the smooth data."""
-Steps = Mapping[str, Callable[..., Any]]
 
 DECLARATION = Declaration(
     name="compression",
@@ -65,15 +63,23 @@ DECLARATION = Declaration(
     inputs=("resident",),
     variants=(
         Variant(
-            "zlib", "Lossless: copied to the host, zlib there, the result copied back.", modes=("eager",)
+            "zlib",
+            "Lossless: copied to the host, zlib there, the result copied back.",
+            modes=("eager",),
+            does="compressing",
         ),
         Variant(
             "decode",
             "Lossless: zlib data inflated by tf.io.decode_compressed on the host, copied to the device.",
             modes=("eager", "graph"),
+            does="decompressing",
         ),
-        Variant("quantise", "Lossy: block quantisation and bit packing by ops on the device."),
-        Variant("dequantise", "Lossy: unpacking it again, on the device."),
+        Variant(
+            "quantise",
+            "Lossy: block quantisation and bit packing by ops on the device.",
+            does="compressing",
+        ),
+        Variant("dequantise", "Lossy: unpacking it again, on the device.", does="decompressing"),
     ),
     axis="elements",
 )
@@ -92,13 +98,12 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
     block, bits = int(values["block"]), int(str(values["bits"]))
     count = -(-int(values["elements"]) // block) * block
     whole, packed = ITEM * count, count * bits / 8 + count / block * _quantise.SIDE_BYTES
-    match arm.variant:
-        case "quantise":
-            return Work(flop=5 * count, inputs=whole, outputs=packed)
-        case "dequantise":
-            return Work(flop=2 * count, inputs=packed, outputs=whole)
-        case "zlib":
-            return Work(inputs=whole, to_host=whole, host_only=True)
+    if arm.variant == "quantise":
+        return Work(flop=5 * count, inputs=whole, outputs=packed)
+    if arm.variant == "dequantise":
+        return Work(flop=2 * count, inputs=packed, outputs=whole)
+    if arm.variant == "zlib":
+        return Work(inputs=whole, to_host=whole, host_only=True)
     return Work(outputs=whole, to_device=whole, host_only=True)
 
 
@@ -123,16 +128,16 @@ def _values(b: Build) -> Any:
     block = b.integer("block")
     count = -(-b.integer("elements") // block) * block
     rng = np.random.default_rng(0)
-    match b.word("data"):
-        case "uniform":
-            values = rng.random(count, dtype=np.float32)
-        case "smooth":
-            wave = np.sin(np.arange(count, dtype=np.float32) * np.float32(2 * np.pi / PERIOD))
-            # Rounding to 1/1024 leaves the low bits zero, as in measured data.
-            values = np.round(wave * 1_024) / np.float32(1_024)
-        case _:
-            values = rng.random(count, dtype=np.float32)
-            values[rng.random(count, dtype=np.float32) > 0.05] = 0
+    data = b.word("data")
+    if data == "uniform":
+        values = rng.random(count, dtype=np.float32)
+    elif data == "smooth":
+        wave = np.sin(np.arange(count, dtype=np.float32) * np.float32(2 * np.pi / PERIOD))
+        # Rounding to 1/1024 leaves the low bits zero, as in measured data.
+        values = np.round(wave * 1_024) / np.float32(1_024)
+    else:
+        values = rng.random(count, dtype=np.float32)
+        values[rng.random(count, dtype=np.float32) > 0.05] = 0
     return values.reshape(-1, block)
 
 
@@ -161,11 +166,19 @@ def _zlib(b: Build, values: Any) -> Case:
     packed = len(zlib.compress(values, level))
     _report(b, values.nbytes, packed, 0.0, 0.0)
     _report_apis(b)
-    steps: Steps = {"copy_out": to_host, "compress": lambda a: zlib.compress(a, level), "copy_in": to_device}
+
+    def marked(mark: Mark) -> Any:
+        with mark("copy_out"):
+            array = to_host()
+        with mark("compress"):
+            data = zlib.compress(array, level)
+        with mark("copy_in"):
+            return to_device(data)
+
     return Case(
         call=call,
         scope=lambda: b.tf.device(b.device),
-        phases=lambda seconds: _steps(b, steps, seconds),
+        marked=marked,
     )
 
 
@@ -186,10 +199,8 @@ def _decode(b: Build, values: Any) -> Case:
     whole = b.compiled(lambda compressed: copy_in(inflate(compressed)))
     _report(b, values.nbytes, len(data), 0.0, 0.0)
     _report_apis(b)
-    steps: Steps = {"decompress": lambda: inflate(blob), "copy_in": copy_in}
     return Case(
         call=lambda: whole(blob),
-        phases=lambda seconds: _steps(b, steps, seconds),
         function=whole,
         arguments=(blob,),
     )
@@ -207,23 +218,6 @@ def _dequantised(b: Build, values: Any) -> Case:
         parts = [part.numpy() for part in _quantise.quantise(tf, tf.constant(values), bits)]
     _report_loss(b, values, bits)
     return b.tensors(lambda codes, low, step: _quantise.dequantise(tf, codes, low, step, bits), *parts)
-
-
-def _steps(b: Build, steps: Steps, seconds: float) -> dict[str, float]:
-    """Mean seconds of each step, one handing its result to the next, the device idle between them."""
-    sync, now = b.tf.test.experimental.sync_devices, time.perf_counter
-    spent, rounds, begun = dict.fromkeys(steps, 0.0), 0, now()
-    with b.tf.device(b.device):
-        while rounds == 0 or now() - begun < seconds:
-            handed: tuple[Any, ...] = ()
-            for name, step in steps.items():
-                sync()
-                start = now()
-                handed = (step(*handed),)
-                sync()
-                spent[name] += now() - start
-            rounds += 1
-    return {name: total / rounds for name, total in spent.items()}
 
 
 def _report(b: Build, bytes_in: int, bytes_out: int, largest: float, rms: float) -> None:
@@ -256,6 +250,8 @@ def _report_loss(b: Build, values: Any, bits: int) -> None:
 def _report_apis(b: Build) -> None:
     """Whether the functions that the examples call are there, and the kernel of the one that is."""
     _kernels.report(b, "DecodeCompressed", "string")
+    place = observed_family(b.tf.constant([0.5, 1.5]))
+    b.fact("constant-device", place, f"tf.constant of floats, with no device asked for, lies on the {place}")
     found = hasattr(b.tf.io, "compress")
     word = "has" if found else "has no"
     b.fact("exists:tf.io.compress", found, f"TensorFlow {b.tf.__version__} {word} tf.io.compress")

@@ -17,6 +17,8 @@ from tuilab.workloads.base import Build, Case, Unavailable, Workload
 PROCESS_BYTES = 700_000_000
 """Resident memory of a process that has imported TensorFlow and run a product."""
 
+FREE = "free"
+
 DECLARATION = Declaration(
     name="contention",
     title="A device shared with others",
@@ -43,6 +45,7 @@ DECLARATION = Declaration(
     variants=(
         Variant("alone", "No other load on the device; the rivals wait."),
         Variant("shared", "The rivals load the device at the same time."),
+        Variant(FREE, "Shared as well, and no device is asked for: TensorFlow chooses.", devices=("GPU",)),
     ),
     axis="side",
     dtype="dtype",
@@ -69,6 +72,12 @@ def build(b: Build) -> Case:
     import numpy as np
 
     x = np.random.default_rng(0).standard_normal((b.integer("side"),) * 2).astype(b.arm.dtype)
+    if b.arm.variant == FREE:
+        with b.tf.device(b.device):
+            held = b.tf.convert_to_tensor(x)
+        function = b.compiled(b.tf.matmul)
+        free = Case(call=lambda: function(held, held), function=function, arguments=(held, held))
+        return _contended(b, precise(b, free))
     case = precise(b, b.tensors(b.tf.matmul, x, x))
     return _contended(b, case) if b.arm.variant == "shared" else case
 

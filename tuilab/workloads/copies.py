@@ -97,8 +97,10 @@ def _copy(b: Build, direction: str) -> Callable[..., Any]:
 
     def within_host(*tensors: Any) -> Any:
         # The identity of a tensor on its own device copies nothing.
-        for _ in ways:
-            tensors = tuple(tf.raw_ops.DeepCopy(x=tensor) for tensor in tensors)
+        # Nor is it the host's copy unless it is asked for there: a visible GPU would make it.
+        with tf.device(b.host):
+            for _ in ways:
+                tensors = tuple(tf.raw_ops.DeepCopy(x=tensor) for tensor in tensors)
         return tensors
 
     def across(*tensors: Any) -> Any:

@@ -42,13 +42,15 @@ DECLARATION = Declaration(
             "add",
             "Sums of the same two matrices, written a + b. A graph would keep one of them.",
             modes=("eager",),
+            does="adding",
         ),
         Variant(
             "add-multiply",
             "Sums and products in turn, element by element. TensorFlow would merge a graph of sums alone "
             "into one AddN, which is no longer the chain.",
+            does="adding and multiplying",
         ),
-        Variant("matmul", "Matrix products."),
+        Variant("matmul", "Matrix products.", does="multiplying matrices"),
     ),
     axis="side",
     dtype="dtype",

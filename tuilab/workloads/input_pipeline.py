@@ -1,6 +1,5 @@
 """Batches from an input pipeline to the device, without a model: what the pipeline alone can deliver."""
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration
 from tuilab.workloads import _feed, _images
 from tuilab.workloads._device import moved, short
+from tuilab.workloads._drain import LEAST_CALLS
 from tuilab.workloads.base import Build, Case, Workload
 
 DECLARATION = Declaration(
@@ -46,30 +46,18 @@ def build(b: Build) -> Case:
     def call() -> Any:
         return received(*feed.next())
 
-    def phases(seconds: float) -> Mapping[str, float]:
-        waited = total = 0.0
-        calls = 0
-        while total < seconds or calls < _feed.FEWEST:
-            begun = time.perf_counter()
-            batch = feed.next()
-            waited += time.perf_counter() - begun
-            received(*batch)
-            b.tf.test.experimental.sync_devices()
-            total += time.perf_counter() - begun
-            calls += 1
-        return {"input_wait": waited / calls, "compute": (total - waited) / calls}
-
     images = moved(b.tf, feed.next()[0], b.device)
     return Case(
         call=call,
         scope=lambda: feed.running(b.tf.device(b.device), call),
-        phases=phases,
+        marked=lambda mark: received(*feed.marked(mark)),
         device=short(images.backing_device),
         copies=prepared is None,
         function=prepared,
         arguments=(images,) if prepared else (),
         datasets=feed.datasets,
-        least_calls=1 if feed.serial else _feed.LEAST_CALLS,
+        drained=not feed.serial,
+        least_calls=1 if feed.serial else LEAST_CALLS,
         close=feed.close,
     )
 

@@ -1,15 +1,15 @@
 """Training a small convolutional network from an input pipeline: the step, and the wait for its input."""
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tuilab.model.arms import Arm, family
+from tuilab.model.arms import Arm
 from tuilab.model.parameters import Choice, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads import _feed, _images
 from tuilab.workloads._device import observed
+from tuilab.workloads._drain import LEAST_CALLS
 from tuilab.workloads._precision import precise, require
 from tuilab.workloads.base import Build, Case, Workload
 
@@ -120,47 +120,13 @@ def _fed(b: Build, feed: _feed.Feed, step: Callable[..., Any]) -> Case:
         function=step,
         arguments=example,
         datasets=feed.datasets,
-        least_calls=1 if feed.serial else _feed.LEAST_CALLS,
+        drained=not feed.serial,
+        least_calls=1 if feed.serial else LEAST_CALLS,
         close=feed.close,
+        marked=lambda mark: step(*feed.marked(mark)),
     )
     precise(b, case)
-    case.phases = lambda seconds: phases(b, feed, step, seconds)
     return case
-
-
-def phases(b: Build, feed: _feed.Feed, step: Callable[..., Any], seconds: float) -> dict[str, float]:
-    """Seconds of a step in which the device waits for input (`input_wait`), and the rest (`compute`).
-
-    The host draws and dispatches as it does in training, without a sync between steps. A CPU computes
-    inside the call, so it waits exactly while the host draws. A GPU goes on meanwhile: it has waited no
-    longer than the host drew, and no longer than the loop takes beyond the same step fed from the device.
-    """
-    total, drawn, batch = _loop(b, feed.next, step, seconds / 2)
-    if family(b.arm.device) == "CPU":
-        return {"input_wait": drawn, "compute": total - drawn}
-    feed.rest()
-    ready = _on_device(b, batch)
-    alone, _, _ = _loop(b, lambda: ready, step, seconds / 2)
-    wait = min(drawn, max(0.0, total - alone))
-    return {"input_wait": wait, "compute": total - wait}
-
-
-def _loop(
-    b: Build, draw: Callable[[], Batch], step: Callable[..., Any], seconds: float
-) -> tuple[float, float, Batch]:
-    """Seconds of a step and of its drawing, over about `seconds`; and the last batch."""
-    sync, now = b.tf.test.experimental.sync_devices, time.perf_counter
-    drawn, calls = 0.0, 0
-    sync()
-    begun = now()
-    while now() - begun < seconds or calls < _feed.FEWEST:
-        drawing = now()
-        batch = draw()
-        drawn += now() - drawing
-        step(*batch)
-        calls += 1
-    sync()
-    return (now() - begun) / calls, drawn / calls, batch
 
 
 def network(tf: Any, side: int, filters: int, dtype: str) -> Any:

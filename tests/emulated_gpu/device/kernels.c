@@ -18,7 +18,7 @@ extern void TFE_OpSetAttrValueProto(const TFE_Op* op, const char* name, const vo
 #define MOST_DIMS 12
 #define MOST_ATTRS 128
 
-static const char* const SHAPED_BY_DATA[] = {"Where", "Unique", "NonMax", "ListDiff", "Range", "LinSpace", "Bincount", "Partition", "Fill", "Random", "Multinomial", NULL};
+static const char* const SHAPED_BY_DATA[] = {"Where", "Unique", "NonMax", "ListDiff", "Range", "LinSpace", "Bincount", "Partition", "Fill", "Segment", "Sparse", "Random", "Multinomial", NULL};
 
 typedef struct { char* key; void* value; size_t length; } Attr;
 

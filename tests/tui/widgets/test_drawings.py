@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.containers import VerticalScroll
 
+from tests.made import account
 from tests.tui.data import (
     ARMS,
     arm_results,
@@ -15,8 +16,9 @@ from tests.tui.data import (
     run_result,
 )
 from tests.tui.widgets.bench import bench, press, rows, shown
-from tuilab.lab.answer import Said
+from tuilab.model.account import NOT_KNOWN
 from tuilab.model.result import ArmResult, Ratio, RunResult
+from tuilab.presentation.answer import Said
 from tuilab.report import rows as rows_of
 from tuilab.report.rows import to_fastest
 from tuilab.report.sweep import heat_of
@@ -41,8 +43,9 @@ def arm(median: float | None, **fields):
     )
 
 
-def phased(total: float | None, parts: dict[str, float], median: float | None = None) -> ArmResult:
-    return arm(median, total_s=total, phases_s=parts)
+def phased(total: float, parts: dict[str, float], halves: dict[str, float] | None = None) -> ArmResult:
+    found = account(total, halves, **parts)
+    return arm(total, account=found, phases_s={part.phase: part.seconds for part in found.parts})
 
 
 def text_of(lines) -> list[str]:
@@ -66,8 +69,8 @@ def test_bars_are_in_order_with_ratios_to_the_fastest():
     wide, narrow = (text_of(barred(run_result()).paint(width, 8)[:6]) for width in (80, 60))
     medians = sorted(arm_results(), key=lambda arm: arm.median_s)
     assert all(arm.label in line for arm, line in zip(medians, wide, strict=True))
-    assert wide[0].endswith("fastest") and wide[-1].endswith("9.04 × [8.89 9.20]")
-    assert narrow[-1].endswith(" 9.04 ×")
+    assert wide[0].endswith("fastest") and wide[-1].endswith("9.11 × [8.89 9.20]")
+    assert narrow[-1].endswith(" 9.11 ×")
 
 
 def test_of_two_arms_that_were_compared_the_other_way_round_the_ratio_is_turned():
@@ -77,6 +80,14 @@ def test_of_two_arms_that_were_compared_the_other_way_round_the_ratio_is_turned(
     )
     assert found == {"b": (4.0, (2.0, 5.0))}
     assert to_fastest(result_of(slow, fast)) == {"b": (4.0, None)} and to_fastest(result_of()) == {}
+
+
+def test_a_ratio_beside_medians_is_theirs_and_none_is_fastest_that_its_rounds_refute():
+    least, other = arm(1.0, id="a"), arm(1.2, id="b")
+    result = msgspec.structs.replace(result_of(least, other), ratios=(Ratio("b", "a", 0.863, (0.8, 0.9)),))
+    assert to_fastest(result) == {"b": (1.2, None)}
+    drawn = text_of(barred(result).paint(80, 4))
+    assert "fastest" not in "".join(drawn) and drawn[0].endswith("least") and drawn[1].endswith("1.20 ×")
 
 
 def test_an_arm_that_did_not_run_has_its_reason_for_a_bar():
@@ -117,13 +128,13 @@ async def test_keys_and_clicks_move_the_cursor():
 
 
 @given(
-    st.dictionaries(st.sampled_from(["dispatch", "copy_in", "compute", "mine"]), st.floats(0, 1), max_size=4),
+    st.dictionaries(st.sampled_from(["dispatch", "copy_in", "compute", "mine"]), st.floats(0, 1), min_size=1),
     st.floats(1e-6, 2.0),
     st.integers(1, 120),
 )
-def test_segments_fill_exactly_their_share(parts, total, cells):
-    row = phased(total, parts)
-    looks, length = phases.looks_of([row]), rows_of.phases_length(row)
+def test_segments_fill_exactly_their_share(parts, more, cells):
+    row = phased(sum(parts.values()) + more, parts)
+    looks, length = phases.looks_of([row]), row.median_s
     runs = phases.stacked(row, looks, length, cells)
     assert sum(len(text) for text, _ in runs) == cells
     half = phases.stacked(row, looks, 2 * length, cells)
@@ -131,38 +142,34 @@ def test_segments_fill_exactly_their_share(parts, total, cells):
 
 
 def test_phases_in_words_account_for_the_whole():
-    words = rows_of.phase_line(run_result().arms[1])
+    timed = phased(483e-6, {"dispatch": 110e-6, "copy_in": 60e-6}, {"dispatch": 4e-6})
+    words = rows_of.phase_line(timed)
     assert (
         words
-        == "CPU graph: 478 µs = dispatch 105 µs (22 %) + compute 359 µs (75 %) + remainder 14.3 µs (3 %)"
+        == "a: 480 µs = dispatch 110 µs ± 4.0 µs (23 %) + copy in 60.0 µs (12 %) + not known 313 µs (65 %)"
     )
-    timed = phased(483e-6, {"dispatch": 110e-6, "copy_in": 60e-6})
-    timed = msgspec.structs.replace(timed, phases_ci95_s={"dispatch": (106e-6, 114e-6)})
-    words = rows_of.phase_line(timed)
-    assert "483 µs = dispatch 110 µs ± 4" in words and "copy in 60" in words and "remainder" in words
-    overlapping = phased(1.0, {"compute": 1.5})
-    assert rows_of.phase_line(overlapping) == "a: 1.00 s = compute 1.50 s (100 %) − 500 ms that overlap"
-    rounding = phased(1.0, {"dispatch": 0.9, "compute": 0.1 + 1e-12})
-    assert "overlap" not in rows_of.phase_line(rounding)
+    assert rows_of.phases_known_from(timed) == "Known from: profiled: dispatch, copy in."
 
 
-def test_phases_say_why_their_total_is_not_the_median_of_live():
-    row = phased(580e-6, {"compute": 400e-6}, median=530e-6)
-    agreeing = phased(580e-6, {"compute": 400e-6}, median=579e-6)
-    said = "Calls timed one by one; in Live's blocks a takes 530 µs."
-    assert rows_of.beside_live([agreeing, row]) == said and not rows_of.beside_live([agreeing])
+def test_phases_say_why_something_is_not_known_and_what_they_cost():
+    row = phased(1e-3, {"compute": 4e-4})
+    told = msgspec.structs.replace(row.account, note="the profiler lost the calls", cost_s=0.21)
+    said = rows_of.phases_known_from(msgspec.structs.replace(row, account=told))
+    assert said == (
+        "The profiler lost the calls. Known from: profiled: compute; it took 210 ms after the rounds."
+    )
 
 
 def test_known_phases_keep_their_look_and_unknown_ones_get_one_each():
     looks = phases.looks_of([phased(1.0, dict.fromkeys(["mine", "compute", "yours", "dispatch"], 0.1))])
-    assert list(looks) == ["dispatch", "compute", "mine", "yours", rows_of.REST]
+    assert list(looks) == ["dispatch", "compute", "mine", "yours", NOT_KNOWN]
     assert len({(style.name, fill) for style, fill in looks.values()}) == 5
     assert phases.looks_of([phased(1.0, {"compute": 0.1})])["compute"] == looks["compute"]
 
 
 async def test_phases_that_were_not_measured_say_why():
     widget = Phases(empty="Switched off.")
-    widget.show_arms([phased(None, {})], {})
+    widget.show_arms([arm(None, account=None, phases_s={})], {})
     async with bench(widget, 80, 10):
         assert "Switched off." in shown(widget)
 
@@ -232,11 +239,11 @@ async def test_panning_zooming_and_stepping():
     widget.show_profile(profile(400))
     async with bench(widget, 100, 12) as pilot:
         whole = widget.window
-        await press(pilot, "plus")
+        await press(pilot, "equals_sign")
         assert widget.window[1] - widget.window[0] < whole[1] - whole[0]
         await pilot.press("left", "left", "left", "left", "left")
         assert widget.window[0] == pytest.approx(whole[0])
-        await pilot.press("z")
+        await pilot.press("home")
         assert widget.window == pytest.approx(whole)
         await press(pilot, "n down enter")
         assert widget.span.name == "stft/rfft"
@@ -299,7 +306,7 @@ async def test_the_verdict_keeps_its_place():
     async with bench(widget, 80, 3) as pilot:
         places = set()
         for sentence in ("Short.", "A much longer answer that takes more than one line of the panel. " * 3):
-            widget.say(Said(sentence, "undecided"))
+            widget.say(Said(sentence, verdict="undecided"))
             await pilot.pause()
             places.add(rows(widget)[-1].index("claim: ≈ undecided"))
         assert len(places) == 1

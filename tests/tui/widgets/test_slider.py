@@ -130,7 +130,7 @@ async def test_a_bound_set_by_another_parameter_stops_the_slider_and_says_why(
 async def test_marks_and_the_crossover_are_visited_in_turn() -> None:
     slider = slider_of(SAMPLES, marks=(1_000, 100_000), crossover=18_300.4, band=(15_000, 22_000))
     async with bench(slider) as pilot:
-        await press(pilot, "m m m M")
+        await press(pilot, "n n n N")
         assert [value for value, _ in pilot.app.said] == [18_300, 100_000, 1_000, 100_000]
         assert "┊" in shown(slider) and "•" in shown(slider)
 
@@ -173,5 +173,5 @@ async def test_the_owner_sets_values_without_an_echo() -> None:
         slider.control = replace(slider.control, value=4_096, note="16 kB in")
         await pilot.pause()
         assert pilot.app.said == [] and "4,096" in shown(slider) and "16 kB in" in shown(slider)
-        await press(pilot, "m")
+        await press(pilot, "n")
         assert "gives no value" in shown(slider)

@@ -80,12 +80,12 @@ async def test_the_cursor_moves_scrolls_and_selects():
 async def test_ordering_by_key_and_by_a_click_on_the_head():
     table = numbers(30)
     async with bench(table, 40, 10) as pilot:
-        await press(pilot, "o O")
+        await press(pilot, "O I")
         assert table.row["n"] == 29 and "number ▾" in rows(table)[0]
         await pilot.click(Table, offset=(rows(table)[0].index("name"), 0))
         await pilot.pause()
         assert table.row["name"] == "name 0" and "name ▴" in rows(table)[0]
-        await press(pilot, "o")
+        await press(pilot, "O")
         assert table.row["n"] == 0 and "▴" not in rows(table)[0]
 
 

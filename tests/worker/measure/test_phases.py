@@ -1,108 +1,87 @@
-"""Phases of simulated cases: on a device that works on its own as a GPU does, and as workloads know them."""
+"""Where a call's time goes: what is Python's own, a device that hides, and calls that are not profiled."""
+
+import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.worker.measure.simulated import SYNC_S, Simulation
+from tests.profile.synthetic import call, event, node, stream, sync, thread
+from tests.worker.measure.simulated import Simulation
 from tuilab.model.arms import Arm
+from tuilab.profile.sums import sums
+from tuilab.profile.threads import activity
+from tuilab.profile.xplane import Line, Recording
 from tuilab.worker.measure.bench import TimedArm
-from tuilab.worker.measure.phases import measure_phases
-from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.worker.measure.phases import OwnClock, account_of, measure_account
 from tuilab.workloads.base import Case
 
-ENQUEUE, KERNEL, COPY_IN, COPY_OUT = 30e-6, 200e-6, 50e-6, 80e-6
 
-
-class Gpu(Simulation):
-    """A device whose work goes on after the call has returned, until a sync."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._pending = 0.0
-        self.bench.stopwatch = Stopwatch(self._sync, self.clock)
-
-    def _sync(self) -> None:
-        self.clock.spend(SYNC_S + self._pending)
-        self._pending = 0.0
-
-    def compute(self) -> str:
-        self.clock.spend(ENQUEUE)
-        self._pending += KERNEL
-        return "outputs"
-
-    def copy_out(self, outputs: object) -> None:
-        assert outputs == "outputs"
-        self._sync_copy(COPY_OUT)
-
-    def _sync_copy(self, seconds: float) -> None:
-        self.clock.spend(self._pending + seconds)
-        self._pending = 0.0
-
-    def call(self) -> None:
-        self.clock.spend(COPY_IN)
-        self.copy_out(self.compute())
-
-    def gpu_cell(self, **case: object) -> TimedArm:
-        cell = TimedArm(Arm("GPU:0", "graph", "copied"), 0, Case(**case), device="GPU:0", call_s=400e-6)  # type: ignore[arg-type]
-        return cell
-
-
-def test_on_a_gpu_dispatch_is_the_time_to_enqueue_and_compute_what_comes_after() -> None:
-    gpu = Gpu()
-    found = measure_phases(gpu.bench, gpu.gpu_cell(call=gpu.compute, compute=gpu.compute))
-    assert found is not None
-    assert found.phases_s == {"dispatch": pytest.approx(ENQUEUE), "compute": pytest.approx(KERNEL)}
-    assert found.total_s == pytest.approx(ENQUEUE + KERNEL) and found.residual_s == pytest.approx(0, abs=1e-9)
-
-
-def test_copies_are_timed_apart_and_stand_in_the_order_of_the_call() -> None:
-    gpu = Gpu()
-    cell = gpu.gpu_cell(
-        call=gpu.call,
-        compute=gpu.compute,
-        copy_in=lambda: gpu.clock.spend(COPY_IN),
-        copy_out=gpu.copy_out,
+def of(*lines: Line, device: str, **about: Any) -> Any:
+    found = sums(activity(lines))
+    return account_of(
+        Recording(lines), found, sum(found.phases.values()) * 1e-12, device=device, drained=False, **about
     )
-    found = measure_phases(gpu.bench, cell)
-    assert found is not None
-    assert list(found.phases_s) == ["copy_in", "dispatch", "compute", "copy_out"]
-    assert found.phases_s["copy_in"] == pytest.approx(COPY_IN)
-    assert found.phases_s["copy_out"] == pytest.approx(COPY_OUT)
-    assert found.total_s == pytest.approx(COPY_IN + ENQUEUE + KERNEL + COPY_OUT)
-    assert found.residual_s == pytest.approx(0, abs=1e-8)
 
 
-def test_host_ops_within_dispatch_are_mentioned() -> None:
-    gpu = Gpu()
-    cell = gpu.gpu_cell(call=gpu.compute, compute=gpu.compute)
-    cell.host_ops = 2
-    found = measure_phases(gpu.bench, cell)
-    assert found is not None and "2 ops ran on the host, within dispatch" in found.note
+def test_a_gpu_whose_kernels_are_seen_computes_while_the_host_waits() -> None:
+    main = thread("python", call(0, 100), event("TFE_Py_Execute", 0, 20), sync(40, 100))
+    found = of(main, stream(event("sgemm", 10, 90)), device="GPU:0")
+    assert found.share("compute") == pytest.approx(0.8) and not found.not_known
 
 
-def test_a_workload_that_times_its_own_phases_is_believed_and_held_against_the_whole() -> None:
+def test_a_gpu_that_cannot_be_looked_into_is_waited_for_without_a_reason() -> None:
+    found = of(thread("python", call(0, 100), event("TFE_Py_Execute", 0, 20), sync(40, 100)), device="GPU:0")
+    assert found.not_known == pytest.approx(0.6) and "could not see into the device" in found.note
+
+
+def test_calls_that_the_profiler_lost_are_not_known() -> None:
+    assert of(thread("python", event("TFE_Py_Execute", 0, 20)), device="CPU:0").not_known == 0
+    found = account_of(Recording(()), sums(activity(())), 1e-3, device="CPU:0", drained=False)
+    assert found.not_known == 1 and "lost" in found.note
+
+
+def test_pythons_own_time_is_only_looked_for_where_there_is_some() -> None:
+    asked: list[int] = []
+
+    def own() -> list[float]:
+        asked.append(1)
+        return [10e-6]
+
+    found = of(
+        thread("python", call(0, 100), event("TFE_Py_Execute", 50, 100)), device="CPU:0", own_python=own
+    )
+    assert asked and found.seconds("python") == pytest.approx(10e-6)
+    of(thread("python", call(0, 100), node("m", "MatMul", 1, 100)), device="CPU:0", own_python=own)
+    assert len(asked) == 1
+
+
+def busy(seconds: float) -> None:
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        pass
+
+
+def test_the_clock_stands_while_tensorflows_code_is_the_innermost(tmp_path: Path) -> None:
+    theirs = {"busy": busy}
+    code = (
+        "def work(seconds, back=None):\n    (back or (lambda s: None))(seconds)\n    sorted(range(300_000))\n"
+    )
+    exec(compile(code, str(tmp_path / "tensorflow" / "ops.py"), "exec"), theirs)
+    work: Any = theirs["work"]
+    clock = OwnClock((str(tmp_path),))
+    whole = OwnClock(("/nowhere",))
+    assert whole.time(lambda: work(0.0)) > 3 * clock.time(lambda: work(0.0))
+    # What TensorFlow calls back is a person's own again.
+    assert clock.time(lambda: work(0.02, busy)) >= 0.02
+    assert clock.time(lambda: busy(0.02)) >= 0.02
+
+
+def test_a_call_too_long_to_be_profiled_is_not_called_computing(tf: Any) -> None:
     simulation = Simulation()
-    cell = simulation.cell("a", 1e-3)
-    cell.case.phases = lambda seconds: {"input_wait": 0.6e-3, "compute": 0.3e-3}
-    found = measure_phases(simulation.bench, cell)
-    assert found is not None
-    assert found.phases_s == {"input_wait": 0.6e-3, "compute": 0.3e-3}
-    assert found.total_s == pytest.approx(1e-3) and found.residual_s == pytest.approx(0.1e-3)
-
-
-def test_a_case_without_parts_has_no_phases() -> None:
-    simulation = Simulation()
-    assert measure_phases(simulation.bench, simulation.cell("a", 1e-3)) is None
-
-
-def test_a_call_too_long_to_be_profiled_is_made_once_and_said_to_be() -> None:
-    simulation = Simulation()
-    made: list[int] = []
-
-    def slow() -> None:
-        made.append(1)
-        simulation.clock.spend(3.0)
-
-    cell = TimedArm(Arm("CPU:0", "eager"), 0, Case(call=slow, compute=slow), device="CPU:0", call_s=3.0)
-    found = measure_phases(simulation.bench, cell)
-    assert found is not None and len(made) == 1
-    assert found.phases_s == {"compute": pytest.approx(3.0)} and "takes too long to profile" in found.note
+    simulation.bench.context.tf = tf
+    case = Case(call=lambda: simulation.clock.spend(9.0), copy_in=lambda: simulation.clock.spend(3.0))
+    cell = TimedArm(Arm("CPU:0", "graph"), 0, case, device="CPU:0", call_s=9.0)
+    found = next(measure_account(simulation.bench, cell)).account
+    assert found.share("copy_in") == pytest.approx(1 / 3) and found.share("compute") == 0
+    assert found.not_known > 0.6 and "too long to be profiled" in found.note

@@ -9,7 +9,10 @@ import msgspec
 import pytest
 
 from tests.conftest import Worker
+from tests.made import MACHINE
 from tuilab.analysis.caveats import Pressure
+from tuilab.analysis.summary import summarise
+from tuilab.model.roofline import DeviceRoofs, MemoryRoof, Roofs, Work
 from tuilab.model.selftest import NAMES, Check, SelftestSummary
 from tuilab.worker.measure.bench import TimedArm
 from tuilab.worker.selftest import clock, decisions, run, surroundings
@@ -102,6 +105,31 @@ def test_spins_are_read_as_long_as_they_are() -> None:
 def test_a_check_that_raises_has_failed_and_says_so() -> None:
     found = run._run("a-a", lambda: 1 / 0)  # type: ignore[arg-type,return-value]
     assert found is not None and not found.passed and "ZeroDivisionError" in found.message
+
+
+def test_no_call_has_more_than_all_of_a_roof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where calls of a quiet moment follow roofs of a busy one: these beat them."""
+    device = DeviceRoofs(memory=(MemoryRoof(2**28, 1e9),), triad=1e9, peaks={"float32": 1e9})
+    slow = Roofs(machine=MACHINE.key, at="2026", seconds=1.0, sync_s=0.0, devices={"CPU:0": device})
+    works = {"a": Work(flop=1e9, inputs=1e3, outputs=1e3), "b": Work(flop=1e3, inputs=1e9, outputs=1e3)}
+    state = surroundings.under(slow, MACHINE, works, [dict.fromkeys(range(9), 0.8)] * 2)
+    roofs = [arm.roof for arm in summarise(state).arms]
+    assert [roof and roof.share for roof in roofs] == pytest.approx([1.0, 1.0])
+    assert all(roof is not None and "reached" in roof.roof for roof in roofs)
+
+    def told(share: float) -> Check:
+        for name, value in {"measure_roofs": slow, "by_round": [{0: 1.0}], "under": state}.items():
+            monkeypatch.setattr(surroundings, name, lambda *_, value=value: value)
+        arms = (SimpleNamespace(roof=SimpleNamespace(share=share, roof="1 GB/s memory")),)
+        monkeypatch.setattr(surroundings, "summarise", lambda _: SimpleNamespace(arms=arms))
+        tf = SimpleNamespace(
+            device=nullcontext, ones=lambda _: 0, reduce_sum=lambda x: x, matmul=lambda x, y: x,
+            raw_ops=SimpleNamespace(SyncDevice=lambda: None),
+        )  # fmt: skip
+        return surroundings.shares(SimpleNamespace(tf=tf, machine=MACHINE))  # type: ignore[arg-type]
+
+    assert told(0.97).passed and not told(1.01).passed
+    assert told(5.57).figure == 5.57 and "557 % of a roof at most" in told(5.57).message
 
 
 def test_there_is_a_check_for_every_name() -> None:

@@ -3,6 +3,8 @@
 import pytest
 
 from tests.workloads.test_own import run
+from tuilab.analysis.answer import answer
+from tuilab.analysis.reading import launches, op_counts
 from tuilab.model.arms import ArmSelection
 
 pytestmark = pytest.mark.real_worker
@@ -85,6 +87,15 @@ def empty_scope(n: int = 64):
 def unchosen(n: int = 64):
     return (lambda x: tf.where(False, tf.matmul(x, x), x + 1.0)), tf.ones((n, n))
 
+def repeated(n: int = 64):
+    return (lambda x: tf.add_n([tf.matmul(x, x) for _ in range(24)])), tf.ones((n, n))
+
+def fitted(n: int = 64):
+    model = tf.keras.Sequential([tf.keras.Input((n,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x, y = np.ones((n, n), np.float32), np.ones((n, 1), np.float32)
+    return lambda: model.fit(x, y, verbose=0)
+
 # -- honest ----------------------------------------------------------------------------------------------
 
 def product(n: int = 64):
@@ -130,6 +141,11 @@ def decorated(n: int = 64):
         return tf.linalg.cholesky(tf.matmul(x, x, transpose_b=True) + 1e3 * tf.eye(n))
     return inner, tf.ones((n, n))
 
+def recurrent(n: int = 16):
+    layer, x = tf.keras.layers.LSTM(n), tf.ones((8, 40, n))
+    layer(x)
+    return (lambda given: layer(given)), x
+
 def sorting(n: int = 4096):
     return (lambda x: tf.cumsum(tf.sort(tf.reverse(x, [0])))), tf.range(n, dtype=tf.float32)
 """
@@ -150,7 +166,7 @@ GUILTY = {
 }
 HONEST = (
     "product", "spectrum", "dense", "random_numbers", "gradient", "update", "loop", "masked", "decorated",
-    "sorting",
+    "sorting", "recurrent",
 )  # fmt: skip
 ACCUSATIONS = {
     GONE, "retraced", "built-late", "builds-anew", "numpy-inside", "python-result", "grows", "prints", "prints-once",
@@ -191,6 +207,40 @@ def test_what_does_not_compute_what_it_says_is_named(worker, own, name):
         from tuilab.analysis.summary import summarise
 
         assert "not compute it" in summarise(state).answer
+
+
+def test_equal_work_that_a_graph_does_once_is_said_to_be_merged(worker, own):
+    state = run(worker, f"{own}:repeated")
+    for mode in ("graph", "xla"):
+        (arm,) = (a for a in state.arms.values() if a.arm.mode == mode and a.arm.device == "CPU:0")
+        told = {flag.code: flag.message for flag in arm.flags}
+        assert GONE not in told, told
+        assert told["merged"] == "23 of the 24 MatMul asked for repeat another and are merged"
+    assert "23 of the 24 MatMul asked for repeat another and are merged." in answer(state)
+    assert not accused(state, "eager")
+
+
+def test_a_fit_is_measured_as_it_is_and_refused_as_a_graph_with_what_to_return(worker, own):
+    state = run(worker, f"{own}:fitted", ArmSelection(devices=("CPU:0",)))
+    eager, *others = state.arms.values()
+    assert [arm.arm.mode for arm in (eager, *others)] == ["eager", "graph", "xla"]
+    told = {flag.code: flag.message for flag in eager.flags}
+    assert eager.status == "ok" and "retraced" not in told, told
+    assert told["pipeline-anew"] == "it makes a tf.data pipeline in each call, which the time includes"
+    for arm in others:
+        assert arm.status == "unavailable" and arm.reason.startswith("model.fit is a loop"), arm.reason
+        assert arm.reason.endswith("return `lambda: model.train_on_batch(x, y)`")
+    said = answer(state)
+    assert said.startswith("CPU eager takes ") and "return `lambda: model.train_on_batch(x, y)`." in said
+
+
+def test_ops_of_loops_count_as_often_as_they_run(worker, own):
+    state = run(worker, f"{own}:loop", ArmSelection(devices=("CPU:0",), modes=("graph",)))
+    (arm,) = state.arms.values()
+    counts = op_counts(arm, 0)
+    assert counts["MatMul"] == 5, counts
+    assert not {"Enter", "Exit", "Merge", "Switch", "NextIteration"} & set(counts)
+    assert launches(arm, 0) == f"{sum(counts.values())} ops"
 
 
 @pytest.mark.parametrize("name", HONEST)

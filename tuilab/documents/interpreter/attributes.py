@@ -1,6 +1,6 @@
 """What `value.name` stands for, by the kind of value."""
 
-from tuilab.documents.interpreter import names
+from tuilab.documents.interpreter import modules, names
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.values import (
     Api,
@@ -13,6 +13,7 @@ from tuilab.documents.interpreter.values import (
     Instance,
     Known,
     Listing,
+    Module,
     Tensor,
     Unknown,
     Value,
@@ -25,6 +26,9 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
     match value:
         case Api():
             return names.member(value, name, line)
+        case Module():
+            below = modules.member(interpreter, value, name, line)
+            return below if below is not None else Unknown(f"{value.name} binds no {name}", line)
         case Tensor():
             return _of_tensor(interpreter, value, name, line)
         case Instance():
@@ -42,6 +46,8 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
         case Function() | Graph() if name == "__name__":
             target = value.target if isinstance(value, Graph) else value
             return Known(target.name) if isinstance(target, Function) else Unknown("a name", line)
+        case Graph() if name == "python_function":
+            return value.target
         case Unknown():
             return Unknown(value.reason, value.line)
         case _:

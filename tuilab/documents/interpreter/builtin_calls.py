@@ -65,6 +65,24 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return Unknown(f"what {word}() gives", args.line)
 
 
+@handles(
+    "tqdm.tqdm",
+    "tqdm.auto.tqdm",
+    "tqdm.notebook.tqdm",
+    "tqdm.tqdm_notebook",
+    "tqdm.std.tqdm",
+    "tqdm.rich.tqdm",
+)
+def progress(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """A bar of progress yields what it is given."""
+    return args.get("iterable", "0", default=Unknown("what a bar of progress counts", args.line))
+
+
+@handles("tqdm.trange", "tqdm.auto.trange", "tqdm.notebook.trange", "tqdm.tnrange")
+def counted(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    return _range(interpreter, [args.values[str(n)] for n in range(3) if str(n) in args.values], args)
+
+
 def _wait(interpreter: Interpreter, word: str, values: Sequence[Value], line: int) -> None:
     for value in values:
         interpreter.reads(value, f"{word}()", line)
@@ -80,6 +98,7 @@ def _pure(word: str, values: Sequence[Value], line: int) -> Value:
 def _print(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     for value in values:
         interpreter.reads(value, "print()", args.line)
+    interpreter.tell(values, args.line)
     words = " ".join(str(v.value) if isinstance(v, Known) else "{}" for v in values)
     kind = "effect" if interpreter.in_graph() else "print"
     interpreter.event(kind, "print()", args.line, {"text": Known(words[:400])})  # type: ignore[arg-type]
@@ -208,7 +227,13 @@ def _callable(interpreter: Interpreter, values: list[Value], args: Arguments) ->
     return Known(True) if known else Unknown("a condition that is not known", args.line)
 
 
+def _round(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
+    """A time that is rounded is that time."""
+    return values[0] if values and isinstance(values[0], Elapsed) else _pure("round", values, args.line)
+
+
 _HANDLERS: dict[str, Any] = {
+    "round": _round,
     "print": _print,
     "super": lambda interpreter, values, args: OpaqueObject("super"),
     "len": _len,

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from tuilab.documents.interpreter import builtin_calls, methods
+from tuilab.documents.interpreter import builtin_calls, methods, timers
 from tuilab.documents.interpreter.interpreter import (
     MOST_CALLS_DEEP,
     Frame,
@@ -45,7 +45,7 @@ def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
     callee = interpreter.evaluate(node.func, scope)
     args, keywords = arguments(interpreter, node, scope)
     # In a chain over several lines a call stands where its own name does.
-    return interpreter.call(callee, args, keywords, node.func.end_lineno or node.lineno)
+    return interpreter.call(callee, args, keywords, interpreter.away or node.func.end_lineno or node.lineno)
 
 
 def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[list[Value], Keywords]:
@@ -102,6 +102,8 @@ def call_object(
             return result
         case OpaqueObject(kind="python-function", data=(str(name), Value() as target)):
             return interpreter.call(Api(name), [target, Listing("list", args)], {}, line)
+        case OpaqueObject(kind="benchmark"):
+            return timers.pytest_benchmark(interpreter, "", args, keywords, line)
         case OpaqueObject(kind="decorator" | "python-decorator"):
             return apply_decorator(interpreter, callee, args[0] if args else NONE, line)
         case _:
@@ -127,6 +129,20 @@ def call_function(
     if inside or len(interpreter.frames) > MOST_CALLS_DEEP:
         interpreter.event("opaque", f"{function.name}: recursion is not followed", line)
         return Unknown(f"{function.name} calls itself", line)
+    if function.file != interpreter.place.file:
+        with interpreter.reading(function.file, line):
+            return _read_body(interpreter, function, args, keywords, line, hook)
+    return _read_body(interpreter, function, args, keywords, line, hook)
+
+
+def _read_body(
+    interpreter: Interpreter,
+    function: Function,
+    args: list[Value],
+    keywords: Keywords,
+    line: int,
+    hook: Callable[[Value], None] | None,
+) -> Value:
     scope = Scope({}, function.scope)
     _bind(function, args, keywords, scope, line)
     interpreter.frames.append(Frame(function, hook=hook))
@@ -137,7 +153,7 @@ def call_function(
             interpreter.execute(function.node.body, scope)
     finally:
         frame = interpreter.frames.pop()
-    if interpreter.once(function.node, _is_generator):
+    if interpreter.yields and interpreter.once(function.node, _is_generator):
         return OpaqueObject("generator", Listing("list", frame.returned[:8], open=True))
     return _returned(frame.returned, line)
 
@@ -197,7 +213,8 @@ def call_graph(
         for part in parts_of(result):
             part.inside, part.made = False, -1
         found = parts_of(result)
-        interpreter.event("graph", name_of(graph.target), line, {"graph": graph}, result)
+        given = {f"argument {name}": value for name, value in (numbered(args) | keywords).items()}
+        interpreter.event("graph", name_of(graph.target), line, {"graph": graph, **given}, result)
         for part in found:
             part.made = len(interpreter.trace.events) - 1
     return result

@@ -1,8 +1,9 @@
 """What `with manager:` does around its body."""
 
 from collections.abc import Callable
+from typing import Literal
 
-from tuilab.documents.dialect import TIME, TIMEIT
+from tuilab.documents.dialect import TIME, TIMEIT, TIMEIT_ONCE
 from tuilab.documents.interpreter.calls import call_function
 from tuilab.documents.interpreter.interpreter import Flow, Interpreter
 from tuilab.documents.interpreter.timers import repeated
@@ -32,6 +33,9 @@ def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_li
             return _generated(interpreter, manager, body, line, last_line)
         case OpaqueObject(kind="magic"):
             return timed(interpreter, manager.data, line, body)
+        case OpaqueObject(kind="session"):
+            interpreter.deferred = True
+            return body(manager)
         case OpaqueObject(kind="raises"):
             interpreter.guards += 1
             flow = body(NONE)
@@ -50,7 +54,7 @@ def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_li
 
 def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int, body: Body) -> Flow:
     """`with tf.device(…)`."""
-    scope = DeviceScope(line, families, len(interpreter.trace.events))
+    scope = DeviceScope(interpreter.here(line), families, len(interpreter.trace.events))
     interpreter.trace.scopes.append(scope)
     with interpreter.at(devices=(*interpreter.place.devices, scope)):
         flow = body(NONE)
@@ -63,14 +67,17 @@ def timed(interpreter: Interpreter, word: str, line: int, body: Body) -> Flow:
     start = interpreter.clock("timeit.default_timer", line)
     if word == TIMEIT:
         flow = repeated(interpreter, line, None, lambda: body(NONE))
+    elif word == TIMEIT_ONCE:
+        flow = repeated(interpreter, line, 1, lambda: body(NONE))
     else:
         flow = body(NONE)
     end = interpreter.clock("timeit.default_timer", line)
-    interpreter.region(start.event, end.event, via="magic", repeats=word == TIMEIT)
+    via: Literal["magic", "timeit"] = "timeit" if word == TIMEIT_ONCE else "magic"
+    interpreter.region(start.event, end.event, via=via, repeats=word == TIMEIT)
     return flow
 
 
-MAGICS = {TIMEIT: OpaqueObject("magic", TIMEIT), TIME: OpaqueObject("magic", TIME)}
+MAGICS: dict[str, Value] = {word: OpaqueObject("magic", word) for word in (TIMEIT, TIMEIT_ONCE, TIME)}
 
 
 def _instance(interpreter: Interpreter, instance: Instance, body: Body, line: int, last_line: int) -> Flow:
@@ -90,16 +97,17 @@ def _generated(
     """`@contextmanager`: the function is read up to its `yield`, then the body, then the rest."""
     function, args, keywords = manager.data
     flows: list[Flow] = []
-    first = len(interpreter.trace.events)
+    first, file, away = len(interpreter.trace.events), interpreter.place.file, interpreter.away
 
     def hook(value: Value) -> None:
         if not flows:
             flows.append(Flow.NEXT)
-            interpreter.timed_from(first, line, last_line)
             # The body belongs to the caller: what it returns is the caller's to return.
             frame = interpreter.frames.pop()
             try:
-                flows[0] = body(value)
+                with interpreter.reading(file, away):
+                    interpreter.timed_from(first, line, last_line)
+                    flows[0] = body(value)
             finally:
                 interpreter.frames.append(frame)
 

@@ -1,11 +1,12 @@
 """What each kind of expression stands for."""
 
 import ast
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from tuilab.documents.interpreter import arithmetic, attributes, tensors
 from tuilab.documents.interpreter.arithmetic import Unresolved
-from tuilab.documents.interpreter.interpreter import Interpreter, expression
+from tuilab.documents.interpreter.interpreter import Interpreter, expression, times_in
 from tuilab.documents.interpreter.names import BUILTINS
 from tuilab.documents.interpreter.scope import Scope, either
 from tuilab.documents.interpreter.values import (
@@ -18,9 +19,12 @@ from tuilab.documents.interpreter.values import (
     Listing,
     Many,
     Mapping,
+    Number,
     Tensor,
+    Told,
     Unknown,
     Value,
+    is_number,
     truth,
 )
 
@@ -71,17 +75,24 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
     """The value of `left op right`; an op of TensorFlow or NumPy where a tensor takes part."""
     if isinstance(op, ast.Mod) and isinstance(left, Known) and isinstance(left.value, str):
         interpreter.reads(right, "formatting", line)
-        return Unknown("a text that is not known as a whole", line)
+        return told(left.value, [right], line)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return tensors.operator(interpreter, op, left, right, line)
     if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Clock):
         return interpreter.region(right.event, left.event)
+    interpreter.dates(left, right)
+    if isinstance(left, Elapsed) and isinstance(right, Elapsed):
+        if isinstance(op, ast.Div | ast.FloorDiv | ast.Sub):
+            interpreter.compare([left.region, right.region])
+        return left
     if isinstance(left, Elapsed):
         if isinstance(op, ast.Div | ast.FloorDiv):
             interpreter.trace.regions[left.region].divided = True
         return left
     if isinstance(right, Elapsed):
         return right
+    if isinstance(op, ast.Add) and (times_in(left) or times_in(right)):
+        return told("", [left, right], line)
     if interpreter.place.loops or isinstance(left, Unknown) or isinstance(right, Unknown):
         interpreter.event("python", type(op).__name__, line)
     if isinstance(left, Known) and isinstance(right, Known):
@@ -96,6 +107,8 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
             count = other.value if isinstance(other, Known) else None
             if isinstance(one, Listing) and isinstance(count, int):
                 return _repeated(one, count)
+    if is_number(left) and is_number(right):
+        return Number("a number that is not known", line)
     for value in (left, right):
         if isinstance(value, Unknown):
             return Unknown(value.reason, value.line)
@@ -161,9 +174,21 @@ def compare(interpreter: Interpreter, node: ast.Compare, scope: Scope) -> Value:
     return result
 
 
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.NotEq: "tf.not_equal",
+    ast.Lt: "tf.less",
+    ast.LtE: "tf.less_equal",
+    ast.Gt: "tf.greater",
+    ast.GtE: "tf.greater_equal",
+}
+
+
 def _compared(interpreter: Interpreter, op: ast.cmpop, left: Value, right: Value, line: int) -> Value:
+    interpreter.dates(left, right)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return tensors.elementwise(interpreter, "tf.compare", [left, right], line, dtype="bool")
+        return tensors.elementwise(
+            interpreter, _COMPARISONS.get(type(op), "tf.equal"), [left, right], line, dtype="bool"
+        )
     if isinstance(op, ast.Is | ast.IsNot) and (left is NONE or right is NONE or NONE in (left, right)):
         other = right if left == NONE else left
         if isinstance(other, Unknown):
@@ -177,7 +202,8 @@ def _compared(interpreter: Interpreter, op: ast.cmpop, left: Value, right: Value
             return Known(arithmetic.compare(op, left.value, right.value))
         except Unresolved:
             pass
-    return Unknown("a condition that is not known", line)
+    kind = Number if is_number(left) and is_number(right) else Unknown
+    return kind("a condition that is not known", line)
 
 
 def _all_known(value: Value) -> bool:
@@ -242,10 +268,13 @@ def mapping(interpreter: Interpreter, node: ast.Dict, scope: Scope) -> Value:
 def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Value:
     """An f-string; format specifications are read for what they use, and not applied."""
     words: list[str] = []
+    values: list[Value] = []
     known = True
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             value = interpreter.evaluate(part.value, scope)
+            interpreter.dates(value)
+            values.append(value)
             interpreter.reads(value, "formatting", node.lineno)
             known = known and isinstance(value, Known)
             words.append(str(value.value)[:200] if isinstance(value, Known) else "{}")
@@ -254,7 +283,15 @@ def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Va
     text = "".join(words)
     if known and len(text) <= arithmetic.LONGEST_TEXT:
         return Known(text)
-    return Unknown("a text that is not known as a whole", node.lineno)
+    return told(text, values, node.lineno)
+
+
+def told(words: str, values: Sequence[Value], line: int) -> Told:
+    """A text of which parts are not known, with the times that stand in it."""
+    times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
+    own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
+    inner = " ".join(v.words for v in values if isinstance(v, Told))
+    return Told("a text that is not known as a whole", line, (), f"{words} {own} {inner}"[:400], times)
 
 
 @expression(ast.Slice)
@@ -274,8 +311,10 @@ def named(interpreter: Interpreter, node: ast.NamedExpr, scope: Scope) -> Value:
 
 @expression(ast.Lambda)
 def function(interpreter: Interpreter, node: ast.Lambda, scope: Scope) -> Value:
-    made = Function(node, scope, "lambda", interpreter.place.block)
+    made = Function(node, scope, "lambda", interpreter.place.block, file=interpreter.place.file)
     bind_defaults(interpreter, made, scope)
+    if not made.file:
+        interpreter.lambdas.setdefault(node, made)
     return made
 
 

@@ -1,20 +1,27 @@
-"""Imports: which library a name stands for. Nothing is imported."""
+"""Imports: which library, or which module beside the document, a name stands for. Nothing is imported."""
 
 import ast
 
+from tuilab.documents.interpreter import modules
 from tuilab.documents.interpreter.interpreter import Flow, Interpreter, statement
 from tuilab.documents.interpreter.names import member, module
 from tuilab.documents.interpreter.scope import Scope
+from tuilab.documents.interpreter.values import Unknown
 
 
 @statement(ast.Import)
 def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> Flow:
     """`import a.b as c`."""
     for alias in node.names:
+        root = alias.name.partition(".")[0]
+        own = modules.imported(interpreter, alias.name if alias.asname else root, 0, node.lineno)
+        if own is not None:
+            interpreter.event("import", alias.name[:80], node.lineno)
+            interpreter.journal.write(scope.names, alias.asname or root, own)
+            continue
         found = module(alias.name, alias.asname or alias.name)
         interpreter.use(found, node.lineno, alias.name)
         interpreter.event("import", alias.name[:80], node.lineno)
-        root = alias.name.partition(".")[0]
         bound = found if alias.asname else module(root, root)
         interpreter.journal.write(scope.names, alias.asname or root, bound)
     return Flow.NEXT
@@ -22,8 +29,20 @@ def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> 
 
 @statement(ast.ImportFrom)
 def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> Flow:
-    """`from a.b import c`; a relative import names a file that the document does not show."""
+    """`from a.b import c`; what lies beside the document is read, the rest of a relative import not known."""
     interpreter.event("import", (node.module or ".")[:80], node.lineno)
+    own = modules.imported(interpreter, node.module or "", node.level, node.lineno)
+    if own is not None:
+        for alias in node.names:
+            if alias.name == "*":
+                public = {n: v for n, v in own.scope.names.items() if not n.startswith("_")}
+            else:
+                found = modules.member(interpreter, own, alias.name, node.lineno)
+                missing = Unknown(f"{own.name} binds no {alias.name}", node.lineno)
+                public = {alias.asname or alias.name: missing if found is None else found}
+            for name, value in public.items():
+                interpreter.journal.write(scope.names, name, value)
+        return Flow.NEXT
     if node.level or not node.module:
         return Flow.NEXT
     if node.module == "__main__":

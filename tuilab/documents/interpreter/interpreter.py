@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from tuilab.documents.interpreter.scope import Journal, Scope
@@ -26,10 +27,14 @@ from tuilab.documents.interpreter.values import (
     Clock,
     Elapsed,
     Function,
+    Known,
     Listing,
     Many,
     Mapping,
+    Module,
+    Number,
     Tensor,
+    Told,
     Unknown,
     Value,
 )
@@ -71,6 +76,8 @@ class Frame:
 Evaluate = Callable[["Interpreter", Any, Scope], Value]
 Execute = Callable[["Interpreter", Any, Scope], Flow]
 Keywords = dict[str, Value]
+# Times that are looked at together.
+_MOST_BESIDE = 16
 Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
 E = TypeVar("E", bound=Callable[..., Any])
 # What reads each kind of node and calls each kind of value: the modules of this package register it.
@@ -104,11 +111,38 @@ def numbered(args: list[Value]) -> dict[str, Value]:
     return {str(number): value for number, value in enumerate(args)}
 
 
+def times_in(value: Value, depth: int = 0) -> list[int]:
+    """The regions whose times a value holds."""
+    if isinstance(value, Elapsed):
+        return [value.region]
+    if isinstance(value, Told):
+        return list(value.times)
+    if depth < 3 and isinstance(value, Listing | Mapping):
+        items = value.items if isinstance(value, Listing) else value.items.values()
+        return [time for item in list(items)[:16] for time in times_in(item, depth + 1)]
+    return []
+
+
+def _words_of(value: Value) -> str:
+    if isinstance(value, Told):
+        return value.words
+    return str(value.value)[:200] if isinstance(value, Known) else "{}"
+
+
 class Interpreter:
     """Reads statements in order and writes the trace. Nothing of the document is run."""
 
-    def __init__(self, api: ApiTable, steps: int = STEPS) -> None:
+    def __init__(self, api: ApiTable, steps: int = STEPS, folder: Path | None = None) -> None:
         self.api = api
+        # Where the document lies, and where the file that is being read does.
+        self.folder = folder
+        self.beside = folder or Path()
+        self.modules: dict[Path, Module] = {}
+        self.kept: list[Any] = []
+        # The document's line at which code of another file is being read; 0 in the document itself.
+        self.away = 0
+        # Whether there may be a generator in the code.
+        self.yields = True
         self.trace = Trace()
         self.place = Place()
         self.journal = Journal()
@@ -126,6 +160,9 @@ class Interpreter:
         self._noted: set[tuple[int, str]] = set()
         self._covered = 0
         self._limits = 0
+        # Branches of which it is not known whether they are taken.
+        self.branches = 0
+        self.lambdas: dict[ast.Lambda, Function] = {}
         self._answers: dict[tuple[int, Callable[[Any], bool]], bool] = {}
         self._regions: dict[tuple[int, int], int] = {}
         self._withs: dict[int, tuple[int, int]] = {}
@@ -183,6 +220,8 @@ class Interpreter:
 
     def opaque(self, callee: Value, args: list[Value], line: int) -> Value:
         """A call of something that is not known. It may do any work, and may wait for it."""
+        self.dates(*args)
+        self.spans(*args)
         reason = callee.reason if isinstance(callee, Unknown) else "a call that is not followed"
         self.event("opaque", reason, line, numbered(args))
         return Unknown(reason, callee.line if isinstance(callee, Unknown) and callee.line else line)
@@ -197,8 +236,10 @@ class Interpreter:
     ) -> Event:
         """Write an event. A tensor given as its result is marked as made by it."""
         if self.deferred and kind in ("op", "create", "copy"):
-            kind = "build"
-        event = Event(len(self.trace.events), kind, name, line, self.place, arguments or {}, result)
+            kind = "node"
+        event = Event(
+            len(self.trace.events), kind, name, self.away or line, self.place, arguments or {}, result
+        )
         if isinstance(result, Tensor) and result.made < 0:
             result.made = event.index
         self.trace.events.append(event)
@@ -213,19 +254,34 @@ class Interpreter:
 
     def note(self, line: int, reason: str) -> None:
         """Say that something could not be resolved; once for a line and reason."""
+        if self.away:
+            return
         if (line, reason) not in self._noted and len(self._noted) < MOST_NOTES:
             self._noted.add((line, reason))
             self.trace.notes.append((line, reason))
 
     def use(self, api: Api, line: int, spelled: str = "") -> None:
-        """Record that a dotted name of a library is written here."""
+        """Record that a dotted name of a library is written here, in the document itself."""
+        if self.away:
+            return
         name = api.real or api.name
         written = spelled or api.spelled or name
         self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0, written))
 
     def misfit(self, kind: MisfitKind, line: int, detail: str, remedy: str, **more: Any) -> None:
         """Record an argument or a key that does not fit. more: `at` and `replace` of the record."""
-        self.trace.misfits.append(Misfit(kind, line, detail, remedy, **more))
+        if not self.away:
+            self.trace.misfits.append(Misfit(kind, line, detail, remedy, **more))
+
+    def dates(self, *values: Value) -> None:
+        """A reading of the clock is used as a date, and not in a difference."""
+        self.trace.dated.update(value.event for value in values if isinstance(value, Clock))
+
+    def spans(self, *values: Value) -> None:
+        """What is given two readings of the clock, and not shown, has the time between them."""
+        readings = [value.event for value in values if isinstance(value, Clock)]
+        if len(readings) == 2 and readings[0] != readings[1]:
+            self.region(*readings)
 
     def sync(self, how: str, line: int, value: Value) -> None:
         """The host waits for a tensor."""
@@ -236,7 +292,7 @@ class Interpreter:
         if isinstance(value, Tensor):
             if value.library == "tf" and not value.inside and self.in_graph() is None:
                 self.sync(how, line, value)
-        elif isinstance(value, Unknown):
+        elif isinstance(value, Unknown) and not isinstance(value, Number):
             self.event("may-wait", how, line)
         elif isinstance(value, Listing | Mapping) and depth < 3:
             items = value.items[:16] if isinstance(value, Listing) else list(value.items.values())[:16]
@@ -253,10 +309,27 @@ class Interpreter:
     def gather(self, value: Value) -> None:
         """A time is put beside others, or added to them."""
         if isinstance(value, Elapsed):
-            self.trace.regions[value.region].gathered = True
+            region = self.trace.regions[value.region]
+            region.gathered = True
+            region.picked = region.picked or self.branches > 0
+
+    def compare(self, regions: Sequence[int]) -> None:
+        """Times stand side by side."""
+        for number in regions[:_MOST_BESIDE]:
+            self.trace.regions[number].beside |= set(regions[:_MOST_BESIDE]) - {number}
+
+    def tell(self, values: Sequence[Value], line: int) -> None:
+        """Record that times are printed or logged together, with the words between them."""
+        words = " ".join(_words_of(value) for value in values)[:400]
+        times = list(dict.fromkeys(time for value in values for time in times_in(value)))
+        for number in times:
+            self.trace.regions[number].told.append((self.away or line, words))
+        self.compare(times)
 
     def timed_from(self, first: int, line: int, last_line: int) -> None:
         """Readings since event `first` are those of a timer's `with`: what they time stands in its body."""
+        if self.away:
+            line = last_line = self.away
         for event in self.trace.events[first:]:
             if event.kind == "clock":
                 self._withs[event.index] = (line, last_line)
@@ -275,7 +348,9 @@ class Interpreter:
             return Unknown("a time that is not followed", self.trace.events[last].line)
         start, end = self.trace.events[first], self.trace.events[last]
         line, last_line = self._withs.get(first, (start.line, end.line))
-        region = Region(first, last, start.name, line, last_line, start.place.block, **more)
+        region = Region(
+            first, last, start.name, line, last_line, start.place.block, file=start.place.file, **more
+        )
         self._regions[first, last] = len(self.trace.regions)
         self.trace.regions.append(region)
         return Elapsed(len(self.trace.regions) - 1)
@@ -289,6 +364,21 @@ class Interpreter:
             yield
         finally:
             self.place = before
+
+    @contextmanager
+    def reading(self, file: str, line: int) -> Iterator[None]:
+        """Read code of a module beside the document, "" for the document's own, that stands for `line`."""
+        before = self.away
+        self.away = (before or line) if file else 0
+        try:
+            with self.at(file=file):
+                yield
+        finally:
+            self.away = before
+
+    def here(self, line: int) -> int:
+        """A line of the code that is being read, 0 where that is no line of the document."""
+        return 0 if self.away else line
 
     @contextmanager
     def inside(self, loop: Loop) -> Iterator[None]:
@@ -308,9 +398,11 @@ class Interpreter:
         results, bound = [], []
         for read in reads:
             self.journal.begin()
+            self.branches += 1
             try:
                 results.append(read())
             finally:
+                self.branches -= 1
                 bound.append(self.journal.undo())
         self.journal.join(bound, line)
         return results

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from tuilab.documents.interpreter.interpreter import Interpreter, expression
+from tuilab.documents.interpreter.interpreter import Interpreter, expression, times_in
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.tensors import sliced
 from tuilab.documents.interpreter.trace import Loop
@@ -14,11 +14,13 @@ from tuilab.documents.interpreter.values import (
     Bound,
     Class,
     Dataset,
+    Elapsed,
     Instance,
     Known,
     Listing,
     Many,
     Mapping,
+    Number,
     OpaqueObject,
     Span,
     Tensor,
@@ -60,7 +62,7 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
             if value.count is not None and value.count <= MOST_UNROLLED:
                 assert value.start is not None and value.stop is not None and value.step
                 numbers = [Known(n) for n in range(value.start, value.stop, value.step)]
-            return Iteration(varies, value.count, numbers)
+            return Iteration(Number(varies.reason, line), value.count, numbers)
         case Tensor():
             rest = value.shape[1:] if value.shape else None
             element = Tensor(rest, value.dtype, value.library, value.made, value.inside)
@@ -102,7 +104,7 @@ def _combined(interpreter: Interpreter, value: OpaqueObject, line: int) -> Itera
     counts = [p.count for p in parts if p.count is not None]
     count = min(counts) if counts and len(counts) == len(parts) else None
     if value.kind == "enumerate":
-        number: Value = Unknown("it counts the iterations", line)
+        number: Value = Number("it counts the iterations", line)
         inner = parts[0]
         items: list[Value] | None = None
         if inner.items is not None:
@@ -246,6 +248,9 @@ def bind_target(interpreter: Interpreter, target: ast.expr, value: Value, scope:
     """Bind the target of an assignment, a loop, a `with` or a comprehension."""
     match target:
         case ast.Name():
+            if isinstance(value, Elapsed):
+                region = interpreter.trace.regions[value.region]
+                region.name = region.name or target.id
             store = scope.elsewhere.get(target.id, scope).names
             interpreter.journal.write(store, target.id, value)
         case ast.Tuple() | ast.List():
@@ -268,6 +273,16 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
     interpreter.gather(value)
     owner = interpreter.evaluate(target.value, scope)
     index = _index(interpreter, target.slice, scope)
+    if isinstance(owner, Tensor) and owner.library == "tf" and not interpreter.guards:
+        interpreter.misfit(
+            "type",
+            target.lineno,
+            "a tensor takes no assignment to its items: this raises a TypeError",
+            "Use tf.tensor_scatter_nd_update, or a tf.Variable's slice with .assign().",
+        )
+    times = times_in(value)
+    if times and isinstance(owner, Mapping):
+        interpreter.compare([*(t for v in owner.items.values() for t in times_in(v)), *times])
     if isinstance(owner, Mapping) and isinstance(index, Known) and len(owner.items) < 1_000:
         interpreter.journal.write(owner.items, index.value, value)
     elif isinstance(owner, Listing):
@@ -331,7 +346,8 @@ def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
     count = found.count if simple else None
     if found.dataset is not None:
         interpreter.event("iterate", "tf.data.Dataset", node.lineno, {"dataset": found.dataset})
-    with interpreter.inside(Loop(node.lineno, node.end_lineno or node.lineno, count, over=found.dataset)):
+    line, last = interpreter.here(node.lineno), interpreter.here(node.end_lineno or node.lineno)
+    with interpreter.inside(Loop(line, last, count, over=found.dataset)):
         read(found.element)
     if isinstance(node, ast.DictComp):
         return Mapping({}, open=True)

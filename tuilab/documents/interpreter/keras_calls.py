@@ -16,6 +16,8 @@ from tuilab.documents.interpreter.values import (
     shape_of,
 )
 
+# What gives a model that has its weights.
+LOADS = ("load_model", "clone_model", "model_from_json", "model_from_config")
 TRAINS = ("fit", "evaluate", "predict", "fit_generator")
 STEPS = ("train_on_batch", "test_on_batch", "predict_on_batch", "predict_step", "train_step")
 POLICIES = (
@@ -109,7 +111,20 @@ def named_policy(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.keras.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Losses, optimisers, metrics, data sets: objects of the set-up."""
+    if name.rpartition(".")[2] in LOADS:
+        loaded = Model([], args.line, open=True)
+        interpreter.event("build", name, args.line, args.values, loaded)
+        return loaded
     interpreter.event("build", name, args.line, args.values)
+    if name.startswith("tf.keras.optimizers.") and ".legacy" not in name and args.given("lr"):
+        interpreter.misfit(
+            "argument",
+            args.line,
+            f"{name} takes no argument lr",
+            "Its name is now learning_rate.",
+            at="lr",
+            replace=("lr", "learning_rate"),
+        )
     if name.startswith("tf.keras.applications.") and name.rpartition(".")[2][:1].isupper():
         return Model([], args.line, open=True)
     if name.endswith("load_data"):
@@ -138,6 +153,8 @@ def method(
     if name in TRAINS or name in STEPS:
         interpreter.event("train", name, line, bound.values)
         return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
+    if name in ("call", "__call__") and isinstance(model, Model):
+        return call_layer(interpreter, model, args, keywords, line)
     if name == "add" and isinstance(model, Model):
         if len(model.layers) < 1_000:
             model.layers.append(args[0] if args else Unknown("a layer", line))

@@ -95,6 +95,7 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
 def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywords, line: int) -> Value:
     """Read the call of a library's function or class by its canonical name."""
     name = api.name
+    interpreter.dates(*args, *keywords.values())
     bound = bind(interpreter, name, args, keywords, line)
     handler = HANDLERS.get(name) or HANDLERS.get(short(name))
     if handler is not None:
@@ -106,6 +107,7 @@ def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywor
         root = root.rpartition(".")[0]
         if root + "." in PREFIXES:
             return PREFIXES[root + "."](interpreter, known if root != "tf" else name, bound)
+    interpreter.spans(*args, *keywords.values())
     interpreter.event("opaque", name, line, bound.values)
     return Unknown(f"what {name} gives", line)
 

@@ -106,7 +106,8 @@ def _loop(
 ) -> Loop:
     empty = interpreter.once(node, _is_empty)
     over = found.dataset if found is not None else None
-    return Loop(node.lineno, node.end_lineno or node.lineno, count, empty=empty, over=over)
+    line, last = interpreter.here(node.lineno), interpreter.here(node.end_lineno or node.lineno)
+    return Loop(line, last, count, empty=empty, over=over)
 
 
 def _is_empty(node: "ast.For | ast.AsyncFor | ast.While") -> bool:

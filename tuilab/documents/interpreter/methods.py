@@ -4,7 +4,8 @@ from typing import Any
 
 from tuilab.documents.interpreter import attributes, dataset_calls, keras_calls, ops, timers
 from tuilab.documents.interpreter.arithmetic import LONGEST_LIST, LONGEST_TEXT
-from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered
+from tuilab.documents.interpreter.expressions import told
+from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered, times_in
 from tuilab.documents.interpreter.library import Arguments
 from tuilab.documents.interpreter.names import dtype_of
 from tuilab.documents.interpreter.trace import Kind
@@ -14,6 +15,7 @@ from tuilab.documents.interpreter.values import (
     Bound,
     Dataset,
     Elapsed,
+    Function,
     Graph,
     Instance,
     Known,
@@ -54,6 +56,8 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             return owner
         case OpaqueObject():
             return _opaque_object(interpreter, owner, name, args, keywords, line)
+        case Graph() | Function() if name == "__call__":
+            return interpreter.call(owner, args, keywords, line)
         case Graph():
             return owner if name == "get_concrete_function" else Unknown(f"what {name}() gives", line)
         case _:
@@ -116,6 +120,9 @@ def _reshaped(interpreter: Interpreter, tensor: Tensor, name: str, args: list[Va
 def _listing(interpreter: Interpreter, listing: Listing, name: str, args: list[Value], line: int) -> Value:
     for value in args:
         interpreter.gather(value)
+        times = times_in(value)
+        if times and interpreter.unrolled > 1:
+            interpreter.compare([*times_in(listing), *times])
     if name in ("append", "extend", "insert", "add", "pop", "clear", "remove", "update"):
         if interpreter.in_graph() is not None and listing.born is not interpreter.in_graph():
             interpreter.event("effect", f"list.{name}()", line)
@@ -182,7 +189,7 @@ def _constant(interpreter: Interpreter, value: Any, name: str, args: list[Value]
     if name == "format" and isinstance(value, str):
         for given_value in args:
             interpreter.reads(given_value, "formatting", line)
-        return Unknown("a text that is not known as a whole", line)
+        return told(value, args, line)
     return Unknown(f"what {name}() gives", line)
 
 
@@ -194,9 +201,13 @@ def _opaque_object(
     keywords: Keywords,
     line: int,
 ) -> Value:
+    if owner.kind == "object" and str(owner.data).startswith("tf.keras.metrics."):
+        interpreter.use(Api(f"{owner.data}.{name}", f"{str(owner.data).rpartition('.')[2]}.{name}"), line)
     match owner.kind:
         case "rng":
             return interpreter.call(Api(f"rng.{name}"), args, keywords, line)
+        case "tf-rng" if name in _DRAWS:
+            return interpreter.call(Api(f"tf.random.{name}"), args, keywords, line)
         case "timer":
             given = Arguments(line, numbered(args) | keywords)
             return timers.timer_method(interpreter, owner, name, given)
@@ -217,6 +228,8 @@ def _opaque_object(
             result = Tensor(None, None, "np", made=len(interpreter.trace.events) - 1)
             interpreter.sync("sess.run()", line, result)
             return result
+        case "benchmark" if name == "pedantic":
+            return timers.pytest_benchmark(interpreter, name, args, keywords, line)
         case "generator":
             interpreter.event("opaque", "a generator", line)
         case "writer":
@@ -225,6 +238,21 @@ def _opaque_object(
             return interpreter.call(Api("builtins.next"), [owner], {}, line)
         case "bytes":
             return owner
+        case "object" if str(owner.data).startswith("tf.distribute.") and name in _RUNS:
+            return _on_replicas(interpreter, name, args, keywords, line)
+        case "lite" if name == "invoke":
+            made = interpreter.event("host-op", "invoke", line, {"self": owner}, Tensor(None, None, "np"))
+            owner.data["output"] = made.result
+            return NONE
+        case "lite" if name in ("get_tensor", "tensor"):
+            output = owner.data.get("output")
+            if isinstance(output, Tensor):
+                interpreter.sync(f"{name}()", line, output)
+                return output
+            return Tensor(None, None, "np")
+        case "lite":
+            interpreter.event("config", f"tf.lite.Interpreter.{name}", line)
+            return Unknown(f"what {name}() gives", line)
         case "object" if name in ("result", "numpy") and "metrics" in str(owner.data):
             result = Tensor((), "float32")
             interpreter.event("op", f"{owner.data}.{name}", line, {}, result)
@@ -236,9 +264,34 @@ def _opaque_object(
     return Unknown(f"what {name}() gives", line)
 
 
+_DRAWS = ("normal", "uniform", "truncated_normal")
+_RUNS = ("run", "experimental_run", "experimental_run_v2", "experimental_distribute_dataset", "reduce")
+
+
+def _on_replicas(
+    interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int
+) -> Value:
+    """What a `tf.distribute` strategy runs: the function on each replica, with what it is given."""
+    if name == "experimental_distribute_dataset":
+        return args[0] if args else Unknown("a distributed dataset", line)
+    if name == "reduce":
+        result = Tensor(None, None, inside=interpreter.in_graph() is not None)
+        interpreter.event("op", "tf.distribute.Strategy.reduce", line, numbered(args), result)
+        return result
+    target = args[0] if args else keywords.get("fn", NONE)
+    given = args[1] if len(args) > 1 else keywords.get("args", Listing("tuple", []))
+    named = args[2] if len(args) > 2 else keywords.get("kwargs", Mapping({}))
+    inputs = list(given.items) if isinstance(given, Listing) else [given]
+    by_name = {str(k): v for k, v in named.items.items()} if isinstance(named, Mapping) else {}
+    return interpreter.call(target, inputs, by_name, line)
+
+
 def _fetched(args: list[Value], keywords: Keywords, session: Value) -> Value:
     """What a session is asked for: the first of several; the session where that is not known."""
     value = args[0] if args else keywords.get("fetches", session)
     if isinstance(value, Listing) and value.items:
         value = value.items[0]
+    # A tensor's op is run as the tensor is, without bringing its value back.
+    if isinstance(value, Bound) and value.name in ("op", "initializer") and isinstance(value.owner, Tensor):
+        value = value.owner
     return value

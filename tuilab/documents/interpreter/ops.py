@@ -399,6 +399,11 @@ def generator(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return OpaqueObject("rng", None)
 
 
+@handles("tf.random.Generator", "tf.random.get_global_generator", "tf.random.Generator.")
+def tf_generator(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    return OpaqueObject("tf-rng", None)
+
+
 @handles("np.append")
 def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Of times too."""
@@ -440,7 +445,7 @@ def identity(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.matmul")
 def matmul(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    return tensors.matmul(interpreter, args.values, args.line)
+    return tensors.matmul(interpreter, args.values, args.line, called=True)
 
 
 @handles("np.matmul", "np.dot")

@@ -3,8 +3,16 @@
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from tuilab.documents.dialect import TIME, TIMEIT, WHOLE_TIME, WHOLE_TIMEIT
+from tuilab.documents.dialect import (
+    TIME,
+    TIMEIT,
+    TIMEIT_ONCE,
+    WHOLE_TIME,
+    WHOLE_TIMEIT,
+    WHOLE_TIMEIT_ONCE,
+)
 from tuilab.documents.interpreter import (  # noqa: F401  (each registers what it reads)
     codec_calls,
     dataset_calls,
@@ -30,7 +38,16 @@ from tuilab.documents.interpreter.interpreter import (
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.timers import names_only
 from tuilab.documents.interpreter.trace import Place, Trace
-from tuilab.documents.interpreter.values import Api, Class, Function, Graph, Known, Unknown, Value
+from tuilab.documents.interpreter.values import (
+    Api,
+    Class,
+    Function,
+    Graph,
+    Known,
+    OpaqueObject,
+    Unknown,
+    Value,
+)
 from tuilab.model.api import ApiTable
 
 # What these names mean in every article, also where a shortened example leaves out the import.
@@ -45,28 +62,32 @@ CONVENTIONS: dict[str, Value] = {
 
 @dataclass(frozen=True)
 class Code:
-    """An example's statements, parsed. cell: the magic that times all of it. nodes: of its syntax tree.
+    """An example's statements, parsed. cell: the magic that times all of it. size: of its syntax tree, about.
 
-    shows: its last statement's value is displayed, as a notebook's and a session's is.
+    shows: its last statement's value is displayed, as a notebook's and a session's is. yields: it may.
     """
 
     number: int
     statements: Sequence[ast.stmt]
     cell: str
     line: int
-    nodes: int
+    size: int
     shows: bool = False
+    yields: bool = True
 
 
-def read_program(examples: Sequence[Code], api: ApiTable, deferred: bool = False) -> Trace:
+def read_program(
+    examples: Sequence[Code], api: ApiTable, deferred: bool = False, folder: Path | None = None
+) -> Trace:
     """Read the examples as one program: names carry on to later ones.
 
     Functions that nothing calls are read at the end, with parameters that are not known. The work is bounded
     in proportion to the code; where it ends early, a note says so. deferred: calls build a graph that a
-    session runs, as in TensorFlow 1.
+    session runs, as in TensorFlow 1. folder: the document's, whose modules it may import.
     """
-    nodes = sum(example.nodes for example in examples)
-    interpreter = Interpreter(api, min(MOST_STEPS, STEPS + STEPS_PER_NODE * nodes))
+    size = sum(example.size for example in examples)
+    interpreter = Interpreter(api, min(MOST_STEPS, STEPS + STEPS_PER_NODE * size), folder)
+    interpreter.yields = any(example.yields for example in examples)
     interpreter.deferred = deferred
     outer = Scope({"__name__": Known("__main__"), **MAGICS, **CONVENTIONS})
     interpreter.module = Scope({}, outer)
@@ -85,11 +106,14 @@ def read_program(examples: Sequence[Code], api: ApiTable, deferred: bool = False
     return interpreter.trace
 
 
+_WHOLE = {WHOLE_TIME: TIME, WHOLE_TIMEIT: TIMEIT, WHOLE_TIMEIT_ONCE: TIMEIT_ONCE}
+
+
 def _read_example(interpreter: Interpreter, example: Code) -> None:
     code = list(example.statements)
     interpreter.shown = code[-1] if example.shows and code else None
-    if example.cell in (WHOLE_TIME, WHOLE_TIMEIT):
-        word = TIMEIT if example.cell == WHOLE_TIMEIT else TIME
+    word = _WHOLE.get(example.cell)
+    if word is not None:
 
         def body(_: Value) -> Flow:
             flow = interpreter.execute(code, interpreter.module)
@@ -124,7 +148,17 @@ def _read_uncalled(interpreter: Interpreter) -> None:
         graph = target if isinstance(target, Graph) and target.target is function else None
         if function.kind == "context":
             function.kind = "plain"
-        interpreter.call(graph or function, args, {}, function.node.lineno)
+        known: dict[str, Value] = {}
+        if function.name.startswith("test") and any(p.arg == "benchmark" for p in parameters):
+            # pytest calls it, and nothing before it.
+            interpreter.place = Place(block=function.block)
+            known["benchmark"] = OpaqueObject("benchmark")
+        interpreter.call(graph or function, args, known, function.node.lineno)
+    for made in list(interpreter.lambdas.values()):
+        if not made.called:
+            interpreter.place = Place(block=made.block, uncalled=True)
+            interpreter.event("opaque", "whoever calls it", made.node.lineno)
+            interpreter.call(made, [], {}, made.node.lineno)
 
 
 def _receiver(interpreter: Interpreter, function: Function, line: int) -> Value:

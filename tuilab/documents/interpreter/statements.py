@@ -17,9 +17,11 @@ from tuilab.documents.interpreter.values import (
     Function,
     Known,
     Listing,
+    Number,
     Tensor,
     Unknown,
     Value,
+    is_number,
     truth,
 )
 from tuilab.documents.words import words
@@ -32,7 +34,8 @@ MISSING = ("", *words("AttributeError ImportError ModuleNotFoundError NameError 
 def expression(interpreter: Interpreter, node: ast.Expr, scope: Scope) -> Flow:
     value = interpreter.evaluate(node.value, scope)
     if isinstance(value, Elapsed) and node is not interpreter.shown:
-        interpreter.trace.regions[value.region].discarded = True
+        region = interpreter.trace.regions[value.region]
+        region.discarded = not region.told
     return Flow.NEXT
 
 
@@ -69,7 +72,8 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
     result = expressions.operate(interpreter, node.op, old, value, node.lineno)
     if interpreter.place.loops and isinstance(result, Known):
         # A counter has its value of one iteration only.
-        result = Unknown("it changes from one iteration to the next", node.lineno)
+        kind = Number if is_number(result) else Unknown
+        result = kind("it changes from one iteration to the next", node.lineno)
     bind_target(interpreter, node.target, result, scope)
     return Flow.NEXT
 
@@ -118,7 +122,7 @@ def match(interpreter: Interpreter, node: ast.Match, scope: Scope) -> Flow:
 @statement(ast.Try, ast.TryStar)
 def attempt(interpreter: Interpreter, node: "ast.Try | ast.TryStar", scope: Scope) -> Flow:
     handlers = tuple(Handler(_caught(h, scope, interpreter), h.lineno) for h in node.handlers)
-    record = Try(node.lineno, handlers, len(interpreter.trace.events))
+    record = Try(interpreter.here(node.lineno), handlers, len(interpreter.trace.events))
     interpreter.trace.tries.append(record)
     expects = any(name.rpartition(".")[2] in MISSING for h in handlers for name in h.names)
     interpreter.guards += expects
@@ -203,9 +207,10 @@ def elsewhere(interpreter: Interpreter, node: "ast.Global | ast.Nonlocal", scope
 
 @statement(ast.FunctionDef, ast.AsyncFunctionDef)
 def defines(interpreter: Interpreter, node: "ast.FunctionDef | ast.AsyncFunctionDef", scope: Scope) -> Flow:
-    function = Function(node, scope, node.name, interpreter.place.block)
+    function = Function(node, scope, node.name, interpreter.place.block, file=interpreter.place.file)
     expressions.bind_defaults(interpreter, function, scope)
-    interpreter.functions.append(function)
+    if not function.file:
+        interpreter.functions.append(function)
     value: Value = function
     for decorator in reversed(node.decorator_list):
         made = interpreter.evaluate(decorator, scope)

@@ -59,6 +59,7 @@ def elementwise(
     shape = broadcast_values(values)
     result = Tensor(shape, dtype or _promoted(tensors), whose, inside=any(t.inside for t in tensors))
     arguments = dict(zip(("x", "y", "z"), values, strict=False))
+    name = name if whose == "tf" else f"np.{name.rpartition('.')[2]}"
     interpreter.event("op" if whose == "tf" else "host-op", name, line, arguments, result)
     return result
 
@@ -155,8 +156,11 @@ def _kinds(value: Value, into: set[type], depth: int) -> None:
             into.add(object)
 
 
-def matmul(interpreter: Interpreter, arguments: dict[str, Value], line: int) -> Value:
-    """A matrix product with its transpositions; arguments as `tf.matmul` names them."""
+def matmul(interpreter: Interpreter, arguments: dict[str, Value], line: int, called: bool = False) -> Value:
+    """A matrix product with its transpositions; arguments as `tf.matmul` names them.
+
+    called: by that name, which makes it TensorFlow's whatever it is given.
+    """
     a, b = arguments.get("a"), arguments.get("b")
     operands = [v for v in (a, b) if isinstance(v, Tensor)]
     shape: Shape | None = None
@@ -164,8 +168,9 @@ def matmul(interpreter: Interpreter, arguments: dict[str, Value], line: int) -> 
     if left is not None and right is not None:
         batch = broadcast([left[:-2], right[:-2]])
         shape = None if batch is None else (*batch, left[-2], right[-1])
-    whose = library(operands)
-    result = Tensor(shape, _promoted(operands), whose, inside=any(t.inside for t in operands))
+    whose = "tf" if called else library(operands)
+    dtype = _promoted(operands) if operands or a is None else nested_dtype(a, whose)
+    result = Tensor(shape, dtype, whose, inside=any(t.inside for t in operands))
     interpreter.event("op" if whose == "tf" else "host-op", "tf.matmul", line, arguments, result)
     return result
 

@@ -172,17 +172,26 @@ def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return Tensor(None, None, inside=interpreter.in_graph() is not None)
 
 
+@handles(
+    "tf.lite.Interpreter", "tflite_runtime.interpreter.Interpreter", "ai_edge_litert.interpreter.Interpreter"
+)
+def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """TFLite's interpreter, which computes on the host while `invoke` is called."""
+    interpreter.event("config", name, args.line, args.values)
+    return OpaqueObject("lite", {})
+
+
 @handles("tf.Session", "tf.InteractiveSession")
 @handles("tf.train.MonitoredTrainingSession", "tf.train.MonitoredSession")
 def session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """TensorFlow 1: from here on an op's call builds, and the session runs."""
-    interpreter.deferred = True
+    """TensorFlow 1's session. Where eager execution is left on, ops defer only inside of its `with`."""
+    interpreter.event("build", "tf.Session", args.line)
     return OpaqueObject("session", name)
 
 
 @handles("tf.disable_eager_execution", "tf.disable_v2_behavior", "tf.placeholder")
 def deferring(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    interpreter.deferred = True
+    interpreter.deferred = interpreter.deferred or not interpreter.branches
     interpreter.event("config", name, args.line)
     return Tensor(None, None, inside=True) if name == "tf.placeholder" else NONE
 

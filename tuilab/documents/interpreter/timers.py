@@ -4,17 +4,21 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
-from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.interpreter import Interpreter, Keywords
 from tuilab.documents.interpreter.library import Arguments, handles
 from tuilab.documents.interpreter.names import CLOCKS
 from tuilab.documents.interpreter.trace import Loop
 from tuilab.documents.interpreter.values import (
     NONE,
+    Api,
     Bound,
     Function,
     Graph,
+    Instance,
     Known,
+    Listing,
     Many,
+    Mapping,
     OpaqueObject,
     Partial,
     Unknown,
@@ -97,10 +101,37 @@ def _once(
     return interpreter.region(start.event, end.event, via="timeit", repeats=repeats)
 
 
+def pytest_benchmark(
+    interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int
+) -> Value:
+    """pytest's fixture `benchmark`, called with a function, or `pedantic` with its arguments in a tuple."""
+    target = args[0] if args else keywords.get("target", NONE)
+    if name == "pedantic":
+        spread = keywords.get("args", args[1] if len(args) > 1 else Listing("tuple", []))
+        named = keywords.get("kwargs", Mapping({}))
+        given = list(spread.items) if isinstance(spread, Listing) else []
+        by_name = {str(k): v for k, v in named.items.items()} if isinstance(named, Mapping) else {}
+    else:
+        given, by_name = args[1:], keywords
+    once = name == "pedantic" and all(
+        integer(keywords.get(word, Known(usual))) == usual for word, usual in _PEDANTIC.items()
+    )
+    start = interpreter.clock("timeit.default_timer", line)
+    count = 1 if once else None
+    result = repeated(interpreter, line, count, lambda: interpreter.call(target, given, by_name, line))
+    end = interpreter.clock("timeit.default_timer", line)
+    interpreter.region(start.event, end.event, via="timeit", repeats=not once)
+    return result
+
+
+# What `pedantic` does where it is not told: one call, and none before it.
+_PEDANTIC = {"rounds": 1, "iterations": 1, "warmup_rounds": 0}
+
+
 def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
     """Read what a timer runs: a callable, or code in a text (as names of the module see it)."""
     match stmt:
-        case Function() | Graph() | Bound() | Partial():
+        case Function() | Graph() | Bound() | Partial() | Instance() | Api():
             interpreter.call(stmt, [], {}, line)
         case Known(value=str(code)):
             parsed = parse(code.split("\n"), 1)

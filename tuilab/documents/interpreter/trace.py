@@ -28,11 +28,12 @@ Kind = Literal[
     "config",  # a setting of TensorFlow
     "query",  # devices are asked for, or a tensor's device
     "build",  # a model or a layer is made, compiled, summarised
+    "node",  # an op of TensorFlow 1 is added to the graph that a session runs
     "dataset",  # a pipeline is put together
     "codec",  # compression or decompression, on the host
 ]
 
-_IDLE = ("sync", "may-wait", "clock", "bind", "print", "config", "query")
+_IDLE = ("sync", "may-wait", "clock", "bind", "print", "config", "query", "node")
 # What takes time that a benchmark could mean to measure.
 WORK = tuple(kind for kind in get_args(Kind) if kind not in _IDLE)
 # What a GPU does while the host goes on.
@@ -99,7 +100,7 @@ class Place:
     """Where in the program something happens. block: the number of the example that is being read.
 
     function: the document's own, innermost. uncalled: read as it might be called by somebody whom the
-    document does not show.
+    document does not show. file: the module beside the document in which it stands, "" for the document.
     """
 
     block: int = 0
@@ -109,6 +110,7 @@ class Place:
     tries: tuple[Try, ...] = ()
     function: str = ""
     uncalled: bool = False
+    file: str = ""
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -149,7 +151,10 @@ class Region:
     clock: the clock's name. line, last_line: of the readings. via: how it was timed. divided: the elapsed
     time is divided by something, so different counts of iterations may be compared. repeats: the timer takes
     several samples by itself. discarded: nobody looks at the time, as in a warm-up. gathered: it is one of
-    several that are collected or added up.
+    several that are collected or added up; picked: on a condition only. name: what it is bound to. told: the
+    lines and words by which it is printed. beside: the regions whose times stand with it in a ratio, a
+    difference, a line of print or a table. file: the module beside the document that reads the clock, at the
+    document's line that calls it; "" for the document itself.
     """
 
     first: int
@@ -163,6 +168,11 @@ class Region:
     repeats: bool = False
     discarded: bool = False
     gathered: bool = False
+    picked: bool = False
+    name: str = ""
+    told: list[tuple[int, str]] = field(default_factory=list)
+    beside: set[int] = field(default_factory=set)
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -207,6 +217,8 @@ class Trace:
     uses: list[Use] = field(default_factory=list)
     misfits: list[Misfit] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
+    dated: set[int] = field(default_factory=set)
+    """Readings of a clock that are used for more than a difference: printed, formatted, added to."""
 
     def inside(self, region: Region) -> list[Event]:
         """The events of a timed region, its clock readings left out."""

@@ -30,6 +30,22 @@ class Unknown(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Number(Unknown):
+    """A number or a truth of Python, which one is not known. Reading it waits for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Unknown):
+    """A text that is not known as a whole.
+
+    words: what is known of it, with `{}` for the rest; times: the regions in it.
+    """
+
+    words: str = ""
+    times: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Api(Value):
     """Something of an imported library, by its canonical dotted name: `tf.signal.stft`, `time.time`.
 
@@ -100,7 +116,10 @@ class Tensor(Value):
 
 @dataclass(eq=False, slots=True)
 class Function(Value):
-    """A function of the document itself. kind: how it is called when found in a class."""
+    """A function of the document itself, or of the module `file` beside it.
+
+    kind: how it is called when found in a class.
+    """
 
     node: "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
     scope: Any
@@ -109,6 +128,16 @@ class Function(Value):
     defaults: dict[str, Value] = field(default_factory=dict)
     kind: Literal["plain", "static", "class", "property", "context"] = "plain"
     called: bool = False
+    file: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class Module(Value):
+    """A module of the document's own folder: the scope of its names; package: its folder, if it has one."""
+
+    name: str
+    scope: Any
+    package: Any = None
 
 
 @dataclass(eq=False, slots=True)
@@ -263,6 +292,13 @@ class OpaqueObject(Value):
 
 
 NONE = Known(None)
+
+
+def is_number(value: Value | None) -> bool:
+    """Whether it is a number or a truth of Python, known or not."""
+    return isinstance(value, Number) or (
+        isinstance(value, Known) and isinstance(value.value, int | float | bool)
+    )
 
 
 def integer(value: Value | None) -> int | None:

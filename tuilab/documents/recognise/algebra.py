@@ -36,6 +36,10 @@ def _worth(example: Example, event: Event, found: Found) -> bool:
     """Whether the product is there to be measured."""
     m, k, n = (found.parameters[side] for side in ("m", "k", "n"))
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
+    scoped = bool(event.place.devices) and event.place.traced is None
+    if not example.trace.regions and (scoped or example.facts.shows_placement):
+        # Without a clock it shows where an op runs, and is no benchmark.
+        return False
     if m * k * n >= (_TOY if example.block.notebook else _SMALLEST) or event.place.devices:
         return True
     # A whole script may time something else.
@@ -83,7 +87,7 @@ def chains(example: Example) -> Iterator[Result]:
             # A counter is no elementwise work.
             if elements(shape) == 1:
                 continue
-            yield from _chain(region, shape, dtype, events)
+            yield from _chain(example, region, shape, dtype, events)
 
 
 # Elements up to which an op costs its dispatch.
@@ -100,8 +104,11 @@ def _variant(event: Event) -> str:
     return "matmul" if event.name == "tf.matmul" else ""
 
 
-def _chain(region: Region, shape: Shape, dtype: str, events: list[Event]) -> Iterator[Result]:
-    loops = [event.place.repeats for event in events]
+def _chain(
+    example: Example, region: Region, shape: Shape, dtype: str, events: list[Event]
+) -> Iterator[Result]:
+    # What one call of a graph holds is one chain; a loop around the calls is none.
+    loops = [event.place.repeats_inside(_around(example, event)) for event in events]
     count = None if None in loops else sum(n or 0 for n in loops)
     if region.divided and count is not None:
         count = len(events)
@@ -116,12 +123,28 @@ def _chain(region: Region, shape: Shape, dtype: str, events: list[Event]) -> Ite
         yield Gap(events[0].line, f"elementwise takes square matrices; {shape} has {total:,} elements")
         return
     found = Found("elementwise", {"side": side, "ops": count, "dtype": dtype}, events[0].line)
+    if all(event.place.traced is None for event in events):
+        found.left_out.append(
+            f"The document calls {count:,} ops one after the other, as the eager arms do; in graph and XLA "
+            "they are one chain in one graph, which is another program."
+        )
     for event in events:
         placed(found, event)
         variant = _variant(event)
         if variant not in found.variants:
             found.variants.append(variant)
     yield found
+
+
+def _around(example: Example, event: Event) -> int:
+    """How many of the loops around an event run the graph that it is in, and not the event within it."""
+    graph = event.place.traced.graph if event.place.traced is not None else None
+    if graph is None:
+        return 0
+    for call in example.trace.events[event.index :]:
+        if call.kind == "graph" and call.arguments.get("graph") is graph:
+            return len(call.place.loops)
+    return 0
 
 
 def detours(example: Example) -> Iterator[Result]:

@@ -14,7 +14,8 @@ class Found:
 
     lines: of the code that it comes from. devices, modes, inputs, dtypes, variants: as the code has them;
     empty where it leaves them open. anywhere: some of it runs outside of any scope. eager: some of it runs
-    outside of any graph.
+    outside of any graph. left_out: what the workload measures otherwise than the document has it, in
+    sentences.
     """
 
     workload: str
@@ -28,6 +29,7 @@ class Found:
     variants: list[str] = field(default_factory=list)
     anywhere: bool = False
     eager: bool = False
+    left_out: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ def _join(known: Found, found: Found) -> None:
     known.inputs |= found.inputs
     known.anywhere = known.anywhere or found.anywhere
     known.eager = known.eager or found.eager
+    known.left_out += [text for text in found.left_out if text not in known.left_out]
     known.variants += [v for v in found.variants if v not in known.variants]
     dtype = found.parameters.get("dtype")
     if dtype is not None and dtype not in known.dtypes:

@@ -240,6 +240,8 @@ def _training(example: Example, event: Event, pipeline: Pipeline, model: Value |
     if dtype:
         parameters["dtype"] = dtype
     found = Found("training", parameters, event.line, set(pipeline.lines))
+    stand_ins = [*(note.reason for note in notes), *(why for _, why in pipeline.notes)]
+    found.left_out += [f"{why[:1].upper()}{why[1:]}." for why in stand_ins]
     yield found
 
 

@@ -1,17 +1,25 @@
 """Figures set side by side that do not measure the same work."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tuilab.documents.example import Example
+from tuilab.documents.example import Example, inputs
 from tuilab.documents.interpreter.trace import Event, Region
-from tuilab.documents.interpreter.values import Tensor, elements
-from tuilab.documents.rules.regions import regions
+from tuilab.documents.interpreter.values import (
+    Graph,
+    Known,
+    Listing,
+    OpaqueObject,
+    Tensor,
+    elements,
+    integer,
+)
+from tuilab.documents.rules.regions import label, regions
 from tuilab.documents.rules.rule import Hit, rule
+from tuilab.documents.rules.warmth import SMALL
 
-# Elements up to which an eager op's time is the cost of dispatching it.
-SMALL = 4_096
 _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")
 
 
@@ -45,25 +53,108 @@ def unlike_work(example: Example) -> Iterator[Hit]:
             tf.matmul(x, y).numpy()
             b = time.perf_counter() - u
     """
-    known = list(regions(example))
-    for (one, before), (other, after) in pairwise(known):
-        first, second = _signature(before), _signature(after)
-        if not first or not second or any(e.kind == "opaque" for e in before + after):
+    told: set[tuple[int, int]] = set()
+    for one, before, other, after in _pairs(example):
+        if (one.line, other.line) in told or any(e.kind == "opaque" for e in before + after):
             continue
-        places = {_family(before), _family(after)}
-        if places == {"CPU", "GPU"} and set(first) != set(second):
-            less = sorted(_words(set(first) ^ set(second)))
-            yield Hit(
-                other.line, f"the CPU's and the GPU's times are of different work: only one has {less[0]}"
+        message, remedy = _difference(example, (one, before), (other, after))
+        if message:
+            told.add((one.line, other.line))
+            yield Hit(other.line, message, remedy, region=other)
+
+
+Timing = tuple[Region, list[Event]]
+
+
+def _pairs(example: Example) -> Iterator[tuple[Region, list[Event], Region, list[Event]]]:
+    """Timings that follow each other, and those whose times stand side by side."""
+    known = list(regions(example))
+    trace = example.trace
+    for (one, before), (other, after) in pairwise(known):
+        yield one, before, other, after
+    for other, after in known:
+        for number in sorted(other.beside):
+            one = trace.regions[number]
+            if one.first < other.first:
+                yield one, trace.inside(one), other, after
+
+
+def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
+    """In what the work of two compared times differs, and what to do; "" for nothing."""
+    first, second = _signature(one[1]), _signature(other[1])
+    if not first or not second:
+        return "", ""
+    places = {_family(*one), _family(*other)}
+    if places == {"CPU", "GPU"} and set(first) != set(second):
+        compiled = _is_compiled(other[1]) != _is_compiled(one[1])
+        if compiled and not any(e.place.families for e in one[1] + other[1]):
+            return (
+                "the times are called the CPU's and the GPU's, and differ in that XLA compiles one of them",
+                "Run both on both devices, each in its tf.device scope.",
             )
-        elif set(first) == set(second) and not (one.divided or other.divided):
-            counts = _count(example, one, before), _count(example, other, after)
-            if None not in counts and counts[0] != counts[1]:
-                yield Hit(
-                    other.line,
-                    f"totals of {counts[0]:,} and of {counts[1]:,} iterations are compared",
-                    "Divide each time by its iterations.",
+        less = sorted(_words(set(first) ^ set(second)))
+        return f"the CPU's and the GPU's times are of different work: only one has {less[0]}", ""
+    precisions = _precisions(one[1], other[1])
+    if precisions:
+        return f"{precisions}: one of them computes with twice the bits", "Give both the same dtype."
+    if set(first) != set(second) or one[0].divided or other[0].divided or not _is_meant(one[0], other[0]):
+        return "", ""
+    if _stops_early(one[1]) and _stops_early(other[1]):
+        return (
+            "the trainings that are compared stop early, each after as many epochs as it happens to take",
+            "Compare the time of an epoch, or leave EarlyStopping out.",
+        )
+    counts = _count(example, *one), _count(example, *other)
+    if None not in counts and counts[0] != counts[1]:
+        what = "epochs" if any(e.kind == "train" for e in other[1]) else "iterations"
+        return (
+            f"totals of {counts[0]:,} and of {counts[1]:,} {what} are compared",
+            f"Divide each time by its {what}.",
+        )
+    return "", ""
+
+
+def _precisions(one: list[Event], other: list[Event]) -> str:
+    """The dtypes, where the same function of NumPy and of TensorFlow is timed in unlike precision."""
+    for host, op in ((one, other), (other, one)):
+        numpy = {e.name.rpartition(".")[2]: _taken(e) for e in host if e.kind == "host-op"}
+        for event in op:
+            wanted = numpy.get(event.name.rpartition(".")[2]) if event.kind == "op" else None
+            if wanted is not None and {wanted, _taken(event)} in _UNLIKE:
+                return (
+                    f"NumPy's {event.name.rpartition('.')[2]} is of {wanted}, TensorFlow's of {_taken(event)}"
                 )
+    return ""
+
+
+_UNLIKE = ({"float64", "float32"}, {"complex128", "complex64"}, {"float64", "complex64"})
+
+
+def _taken(event: Event) -> str:
+    """The dtype of what an event takes, "" where that is not known."""
+    found = {tensor.dtype or "" for tensor in inputs(event)}
+    return found.pop() if len(found) == 1 else ""
+
+
+_OTHER_PART = re.compile(
+    r"\b(?:warm\w*|burn|total|first|initial|rest|remaining|build|set-?up|load\w*|epoch|step)\b", re.IGNORECASE
+)
+
+
+def _is_meant(one: Region, other: Region) -> bool:
+    """Whether totals are set against each other, and are not two parts of one program."""
+    return not (_OTHER_PART.search(label(one)) or _OTHER_PART.search(label(other)))
+
+
+def _is_compiled(events: list[Event]) -> bool:
+    graphs = (e.arguments.get("graph") for e in events if e.kind == "graph")
+    return any(isinstance(graph, Graph) and graph.jit for graph in graphs)
+
+
+def _stops_early(events: list[Event]) -> bool:
+    given = (e.arguments.get("callbacks") for e in events if e.kind == "train")
+    found = [item for value in given if isinstance(value, Listing) for item in value.items]
+    return any(isinstance(item, OpaqueObject) and str(item.data).endswith(".EarlyStopping") for item in found)
 
 
 Signature = Counter[tuple[str, str, object]]
@@ -88,9 +179,15 @@ def _words(keys: set[tuple[str, str, object]]) -> set[str]:
     return words
 
 
-def _family(events: list[Event]) -> str:
+def _family(region: Region, events: list[Event]) -> str:
+    """The device that a timing is of: by its scope, or by what its time is called."""
     found = {e.place.families[0] for e in events if e.kind in _COMPARED and len(e.place.families) == 1}
+    if not found:
+        found = {word.upper() for word in _DEVICES.findall(region.name)}
     return found.pop() if len(found) == 1 else ""
+
+
+_DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
 
 
 def _count(example: Example, region: Region, events: list[Event]) -> int | None:
@@ -98,8 +195,10 @@ def _count(example: Example, region: Region, events: list[Event]) -> int | None:
     outside = len(example.trace.events[region.first].place.loops)
     counts: set[int | None] = set()
     for event in events:
-        if event.kind in ("op", "graph") and event.place.traced is None:
-            counts.add(event.place.repeats_inside(outside))
+        if event.kind in ("op", "graph", "train") and event.place.traced is None:
+            repeats = event.place.repeats_inside(outside)
+            epochs = integer(event.arguments.get("epochs", Known(1))) if event.kind == "train" else 1
+            counts.add(None if repeats is None or epochs is None else repeats * epochs)
     return counts.pop() if len(counts) == 1 else None
 
 

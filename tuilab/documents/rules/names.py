@@ -1,8 +1,9 @@
-"""Names, arguments and errors that the installed TensorFlow does not have."""
+"""Names, arguments and errors that the TensorFlow in question does not have."""
 
 from collections.abc import Iterator
 
 from tuilab.documents.api_names import gone_part, nearest, renamed
+from tuilab.documents.api_versions import when
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Event, Use
 from tuilab.documents.rules.rule import Hit, rule
@@ -24,7 +25,8 @@ _INSTEAD = {
 
 @rule("TL001", "API that does not exist", "error")
 def missing_api(example: Example) -> Iterator[Hit]:
-    """A name that this TensorFlow does not have.
+    """A name that the TensorFlow in question does not have: that of `--tensorflow`, else the one that the
+    document itself installs (`pip install tensorflow==2.17`), else the installed one.
 
     Why: The code stops here with an AttributeError or ImportError, so it was never run as it
     stands.
@@ -50,10 +52,10 @@ def missing_api(example: Example) -> Iterator[Hit]:
         if gone and (gone, use.line) not in seen and not (hidden and gone in modules):
             seen.add((gone, use.line))
             modules.add(gone)
-            yield _hit(example.api, gone, use)
+            yield _hit(example, example.api, gone, use)
 
 
-def _hit(api: ApiTable, gone: str, use: Use) -> Hit:
+def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
     tail = use.name[len(gone) :]
     spelled = use.spelled.removesuffix(tail) if tail else use.spelled
     where = (
@@ -61,7 +63,10 @@ def _hit(api: ApiTable, gone: str, use: Use) -> Hit:
     )
     version = api.keras if gone.startswith("keras.") else api.version
     library = "Keras" if gone.startswith("keras.") else "TensorFlow"
-    message = f"{where} does not exist in {library} {version}"
+    known = when(api, gone)
+    chosen = f"which line {example.installs} installs" if example.installs else ""
+    told = "; ".join(part for part in (chosen, known) if part)
+    message = f"{where} does not exist in {library} {version}" + (f" ({told})" if told else "")
     # Only what is written out from the module's usual name can be replaced as it stands.
     plain = spelled == gone and not tail
     near, remedy = _INSTEAD.get(gone, ("", ""))
@@ -75,9 +80,15 @@ def _hit(api: ApiTable, gone: str, use: Use) -> Hit:
         how = f"Use {now}, or what version 2 has instead." if old else f"Use {now}."
         new = (spelled, now) if plain and not old else ("", "")
         return Hit(use.line, f"{message}; its name is now {now}", how, at=spelled, replace=new)
-    near = nearest(api, gone)
+    if known.startswith("new"):
+        return Hit(use.line, message, f"Use TensorFlow {known.rpartition(' ')[2]} or later.", at=spelled)
+    # What was there is not misspelled.
+    near = "" if known else nearest(api, gone)
     if not near:
         return Hit(use.line, message, at=spelled)
+    if near == spelled:
+        what = f"{gone} does not exist in TensorFlow {api.version}: {near} is a name of Keras by itself"
+        return Hit(use.line, what, f"Write import keras, and then {near}.", at=spelled)
     new = (
         (spelled, near)
         if plain and near.lower().replace("_", "") == gone.lower().replace("_", "")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import WORK, DeviceScope, Event
-from tuilab.documents.interpreter.values import Bound, Dataset, Function, Value
+from tuilab.documents.interpreter.values import Bound, Dataset, Function, Model, Value
 from tuilab.documents.rules.regions import regions
 from tuilab.documents.rules.rule import Hit, rule
 
@@ -31,7 +31,7 @@ def idle_scope(example: Example) -> Iterator[Hit]:
         if not scope.families:
             continue
         events = example.trace.events[scope.first : scope.last + 1]
-        if not any(event.kind in (*WORK, "may-wait", "query", "config") for event in events):
+        if not any(event.kind in (*WORK, "may-wait", "query", "config", "node") for event in events):
             yield Hit(scope.line, "no op is called inside this device scope, so it places nothing")
 
 
@@ -62,6 +62,8 @@ def soft_placement(example: Example) -> Iterator[Hit]:
     if example.hides_gpu or (checked is not None and checked <= example.block.number):
         return
     for scope in example.scopes:
+        if example.facts.device_known_before(scope.first):
+            continue
         if scope.families == ("GPU",) and _is_timed(example, scope):
             yield Hit(
                 scope.line,
@@ -72,6 +74,49 @@ def soft_placement(example: Example) -> Iterator[Hit]:
 
 def _is_timed(example: Example, scope: DeviceScope) -> bool:
     return any(r.first <= scope.last and scope.first <= r.last for r in example.clocked)
+
+
+@rule("TL309", "Model made for another device", "warning")
+def made_elsewhere(example: Example) -> Iterator[Hit]:
+    """A model is timed in a device scope and was made outside of it.
+
+    Why: Its variables stay where they were made: each call in the scope copies them, or runs where they
+    are.
+
+    Instead: Make the model in the scope in which it is timed, and call it there once.
+
+    Wrong:
+        m = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+        m(x).numpy()
+        with tf.device('/CPU:0'):
+            t = time.perf_counter()
+            m(x).numpy()
+            print(time.perf_counter() - t)
+
+    Right:
+        with tf.device('/CPU:0'):
+            m = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+            m(x).numpy()
+            t = time.perf_counter()
+            m(x).numpy()
+            print(time.perf_counter() - t)
+    """
+    for region, events in regions(example):
+        for event in events:
+            model, here = event.arguments.get("self"), event.place.families
+            if not isinstance(model, Model) or len(here) != 1 or event.place.traced is not None:
+                continue
+            made = example.facts.weights_made(model)
+            if made is not None and made.index < event.index and made.place.families != here:
+                scope = event.place.devices[-1]
+                where = f"in the scope of the {made.place.families[0]}" if made.place.families else "outside"
+                yield Hit(
+                    scope.line,
+                    f"the model that is timed here was made {where} (line {made.line}), where its variables "
+                    f"stay: the time is not that of the {here[0]} alone",
+                    region=region,
+                )
+                break
 
 
 _FLAGS = re.IGNORECASE

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
+from tuilab.documents.facts import subject
 from tuilab.documents.interpreter.names import CLOCKS
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Event, Region
 from tuilab.documents.interpreter.values import Tensor, elements, integer
@@ -38,6 +39,7 @@ _GRADIENTS = words("gradient apply_gradients minimize train_on_batch fit fit_gen
 def is_log(example: Example, region: Region) -> bool:
     """Whether a time is only logged: of a training, or of a whole cell, in what nowhere speaks of speed."""
     events = example.trace.inside(region)
+    place = example.trace.events[region.first].place
     whole_cell = region.via == "magic" and not region.repeats
     # A training loop says how often it goes through the data, and what the loss is.
     trains = any(
@@ -47,13 +49,59 @@ def is_log(example: Example, region: Region) -> bool:
     if whole_cell:
         return True
     written = any(e.name == "tf.io.TFRecordWriter" for e in events)
-    logged = _LOGS.search(example.near(region, 2, 4)) or _LOSS.search(example.printed(region))
+    logged = _LOGS.search(f"{label(region)} {place.function}") or _LOSS.search(example.printed(region))
     if not trains and not written and not logged:
         return False
-    # Of a training, its title or a rate says that the speed is meant.
+    # Of a training, its title, a rate or another beside it says that the speed is meant.
     if any(e.place.families for e in events) or _RATE.search(example.printed(region)):
         return False
+    if is_beside(example, region):
+        return False
     return any(_is_long(e) for e in events) or not _is_said(example, region)
+
+
+# What two labels have where they set one way of doing the same against another.
+_CONTRAST = re.compile(
+    r"\b(?:with(?:out)?|[cgt]pus?|eager\w*|graph|xla|jit|no|non|plain|default|baseline|optimi[sz]ed|cached?"
+    r"|prefetch\w*|fp?(?:16|32)|float(?:16|32)|mixed|original|tf|keras|torch|pytorch|numpy|jax)\b",
+    re.IGNORECASE,
+)
+
+
+def label(region: Region) -> str:
+    """By what a time goes: the words with which it is printed, and the name it is bound to."""
+    return " ".join((region.name.replace("_", " "), *(words for _, words in region.told)))
+
+
+def is_beside(example: Example, region: Region) -> bool:
+    """Whether a time is one of those that are compared: in a ratio, a line, a table, or by their labels.
+
+    Two trainings are compared where both do the same and their labels tell one way from another.
+    """
+    regions = example.trace.regions
+    own = example.trace.inside(region)
+    # The parts of one program are told together too: only the same work is a comparison.
+    for number in region.beside:
+        if _trainings(example.trace.inside(regions[number])) == _trainings(own):
+            return True
+    if not _CONTRAST.search(label(region)):
+        return False
+    return any(
+        other is not region
+        and label(other) != label(region)
+        and _CONTRAST.search(label(other))
+        and (other.last < region.first or region.last < other.first)
+        and _trainings(example.trace.inside(other)) == _trainings(own)
+        for other in regions[:_MOST_SEARCHED]
+    )
+
+
+# Timings that are looked through for one with which another is compared.
+_MOST_SEARCHED = 64
+
+
+def _trainings(events: list[Event]) -> frozenset[str]:
+    return frozenset(e.name for e in events if e.kind in ("train", "graph") and e.place.traced is None)
 
 
 def _is_long(event: Event) -> bool:
@@ -65,13 +113,21 @@ def _is_long(event: Event) -> bool:
 def _is_said(example: Example, region: Region) -> bool:
     """Whether a title or the function's name speaks of speed."""
     function = example.trace.events[region.first].place.function
-    said = (example.document_title, example.block.heading, function)
-    return any(_BENCHMARK.search(text) for text in said)
+    head = "\n".join(example.source[:_HEAD]) if example.block.script else ""
+    said = (example.document_title, example.block.heading, function, " ".join(_SAYS.findall(head)))
+    return any(_BENCHMARK.search(text.replace("_", " ")) for text in said)
+
+
+# The first lines of a script, and the comments and texts in them.
+_HEAD = 12
+_SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 
 def compares(example: Example, region: Region) -> bool:
     """Whether a figure is there to be compared: gathered, divided, a rate, or told as one of speed."""
     if region.gathered or region.divided or region.via != "clock" or _is_said(example, region):
+        return True
+    if region.beside:
         return True
     if any(e.place.families for e in example.trace.inside(region)):
         return True
@@ -124,7 +180,23 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
     for region, events in regions(example):
         if works(events) or is_opaque(events) or is_lap(example, region) or _spans_calls(example, region):
             continue
-        if region.via != "clock" and not events:
+        if (
+            region.via != "clock"
+            and all(event.kind == "clock" for event in events)
+            and _is_magic(example, region)
+        ):
+            yield from _empty_magic(example, region)
+            continue
+        if (region.via != "clock" and not events) or any(_read_before(example, region, events)):
+            continue
+        if any(event.kind == "node" for event in events):
+            if not _BUILDS.search(label(region)) and not example.facts.is_eager:
+                yield Hit(
+                    region.line,
+                    "what is timed adds nodes to a graph: nothing computes until a session runs them",
+                    "Time sess.run(…).",
+                    region=region,
+                )
             continue
         if not _does_something(example, region, events):
             continue
@@ -146,13 +218,36 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
                 region=region,
             )
         elif loop is not None:
+            maker = next(_made_before(example, region, events), None)
+            made = f" to what {maker.name} made on line {maker.line}" if maker is not None else ""
             yield Hit(
                 line,
-                "the timed loop computes nothing: it only binds names, so the time is an empty loop's",
+                f"the timed loop computes nothing: it only binds names{made}, so the time is an empty loop's",
                 region=region,
             )
         else:
             yield Hit(line, "nothing is computed between the two readings of the clock", region=region)
+
+
+# Labels of a time that is meant to be that of building.
+_BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*", re.IGNORECASE)
+
+
+def _is_magic(example: Example, region: Region) -> bool:
+    return example.text(region.line).lstrip().startswith("%")
+
+
+def _empty_magic(example: Example, region: Region) -> Iterator[Hit]:
+    """`%timeit` alone on its line, which times no statement: neither the next line nor the cell."""
+    word = example.text(region.line).split()
+    if word:
+        yield Hit(
+            region.line,
+            f"{word[0]} stands alone on its line, and so times nothing",
+            f"Write the statement on the same line, or %{word[0]} on the first line of the cell.",
+            at=word[0],
+            region=region,
+        )
 
 
 def _spans_calls(example: Example, region: Region) -> bool:
@@ -198,17 +293,30 @@ def computed_before(example: Example) -> Iterator[Hit]:
     for region, events in regions(example):
         if works(events):
             continue
-        for event in events:
-            value = event.arguments.get("value")
-            if event.kind not in ("bind", "sync") or not isinstance(value, Tensor) or value.made < 0:
-                continue
-            maker = example.trace.events[value.made]
-            if maker.kind in ("op", "graph") and maker.index < region.first:
-                yield Hit(
-                    maker.line,
-                    f"{maker.name} is computed here, once, before the clock is read on line {region.line}",
-                    region=region,
-                )
+        for maker in _read_before(example, region, events):
+            yield Hit(
+                maker.line,
+                f"{maker.name} is computed here, once, before the clock is read on line {region.line}",
+                region=region,
+            )
+
+
+def _read_before(example: Example, region: Region, events: list[Event]) -> Iterator[Event]:
+    """What was computed before the region and is only read in it, unless names are bound to it (TL101)."""
+    if not any(event.kind == "bind" for event in events):
+        yield from _made_before(example, region, events)
+
+
+def _made_before(example: Example, region: Region, events: list[Event]) -> Iterator[Event]:
+    """What was computed before the region and is only named or read in it."""
+    for event in events:
+        value = event.arguments.get("value")
+        if event.kind not in ("bind", "sync") or not isinstance(value, Tensor) or value.made < 0:
+            continue
+        maker = example.trace.events[value.made]
+        computed = maker.kind in ("op", "graph") or maker.name == "invoke"
+        if computed and maker.index < region.first:
+            yield maker
 
 
 def runs_on_cpu(example: Example, event: Event) -> bool:
@@ -233,7 +341,7 @@ def no_sync(example: Example) -> Iterator[Hit]:
         took = time.perf_counter() - t
 
     Right:
-        tf.matmul(x, y)
+        tf.matmul(x, y).numpy()
         t = time.perf_counter()
         z = tf.matmul(x, y)
         tf.test.experimental.sync_devices()
@@ -252,6 +360,43 @@ def no_sync(example: Example) -> Iterator[Hit]:
                 "the clock is read without waiting: a GPU's calls return before their work is done",
                 region=region,
             )
+            continue
+        before = _still_running(example, region, events)
+        if before is not None:
+            yield Hit(
+                region.line,
+                f"{before.name}, called on line {before.line}, may still run when the clock starts: a GPU's "
+                f"calls return before their work is done, and its rest counts",
+                "Wait for it before the first reading: take its .numpy(), or call sync_devices().",
+                region=region,
+                severity="warning",
+            )
+
+
+# So few iterations that the rest of one before them shows in their time.
+_FEW = 10
+
+
+def _still_running(example: Example, region: Region, events: list[Event]) -> Event | None:
+    """The same work as is timed, begun right before the region and not waited for; None for none."""
+    work = next((e for e in events if e.kind in ("graph", "op") and e.place.traced is None), None)
+    outside = example.trace.events[region.first].place
+    if work is None or outside.uncalled or region.repeats or is_lap(example, region):
+        return None
+    count = work.place.repeats_inside(len(outside.loops))
+    if count is None or count > _FEW or runs_on_cpu(example, work):
+        return None
+    for event in reversed(example.trace.events[max(0, region.first - _NEAR_BEFORE) : region.first]):
+        if event.kind in ("clock", "sync", "may-wait", "opaque", "train", "host-op"):
+            return None
+        if event.kind in ("graph", "op") and event.place.traced is None:
+            around = event.place.loops[: len(outside.loops)]
+            same = subject(event) == subject(work) and around == outside.loops
+            return event if same and not runs_on_cpu(example, event) else None
+    return None
+
+
+_NEAR_BEFORE = 40
 
 
 @rule("TL107", "Coarse or wrong clock", "warning")
@@ -277,12 +422,14 @@ def bad_clock(example: Example) -> Iterator[Hit]:
     """
     found: dict[str, list[tuple[Region, list[Event]]]] = {}
     for region, events in regions(example):
-        if CLOCKS.get(region.clock, ""):
+        # A module's clock is told where the module is checked.
+        if CLOCKS.get(region.clock, "") and not region.file:
             found.setdefault(region.clock, []).append((region, events))
     for clock, timed in found.items():
         region = next((r for r, events in timed if not _is_casual(example, r, events)), timed[0][0])
         lines = {example.trace.events[at].line for r, _ in timed for at in (r.first, r.last)}
         line = example.trace.events[region.first].line
+        dated = any(at in example.trace.dated for r, _ in timed for at in (r.first, r.last))
         coarse = clock in ("time.time", "time.time_ns")
         # Where nothing of TensorFlow is timed, or seconds of training, this clock does.
         casual = coarse and all(_is_casual(example, r, events) for r, events in timed)
@@ -293,7 +440,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
             region=region,
             severity="note" if casual else None,
             also=tuple(sorted(n for n in lines - {line} if example.holds(n))),
-            replace=(clock, "time.perf_counter") if clock in _REPLACED else ("", ""),
+            replace=(clock, "time.perf_counter") if clock in _REPLACED and not dated else ("", ""),
         )
 
 
@@ -301,7 +448,7 @@ _REPLACED = ("time.time", "time.clock", "time.process_time")
 
 
 def _is_casual(example: Example, region: Region, events: list[Event]) -> bool:
-    if is_log(example, region) or not compares(example, region):
+    if is_log(example, region) or not compares(example, region) or any(_is_long(e) for e in events):
         return True
     return is_opaque(events) and not any(event.kind in _COMPUTES for event in events)
 
@@ -337,20 +484,33 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         measured = any(_measures(event) for event in events)
         timer = example.trace.events[region.first].place.function
         for event in events:
-            what = _set_up(event, measured, timer)
-            if what and example.holds(event.line):
+            what = _set_up(example, event, measured, timer)
+            if what:
+                here = example.holds(event.line)
+                what += "" if here else f" (on line {event.line})"
                 yield Hit(
-                    event.line,
+                    event.line if here else region.line,
                     f"{what} inside the timed region, and counts as if it were the work",
                     region=region,
                 )
+
+
+_INITIALISERS = ("variables_initializer", "initialize_all_variables", "tables_initializer")
+
+
+# What is done once, and takes time of its own.
+_ONCE = {
+    "save": "the model is saved",
+    "save_weights": "the model's weights are saved",
+    "tf.Session": "the session is made",
+}
 
 
 def _measures(event: Event) -> bool:
     return event.kind in ("op", "graph", "train") and event.place.traced is None
 
 
-def _set_up(event: Event, measured: bool, timer: str) -> str:
+def _set_up(example: Example, event: Event, measured: bool, timer: str) -> str:
     if event.place.traced is not None:
         return ""
     if event.kind == "import":
@@ -367,6 +527,13 @@ def _set_up(event: Event, measured: bool, timer: str) -> str:
         if count is None:
             return f"data is made ({event.name})" if drawn else ""
         return f"data is made ({event.name})" if count > (_TINY if drawn else _LARGE) else ""
+    if event.name == "sess.run" and event.kind == "graph":
+        fetched = event.arguments.get("graph")
+        known = isinstance(fetched, Tensor) and fetched.made >= 0
+        made = example.trace.events[fetched.made].name if known and isinstance(fetched, Tensor) else ""
+        return "variables are initialised" if made.endswith(_INITIALISERS) else ""
+    if event.kind == "build" and event.name in _ONCE:
+        return _ONCE[event.name]
     if event.kind == "build" and event.name in ("tf.keras.Sequential", "tf.keras.Model", "compile"):
         return "the model is built" if event.name != "compile" else "the model is compiled"
     return ""

@@ -35,10 +35,11 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
     text = example.text(hit.line)
     at = text.find(hit.at) if hit.at else -1
     cell = example.block.cell
+    where = f" (in {hit.region.file})" if hit.region and hit.region.file else ""
     return Finding(
         known.code,
         hit.line,
-        sanitize_line(hit.message, 400),
+        sanitize_line(hit.message + where, 400),
         sanitize_line(hit.remedy or known.remedy, 400),
         hit.severity or _severity(example, known, hit),
         1 + (at if at >= 0 else len(text) - len(text.lstrip())),

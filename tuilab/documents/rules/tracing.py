@@ -80,12 +80,15 @@ def remade_graph(example: Example) -> Iterator[Hit]:
             f(x)
     """
     for event in example.written:
-        if event.kind != "config" or event.name != "tf.function":
+        if not (event.kind == "config" and event.name == "tf.function") and event.name != _COMPILE:
             continue
         if any(_repeats(loop, event.line) for loop in event.place.loops):
             yield Hit(
-                event.line, "tf.function is applied in each iteration, so each iteration traces it again"
+                event.line, f"{event.name} is applied in each iteration, so each iteration traces it again"
             )
+
+
+_COMPILE = "tf.xla.experimental.compile"
 
 
 def _repeats(loop: Loop, line: int) -> bool:

@@ -1,16 +1,19 @@
 """First calls: tracing, compiling, allocating and starting, mixed into a figure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.interpreter.trace import WORK, Event, Region
-from tuilab.documents.interpreter.values import integer
-from tuilab.documents.rules.regions import holds_others, is_lap, is_opaque, regions
+from tuilab.documents.facts import is_subject
+from tuilab.documents.interpreter.trace import WORK, Event, Loop, Region
+from tuilab.documents.interpreter.values import Tensor, elements, integer
+from tuilab.documents.rules.regions import holds_others, is_beside, is_lap, is_opaque, label, regions
 from tuilab.documents.rules.rule import Hit, rule
 
 # So many eager calls hide the first one's cost.
-MANY = 1_000
+MANY, MANY_ON_GPU = 1_000, 100_000
+# Elements up to which an eager op's time is the cost of dispatching it.
+SMALL = 4_096
 # Statistics that a slow first sample does not move.
 _ROBUST = re.compile(r"\b(?:median|min|percentile|quantile)\s*\(|\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\)|trim")
 
@@ -21,57 +24,104 @@ def first_calls(example: Example) -> Iterator[tuple[Region, Event, int | None]]:
     for region, events in regions(example):
         if region.repeats or holds_others(example, region) or is_lap(example, region):
             continue
-        work = _main_work(events)
-        # What is not known may have run it before, in this function or whoever calls it.
-        if work is None or is_opaque(events) or example.trace.events[region.first].place.uncalled:
+        if _starts_later(example, region):
             continue
-        if example.facts.ran_before(work, region.first) or _says_so(example, region):
+        work = _main_work(events)
+        if work is None or _says_so(example, region):
+            continue
+        # What is not known may have run it before, in this function or whoever calls it; but for a session
+        # that is made while the clock runs.
+        may = is_opaque(events) or example.trace.events[region.first].place.uncalled
+        cold = work.name == "sess.run" and _makes_session(events)
+        if not cold and (may or example.facts.ran_before(work, region.first)):
             continue
         count = _repeats_inside(example, region, work)
-        eager = work.kind == "op"
-        if eager and count is not None and count >= MANY:
+        # On a GPU the first call starts the device, as long as ten thousand small ones take.
+        many = MANY_ON_GPU if "GPU" in work.place.families or _is_tiny_anywhere(example, work) else MANY
+        if work.kind in ("op", "create", "host-op") and count is not None and count >= many:
+            continue
+        if work.kind == "train" and count is not None and count >= MANY:
             continue
         if _is_sampled(example, region):
-            # Each time by itself, or a statistic that the first does not move.
-            if robust or not region.gathered:
+            # Each time by itself, only some of them, or a statistic that the first does not move.
+            if robust or region.picked or not region.gathered:
                 continue
             count = None
         yield region, work, count
 
 
-# Words by which code says that first calls are left out, or meant.
-_WARM = re.compile(
-    r"warm|burn[- _]?in|first (?:call|run|step|batch|epoch|iteration)|cold|\btrac(?:e|es|ed|ing)\b"
-    r"|compil(?:e|es|ing|ation) time|includ\w+ (?:compil|trac|build)|one[- ]time|skip|ignore|start-?up",
+def _is_tiny_anywhere(example: Example, work: Event) -> bool:
+    """Whether an op whose calls cost their dispatch may run on a GPU, of which the code speaks."""
+    if work.place.families or example.hides_gpu or not isinstance(work.result, Tensor):
+        return False
+    count = elements(work.result.shape)
+    return count is not None and count <= SMALL and bool(_GPU.search(example.block.code))
+
+
+_GPU = re.compile(r"\bgpus?\b", re.IGNORECASE)
+
+
+def _starts_later(example: Example, region: Region) -> bool:
+    """Whether the clock starts inside a loop that it outlasts: earlier iterations may have run before."""
+    events = example.trace.events
+    return len(events[region.first].place.loops) > len(events[region.last].place.loops)
+
+
+# Words by which a time's label or a comment beside it says that first calls are meant.
+_MEANT = re.compile(
+    r"\b(?:first|1st|initial) (?:call|run|step|batch|epoch|iteration|time|execution|inference)"
+    r"|\bcold[- ](?:start|run|call)|\bcold\b(?! )|\btrac(?:es?|ing)\b|\bcompil(?:es?|ing|ation)\b"
+    r"|\bstart-?up\b|\bone[- ]time\b",
     re.IGNORECASE,
 )
+_WARM = re.compile(r"\bwarm(?:ed|s|ing)?(?:[- _]?up)?\b|\bburn[- _]?in\b|\bdry[- ]run\b", re.IGNORECASE)
+# How far above a reading a comment may tell of a warm-up, and how far below it the call of it stands.
+_ABOVE, _BELOW = 40, 3
 
 
 def _says_so(example: Example, region: Region) -> bool:
-    """Whether comments and names near a timing say that it is warm, or means the first call."""
-    if "warm" in example.near(region, 40, 40).lower():
+    """Whether the first call is meant, or was warmed by a call that is not understood.
+
+    A comment is no call: one that tells of a warm-up counts where what follows it may be one.
+    """
+    beside = [example.comment(n) for n in range(region.line - 2, min(region.last_line, region.line + 20) + 1)]
+    if _MEANT.search(" ".join((label(region), *beside))) and not _DENIES.search(" ".join(beside)):
         return True
-    return bool(_WARM.search(_WORDS.sub(" ", example.near(region, 12, 6))))
+    if _WARM.search(label(region)):
+        return True
+    unknown = {e.line for e in example.trace.events[: region.first] if e.kind == "opaque"}
+    for line in range(max(1, region.line - _ABOVE), region.line):
+        comment = example.comment(line)
+        if comment and _WARM.search(comment) and any(n in unknown for n in range(line, line + _BELOW + 1)):
+            return True
+    return any(_WARM.search(example.text(n).replace("_", " ")) for n in unknown if example.holds(n))
 
 
-# Calls of Keras' own compile(), and what looks like the words and is not.
-_WORDS = re.compile(
-    r"jit_compile|\.compile\(|skip_?(?:gram|connect)\w*|_skip|trace_on|ignore_errors|ignore_index"
-)
+_DENIES = re.compile(r"\b(?:no|not|without|todo|skip\w*|never|yet|unlike)\b", re.IGNORECASE)
 
 
 def _main_work(events: list[Event]) -> Event | None:
     """What the region is there for: a graph, a training, or eager ops."""
+    if _makes_session(events):
+        events = [event for event in events if event.name == "sess.run"] or events
     unclear = any(event.kind == "opaque" for event in events)
-    for kind in ("graph", "train", "op"):
+    for kind in ("graph", "train", "op", "host-op", "create"):
         # Beside a call that is not known, single ops do not tell whether the whole ran before.
         if kind == "op" and unclear:
             return None
-        found = [e for e in events if e.kind == kind and e.place.traced is None]
+        found = [e for e in events if e.kind == kind and is_subject(e)]
+        # Data that is made is what is timed only where nothing else is.
+        if kind == "create" and any(e.kind in WORK and e.kind not in ("create", "print") for e in events):
+            return None
         if found:
             # What runs most often is meant, and not the slice that it takes.
             return max(found, key=lambda e: (len(e.place.loops), e.name not in _MINOR))
     return None
+
+
+def _makes_session(events: list[Event]) -> bool:
+    """Whether a session is made, in which nothing has run before."""
+    return any(event.kind == "build" and event.name.endswith("Session") for event in events)
 
 
 _MINOR = ("tf.strided_slice", "tf.reshape", "tf.cast", "tf.squeeze", "tf.expand_dims", "tf.transpose")
@@ -111,13 +161,13 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
         z.numpy()
         print(time.perf_counter() - t)
     """
-    for region, work, count in first_calls(example):
-        if count != 1:
-            yield Hit(
-                region.line,
-                f"nothing ran {_name(work)} before the clock starts: {_cost(work)}",
-                region=region,
-            )
+    for works in _by_line(first_calls(example), lambda count: count != 1):
+        region, work, _ = works[0]
+        yield Hit(
+            region.line,
+            f"nothing ran {_names(works)} before the clock starts: {_cost(work)}",
+            region=region,
+        )
 
 
 @rule("TL105", "First call timed", "warning")
@@ -141,17 +191,37 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
         f(x, y).numpy()
         print(time.perf_counter() - t)
     """
-    for region, work, count in first_calls(example):
-        if count == 1:
-            epochs = work.arguments.get("epochs")
-            long = work.kind == "train" and epochs is not None and integer(epochs) != 1
-            yield Hit(
-                region.line,
-                f"the one call of {_name(work)} that is timed is its first: {_cost(work)}",
-                "Report the time of its first epoch separately." if long else "",
-                region=region,
-                severity="note" if long else None,
-            )
+    for works in _by_line(first_calls(example), lambda count: count == 1):
+        region, work, _ = works[0]
+        epochs = work.arguments.get("epochs")
+        long = work.kind == "train" and epochs is not None and integer(epochs) != 1
+        # Of so many the first hardly shows.
+        many = long and (integer(epochs) or 0) >= _MANY_EPOCHS
+        yield Hit(
+            region.line,
+            f"the one call of {_names(works)} that is timed is its first: {_cost(work)}",
+            "Report the time of its first epoch separately." if long else "",
+            region=region,
+            severity="note" if many or (long and not is_beside(example, region)) else None,
+        )
+
+
+_MANY_EPOCHS = 10
+First = tuple[Region, Event, int | None]
+
+
+def _by_line(found: Iterator[First], wanted: Callable[[int | None], bool]) -> Iterator[list[First]]:
+    """First calls whose clock starts on the same line, as in a helper that times several functions."""
+    lines: dict[int, list[First]] = {}
+    for first in found:
+        if wanted(first[2]):
+            lines.setdefault(first[0].line, []).append(first)
+    yield from lines.values()
+
+
+def _names(works: list[First]) -> str:
+    names = list(dict.fromkeys(_name(work) for _, work, _ in works))
+    return names[0] if len(names) == 1 else f"{', '.join(names[:4])} (each)"
 
 
 def _name(work: Event) -> str:
@@ -163,6 +233,8 @@ def _cost(work: Event) -> str:
         return "it is traced and optimised then, and compiled where XLA does"
     if work.kind == "train":
         return "its step is traced and made a graph then"
+    if work.kind == "host-op":
+        return "weights are prepared and memory is taken then"
     return "kernels are loaded and memory is taken then"
 
 
@@ -192,7 +264,12 @@ def warms_nothing(example: Example) -> Iterator[Hit]:
     known = [region for region, _ in regions(example)]
     last_start = max((region.first for region in known), default=-1)
     for loop in example.loops:
-        if loop.unrolled or not loop.first <= loop.last < last_start:
+        if loop.unrolled or not loop.last < last_start:
+            continue
+        if loop.empty and loop.last - loop.first < 1 and _is_called_warm_up(example, loop):
+            yield Hit(loop.line, "this warm-up does nothing: its loop calls nothing")
+            continue
+        if loop.last < loop.first:
             continue
         events = example.trace.events[loop.first : loop.last + 1]
         binds = any(event.kind == "bind" for event in events)
@@ -200,6 +277,13 @@ def warms_nothing(example: Example) -> Iterator[Hit]:
             yield Hit(
                 loop.line, "this warm-up does nothing: its loop only binds a name to a value already there"
             )
+
+
+def _is_called_warm_up(example: Example, loop: Loop) -> bool:
+    """Whether a comment on an empty loop, or on the line above it, names it a warm-up."""
+    lines = range(loop.line - 1, min(loop.last_line, loop.line + 4) + 1)
+    comments = " ".join(example.comment(line) for line in lines)
+    return bool(_WARM.search(comments)) and not _DENIES.search(comments)
 
 
 @rule("TL109", "Pipeline started in the timed region", "warning")

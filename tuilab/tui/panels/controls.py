@@ -25,6 +25,9 @@ class SwitchBox(Checkbox):
     """One switch, whose box is part of its label."""
 
     BUTTON_LEFT = BUTTON_INNER = BUTTON_RIGHT = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space,enter", "toggle_button", "switch over", show=False, id="switches.turn"),
+    ]
 
     def __init__(self, switch: Switch) -> None:
         super().__init__("", compact=True, tooltip=switch.help or None)
@@ -49,7 +52,7 @@ class Switches(ItemGrid):
 
 What is measured side by side: each mode (eager, one graph, XLA) and, for a GPU, with the input already on the
 device or copied there in each call; then the workload's own flags.
-**← →** go from one to the next, **space** or a click switches it.
+**{switches.previous} {switches.next}** go from one to the next, **{switches.turn}** or a click switches it.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,9 +67,10 @@ class Controls(VerticalScroll, can_focus=False):
     HELP = """\
 ## Controls
 
-A slider for each parameter of the workload, and for dtype, device and variant. **↑ ↓** go from one to the
-next, **← →** move it, **enter** types a value. With live sliders (l) the lab measures again when a slider
-stops moving; **u** undoes a change, **z** sets everything to the document's values.
+A slider for each parameter of the workload, and for dtype, device and variant. **{controls.up}
+{controls.down}** go from one to the next, **{slider.less} {slider.more}** move it, **{slider.type}** types a
+value. With live sliders ({rerun}) the lab measures again when a slider
+stops moving; **{undo}** undoes a change, **{original}** sets everything to the document's values.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -102,7 +106,8 @@ stops moving; **u** undoes a change, **z** sets everything to the document's val
         state, before = self._state, self._shape
         if state.settings is None:
             return
-        shown = state.settings, state.machine, tuple(state.hosts.known), state.crossover
+        known = state.hosts.reach(state.settings.file)
+        shown = state.settings, state.machine, known, state.crossover
         if shown == self._shown:
             return
         self._shown = shown
@@ -137,7 +142,10 @@ stops moving; **u** undoes a change, **z** sets everything to the document's val
         settings = self._state.settings
         assert settings is not None
         try:
-            changed = settings.at_stop(event.name, event.value, tuple(self._state.hosts.known))
+            hosts = self._state.hosts
+            changed = settings.at_stop(
+                event.name, event.value, hosts.reach(settings.file), hosts.environments
+            )
         except InputError as error:
             await self._refuse(str(error))
         else:

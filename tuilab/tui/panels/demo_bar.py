@@ -7,7 +7,9 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tuilab.lab.demo import GUESSES, Demo, begin, lines, measured
+from tuilab.lab.changes import Change
+from tuilab.presentation.demo import GUESSES, Demo, begin, lines, measured
+from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.widgets.answer import numbers_strong
 from tuilab.tui.widgets.line_widget import LineWidget
@@ -25,14 +27,19 @@ class DemoBar(LineWidget, Hearing, can_focus=True):
     HELP = """\
 ## The demo
 
-One document after another: guess whether its claim holds on this machine (**1 2 3**), then see it measured
-and the verdict with its reason. **n** goes to the next, **b** back, **space** pauses, **escape** leaves the
+One document after another: guess whether its claim holds on this machine (**{demo.guess-1} {demo.guess-2}
+{demo.guess-3}**), then see it measured
+and the verdict with its reason. **{demo.next}** goes to the next, **{demo.back}** back,
+**{demo.pause}** pauses, **{demo.leave}** leaves the
 demo and keeps what is on the screen.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(str(n), f"guess({n})", "guess", show=False) for n in range(1, 1 + len(GUESSES))),
+        *(
+            Binding(str(n), f"guess({n})", "guess", show=False, id=f"demo.guess-{n}")
+            for n in range(1, 1 + len(GUESSES))
+        ),
         Binding("n,enter,right", "next", "go on", show=False, id="demo.next"),
-        Binding("b,left", "back", "back", show=False, id="demo.back"),
+        Binding("left", "back", "back", show=False, id="demo.back"),
         Binding("space", "pause", "pause", show=False, id="demo.pause"),
         Binding("escape", "leave", "leave the demo", show=False, id="demo.leave"),
     ]
@@ -46,7 +53,7 @@ demo and keeps what is on the screen.
         self._enter(0)
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        sentence, question, keys = lines(self._demo)
+        sentence, question, keys = (spoken(self, text) for text in lines(self._demo))
         out: list[Line] = [((line, STRONG),) for line in clip(sentence, width, 2)]
         out += [((line, ACCENT),) for line in clip(question, width, 1)]
         if self._demo.stage == "told":
@@ -56,19 +63,26 @@ demo and keeps what is on the screen.
     def _enter(self, at: int) -> None:
         demo = self._demo
         begin(self.lab, demo, at)
+        self._keep_secret(True)
         # As content, because a text would be taken for markup.
         self.border_title = Content(f"Demo {demo.at + 1} of {len(demo.steps)}: {demo.preset.title}")
         self.repaint()
 
+    def _keep_secret(self, kept: bool) -> None:
+        """Show no verdict before the guess, in no place; or show them again."""
+        self.lab.state.guessing = kept
+        self.lab.changed(Change.SETTINGS)
+
     def _measure(self) -> None:
         self._demo.stage = "measure"
         self.call_later(self.screen.run_action, "view('live')")
-        self.lab.controller.run("quick")
+        self.lab.begin("quick")
         self.repaint()
 
     @on(LabChanged)
     def _receive(self, changed: LabChanged) -> None:
         if measured(self.lab, self._demo, changed.event):
+            self._keep_secret(False)
             self.repaint()
             self.call_later(self._race)
 
@@ -110,4 +124,5 @@ demo and keeps what is on the screen.
 
     def action_leave(self) -> None:
         """End the demo; what is on the screen stays."""
+        self._keep_secret(False)
         self._done()

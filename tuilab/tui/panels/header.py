@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from tuilab.tui.keys import spoken
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import (
     ACCENT,
@@ -58,13 +59,13 @@ and the key that stops it.
 
     def tell(self, state: "LabState") -> None:
         """What is open, on which machine, and what goes on."""
-        from tuilab.lab.status import machine_words, status
+        from tuilab.presentation.status import machine_words, status
 
         now = status(state)
         self._title = state.settings.title if state.settings else ""
         self._machine = machine_words(state.shown.machine if state.replay else state.machine)
         self._tone, self._share = now.tone, now.share
-        self._state = now.text + (f" · {now.stop} stops" if now.stop else "")
+        self._state = spoken(self, now.text + (" · {stop} stops" if now.stop else ""))
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:

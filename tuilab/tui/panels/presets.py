@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,8 +14,8 @@ from textual.reactive import var
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tuilab.lab.titles import Title, matching
 from tuilab.model.verdicts import VERDICTS
+from tuilab.presentation.titles import Title, matching
 
 if TYPE_CHECKING:
     from textual.widgets import Input
@@ -27,9 +27,10 @@ class Presets(OptionList):
     HELP = """\
 ## Presets
 
-Each preset measures an example, or a claim, from a document. **↑ ↓** move, **enter** opens the preset and
-measures it; **/** filters the list. `*` marks the open preset if it was changed; **z** restores the
-document's values. The mark in front is the verdict on its claim on this machine:
+Each preset measures an example, or a claim, from a document. The arrows move, **{presets.open}** opens the
+preset and measures it; a click selects, a second one opens. **{presets.filter}** filters the list. `*` marks
+the open preset if it was changed; **{original}** restores the document's values. The mark in front is the
+verdict on its claim on this machine:
 ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU. `!` is a preset file
 that could not be read, with the reason.
 
@@ -37,7 +38,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,space", "select", "open and measure", id="presets.open"),
+        Binding("enter", "select", "open and measure", id="presets.open"),
     ]
 
     class Chosen(Message):
@@ -58,6 +59,8 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         """The rows that hold the words."""
         self._prompts: list[Content] = []
         self._opened, self._modified = "", False
+        self._clicked: int | None = None
+        """The row under the cursor, where a click brought it there."""
         self._verdicts: Mapping[str, str] = {}
 
     def on_mount(self) -> None:
@@ -79,9 +82,14 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         if self.highlighted is None:
             self.action_first()
 
-    def show(self, opened: str, verdicts: Mapping[str, str], modified: bool = False) -> None:
-        """Which preset is open and whether it was changed, and what is known of each claim."""
-        if opened != self._opened and (index := self._index(opened)) is not None:
+    def show(
+        self, opened: str, verdicts: Mapping[str, str], modified: bool = False, here: bool = False
+    ) -> None:
+        """Which preset is open and whether it was changed, and what is known of each claim.
+
+        here: the cursor is to be there, wherever it was moved.
+        """
+        if (here or opened != self._opened) and (index := self._index(opened)) is not None:
             self.highlighted = index
         self._opened, self._verdicts, self._modified = opened, dict(verdicts), modified
         for index, row in enumerate(self.listed):
@@ -110,6 +118,22 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             (row.text, "bold" * opened),
         )
 
+    def on_click(self, event: events.Click) -> None:
+        """A click selects; a second one on the same row opens it and measures."""
+        event.prevent_default()  # else the first one would
+        row: int | None = event.style.meta.get("option")
+        if row is None or self.listed[row].kind == "heading":
+            return
+        if row == self._clicked == self.highlighted:
+            self.action_select()
+        self.highlighted = self._clicked = row
+
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        """A click is the first again once the cursor has moved."""
+        if highlighted != self._clicked:
+            self._clicked = None
+        super().watch_highlighted(highlighted)
+
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
@@ -133,7 +157,9 @@ class PresetsPanel(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Presets(self._titles)
-        yield Static("" if self._titles else "loading the presets", id="about", markup=False)
+        about = Static("" if self._titles else "loading the presets", id="about", markup=False)
+        about.border_title = "About"
+        yield about
 
     async def action_filter(self) -> None:
         """Go to the line that filters the list, which is made when it is first asked for."""

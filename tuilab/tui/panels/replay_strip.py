@@ -8,14 +8,18 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 
 from tuilab.lab import Lab
+from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, FAINT, FILLED, MUTED, TEXT, THUMB, TRACK, Line
 
 KEYS = (
-    "space plays and pauses, , . step, ← → seek, < > speed, x ends it",
-    "space plays, , . step, ← → seek, < > speed, x ends",
-    "space , . ← → < > x",
+    "{replay-pause} plays and pauses, {replay-back} {replay-on} step, {replay.left} {replay.right} seek, "
+    "{replay-slower} {replay-faster} speed, {stop} ends it",
+    "{replay-pause} plays, {replay-back} {replay-on} step, {replay.left} {replay.right} seek, "
+    "{replay-slower} {replay-faster} speed, {stop} ends",
+    "{replay-pause} {replay-back} {replay-on} {replay.left} {replay.right} {replay-slower} {replay-faster} "
+    "{stop}",
 )
 """The hints, for less and less room: none is cut."""
 LEAST_TRACK = 12
@@ -28,9 +32,11 @@ class ReplayStrip(LineWidget, Hearing, can_focus=True):
     HELP = """\
 ## A replay
 
-A recorded run, played as it was measured. **space** plays and pauses, **,** and **.** step a round back and
-on, **← →** seek by a tenth, **home** and **end** go to its ends, **<** and **>** change the speed; a click
-seeks too. Sliders move without measuring; **r** measures the settings anew, after asking. **x** ends it.
+A recorded run, played as it was measured. **{replay-pause}** plays and pauses, **{replay-back}** and
+**{replay-on}** step a round back and on, **{replay.left} {replay.right}** seek by a tenth, **{replay.start}**
+and **{replay.end}** go to its ends, **{replay-slower}** and **{replay-faster}** change the speed; a click
+seeks too. Sliders move without measuring; **{run}** measures the settings anew, after asking. **{stop}** ends
+it.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "seek(-1)", "back", show=False, id="replay.left"),
@@ -49,13 +55,13 @@ seeks too. Sliders move without measuring; **r** measures the settings anew, aft
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        replay = self.lab.controller.replaying
+        replay = self.lab.replaying
         if replay is None:
             return []
         state = "⏸" if replay.paused or replay.over else "▶"
         where = f" round {replay.round:,} of {replay.rounds:,}  {replay.speed:g} × "
         room = width - cell_len(where) - LEAST_TRACK - 6
-        keys = next((words for words in KEYS if cell_len(words) <= room), "")
+        keys = next((words for words in (spoken(self, w) for w in KEYS) if cell_len(words) <= room), "")
         cells = max(LEAST_TRACK, width - cell_len(where) - cell_len(keys) - 6)
         done = round((cells - 1) * replay.round / max(1, replay.rounds))
         self._track = (3, cells)
@@ -72,15 +78,15 @@ seeks too. Sliders move without measuring; **r** measures the settings anew, aft
 
     def action_seek(self, by: int) -> None:
         """A tenth back or on."""
-        self.lab.controller.play(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
+        self.lab.play(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
 
     def action_end(self, end: int) -> None:
         """To the start or the end."""
-        self.lab.controller.play(lambda r: r.seek(end * r.rounds))
+        self.lab.play(lambda r: r.seek(end * r.rounds))
 
     def on_click(self, event: events.Click) -> None:
         """Seek where the track was clicked."""
         first, cells = self._track
         share = (event.x - first) / max(1, cells - 1)
         if 0 <= share <= 1:
-            self.lab.controller.play(lambda r: r.seek(round(share * r.rounds)))
+            self.lab.play(lambda r: r.seek(round(share * r.rounds)))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Vertical
 from textual.message import Message
 
+from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.views.base import View
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ class Views(Vertical):
     HELP = """\
 ## Views
 
-Ten views of the same run. **[ ]** go left and right; **1** to **9** and **0** open them in the order of the
-tabs, as does a click on a tab.
+Ten views of the same run. **{previous-view} {next-view}** go left and right; each view has a key of its own,
+in the order of the tabs; a click on a tab opens it too.
 """
 
     class Opened(Message):
@@ -57,11 +58,11 @@ tabs, as does a click on a tab.
         view = self._views.get(self.key)
         return view if view is not None and view.is_mounted else None
 
-    async def fill(self, lab: "Lab") -> None:
+    async def fill(self, lab: "Lab", viewing: ViewOptions) -> None:
         """Make the views of that lab, each when it is first opened; the open one now."""
         from textual.widgets import ContentSwitcher, Tab, Tabs
 
-        self._lab = lab
+        self._lab, self._viewing = lab, viewing
         tabs = Tabs(*(Tab(title, id=key) for key, (title, _) in VIEWS.items()), active=self.key)
         tabs.can_focus = False  # its keys are [ and ], so that the picture is the next stop
         await self.mount(tabs, ContentSwitcher())
@@ -75,7 +76,7 @@ tabs, as does a click on a tab.
         self.query_one(Tabs).active = key
         switcher = self.query_one(ContentSwitcher)
         if key not in self._views:
-            self._views[key] = view = resolve_name(VIEWS[key][1])(self._lab, id=f"view-{key}")
+            self._views[key] = view = resolve_name(VIEWS[key][1])(self._lab, self._viewing, id=f"view-{key}")
             await switcher.add_content(view)
         switcher.current = f"view-{self.key}"  # another may have been opened meanwhile
         if (shown := self.view) is not None:

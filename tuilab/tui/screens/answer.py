@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from tuilab.lab.pages import answer_page
+from tuilab.presentation.pages import answer_page
 from tuilab.tui.screens.modal import Page, dressed, framed
 
 if TYPE_CHECKING:
@@ -32,5 +32,5 @@ document with its verdict and evidence, every caveat, what to do, and how it was
         self._lab = lab
 
     def compose(self) -> ComposeResult:
-        with framed(VerticalScroll(), "Answer", "arrows and wheel scroll, esc closes"):
-            yield Static(dressed(answer_page(self._lab.state)))
+        with framed(VerticalScroll(), "Answer", "arrows and wheel scroll, {page.close} closes"):
+            yield Static(dressed(self, answer_page(self._lab.state)))

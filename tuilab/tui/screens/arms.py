@@ -10,9 +10,9 @@ from textual.content import Content
 from textual.widgets import SelectionList
 from textual.widgets.selection_list import Selection
 
-from tuilab.analysis.words import plural
 from tuilab.lab.changes import Change
-from tuilab.model.quantity import median_of
+from tuilab.model.quantity import median_of, plural
+from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.views.base import marks
 
@@ -28,11 +28,13 @@ class Arms(SelectionList[str]):
     HELP = """\
 ## Which arms are drawn
 
-**space** shows or hides an arm, **a** shows all, **o** only the one under the cursor. The last row is for
-ghosts: earlier runs, drawn faintly under this one. Hidden arms are still measured.
+**{arms.turn}** shows or hides an arm, **{arms.all}** shows all, **{arms.only}** only the one under the
+cursor. The last row is for ghosts: earlier runs, drawn faintly under this one. Hidden arms are still
+measured.
 """
     BUTTON_LEFT, BUTTON_INNER, BUTTON_RIGHT = "[", "x", "]"
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "select", "show or hide", show=False, id="arms.turn"),
         Binding("o", "only", "draw only this one", show=False, id="arms.only"),
         Binding("a", "all", "draw all", show=False, id="arms.all"),
     ]
@@ -61,35 +63,39 @@ class ArmsScreen(Page[None]):
     ArmsScreen SelectionList:focus { background-tint: transparent; }
     """
 
-    def __init__(self, lab: "Lab") -> None:
+    def __init__(self, lab: "Lab", viewing: ViewOptions) -> None:
         super().__init__()
-        self._lab = lab
+        self._lab, self._viewing = lab, viewing
 
     def compose(self) -> ComposeResult:
         state, result = self._lab.state, self._lab.state.result()
         medians = {arm.id: arm.median_s for arm in result.arms} if result else {}
-        looks, rows = marks(state.shown), []
+        looks, rows, drawn = marks(state.shown), [], self._viewing.drawn(state.shown)
         for key, arm in state.shown.arms.items():
             median = medians.get(key)
             figure = median_of(median) if median is not None else arm.status or ""
             prompt = Content.assemble(f"{looks[key].marker} {arm.label}  ", (figure, "$foreground-muted"))
-            rows.append(Selection(prompt, key, key not in state.hidden))
+            rows.append(Selection(prompt, key, key in drawn))
         if ghosts := len(state.ghosts_of(state.shown)):
             prompt = Content(f"  ghosts of {plural(ghosts, 'earlier run')}")
-            rows.append(Selection(prompt, GHOSTS, state.ghosts_on))
+            rows.append(Selection(prompt, GHOSTS, self._viewing.ghosts))
         if not rows:
             rows.append(Selection(Content("No run yet, so there are no arms."), "", disabled=True))
-        with framed(Container(), "Draw", "space: show or hide, o: only this, a: all, esc: close"):
+        with framed(
+            Container(),
+            "Draw",
+            "{arms.turn}: show or hide, {arms.only}: only this, {arms.all}: all, {page.close}: close",
+        ):
             yield Arms(*rows, compact=True)
 
     @on(SelectionList.SelectedChanged)
     def _changed(self, event: SelectionList.SelectedChanged[str]) -> None:
-        chosen, state = set(event.selection_list.selected), self._lab.state
-        state.ghosts_on = GHOSTS in chosen or not state.ghosts_of(state.shown)
+        chosen, state, viewing = set(event.selection_list.selected), self._lab.state, self._viewing
+        viewing.ghosts = GHOSTS in chosen or not state.ghosts_of(state.shown)
         arms = set(state.shown.arms)
         if arms & chosen:
-            state.hidden = arms - chosen
+            viewing.draw(state.shown, chosen)
         else:
             # One arm at least is drawn.
-            event.selection_list.select(next(iter(state.drawn or arms)))
+            event.selection_list.select(next(iter(viewing.drawn(state.shown) or arms)))
         self._lab.changed(Change.LOOK)

@@ -27,7 +27,7 @@ class NoteScreen(Page[str]):
         self._title, self._note = title, note
 
     def compose(self) -> ComposeResult:
-        with framed(Container(), self._title, "^s saves, esc cancels"):
+        with framed(Container(), self._title, "{note.keep} saves, {note.close} cancels"):
             area = TextArea(self._note, soft_wrap=True, highlight_cursor_line=False)
             area.cursor_blink = False
             yield area
@@ -36,5 +36,5 @@ class NoteScreen(Page[str]):
         self.query_one(TextArea).focus()
 
     def action_keep(self) -> None:
-        """Done."""
+        """Close with the note."""
         self.dismiss(self.query_one(TextArea).text)

@@ -10,10 +10,12 @@ from textual.content import Content
 from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.text_area import Selection
 
-from tuilab.analysis.words import plural
 from tuilab.documents import RULES, DocumentReport, Finding, Unresolved
 from tuilab.lab.offers import of_presets
+from tuilab.lab.proof import Proof, Proven, proofs, prove
+from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.preset import Preset
+from tuilab.model.quantity import plural
 from tuilab.tui.screens.menu import Items
 from tuilab.tui.screens.modal import Page, framed
 
@@ -29,15 +31,19 @@ class DocumentScreen(Page[Preset]):
     HELP = """\
 ## A document
 
-The text as it is, and below it what is wrong with its code as a measurement. **j k** go from finding to
-finding, and the text follows. Under the findings are the presets that measure what the examples meant to:
-**tab** goes there, **enter** opens one and measures it, **F** measures the claims of all of them. Nothing in
-a document is ever run.
+The text as it is, and below it what is wrong with its code as a measurement. **{document.next}
+{document.previous}** go from finding to finding, and the text follows. Under the findings are the presets
+that measure what the examples meant to: **{document.turn}** goes there, opening one measures it,
+**{document.fact-check}** measures the claims of all of them. **{document.prove}**, or opening a finding,
+proves it: what it tells of is measured with the op and shape that were recognised, and beside it stands by
+which factor the document's figure is off on this machine; pressed again, it stops. Nothing in a document is
+ever run.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,n", "finding(1)", "next finding", show=False, id="document.next"),
         Binding("k,N,shift+n", "finding(-1)", "previous finding", show=False, id="document.previous"),
         Binding("tab", "app.focus_next", "text, findings or presets", show=False, id="document.turn"),
+        Binding("p", "prove", "prove the finding, stop", show=False, id="document.prove"),
         Binding("F", "fact_check", "fact-check", show=False, id="document.fact-check"),
         Binding("q,o", "close", "close", show=False, id="document.close"),
     ]
@@ -57,6 +63,51 @@ a document is ever run.
         for example in report.examples:
             found += [*example.findings, *example.unresolved]
         self._found = sorted(found, key=lambda each: each.line)
+        self._proofs = {id(proof.finding): proof for proof in proofs(report)}
+        # What is being measured for a finding.
+        self._proving: Finding | None = None
+
+    def action_prove(self) -> None:
+        """Measure what the finding under the cursor tells of; stop what is being measured for one."""
+        if self._proving is not None:
+            self._lab.stop()
+            return
+        at = next((found.highlighted for found in self.query("#findings").results(OptionList)), None)
+        found = self._found[at] if at is not None else None
+        proof = self._proofs.get(id(found))
+        if isinstance(found, Finding) and proof is not None:
+            self._proving = found
+            self._tell(found, "measuring …")
+            self.run_worker(self._prove(found, proof), exit_on_error=False)
+        else:
+            self.notify("Nothing can be measured of this finding.", markup=False)
+
+    async def _prove(self, found: Finding, proof: Proof) -> None:
+        words = "stopped before there was a figure"
+
+        def told(shown: Proven) -> None:
+            nonlocal words
+            words = shown.sentence
+
+        try:
+            await prove(self._lab, [proof], "quick", told)
+        except (InputError, WorkerError) as error:
+            words = str(error)
+        finally:
+            self._proving = None
+        self._tell(found, words)
+
+    def _tell(self, found: Finding, words: str) -> None:
+        """Write beside a finding what its measurement shows."""
+        for findings in self.query("#findings").results(OptionList):
+            at = next(number for number, each in enumerate(self._found) if each is found)
+            findings.replace_option_prompt_at_index(at, about(found, words))
+
+    def action_close(self) -> None:
+        """Close; what is being measured for a finding ends."""
+        if self._proving is not None:
+            self._lab.stop()
+        self.dismiss(None)
 
     def action_fact_check(self) -> None:
         """Measure every claim of the document, one after another."""
@@ -75,7 +126,8 @@ a document is ever run.
         errors = sum(isinstance(each, Finding) for each in self._found)
         keys = (
             f"{plural(len(report.examples), 'example')}, {plural(errors, 'finding')}; "
-            "j k findings, tab presets, enter opens, F fact-check, esc closes"
+            "{document.next} {document.previous} findings, {document.turn} presets, enter opens, "
+            "{document.prove} proves, {document.fact-check} fact-check, {page.close} closes"
         )
         with framed(Container(), self._heading, keys):
             text = TextArea("\n".join(report.lines), read_only=True, show_line_numbers=True)
@@ -103,17 +155,25 @@ a document is ever run.
         text.selection = Selection((row, 0), (row, len(text.document.get_line(row))))
         text.scroll_cursor_visible(center=True)
 
+    @on(OptionList.OptionSelected, "#findings")
+    def _prove_selected(self) -> None:
+        self.action_prove()
+
     @on(OptionList.OptionSelected, "Items")
     def _open(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(self._report.presets[event.option_index])
 
 
-def about(found: Finding | Unresolved) -> Content:
-    """`✗ 12 TL003 wrong timing: the message. The remedy.`; of what could not be read, why."""
+def about(found: Finding | Unresolved, shown: str = "") -> Content:
+    """`✗ 12 TL003 wrong timing: the message. The remedy.`; of what could not be read, why.
+
+    shown: what was measured of it, which stands first.
+    """
     if isinstance(found, Finding):
         sign, style = "✗ ", "$text-error bold"
         title = f"{found.code} {TITLES.get(found.code, '')}".strip()
         words = f"{found.message.rstrip('.')}. {found.remedy}"
     else:
         sign, style, title, words = "· ", "$foreground-muted", "not resolved", found.reason
-    return Content.assemble((f"{sign}{found.line} {title}  ", style), (words, "$foreground-muted"))
+    measured = (f"{shown}  ", "$accent bold") if shown else ""
+    return Content.assemble((f"{sign}{found.line} {title}  ", style), measured, (words, "$foreground-muted"))

@@ -12,10 +12,11 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tuilab.lab.fact_check import Checker, write_page
-from tuilab.lab.pages import fact_check_page
 from tuilab.model.errors import WorkerError
 from tuilab.model.preset import Preset
+from tuilab.presentation.pages import fact_check_page, fact_check_progress
 from tuilab.report.fact_check import FactCheck
+from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.screens.modal import Page, dressed, framed
 
@@ -29,9 +30,10 @@ class FactCheckScreen(Page[None], Hearing):
     HELP = """\
 ## Fact-check
 
-The claims of a document, in order. Each is measured with the budget *quick*, one after another, and
-gets its mark: ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible by the bound. **space**
-stops and resumes. **e** writes a page stamped with machine and date. The runs are kept in the history too.
+The claims of a document, in order. Each is measured with the budget *quick*, one after another, and gets its
+mark: ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible by the bound. **{fact-check.turn}**
+stops and resumes. **{fact-check.page}** writes a page stamped with machine and date. The runs are kept in the
+history too.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,r,x", "turn", "stop, resume", show=False, id="fact-check.turn"),
@@ -53,7 +55,10 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
         self._said = ""
 
     def compose(self) -> ComposeResult:
-        keys = "space stops and resumes, e page, m Markdown, esc closes"
+        keys = (
+            "{fact-check.turn} stops and resumes, {fact-check.page} page, {fact-check.markdown} Markdown, "
+            "{page.close} closes"
+        )
         with framed(Container(), self.check.title, keys):
             with VerticalScroll():
                 yield Static(id="statements")
@@ -98,11 +103,11 @@ stops and resumes. **e** writes a page stamped with machine and date. The runs a
 
     def _show(self) -> None:
         if self.is_mounted:
-            self.query_one("#statements", Static).update(dressed(fact_check_page(self.check)))
+            self.query_one("#statements", Static).update(dressed(self, fact_check_page(self.check)))
             self._show_going()
 
     @on(LabChanged)
     def _show_going(self) -> None:
         """How far it is."""
-        words = [self._checker.progress(), self._said]
-        self.query_one("#going", Static).update(Content("\n".join(filter(None, words))))
+        words = [fact_check_progress(self.check, self.lab.state), self._said]
+        self.query_one("#going", Static).update(Content(spoken(self, "\n".join(filter(None, words)))))

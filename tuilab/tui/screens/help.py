@@ -13,7 +13,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
-from tuilab.tui.actions import GROUPS, keys_here, keys_of
+from tuilab.tui.actions import GROUPS
+from tuilab.tui.keys import keys_here, keys_of, worded
 from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.modal import Modal, Page, framed
 
@@ -40,7 +41,7 @@ class HelpScreen(Modal[None]):
         self._page = page
 
     def compose(self) -> ComposeResult:
-        with framed(VerticalScroll(), "Help", "esc closes"):
+        with framed(VerticalScroll(), "Help", "{page.close} closes"):
             yield Markdown(self._page)
 
     def on_mount(self) -> None:
@@ -66,7 +67,7 @@ class KeysScreen(Page[None]):
             for action in actions:
                 keys = keys_of(action, self._keymap).replace(", ", " ")
                 cells.append(Text.assemble((f"{keys:>5} ", "bold"), action.label))
-        with framed(VerticalScroll(), "Keys", "esc closes"):
+        with framed(VerticalScroll(), "Keys", "{page.close} closes"):
             yield Static(Columns(cells, width=COLUMN, column_first=True))
 
 
@@ -80,7 +81,7 @@ def page(screen: Screen[Any], keymap: Mapping[str, str]) -> str:
     for group, actions in GROUPS.items() if views else ():
         tables[f"{group} | "] = [f"| {keys_of(a, keymap)} | **{a.label}**: {a.help} |" for a in actions]
     written = ["\n".join([f"| {head} |", "|---|---|", *rows]) for head, rows in tables.items() if rows]
-    return "\n\n".join([*about, "## Keys", *written, OTHERS])
+    return worded("\n\n".join([*about, "## Keys", *written, OTHERS]), keymap)
 
 
 def _about(widget: Widget | None) -> Iterator[str]:

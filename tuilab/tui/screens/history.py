@@ -12,27 +12,25 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
-from tuilab.analysis.words import plural
 from tuilab.lab import history as acts
 from tuilab.lab.changes import Change
 from tuilab.lab.history import (
     Across,
     CancellableProgress,
     Entry,
-    HistoryClient,
     PruneCandidates,
     Stopped,
     common_tags,
-    is_damage,
     tags_of,
     titled,
     trouble,
 )
 from tuilab.lab.offers import Offer
-from tuilab.lab.run_list import RunList
 from tuilab.model.errors import InputError
-from tuilab.model.quantity import size
+from tuilab.model.quantity import plural, size
 from tuilab.model.sanitize import sanitize_line
+from tuilab.presentation.run_list import RunList
+from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.panels.key_bar import KeyBar
 from tuilab.tui.screens.history_table import About, RunsTable
@@ -47,12 +45,12 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 NONE_YET = (
-    "No run has been kept yet. Escape goes back: r measures one there, and it is kept "
-    "automatically. i imports a recording, also one from another machine."
+    "No run has been kept yet. {history.back} goes back: {run} measures one there, and it is kept "
+    "automatically. {history.import} imports a recording, also one from another machine."
 )
 ALONE = (
-    "Mark two runs or more with space, then c. One run alone is compared with the baseline of "
-    "its workload, but none is pinned (b)."
+    "Mark two runs or more with {history.mark}, then {history.compare}. One run alone is compared with the "
+    "baseline of its workload, but none is pinned ({history.baseline})."
 )
 TAGS = "Separated by commas. A tag that you delete from the line is removed."
 IMPORTS = "There is no recording (.jsonl) in the current folder. Type the path of one below."
@@ -71,7 +69,7 @@ class Said(LineWidget):
 
     def say(self, text: str, style: TextStyle) -> None:
         """Show it."""
-        self.text, self.style = text, style
+        self.text, self.style = text, style = spoken(self, text), style
         width = max(20, self.app.size.width - 2)
         self.styles.height = min(MOST_SAID, max(1, len(wrap(text, width))))
         self.repaint()
@@ -86,14 +84,14 @@ class HistoryScreen(Modal[str], Hearing):
     HELP = """\
 ## The history
 
-Every run is saved here while it runs, latest first; the list reads only what it shows. **/** finds as you
-type: each word must occur in a run's preset or its title, machine, answer, note, tags or id; `#word` looks
-in tags only, `machine:word`, `preset:word`, `note:word`, `pinned:ghost` in the field they name.
+Every run is saved here while it runs, latest first; the list reads only what it shows. **{history.find}**
+finds as you type: each word must occur in a run's preset or its title, machine, answer, note, tags or id;
+`#word` looks in tags only, `machine:word`, `preset:word`, `note:word`, `pinned:ghost` in the field they name.
 
 The **ratio** is how many times as long the next arm takes as the fastest; `≈` where they are equal within the
-noise. **space** marks runs; a key acts on all marked runs, or on the one under the cursor. **c** compares the
-marked ones, or one with the baseline. A **ghost** is drawn under the live plot of the same workload; so is a
-**baseline**, and other runs are compared with it. Neither is ever pruned.
+noise. **{history.mark}** marks runs; a key acts on all marked runs, or on the one under the cursor.
+**{history.compare}** compares the marked ones, or one with the baseline. A **ghost** is drawn under the live
+plot of the same workload; so is a **baseline**, and other runs are compared with it. Neither is ever pruned.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "find", id="history.find"),
@@ -131,7 +129,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
     def __init__(self, lab: "Lab") -> None:
         super().__init__(id="history")
         self.lab = lab
-        self.history = HistoryClient(lab.store)
+        self.history = lab.history_beside()
         self.going: CancellableProgress | None = None
         self.runs = RunList(self.history, {preset.name: preset.title for preset in lab.state.presets})
         self.table = RunsTable(self.runs, lab.state.usual, self._read_on)
@@ -139,7 +137,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
 
     def compose(self) -> ComposeResult:
         with framed(Container(id="runs"), "History"):
-            yield Filter("runs: words, #tag, machine:name, preset:name", self.table)
+            yield Filter("runs: words, #tag, machine:name, preset:name", self.table, "history.find")
             yield self.table
         with framed(Container(id="run"), "Run"):
             yield About()
@@ -163,9 +161,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
     def failed(self, error: sqlite3.Error) -> None:
         """Say what is wrong with the store; a damaged one is set aside and a new one begun."""
         self.say(trouble(error), BAD)
-        recorder = self.lab.recorder
-        if is_damage(error) and recorder is not None and recorder.recreate():
-            kept = "It was kept under another name, nothing was deleted, and a new history was started."
+        if kept := self.lab.set_aside(error):
             self.say(f"{trouble(error)} {kept}", BAD)
             self.table.marked.clear()
             self.table.reload()
@@ -193,7 +189,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
     async def _read_next(self) -> None:
         try:
             place = await self.runs.read_next()
-            self.table.empty = NONE_YET + "".join(f" {m.capitalize()}." for m in self.lab.store.messages)
+            self.table.empty = NONE_YET + "".join(f" {m.capitalize()}." for m in self.lab.history.messages)
         except sqlite3.Error as error:
             place, self.table.empty = None, trouble(error)
             self.failed(error)
@@ -249,7 +245,9 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
         if not row.line.rounds:
             self.say(f"{titled([row])} has no rounds, so there is nothing to replay.", WARN)
         elif self.lab.state.running:
-            self.say("A run is in progress, and a replay would end it: stop it in the lab (x) first.", WARN)
+            self.say(
+                "A run is in progress, and a replay would end it: stop it in the lab ({stop}) first.", WARN
+            )
         else:
             self.dismiss(row.run)
 
@@ -271,7 +269,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
     # How an act goes
 
     def _begin(self, what: str) -> CancellableProgress | None:
-        """Of a long act, of which there is one at a time; null where one goes on."""
+        """Start the progress of a long act; None where one is running, as there is one at a time."""
         if self.going is not None:
             # Stays, or the next report would take its place at once.
             self.going.note = ". Only one thing runs at a time."
@@ -379,7 +377,7 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
         """Delete; `u` brings back."""
         shown, entries = self.lab.state.shown, self._chosen()
         if shown.running and any(entry.run == shown.run for entry in entries):
-            self.say("One of these is still running: stop it in the lab (x) before you delete it.", WARN)
+            self.say("One of these is still running: stop it in the lab ({stop}) before you delete it.", WARN)
         elif entries:
             self._act(self.history.do(partial(acts.delete, entries=entries)), self._deleted)
 
@@ -425,10 +423,11 @@ marked ones, or one with the baseline. A **ghost** is drawn under the live plot 
 
     def _picture(self) -> None:
         from tuilab.lab.export import free
+        from tuilab.model.files import write_text
 
         path = free(Path.cwd() / "tuilab-history.svg")
         try:
-            path.write_text(self.app.export_screenshot(title="tuilab"), encoding="utf-8")
+            write_text(path, [self.app.export_screenshot(title="tuilab")])
         except OSError as error:
             self.say(f"{path} could not be written: {error.strerror}", BAD)
         else:

@@ -8,9 +8,20 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from tuilab.lab.history import Entry, when
-from tuilab.lab.run_list import LATEST, RunList, changed, fastest, lead, sentence, status, tags
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import size
+from tuilab.presentation.run_list import (
+    LATEST,
+    RunList,
+    against,
+    changed,
+    fastest,
+    lead,
+    sentence,
+    status,
+    tags,
+)
+from tuilab.tui.keys import spoken
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import ACCENT, BAD, FAINT, MUTED, SEPARATOR, STRONG, TEXT, WARN, Line, TextStyle
 from tuilab.tui.widgets.table import Column, Table
@@ -30,8 +41,10 @@ class RunsTable(Table[Entry]):
     HELP = """\
 ## The runs
 
-**↑ ↓**, page up and down, home and end move; **space** marks a run, **a** clears all marks. **o** sorts
-by the next column and **O** reverses the order, as does a click on a column's head.
+**{table.up} {table.down}**, **{table.page-up}** and **{table.page-down}**, **{table.first}** and
+**{table.last}** move; **{history.mark}** marks a run, **{history.unmark}** clears all marks.
+**{table.order}** sorts by the next column and **{table.turn}** reverses the order, as does a click on a
+column's head.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "mark", "mark", show=False, id="history.mark"),
@@ -44,7 +57,7 @@ by the next column and **O** reverses the order, as does a click on a column's h
         usual: Callable[[str, str], Mapping[str, Value] | None],
         wanted: Callable[[], None],
     ) -> None:
-        """usual: the parameters that a run of that preset and workload has unless someone changed them; null
+        """usual: the parameters that a run of that preset and workload has unless someone changed them; None
         where that is not known. wanted: called where there may be more to read."""
         self.runs, self._wanted, self.marked = runs, wanted, dict[str, Entry]()
         usual = cache(usual)
@@ -55,6 +68,7 @@ by the next column and **O** reverses the order, as does a click on a column's h
             Column("run", lambda e: e.name, most=26, flex=True),
             Column("machine", lambda e: e.line.host, most=18, drop=1),
             Column("fastest", fastest, most=28),
+            Column("against", against, most=24, drop=2),
             Column("ratio", lead, width=7, align="right",
                    style=lambda e: None if e.brief is not None and e.brief.leads else MUTED),
             Column("parameters", lambda e: changed(e, usual(e.line.preset, e.line.workload)), most=40,
@@ -83,7 +97,7 @@ by the next column and **O** reverses the order, as does a click on a column's h
             self.reload(0)
 
     def reload(self, place: int | None = None) -> None:
-        """Search again. place: where the cursor is to be, null for where it is."""
+        """Search again. place: where the cursor is to be, None for where it is."""
         column, falling = self._sorted or (0, True)
         by = ORDERS.get(self.columns[column].label)
         order = (by, not falling) if by else LATEST
@@ -163,7 +177,10 @@ class About(LineWidget):
         if entry is None or not entry.run:
             return self.empty_lines(width, height)
         room = max(1, height - 3)
-        lines = [head(entry, width), *(((text, TEXT),) for text in clip(sentence(entry), width, room))]
+        lines = [
+            head(entry, width),
+            *(((text, TEXT),) for text in clip(spoken(self, sentence(entry)), width, room)),
+        ]
         note = [line for part in entry.line.note.splitlines() for line in wrap(part, width - 6)]
         if height - len(lines) > 1 or not note:
             values = " ".join(f"{name}={value}" for name, value in entry.parameters.items())

@@ -1,7 +1,8 @@
 """The main screen: header, presets, answer, picture, controls, placement, keys."""
 
+import asyncio
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,11 +17,13 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tuilab.lab import titles
 from tuilab.lab.changes import Change
 from tuilab.lab.offers import Offer
 from tuilab.lab.threads import run_in_daemon_thread
-from tuilab.tui.actions import ACTIONS, by_line, keys_of
+from tuilab.presentation import titles
+from tuilab.presentation.view_options import ViewOptions
+from tuilab.tui.actions import ACTIONS, by_line
+from tuilab.tui.keys import keys_of, spoken
 from tuilab.tui.messages import LabChanged
 from tuilab.tui.panels.presets import Presets, PresetsPanel
 from tuilab.tui.screens.small import HEIGHTS, WIDTHS, Small
@@ -28,30 +31,32 @@ from tuilab.tui.screens.small import HEIGHTS, WIDTHS, Small
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
     from tuilab.lab import Lab
+    from tuilab.model.parameters import Value
     from tuilab.model.preset import Preset
     from tuilab.model.workload import Declaration
-    from tuilab.tui.app import LabApp
+    from tuilab.tui.options import Options
     from tuilab.tui.panels.controls import Controls
     from tuilab.tui.panels.header import Header
     from tuilab.tui.panels.views import Views
     from tuilab.tui.views.placement import PlacementLog
     from tuilab.tui.widgets.answer import AnswerPanel
 
-LONGEST_SAID = 600
-"""Characters of a message: more would cover the screen."""
+LONGEST_SAID, LONGEST_TROUBLE = 600, 140
+"""Characters of a message, and of one that tells of trouble: more would cover the screen."""
 PAGES = {
     "answer": "tuilab.tui.screens.answer:AnswerScreen",
-    "arms": "tuilab.tui.screens.arms:ArmsScreen",
     "machines": "tuilab.tui.screens.machines:MachinesScreen",
     "why": "tuilab.tui.screens.why:WhyScreen",
 }
 """What is loaded when it is first opened; each is given the lab."""
-READ = ("timeline", "placement", "device", "verdict", "log")
 TYPED = "a document, a preset file, or code such as model.py:forward; → completes"
 OPENS = """A document's text with what is wrong with its benchmarks, a preset, or your own function or Keras \
 model. Type its path below, then enter."""
-ADDS = """Its worker is started by the system's ssh with your configuration, keys and agent; tuilab sees no \
-password. `ssh HOST true` must work without a prompt, and tuilab must be installed there."""
+ADDS = """Another machine: the system's ssh starts its worker with your configuration, keys and agent; \
+tuilab sees no password. `ssh HOST true` must work without a prompt, and tuilab must be installed there.
+
+Another environment of this machine, with a TensorFlow from 2.16 on: NAME=PATH, or NAME=PATH,VARIABLE=VALUE. \
+Nothing is installed or written there."""
 
 
 class LabScreen(Screen[None]):
@@ -73,12 +78,20 @@ class LabScreen(Screen[None]):
 The **presets** on the left are examples from documents. The **answer** is always at the top. Below it is the
 picture: ten views of the same run. Then the **controls**, and where the ops ran.
 
-Choose a preset with enter; it is measured at once. Move a slider; it is measured again. **s** looks for the
-size at which another device becomes the faster one. **x** stops whatever is running.
-"""
+Choose a preset; it is measured at once. Move a slider; it is measured again. **{sweep}** looks for the
+size at which another device becomes the faster one. **{stop}** stops whatever is running.
 
-    if TYPE_CHECKING:
-        app: LabApp
+## Words
+
+- An **arm** is one way to do the same work: on a device, in a mode (eager, one graph, XLA), with its input
+  *resident* (on the device already) or *copied* (brought there in each call).
+- A **block** is a few calls that are timed together; a **round** is one block of each arm, by turns.
+- The **95 % interval** `[339 346]` holds the true median in 95 of 100 such runs; **±** is half of it.
+- The **crossover** is the size from which on another device is the faster one.
+- The **canary** is a small fixed task in each round: where it takes longer, the machine is busy with else.
+- **Dispatch** is the time in which Python and TensorFlow hand an op over; **roof** is what a device can do
+  at most.
+"""
 
     presets = getters.query_one(Presets)
     lab: "Lab"
@@ -88,11 +101,23 @@ size at which another device becomes the faster one. **x** stops whatever is run
     controls: "Controls"
     placement: "PlacementLog"
 
-    def __init__(self, lab: "Callable[[], Lab]") -> None:
-        """lab: makes the lab, after the first paint: to load it takes as long as to load all of Textual."""
+    def __init__(
+        self,
+        options: "Options",
+        lab: "Callable[[LabScreen], Lab]",
+        keymap: Mapping[str, str],
+        read_keymap: Callable[[], Sequence[str]],
+    ) -> None:
+        """lab: makes the lab, after the first paint: to load it takes as long as to load all of Textual.
+
+        keymap: the person's own keys, once `read_keymap` was called, which returns what is wrong with them.
+        """
         super().__init__(id="lab")
-        self._make_lab = lab
+        self.options, self.keymap = options, keymap
+        self.viewing = ViewOptions()
+        self._make_lab, self._read_keymap = lab, read_keymap
         self.filled = False
+        self._ready = asyncio.Event()
         """The lab is there; until then only `run` and what is the app's can be done."""
         self._hasty = self._dragging = False
         self._mistyped = ""
@@ -100,7 +125,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
         self._found: Catalogue | None = None
 
     def compose(self) -> ComposeResult:
-        rows, self._found = titles.at_start(self.app.options.presets)
+        rows, self._found = titles.at_start(self.options.presets)
         # What comes later is mounted in these: to mount on the screen itself draws all of it once more.
         yield Container(id="head")
         with Horizontal(id="body"):
@@ -129,11 +154,10 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
     async def _fill(self) -> None:
         """What is in the frames. The worker comes first: it takes longest."""
-        options, lab = self.app.options, self._make_lab()
+        options, lab = self.options, self._make_lab(self)
         state = lab.state
         await lab.start()
 
-        from tuilab import catalogue
         from tuilab.lab.files import first_visit
         from tuilab.tui.panels.controls import Controls
         from tuilab.tui.views.placement import PlacementLog
@@ -141,25 +165,24 @@ size at which another device becomes the faster one. **x** stops whatever is run
         from tuilab.tui.widgets.plot import figure
 
         self.lab = lab
-        state.load(self._found or catalogue.load(*options.presets))
+        lab.load_presets(*options.presets, found=self._found)
         if self._found is None:
             titles.keep(options.presets, titles.titles(state.presets, state.problems))
-        wrong = state.open_first(options.preset)
+        wrong = lab.open_first(options.preset)
         self._list_presets()
-        state.newcomer = options.newcomer if options.newcomer is not None else first_visit()
+        self.viewing.newcomer = options.newcomer if options.newcomer is not None else first_visit()
         self.answer, self.controls, self.placement = AnswerPanel(), Controls(state), PlacementLog()
         with self.app.batch_update():
             self.set_focus(self.presets)
             await self.query_one("#answer", Container).mount(self.answer)
             await self.query_one("#controls", Container).mount(self.controls)
             await self.query_one("#below", Container).mount(self.placement)
-            await self.views.fill(lab)
+            await self.views.fill(lab, self.viewing)
             await self.controls.draw()
-        recorder = lab.open_history()
-        state.spool, state.finish = recorder.spool, options.hangup == "finish"
+        notices = lab.keep_runs(finish=options.hangup == "finish")
         self.filled = True
         self.refresh_bindings()
-        for problem in [*recorder.notices, *self.app.read_keymap()]:
+        for problem in [*notices, *self._read_keymap()]:
             self.warn(problem)
         if wrong and ".py:" not in options.preset:
             self.warn(wrong)
@@ -174,14 +197,17 @@ size at which another device becomes the faster one. **x** stops whatever is run
         elif options.demo:
             await self.action_demo()
         elif self._hasty:
-            lab.controller.run()
+            lab.begin()
         gc.freeze()
         gc.enable()
+        self._ready.set()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Dimmed until the screen is filled, but for what needs nothing of the lab."""
         if action == "replay" and parameters:
-            return self.filled and self.lab.controller.replaying is not None
+            return self.filled and self.lab.replaying is not None
+        if action == "watched":
+            return self.options.watching is not None
         return True if self.filled or action == "run" else None
 
     # Drawing, as the painter asks for it
@@ -196,21 +222,25 @@ size at which another device becomes the faster one. **x** stops whatever is run
         """Show what changed."""
         if not self.filled:
             return
-        from tuilab.lab.answer import answer, next_steps
+        from tuilab.presentation.answer import answer, next_steps
 
         change, state = event.change, self.lab.state
         self.header.tell(state)
-        if self.lab.controller.replaying is None and (strip := self.query("#replay")):
+        if self.lab.replaying is None and (strip := self.query("#replay")):
             strip.remove()
             self.refresh_bindings()
-        self.answer.say(answer(state))
-        steps = f"next: {next_steps(state)}"
+        self.answer.say(answer(state, newcomer=self.viewing.newcomer))
+        steps = spoken(self, f"next: {next_steps(state)}")
         if steps != self.views.border_subtitle and not self._dragging:  # to set it draws all of the panel
             self.views.border_subtitle = steps
+        controls = self.query_one("#controls")
+        if (cost := state.cost) != controls.border_subtitle and not self._dragging:
+            controls.border_subtitle = cost
         if change & (Change.SETTINGS | Change.OVER | Change.LOOK) and not self._dragging:
             opened = state.settings.preset.name if state.settings else ""
             modified = state.settings is not None and not state.settings.original
-            self.presets.show(opened, state.verdicts, modified)
+            verdicts = {} if state.guessing else state.verdicts
+            self.presets.show(opened, verdicts, modified, here=state.guessing)
         if change & (Change.SETTINGS | Change.WORKER | Change.FIGURES):
             self.call_later(self.controls.draw)
         if change & Change.FIGURES and self.placement.is_on_screen:
@@ -227,27 +257,34 @@ size at which another device becomes the faster one. **x** stops whatever is run
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
         """What the command palette offers: (words, help, what to do) of each action, then of each preset."""
         for action in ACTIONS:
-            words = f"{action.label}  ({keys_of(action, self.app.keymap)})"
-            yield words, action.help, partial(self.run_action, action.name)
+            words = f"{action.label}  ({keys_of(action, self.keymap)})"
+            yield words, spoken(self, action.help), partial(self.run_action, action.name)
         for preset in self.lab.state.presets if self.filled else ():
             yield f"open {preset.name}", preset.title, partial(self.open_preset, preset.name)
 
     def warn(self, text: str) -> None:
         """A warning of the lab's own: in the corner, and in the log."""
-        self.lab.controller.say(text, "warning")
+        self.lab.say(text, "warning")
         self.say(text, "warning")
 
     def say(self, text: str, tone: str = "information") -> None:
-        """A short message in the corner; one that tells of trouble stays longer."""
+        """A short message in the corner; one that tells of trouble stays longer, until the next key.
+
+        Of trouble that takes many words the log has the rest.
+        """
         from tuilab.model.sanitize import sanitize_block
 
         seconds = 4 if tone == "information" else 10
-        words = sanitize_block(text, LONGEST_SAID)
+        words = sanitize_block(spoken(self, text), LONGEST_SAID)
+        if tone != "information" and len(words) > LONGEST_TROUBLE:
+            self.lab.say(words, "error" if tone == "error" else "warning")
+            cut = words[:LONGEST_TROUBLE].rpartition(" ")[0]
+            words = f"{cut} … " + spoken(self, "All of it is in the log ({view-log}).")
         self.notify(words, severity=tone, markup=False, timeout=seconds)  # type: ignore[arg-type]
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """What is wrong with what a person gave is said."""
+        """Tell a person what is wrong with what they gave, instead of raising it."""
         from tuilab.model.errors import InputError
 
         try:
@@ -261,21 +298,21 @@ size at which another device becomes the faster one. **x** stops whatever is run
         """Measure the present settings."""
         if not self.filled:
             self._hasty = True
-        elif self._spared("r"):
+        elif self._spared("run"):
             pass
-        elif not self.lab.controller.run():
-            self.say("Choose a preset first: p, arrows, enter.")
+        elif not self.lab.begin():
+            self.say("Choose a preset first: {presets}, arrows, {presets.open}.")
 
-    def _spared(self, key: str) -> bool:
-        """Say once, before a replay is replaced, that this key measures anew; whether it was said now."""
-        spared = self.lab.controller.spare_replay()
+    def _spared(self, action: str) -> bool:
+        """Say once, before a replay is replaced, that this action measures anew; whether it was said now."""
+        spared = self.lab.spare_replay()
         if spared:
-            self.say(f"This is a replay. {key} again measures its settings anew on this machine.")
+            self.say(f"This is a replay. {{{action}}} again measures its settings anew on this machine.")
         return spared
 
     def action_stop(self) -> None:
         """Stop what goes on."""
-        if not self.lab.controller.stop():
+        if not self.lab.stop():
             self.say("Nothing is running.")
 
     async def action_sweep(self) -> None:
@@ -288,45 +325,40 @@ size at which another device becomes the faster one. **x** stops whatever is run
         if sweep is None:
             self.say("This workload has no size to sweep over.", "warning")
             return
-        if self._spared("s"):
+        if self._spared("sweep"):
             return
-        self.lab.controller.run(sweep=sweep)
+        self.lab.begin(sweep=sweep)
         await self.views.open("sweep")
 
     def action_budget(self) -> None:
         """The next budget, round and round."""
-        self.say(f"Budget {self.lab.state.next_budget()}.")
+        self.lab.next_budget()
+        self.draw(Change.SETTINGS)
 
     def action_toggle_rerun(self) -> None:
         """Live sliders on or off."""
-        control = self.lab.controller
-        control.rerun = not control.rerun
+        self.lab.rerun = not self.lab.rerun
         self.say(
-            "Live sliders on: each change is measured." if control.rerun else "Live sliders off: r measures."
+            "Live sliders on: each change is measured."
+            if self.lab.rerun
+            else "Live sliders off: {run} measures."
         )
 
     def action_undo(self) -> None:
         """Take the last change back."""
-        self._went(self.lab.state.undo(), "Nothing to undo.")
+        if not self.lab.undo():
+            self.say("Nothing to undo.")
 
     def action_redo(self) -> None:
         """Take the last undo back."""
-        self._went(self.lab.state.redo(), "Nothing to redo.")
-
-    def _went(self, changed: bool, otherwise: str) -> None:
-        if changed:
-            self.lab.controller.moved()
-        else:
-            self.say(otherwise)
+        if not self.lab.redo():
+            self.say("Nothing to redo.")
 
     def action_original(self) -> None:
         """Everything as the document has it."""
-        from tuilab.lab.settings import Settings
+        self.lab.restore()
 
-        if (settings := self.lab.state.settings) is not None:
-            self.lab.controller.set(Settings.of(settings.preset, settings.declaration, settings.file))
-
-    # Look
+    # ViewOptions
 
     async def action_view(self, key: str) -> None:
         """Bring a view to the front."""
@@ -337,8 +369,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
         await self.views.step(by)
 
     def on_views_opened(self, event: "Views.Opened") -> None:
-        """What is read rather than watched gets more room. By name: views come after the first paint."""
-        self.set_class(event.key in READ, "-reading")
+        """Draw it. By name: views come after the first paint."""
         event.view.draw()
 
     # Go
@@ -380,8 +411,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
     def open_preset(self, name: str) -> None:
         """Open a preset, and measure it where live sliders are on."""
         preset = next(p for p in self.lab.state.presets if p.name == name)
-        self.lab.state.choose(preset)
-        self.lab.controller.moved(now=True)
+        self.lab.open(preset)
         views = self.views
         if (preset.sweep is None) == (views.key == "sweep"):
             # The picture that shows what the preset measures: a curve for a sweep, samples otherwise.
@@ -389,10 +419,26 @@ size at which another device becomes the faster one. **x** stops whatever is run
         if self.has_class("-drawer"):
             self.action_presets()
 
+    async def open_with(self, name: str, values: "Mapping[str, Value]", *, measure: bool) -> None:
+        """Open a preset with the sizes of a watched program, once the screen is filled."""
+        await self._ready.wait()
+        preset = next(p for p in self.lab.state.presets if p.name == name)
+        self.lab.present(preset, values)
+        told = "{watched} goes back to your program."
+        if measure:
+            self.lab.begin()
+        else:
+            told = f"It still runs, and would share its processors: {{run}} measures all the same. {told}"
+        self.say(told)
+
+    def action_watched(self) -> None:
+        """Back to the program that is watched."""
+        self.app.pop_screen()
+
     def on_controls_changed(self, event: "Controls.Changed") -> None:
         """A slider or a switch moved. By name, because the controls are loaded after the first paint."""
         dropped, self._dragging = self._dragging and event.final, not event.final
-        self.lab.controller.set(event.settings, event.final)
+        self.lab.set(event.settings, event.final)
         if dropped:
             self.draw(Change.SETTINGS)
 
@@ -402,11 +448,17 @@ size at which another device becomes the faster one. **x** stops whatever is run
         """A page over the screen that shows the lab in its own way."""
         self.app.push_screen(resolve_name(PAGES[name])(self.lab))
 
+    def action_arms(self) -> None:
+        """Choose which arms and ghosts are drawn."""
+        from tuilab.tui.screens.arms import ArmsScreen
+
+        self.app.push_screen(ArmsScreen(self.lab, self.viewing))
+
     def action_keys(self) -> None:
         """Every key on one page."""
         from tuilab.tui.screens.help import KeysScreen
 
-        self.app.push_screen(KeysScreen(self.app.keymap))
+        self.app.push_screen(KeysScreen(self.keymap))
 
     def action_jump(self) -> None:
         """Letters on every place."""
@@ -429,28 +481,41 @@ size at which another device becomes the faster one. **x** stops whatever is run
         state = self.lab.state
         source = state.settings.preset.source if state.settings else None
         if source is None:
-            self.say("This preset comes from no document. o opens one; F there measures its claims.")
+            self.say(
+                "This preset is of no document. {open} opens one; {document.fact-check} measures its claims."
+            )
             return
         with self._told():
             check, presets = fact_check.bundled(source.document, state.presets)
             self.app.push_screen(FactCheckScreen(self.lab, check, presets))
 
     def action_hosts(self) -> None:
-        """The other machines to measure on, and a line to add one."""
+        """The other machines and environments to measure in, and a line to add one."""
+        from tuilab.lab.files import preferences
         from tuilab.lab.hosts import about
         from tuilab.tui.screens.menu import MenuScreen
 
-        items = [Offer(host.name, host.name, about(host)) for host in self.lab.state.hosts.known.values()]
+        known = self.lab.state.hosts.known
+        items = [Offer(host.environment or host.name, host.name, about(host)) for host in known.values()]
+        for word in preferences().environments:
+            name, _, place = word.partition("=")
+            items += [Offer(word, name, place)] if name not in known else []
         page = MenuScreen(
-            "Measure on another machine", items, typed="an ssh alias or user@host, then enter", empty=ADDS
+            "Measure elsewhere",
+            items,
+            typed="an ssh host, or NAME=~/venvs/mine for an environment",
+            empty=ADDS,
         )
         self.app.push_screen(page, self.add_host)
 
-    def add_host(self, name: str | None) -> None:
-        """Measure on that machine too; what is wrong with its name is said."""
-        if name:
-            with self._told():
-                self.lab.controller.add_host(name)
+    async def add_host(self, name: str | None) -> None:
+        """Measure there too; what is wrong with its name is said."""
+        with self._told():
+            if name and "=" in name:
+                name = await self.lab.add_environment(name)
+                self.say(f"Starting {name}; it measures by turns with the others. The device slider chooses.")
+            elif name:
+                self.lab.add_host(name)
                 self.say(f"Connecting to {name}; choose it with the device slider.")
 
     def action_copy(self) -> None:
@@ -478,12 +543,10 @@ size at which another device becomes the faster one. **x** stops whatever is run
         self.app.push_screen(MenuScreen("Export to the current folder", there), chosen)
 
     def _write(self, key: str) -> None:
-        from tuilab.lab.export import write_shown
-
-        lab, folder = self.lab, Path.cwd()
+        folder = Path.cwd()
         picture = partial(self.app.export_screenshot, title="tuilab")
         try:
-            self.say(f"Written: {write_shown(key, lab.state, lab.store, folder, picture)}")
+            self.say(f"Written: {self.lab.export_shown(key, folder, picture)}")
         except OSError as error:
             self.say(f"Nothing could be written to {folder}: {error.strerror}", "error")
         except ValueError as error:
@@ -511,6 +574,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
         from tuilab.lab.questions import Unanswered
         from tuilab.model.errors import InputError
         from tuilab.tui.screens.document import DocumentScreen
+        from tuilab.tui.screens.menu import MenuScreen
 
         if not words:
             return
@@ -520,7 +584,11 @@ size at which another device becomes the faster one. **x** stops whatever is run
                 await self.play(words)
             elif kind == "document":
                 report = await run_in_daemon_thread(opening.document, words)
-                self.app.push_screen(DocumentScreen(report, self.lab), self._take)
+                if offers := opening.offered(words, report):
+                    page = MenuScreen(f"Functions of {Path(words).name}", offers)
+                    self.app.push_screen(page, self.open_soon)
+                else:
+                    self.app.push_screen(DocumentScreen(report, self.lab), self._take)
             else:
                 if kind == "code":
                     self.say(f"Asking {words} what it declares…")
@@ -528,16 +596,16 @@ size at which another device becomes the faster one. **x** stops whatever is run
             self._mistyped = ""
             remember_opened(words)
         except InputError as error:
-            self.say(f"{error}. o brings back what you typed.", "error")
+            self.say(f"{error}. {{open}} brings back what you typed.", "error")
         except Unanswered as error:
-            self.lab.controller.say(error.detail or str(error), "error")
-            more = " The log (9) has the details." if error.detail else ""
+            self.lab.say(error.detail or str(error), "error")
+            more = " The log ({view-log}) has the details." if error.detail else ""
             self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
 
     def _take(self, preset: "Preset | None", own: "tuple[Declaration, str] | None" = None) -> None:
         """List one more preset, open it and measure it."""
         if preset is not None:
-            self.lab.state.add(preset, own)
+            self.lab.add_preset(preset, own)
             self._list_presets()
             self.open_preset(preset.name)
 
@@ -555,12 +623,11 @@ size at which another device becomes the faster one. **x** stops whatever is run
     async def action_replay(self, do: str = "", *by: int) -> None:
         """Show a recorded run as if it were live. do: what the player is to do instead, such as `pause`."""
         if do:
-            self.lab.controller.play(lambda replay: getattr(replay, do)(*by))
+            self.lab.play(lambda replay: getattr(replay, do)(*by))
             return
-        from tuilab.lab.replay import recorded
         from tuilab.tui.screens.menu import MenuScreen
 
-        found = await run_in_daemon_thread(recorded, self.lab.store)
+        found = await self.lab.recorded()
         page = MenuScreen(
             "Replay", found, typed="or the path of a recorded file, then enter",
             empty="No run has been kept yet. Type the path of a recorded file below.",
@@ -569,13 +636,12 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
     async def play(self, name: str | None) -> None:
         """Replay a run of the history, or a file."""
-        from tuilab.lab.replay import load
         from tuilab.tui.panels.replay_strip import ReplayStrip
 
         if not name:
             return
         with self._told():
-            self.lab.controller.replay(await run_in_daemon_thread(load, self.lab.store, name))
+            await self.lab.replay(name)
             if not self.query(ReplayStrip):
                 await self.query_one("#work", Vertical).mount(ReplayStrip(self.lab), after=self.views)
             self.query_one(ReplayStrip).focus()
@@ -583,7 +649,7 @@ size at which another device becomes the faster one. **x** stops whatever is run
 
     async def action_demo(self) -> None:
         """Guess whether a claim holds, then see."""
-        from tuilab.lab.demo import Demo, tour
+        from tuilab.presentation.demo import Demo, tour
         from tuilab.tui.panels.demo_bar import DemoBar
 
         if self.query(DemoBar):

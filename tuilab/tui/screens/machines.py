@@ -7,8 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
-from tuilab.lab.machines import Line, about, load, text_of
-from tuilab.lab.threads import run_in_daemon_thread
+from tuilab.lab.machines import Line, about, text_of
 from tuilab.model.machine_summary import Best
 from tuilab.report.machines import crossover, fastest, median, verdict_marks
 from tuilab.tui.screens.modal import Page, framed
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 def machines_table() -> Table[Line]:
     """A row for each machine under each preset."""
     columns: list[Column[Line]] = [
-        Column("preset", lambda line: line.preset, most=28, flex=True),
+        Column("preset", lambda line: line.preset, most=24, flex=True),
+        Column("with", lambda line: line.differing, most=24),
         Column("machine", lambda line: line.row.summary.machine, most=24),
         Column("CPU", lambda line: median(line.row.summary.on_cpu), align="right",
                key=lambda line: _seconds(line.row.summary.on_cpu)),
@@ -57,7 +57,8 @@ class MachinesScreen(Page[None]):
 
 Every machine with runs in the history, preset by preset: the fastest arm on its CPU and on its GPU, where one
 overtakes the other, and a mark for each claim (✓ ✗ ≈ ?). **≠** marks a preset on which machines disagree; the
-last line says about what. Different software stands out. **/** filters, **o** sorts by the next column.
+last line says about what. Different software stands out. **{table.filter}** filters, **{table.order}** sorts
+by the next column.
 """
     DEFAULT_CSS = """
     MachinesScreen > .frame { width: 96%; height: 94%; }
@@ -68,11 +69,15 @@ last line says about what. Different software stands out. **/** filters, **o** s
 
     def __init__(self, lab: "Lab") -> None:
         super().__init__()
-        self._store = lab.store
+        self._lab = lab
         self.table = machines_table()
 
     def compose(self) -> ComposeResult:
-        with framed(Container(), "Machines compared", "/ filters, o orders, esc closes"):
+        with framed(
+            Container(),
+            "Machines compared",
+            "{table.filter} filters, {table.order} orders, {page.close} closes",
+        ):
             yield Filtered("machines", self.table)
 
     def on_mount(self) -> None:
@@ -80,6 +85,6 @@ last line says about what. Different software stands out. **/** filters, **o** s
         self.run_worker(self._load(), exit_on_error=False)
 
     async def _load(self) -> None:
-        found, problem = await run_in_daemon_thread(load, self._store)
+        found, problem = await self._lab.machines()
         self.table.empty = problem or "No run in the history has a result yet."
         self.table.set_rows(found)

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from tuilab.lab.files import completed
 from tuilab.lab.offers import Offer
+from tuilab.tui.keys import spoken
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.line_input import LineInput
 from tuilab.tui.widgets.wording import fit
@@ -52,7 +53,7 @@ class MenuScreen(Page[str]):
     """Returns the key of what was chosen, or the text that was typed; None when it was closed.
 
     typed: what the line is for; "" for no line. suggester: completes what is typed there. begun: what stands
-    in the line already.
+    in the line already, selected: what is typed replaces it.
     """
 
     DEFAULT_CSS = """
@@ -78,21 +79,21 @@ class MenuScreen(Page[str]):
         self._title, self._items, self._typed, self._empty = title, tuple(items), typed, empty
 
     def compose(self) -> ComposeResult:
-        with framed(Container(), self._title, "enter chooses, esc closes"):
-            yield Items(self._items) if self._items else Static(self._empty, markup=False)
+        with framed(Container(), self._title, "enter chooses, {page.close} closes"):
+            yield Items(self._items) if self._items else Static(spoken(self, self._empty), markup=False)
             if self._typed:
                 given = {"placeholder": self._typed, "suggester": self._suggester}
-                yield LineInput(self._begun, select_on_focus=False, **given)
+                yield LineInput(self._begun, select_on_focus=True, **given)
 
     def on_mount(self) -> None:
         list_first = self._items and not (self._begun or self._suggester)
         (self.query_one(Items) if list_first or not self._typed else self.query_one(Input)).focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Done."""
+        """Close with the item that was chosen."""
         self.dismiss(event.option_id)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Done, with what was typed; with nothing only where there was something to take away."""
+        """Close with what was typed; an empty line counts only where it had begun with some text."""
         if event.value.strip() or self._begun:
             self.dismiss(event.value.strip())

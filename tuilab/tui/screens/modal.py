@@ -12,10 +12,10 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from tuilab.model.verdicts import VERDICTS
-from tuilab.tui.actions import keys_here
+from tuilab.tui.keys import keys_here, spoken
 
 if TYPE_CHECKING:
-    from tuilab.lab.pages import Line
+    from tuilab.presentation.pages import Line
 
 Result = TypeVar("Result")
 Panel = TypeVar("Panel", bound=Widget)
@@ -24,7 +24,7 @@ Panel = TypeVar("Panel", bound=Widget)
 def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
     """The panel in a frame with these words on it, none of which is taken for markup."""
     panel.add_class("frame")
-    panel.border_title, panel.border_subtitle = Content(title), Content(subtitle)
+    panel.border_title, panel.border_subtitle = Content(title), Content(spoken(panel, subtitle))
     return panel
 
 
@@ -77,7 +77,9 @@ STYLES = {
 """Of each role that a piece of a page has."""
 
 
-def dressed(page: "Iterable[Line]") -> Content:
-    """A page of the lab's."""
-    lines = (Content.assemble(*((text, STYLES[role]) for text, role in line)) for line in page)
+def dressed(widget: Widget, page: "Iterable[Line]") -> Content:
+    """A page of the lab's, with the keys that the person has."""
+    lines = (
+        Content.assemble(*((spoken(widget, text), STYLES[role]) for text, role in line)) for line in page
+    )
     return Content("\n").join(lines)

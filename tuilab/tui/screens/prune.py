@@ -9,7 +9,8 @@ from textual.containers import Container
 from textual.validation import Number
 from textual.widgets import Input, Static
 
-from tuilab.lab.history import STAYS, HistoryClient, PruneCandidates, Store, pruning, trouble
+from tuilab.lab.history import STAYS, History, HistoryClient, PruneCandidates, pruning, trouble
+from tuilab.tui.keys import spoken
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.line_input import LineInput
 
@@ -35,7 +36,7 @@ class PruneScreen(Page[PruneCandidates]):
         self._found: PruneCandidates | None = None
 
     def compose(self) -> ComposeResult:
-        with framed(Container(), "Delete old runs", "enter deletes, esc cancels"):
+        with framed(Container(), "Delete old runs", "enter deletes, {page.close} cancels"):
             for name, words in FIELDS.items():
                 yield Static(words, markup=False, classes="name")
                 number = Number(0, MOST)
@@ -66,11 +67,11 @@ class PruneScreen(Page[PruneCandidates]):
             days, megabytes = (float(line.value) if line.value else None for line in lines)
             left = None if megabytes is None else int(megabytes * 1e6)
             try:
-                self._found = await self._history.do(partial(Store.prune_candidates, days=days, size=left))
+                self._found = await self._history.do(partial(History.prunable, days=days, size=left))
                 said = pruning(self._found)
             except sqlite3.Error as error:
                 said = trouble(error)
-        self.query_one("#found", Static).update(said)
+        self.query_one("#found", Static).update(spoken(self, said))
 
     @on(Input.Submitted)
     def _delete(self) -> None:

@@ -49,7 +49,7 @@ software, work and parameters that differ are listed above the table: they may b
 
     def compose(self) -> ComposeResult:
         base = LETTERS[self._found.base]
-        said = f"ratios are against {base}; o orders, esc closes"
+        said = f"ratios are against {base}; {{table.order}} orders, {{page.close}} closes"
         with framed(Container(), f"{len(self._entries)} runs compared", said):
             with VerticalScroll(can_focus=False):
                 yield Static(legend(self._entries, self._found), markup=False)
@@ -121,7 +121,7 @@ def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
 
 
 def style(figure: Figure) -> TextStyle:
-    """Of a ratio that differs from 1, or of another."""
+    """Return the style of a ratio: muted where it does not differ from 1, else by its direction."""
     if figure.ratio is None or not figure.differs:
         return MUTED
     return BAD if figure.ratio > 1 else GOOD

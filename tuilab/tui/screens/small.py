@@ -2,6 +2,8 @@
 
 from textual.widgets import Static
 
+from tuilab.tui.keys import spoken
+
 SMALLEST = (60, 16)
 WIDTHS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (110, "-middle"), (160, "-wide")]
 HEIGHTS = [(0, "-tiny"), (SMALLEST[1], "-short"), (30, "-medium"), (36, "-tall"), (52, "-vast")]
@@ -18,4 +20,4 @@ class Small(Static):
     def render(self) -> str:
         width, height = self.app.size
         need = f"tuilab needs {SMALLEST[0]} × {SMALLEST[1]} characters"
-        return f"{need}; this terminal has {width} × {height}. Runs continue. q quits."
+        return spoken(self, f"{need}; this terminal has {width} × {height}. Runs continue. {{quit}} quits.")

@@ -12,6 +12,7 @@ from tuilab.lab.questions import Unanswered
 from tuilab.model.errors import InputError
 from tuilab.report.doctor import LABEL, doctor_text
 from tuilab.report.explained import scenario_text
+from tuilab.tui.keys import spoken
 from tuilab.tui.screens.modal import Page, framed
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class WhyScreen(Page[None]):
 
 The **doctor** checks driver, libraries, environment and TensorFlow's own list, and names the cause in one
 line with the command that fixes it. The **forecast** says for each op of the open preset whether a GPU of
-this TensorFlow would run it, from the kernel registry; it says nothing about time. **r** checks again.
+this TensorFlow would run it, from the kernel registry; it says nothing about time. **{why.again}** checks
+again.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "again", "look again", show=False, id="why.again"),
@@ -45,7 +47,7 @@ this TensorFlow would run it, from the kernel registry; it says nothing about ti
         self._seconds, self._at_most = 0, LIMIT_S
 
     def compose(self) -> ComposeResult:
-        with framed(VerticalScroll(), "Why this device", "r looks again, esc closes"):
+        with framed(VerticalScroll(), "Why this device", "{why.again} looks again, {page.close} closes"):
             yield self._doctor
             yield self._forecast
 
@@ -61,15 +63,18 @@ this TensorFlow would run it, from the kernel registry; it says nothing about ti
     def _look(self) -> None:
         self.run_worker(self._tell_forecast(), group="forecast", exclusive=True, exit_on_error=False)
         if self._lab.diagnosis is None and self._lab.state.asked:
-            self._doctor.update("The doctor waits for the run to end, so as not to disturb it; press r then.")
+            words = "The doctor waits for the run to end, so as not to disturb it; press {why.again} then."
+            self._doctor.update(spoken(self, words))
         else:
             self.run_worker(self._tell_diagnosis(), group="doctor", exclusive=True, exit_on_error=False)
 
     def _tick(self) -> None:
         if any(worker.group == "doctor" and not worker.is_finished for worker in self.workers):
             self._seconds += 1
-            words = f"The doctor is looking: {self._seconds} s of at most {self._at_most}. esc closes."
-            self._doctor.update(words)
+            words = (
+                f"The doctor is looking: {self._seconds} s of at most {self._at_most}. {{page.close}} closes."
+            )
+            self._doctor.update(spoken(self, words))
 
     def _compiling(self, seconds: float) -> None:
         """The driver is compiling kernels for this GPU, so the doctor takes longer. Called in its thread."""

@@ -11,6 +11,7 @@ from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState
 from tuilab.model.result import ArmResult, RunResult
 from tuilab.model.run import RunState
+from tuilab.presentation.view_options import ViewOptions
 from tuilab.report.rows import folded
 from tuilab.tui.widgets.look import Mark, marks_for
 
@@ -25,9 +26,9 @@ class View(Vertical):
     wants: ClassVar[Change] = Change.FIGURES
     """The changes after which it has to be drawn again."""
 
-    def __init__(self, lab: "Lab", id: str | None = None) -> None:
+    def __init__(self, lab: "Lab", viewing: ViewOptions, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.lab = lab
+        self.lab, self.viewing = lab, viewing
 
     def draw(self) -> None:
         """Show the state as it is. Called whenever something changed and the view is open."""
@@ -53,17 +54,18 @@ def marks(state: RunState) -> dict[str, Mark]:
     return marks_for([known.arm for known in state.arms.values()])
 
 
-def figures(lab_state: LabState) -> Mapping[str, ArmResult]:
+def figures(lab_state: LabState, viewing: ViewOptions) -> Mapping[str, ArmResult]:
     """The figures of the arms that are drawn, by id."""
     result = lab_state.result()
-    return {arm.id: arm for arm in result.arms if arm.id in lab_state.drawn} if result else {}
+    drawn = viewing.drawn(lab_state.shown)
+    return {arm.id: arm for arm in result.arms if arm.id in drawn} if result else {}
 
 
-def folded_result(lab_state: LabState, *, going: bool) -> RunResult | None:
+def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> RunResult | None:
     """What the run on the screen came to, with the arms that are drawn, as `folded`; None without a run."""
     result = lab_state.result()
     return (
-        replace(result, arms=tuple(folded(list(figures(lab_state).values()), going=going)))
+        replace(result, arms=tuple(folded(list(figures(lab_state, viewing).values()), going=going)))
         if result
         else None
     )

@@ -6,8 +6,8 @@ from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from tuilab.lab.race import racers
-from tuilab.lab.status import why_empty
+from tuilab.presentation.race import racers
+from tuilab.presentation.status import why_empty
 from tuilab.tui.views.base import View, fitting, folded_result, marks
 from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.numbers import Numbers
@@ -21,17 +21,19 @@ class Compare(View):
 ## Compare
 
 A bar for each arm, fastest first, from zero to its median time per call; `├─┤` at its end is the 95 %
-interval if it is wider than a character. At the right, the ratio to the fastest arm with its interval, paired
-round by round. **↑ ↓** choose an arm, **%** switches to a logarithmic scale.
+interval if it is wider than a character. At the right, how many times the least median of the arms that do
+the same it is; with the 95 % interval of the ratio of rounds, where that holds it. **{arms.up} {arms.down}**
+choose an arm, **{arms.scale}** switches to a logarithmic scale.
 
-**v** lets the arms race: each runs the same number of calls at its measured pace. Recordings from other
-machines that are pinned as ghosts in the history race too, labelled as recorded, with machine and date.
+**{compare.race}** lets the arms race: each runs the same number of calls at its measured pace. Recordings
+from other machines that are pinned as ghosts in the history race too, labelled as recorded, with machine and
+date.
 """
 
     DEFAULT_CSS = "Compare Numbers { height: 0; }"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("v", "race", "race", show=False, id="compare.race"),
+        Binding("v", "race", "race", id="compare.race"),
         Binding("escape", "end_race", "end the race", show=False, id="compare.end-race"),
     ]
 
@@ -44,7 +46,7 @@ machines that are pinned as ghosts in the history race too, labelled as recorded
     def draw(self) -> None:
         lab_state = self.lab.state
         bars, numbers = self.query_one(Bars), self.query_one(Numbers)
-        result = folded_result(lab_state, going=lab_state.shown.running)
+        result = folded_result(lab_state, self.viewing, going=lab_state.shown.running)
         looks, arms = marks(lab_state.shown), result.arms if result else ()
         bars.empty = why_empty(lab_state)
         run, rounds = self._raced
@@ -60,7 +62,7 @@ machines that are pinned as ghosts in the history race too, labelled as recorded
         """Let the arms race, and recordings of other machines against them."""
         state = self.lab.state
         self._raced = state.shown.run, state.shown.rounds
-        self.query_one(Race).start(racers(state), marks(state.shown))
+        self.query_one(Race).start(racers(state, self.viewing), marks(state.shown))
 
     def action_end_race(self) -> None:
         """Take the lanes away."""

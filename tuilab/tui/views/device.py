@@ -11,6 +11,7 @@ from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.telemetry import DeviceSample
+from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.views.base import View
 from tuilab.tui.widgets.device_panel import DevicePanel
 
@@ -36,8 +37,8 @@ clock and its copies over PCIe, the newest at the right.
 """
     wants = Change.REPORT
 
-    def __init__(self, lab: Lab, id: str | None = None) -> None:
-        super().__init__(lab, id)
+    def __init__(self, lab: Lab, viewing: ViewOptions, id: str | None = None) -> None:
+        super().__init__(lab, viewing, id)
         self._telemetry: Telemetry | None = None
         self._due = 0.0
         """When the next sample may begin; none while one is being taken."""

@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input
 
+from tuilab.tui.keys import spoken
 from tuilab.tui.widgets.line_input import LineInput
 from tuilab.tui.widgets.table import Table
 
@@ -19,8 +20,9 @@ class Filter(LineInput):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,down", "rows", "rows", show=False)]
     DEFAULT_CSS = "Filter { padding: 0 1; }"
 
-    def __init__(self, what: str, table: Widget) -> None:
-        super().__init__(placeholder=f"/ filters the {what}", select_on_focus=False)
+    def __init__(self, what: str, table: Widget, key: str = "table.filter") -> None:
+        """key: the action that goes to this line."""
+        super().__init__(placeholder=spoken(self, f"{{{key}}} filters the {what}"), select_on_focus=False)
         self._table = table
 
     def action_rows(self) -> None:
@@ -29,7 +31,7 @@ class Filter(LineInput):
 
 
 class Filtered(Vertical):
-    """A table under its filter, to which `/` goes. what: what its rows are called."""
+    """A table under its filter. what: what its rows are called."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", show=False, id="table.filter"),

@@ -2,7 +2,7 @@
 
 from textual.app import ComposeResult
 
-from tuilab.lab.status import why_empty
+from tuilab.presentation.status import why_empty
 from tuilab.report.chart import live_chart
 from tuilab.report.rows import folded
 from tuilab.tui.views.base import View, figures, fitting, marks
@@ -22,7 +22,7 @@ class Live(View):
 The line joins the mean times per call of the timed blocks, one block a round; in each round the arms take
 turns in random order. In a long run it joins medians of neighbouring blocks, with the extremes as faint dots.
 The dotted line and its band are the median and its 95 % interval. Faint lines are earlier runs with other
-settings (**a** chooses what is drawn). Until the first round the warm-up is drawn; it is not counted.
+settings (**{arms}** chooses what is drawn). Until the first round the warm-up is drawn; it is not counted.
 
 Beside each name is the distribution of its samples, with the median bright. Where there is room, the table
 below gives median, interval, number of samples, and the first call (tracing and compiling included).
@@ -36,15 +36,16 @@ below gives median, interval, number of samples, and the first call (tracing and
 
     def draw(self) -> None:
         lab_state = self.lab.state
-        state, known, looks = lab_state.shown, figures(lab_state), marks(lab_state.shown)
+        state, known, looks = lab_state.shown, figures(lab_state, self.viewing), marks(lab_state.shown)
         plot, numbers = self.query_one(Plot), self.query_one(Numbers)
         plot.empty = why_empty(lab_state)
-        shown = {arm for arm in lab_state.drawn if arm not in known or known[arm].status != "unavailable"}
+        drawn = self.viewing.drawn(state)
+        shown = {arm for arm in drawn if arm not in known or known[arm].status != "unavailable"}
         chart = live_chart(
             state,
             figures=known,
-            shown=(shown or lab_state.drawn).__contains__,
-            ghosts=lab_state.ghosts_of(state) if lab_state.ghosts_on else (),
+            shown=(shown or drawn).__contains__,
+            ghosts=lab_state.ghosts_of(state) if self.viewing.ghosts else (),
             point=lab_state.point,
         )
         plot.show_chart(chart, looks)

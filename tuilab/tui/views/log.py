@@ -6,6 +6,7 @@ from textual.widget import Widget
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.model.events import Log
+from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.views.base import View
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.look import BAD, FAINT, MUTED, WARN
@@ -21,12 +22,12 @@ class LogView(View):
 ## Log
 
 Every line printed by TensorFlow, by your code, or by the lab itself; nothing is printed over the screen.
-**/** filters; on the last line the view follows new output.
+**{table.filter}** filters; on the last line the view follows new output.
 """
     wants = Change.LOG
 
-    def __init__(self, lab: Lab, id: str | None = None) -> None:
-        super().__init__(lab, id)
+    def __init__(self, lab: Lab, viewing: ViewOptions, id: str | None = None) -> None:
+        super().__init__(lab, viewing, id)
         self.table = log_table()
 
     def compose(self) -> ComposeResult:

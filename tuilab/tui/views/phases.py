@@ -1,31 +1,103 @@
-"""Phases: where a call's time goes."""
+"""Phases: where a call's time goes; of a model, layer by layer."""
 
+from collections.abc import Callable
+
+from textual import on
 from textual.app import ComposeResult
 
-from tuilab.lab.status import why_no_phases
-from tuilab.tui.views.base import View, folded_result, marks
+from tuilab.model.models import Layer
+from tuilab.model.result import RunResult
+from tuilab.presentation.status import why_no_phases
+from tuilab.report.rows import LAYER_HEAD, layer_row, layers_for, layers_in
+from tuilab.tui.views.base import View, fitting, folded_result, marks
 from tuilab.tui.views.sentences import Sentences
+from tuilab.tui.widgets.look import MUTED
 from tuilab.tui.widgets.phases import Phases
+from tuilab.tui.widgets.table import Column, Table
 
 ROOM = 10
 """Rows that the bars and their legend keep."""
 
 
 class PhasesView(View):
-    """Stacked bars."""
+    """Stacked bars, and under them the layers of a model."""
 
-    HELP = Phases.HELP
+    HELP = (
+        Phases.HELP
+        + """
+Of a model, the table below shows the layers of that arm's call, or of the fastest graph where XLA leaves no
+layers to tell apart: the share of the call, the arithmetic, the bytes, how near the layer's own roof it is
+and which roof that is. Other name scopes, such as the optimizer's, have rows too; the last row is the rest.
+"""
+    )
 
     def compose(self) -> ComposeResult:
         yield Phases()
+        yield LayerTable()
         yield Sentences()
 
     def draw(self) -> None:
         state, phases = self.lab.state, self.query_one(Phases)
-        result = folded_result(state, going=state.shown.running)
+        result = folded_result(state, self.viewing, going=state.shown.running)
         arms = result.arms if result else ()
-        phases.empty = why_no_phases(state)
+        phases.empty = why_no_phases(state, self.viewing)
         phases.show_arms(arms, marks(state.shown))
+        self._show_layers(result)
         roofs = [arm.roof.sentence for arm in arms if arm.roof is not None] if result and result.roofs else []
-        room = max(0, min(4, self.size.height - len(arms) - ROOM))
+        room = (
+            max(0, min(4, self.size.height - len(arms) - ROOM))
+            if not self.query_one(LayerTable).display
+            else 0
+        )
         self.query_one(Sentences).say(roofs[:room])
+
+    def _show_layers(self, result: RunResult | None) -> None:
+        """Those of the arm under the cursor; where it has none, those of the fastest arm that has."""
+        state, table, phases = self.lab.state.shown, self.query_one(LayerTable), self.query_one(Phases)
+        layers: tuple[Layer, ...] = ()
+        if result is not None and layers_in(result):
+            table.of, layers = layers_for(result, state, phases.picked.id)
+        table.show(layers)
+        table.display = bool(layers)
+        fitting(table, len(layers), max(self.size.height // 2, self.size.height - len(state.arms) - ROOM))
+
+    @on(Phases.Moved)
+    def _picked(self, event: Phases.Moved) -> None:
+        event.stop()
+        self.draw()
+
+
+class LayerTable(Table[Layer]):
+    """A model's layers, those that take longest first."""
+
+    def __init__(self) -> None:
+        self.of = ""
+        """The label of the arm whose they are."""
+        keys: list[Callable[[Layer], float] | None] = [
+            *(None, None, lambda layer: layer.share, lambda layer: layer.flop or 0.0),
+            *(lambda layer: layer.bytes, lambda layer: layer.of_roof or 0.0, None),
+        ]
+        columns = [
+            Column(
+                label,
+                lambda layer, place=place: layer_row(layer)[place],  # type: ignore[misc]
+                most=48 if place == 0 else 22,
+                align="right" if key else "left",
+                flex=place == 0,
+                drop=(0, 3, 0, 0, 4, 2, 1)[place],
+                style=(lambda _: MUTED) if place in (1, 4) else None,
+                key=key,
+            )
+            for place, (label, key) in enumerate(zip(LAYER_HEAD, keys, strict=True))
+        ]
+        super().__init__(
+            columns,
+            detail=lambda layer: f"{layer.name} in a call of {self.of}",
+            noun="row",
+            empty="No layers.",
+        )
+
+    def show(self, layers: tuple[Layer, ...]) -> None:
+        """Show these, where they are others than before."""
+        if layers != self.rows:
+            self.set_rows(layers)

@@ -7,12 +7,13 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
 from tuilab.lab import Lab
-from tuilab.lab.placement import Group, PlacementRows, about, device_of, groups, moved
 from tuilab.lab.state import LabState
-from tuilab.lab.status import why_empty
 from tuilab.model.quantity import size
 from tuilab.model.result import PlacementRow
 from tuilab.model.run import RunState
+from tuilab.presentation.placement import Group, PlacementRows, about, device_of, groups, moved
+from tuilab.presentation.status import why_empty
+from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.views.base import View
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.look import ACCENT, MUTED, WARN, TextStyle
@@ -22,7 +23,7 @@ MOST_LINES = 12
 
 
 def version(state: RunState) -> tuple[str, int]:
-    """Of which run the placement is, and how many rows it has so far."""
+    """The run whose placement is shown, and how many rows it has so far."""
     return state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values())
 
 
@@ -32,8 +33,8 @@ class PlacementLog(Static):
     HELP = """\
 ## Placement
 
-How many ops ran on which device, and why. The Placement view (**6**, or a click) lists every op, with a
-filter.
+How many ops ran on which device, and why. The Placement view (**{view-placement}**, or a click) lists every
+op, with a filter.
 """
 
     def __init__(self) -> None:
@@ -61,18 +62,19 @@ class PlacementView(View):
     HELP = """\
 ## Placement
 
-At the top, how many ops ran where, and why; **enter** shows the rows of a group, *every op* all of them.
-Below, each op as observed: the device that computed it, the memory that holds its output if that is
+At the top, how many ops ran where, and why; **{table.select}** shows the rows of a group, *every op* all of
+them. Below, each op as observed: the device that computed it, the memory that holds its output if that is
 elsewhere, and the reason if it is not the requested device. A copy between devices is a row of its own, with
-its bytes; ops that the optimiser folded away are counted. **/** filters, **o** sorts by the next column.
+its bytes; ops that the optimiser folded away are counted. **{table.filter}** filters, **{table.order}** sorts
+by the next column.
 """
     DEFAULT_CSS = """
     PlacementView OptionList { height: auto; max-height: 40%; background: transparent; }
     PlacementView OptionList:focus { background-tint: transparent; }
     """
 
-    def __init__(self, lab: Lab, id: str | None = None) -> None:
-        super().__init__(lab, id)
+    def __init__(self, lab: Lab, viewing: ViewOptions, id: str | None = None) -> None:
+        super().__init__(lab, viewing, id)
         self._drawn: object = None
         self._groups: list[Group] = []
         self._rows = PlacementRows(RunState())

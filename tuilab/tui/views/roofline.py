@@ -2,7 +2,7 @@
 
 from textual.app import ComposeResult
 
-from tuilab.lab.status import why_empty
+from tuilab.presentation.status import why_empty
 from tuilab.report.chart import Chart
 from tuilab.report.roofline import roofline_chart
 from tuilab.tui.views.base import View, marks
@@ -34,7 +34,7 @@ of the roof and what binds it.
         plot, state, drawn, result = (
             self.query_one(Plot),
             lab_state.shown,
-            lab_state.drawn,
+            self.viewing.drawn(lab_state.shown),
             lab_state.result(),
         )
         plot.empty = why_empty(lab_state)

@@ -8,9 +8,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tuilab.lab import Lab
-from tuilab.lab.status import why_empty
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
+from tuilab.presentation.status import why_empty
+from tuilab.presentation.view_options import ViewOptions
 from tuilab.report.chart import Chart
 from tuilab.report.rows import crossing_lines
 from tuilab.report.sweep import heat_of, pair, said_at, sweep_chart
@@ -29,21 +30,21 @@ class SweepView(View):
     HELP = """\
 ## Sweep
 
-Both axes are logarithmic. A point is the median at that size, with its 95 % interval; `┊` is where two arms
-cross, found by bisection, with its interval shaded. The slider shows the crossover too.
-**← →** (or a click) move along a curve, and the slider moves with you; below are the answer at that size and
-where its ops run. The frame has the colour of the CPU or of the GPU, whichever is faster there. **enter**
-measures there.
-A dashed line is a GPU that is not here, at best, by its data sheet: a bound, not a measurement.
-**s** sweeps over the workload's size, or over the axes that the preset names.
+Both axes are logarithmic. A point is the median at that size, with its 95 % interval; `◌` is one that is not
+finished, of which no sentence speaks; `┊` is where two arms
+cross, found by bisection, with its interval shaded. The slider shows the crossover too. **{plot.before}
+{plot.next}** (or a click) move along a curve, and the slider moves with you; below are the answer at that
+size and where its ops run. The frame has the colour of the CPU or of the GPU, whichever is faster there.
+**{sweep.measure}** measures there. A dashed line is a GPU that is not here, at best, by its data sheet: a
+bound, not a measurement. **{sweep}** sweeps over the workload's size, or over the axes that the preset names.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "measure_here", "measure here", show=False, id="sweep.measure"),
     ]
 
-    def __init__(self, lab: Lab, id: str | None = None) -> None:
-        super().__init__(lab, id)
+    def __init__(self, lab: Lab, viewing: ViewOptions, id: str | None = None) -> None:
+        super().__init__(lab, viewing, id)
         self._here: tuple[str, int] | None = None
 
     def compose(self) -> ComposeResult:
@@ -60,7 +61,9 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound, no
         if result is None or not result.points:
             plot.empty = why_empty(lab_state)
             if not lab_state.running:
-                plot.empty = "No sweep yet. s measures over a range of sizes and looks for the crossover."
+                plot.empty = (
+                    "No sweep yet. {sweep} measures over a range of sizes and looks for the crossover."
+                )
             plot.show_chart(Chart(), looks)
             sentences.say(())
             self._frame("")
@@ -70,7 +73,7 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound, no
             heat.show_heat(heat_of(result, *pair(result)), looks)
         else:
             # Only what cannot run at all is folded: the others may have figures at another size.
-            drawn = folded_result(lab_state, going=True) or result
+            drawn = folded_result(lab_state, self.viewing, going=True) or result
             plot.show_chart(sweep_chart(drawn), looks)
             if self._here is not None:
                 here, family = said_at(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
@@ -95,7 +98,7 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound, no
         self._here = event.key, int(event.x)
         if state.settings is not None:
             try:
-                self.lab.controller.set(state.settings.with_value(result.axis[0], int(event.x)), False)
+                self.lab.set(state.settings.with_value(result.axis[0], int(event.x)), False)
             except InputError as error:
                 self.notify(str(error), severity="warning", markup=False)
         self.draw()
@@ -104,7 +107,7 @@ A dashed line is a GPU that is not here, at best, by its data sheet: a bound, no
         """Measure at the size under the cursor."""
         if self._here is None:
             raise SkipAction()
-        self.lab.controller.run()
+        self.lab.begin()
 
     def _frame(self, family: str) -> None:
         """Give the frame the colour of the family of devices that is faster here; "" for its own."""

@@ -7,9 +7,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tuilab.lab import Lab
-from tuilab.lab.timeline import Profiling, summary_lines
 from tuilab.model.profile import OpTime
 from tuilab.model.quantity import seconds
+from tuilab.presentation.timeline import Profiling, summary_lines
+from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.views.base import View, fitting
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.look import MUTED
@@ -26,17 +27,20 @@ class TimelineView(View):
 ## Timeline
 
 A few calls of one arm under TensorFlow's profiler, in a separate pass: the profiler slows calls down, so no
-figure of the other views comes from here. **v** profiles the next arm, **V** the same one again. Below, the
-ops by their time in one call. The profile is kept with the run: a replay shows the arms profiled then.
+figure of the other views comes from here. It begins with the GPU's fastest arm, where there is one.
+**{timeline.arm}** profiles the next arm, **{timeline.again}** the same one again, **{timeline.pick}** lists
+them all. Below, the ops by their time in one call. The profile is kept with the run: a replay shows the arms
+profiled then.
 """
     DEFAULT_CSS = "TimelineView Table { height: 0; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("v", "profile(1)", "profile the next arm", show=False, id="timeline.arm"),
+        Binding("v", "profile(1)", "next arm", id="timeline.arm"),
+        Binding("P,shift+p", "pick", "pick an arm", id="timeline.pick"),
         Binding("V", "profile(0)", "profile it again", show=False, id="timeline.again"),
     ]
 
-    def __init__(self, lab: Lab, id: str | None = None) -> None:
-        super().__init__(lab, id)
+    def __init__(self, lab: Lab, viewing: ViewOptions, id: str | None = None) -> None:
+        super().__init__(lab, viewing, id)
         self._profiling = Profiling(lab)
 
     def compose(self) -> ComposeResult:
@@ -53,7 +57,9 @@ ops by their time in one call. The profile is kept with the run: a replay shows 
         timeline, table = self.query_one(Timeline), self.query_one(Table)
         timeline.empty = profiling.why_none()
         timeline.show_profile(profile)
-        self.query_one(Sentences).say(summary_lines(profile, profiling.label) if profile else ())
+        self.query_one(Sentences).say(
+            summary_lines(profile, profiling.label, profiling.account) if profile else ()
+        )
         ops = list(profile.ops) if profile else []
         if list(table.rows) != ops:
             table.set_rows(ops)
@@ -70,6 +76,16 @@ ops by their time in one call. The profile is kept with the run: a replay shows 
             if not by:
                 self._profile()
             self.draw()
+
+    def action_pick(self) -> None:
+        """Choose the arm in a list of all."""
+        from tuilab.tui.screens.menu import MenuScreen
+
+        def chosen(arm: str | None) -> None:
+            if arm and self._profiling.take(arm):
+                self.draw()
+
+        self.app.push_screen(MenuScreen("Which arm", self._profiling.offers()), chosen)
 
 
 def ops_table() -> Table[OpTime]:

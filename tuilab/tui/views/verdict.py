@@ -4,7 +4,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from tuilab.lab.pages import verdict_page
+from tuilab.presentation.pages import verdict_page
 from tuilab.tui.screens.modal import dressed
 from tuilab.tui.views.base import View
 
@@ -26,4 +26,4 @@ starting with what holds each arm back most in this run.
             yield Static(markup=False)
 
     def draw(self) -> None:
-        self.query_one(Static).update(dressed(verdict_page(self.lab.state)))
+        self.query_one(Static).update(dressed(self, verdict_page(self.lab.state)))

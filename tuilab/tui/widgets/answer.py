@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual import events
 
-from tuilab.lab.answer import Said
 from tuilab.model.verdicts import VERDICTS
+from tuilab.presentation.answer import Said
+from tuilab.tui.keys import spoken
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run
 from tuilab.tui.widgets.wording import clip, fit, width_of
@@ -39,9 +40,10 @@ class AnswerPanel(LineWidget):
 ## The answer
 
 What the run says, in a sentence: the median time per call with its 95 % interval in brackets, ratios, and
-where one arm overtakes another. **A**, a click or the wheel opens all of it. The mark at the right is the
-verdict on the document's claim: ✓ confirmed, ✗ refuted, ≈ undecided (the intervals do not decide it), ?
-untestable here, ⊘ impossible on any known GPU.
+where one arm overtakes another. **{answer}**, a click or the wheel opens all of it. The mark at the right is
+the verdict on the document's claim: ✓ confirmed, ✗ refuted, ≈ undecided (the intervals do not decide it), ?
+untestable here, ⊘ impossible on any known GPU; a dash until the run has ended, and where the values are not
+the document's.
 """
 
     def __init__(self, *, empty: str = "") -> None:
@@ -71,7 +73,9 @@ untestable here, ⊘ impossible on any known GPU.
         if said.verdict:
             look = VERDICTS[said.verdict]
             tag = [("claim: ", MUTED), (f"{look.mark} {look.words}", _STYLES[look.tone])]
-        return lay_out(said.sentence, said.detail, tag, width, height)
+        elif said.undecided:
+            tag = [(f"claim: – {said.undecided}", MUTED)]
+        return lay_out(spoken(self, said.sentence), spoken(self, said.detail), tag, width, height)
 
 
 def lay_out(sentence: str, detail: str, tag: Sequence[Run], width: int, height: int) -> list[Line]:

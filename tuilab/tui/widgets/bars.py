@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from tuilab.model.quantity import median_of, significant
 from tuilab.model.result import ArmResult, RunResult
 from tuilab.report.axes import Axis, Limits, laid, place, round_down, round_up, ticks
-from tuilab.report.rows import to_fastest
+from tuilab.report.rows import beaten, to_fastest
 from tuilab.tui.widgets.look import (
     BLOCKS,
     FAINT,
@@ -38,7 +38,7 @@ class Bars(Picking):
 
     def show_result(self, result: RunResult | None, marks: Mapping[str, Mark]) -> None:
         """Show its arms, the fastest first, and last those that did not run, with the reason for a bar."""
-        self._ratios = to_fastest(result) if result else {}
+        self._ratios, self._beaten = (to_fastest(result), beaten(result)) if result else ({}, set[str]())
         arms = result.arms if result else ()
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 
@@ -76,9 +76,9 @@ class Bars(Picking):
         return [*body, *foot]
 
     def _ratio(self, arm: str, width: int) -> str:
-        """`1.27 × [1.24 1.30]`, `fastest`."""
+        """`1.27 × [1.24 1.30]`, `fastest`; `least` of an arm that is not the fastest round by round."""
         if arm not in self._ratios:
-            return "fastest"
+            return "least" if arm in self._beaten else "fastest"
         ratio, ends = self._ratios[arm]
         within = f" [{significant(ends[0], 3)} {significant(ends[1], 3)}]" if ends else ""
         return f"{significant(ratio, 3)} ×{within if width >= INTERVALS_FROM else ''}"
@@ -86,7 +86,7 @@ class Bars(Picking):
 
 @dataclass(frozen=True)
 class Scale:
-    """So many cells, from and to how many seconds they go."""
+    """How many cells the bars have, and which seconds they span."""
 
     cells: int
     ends: Limits

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 from textual.geometry import Size
 
-from tuilab.lab.devices import UNKNOWN, Device, Figure, devices
 from tuilab.model.telemetry import DeviceSample
+from tuilab.presentation.devices import UNKNOWN, Device, Figure, devices
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import (
     FAINT,

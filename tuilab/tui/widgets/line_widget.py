@@ -14,6 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tuilab.model.sanitize import sanitize_line
+from tuilab.tui.keys import spoken
 from tuilab.tui.widgets.look import DARK_HUES, MUTED, Line, TextStyle, contrast, hue_color, readable
 from tuilab.tui.widgets.wording import wrap
 
@@ -93,7 +94,7 @@ class LineWidget(Widget):
 
     def empty_lines(self, width: int, height: int, sentence: str = "") -> Sequence[Line]:
         """The sentence that says why there is nothing here, wrapped and centred."""
-        text = wrap(sentence or self.empty, max(1, min(width - 2, 72)))[:height]
+        text = wrap(spoken(self, sentence or self.empty), max(1, min(width - 2, 72)))[:height]
         top = max(0, (height - len(text)) // 2)
         body = [((" " * max(0, (width - cell_len(line)) // 2) + line, MUTED),) for line in text]
         return [*([()] * top), *body]

@@ -74,6 +74,8 @@ MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "�
 
 
 # What drawings are made of. A terminal that has ASCII alone gets another for each (tui/filters.py).
+HOLLOW = "◌"
+"""Stands for the marker of a point that is not finished."""
 FOCUS, THUMB, FILLED, TRACK, CROSSOVER = "▸", "●", "━", "─", "┊"
 VERTICAL, RULE, SEPARATOR = "│", "┄", "·"
 BLOCKS, LEVELS = " ▏▎▍▌▋▊▉█", " ▁▂▃▄▅▆▇█"

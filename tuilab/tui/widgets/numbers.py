@@ -14,12 +14,12 @@ class Numbers(Table[ArmResult]):
     HELP = """\
 ## The numbers
 
-One row per arm. **median** is the time per call over blocks of many calls, with its 95 % interval
-(within this process and minute, unless more processes measured); **n** is the number of blocks; **one call**
-the median of single synchronised calls; **first call** the very first, which traces and compiles. **of roof**
-is the share of what the machine can do at most, **bound by** what takes most of a call (w shows both).
-**ran on** is the device that was observed to compute. ⚑ counts the caveats on an arm's figures; the last line
-gives those of the row under the cursor.
+One row per arm. **median** is the time per call over blocks of many calls, with its 95 % interval (within
+this process and minute, unless more processes measured); **n** is the number of blocks; **one call** the
+median of single synchronised calls; **first call** the very first, which traces and compiles. **of roof** is
+the share of what the machine can do at most, **bound by** what takes most of a call ({view-roofline} shows
+both). **ran on** is the device that was observed to compute. ⚑ counts the caveats on an arm's figures; the
+last line gives those of the row under the cursor.
 """
 
     def __init__(self, *, empty: str = "No arm has been measured yet.") -> None:
@@ -79,7 +79,9 @@ def _time(value: float | None) -> str:
 
 
 def _of_roof(arm: ArmResult) -> str:
-    return share_words(arm.roof.share) if arm.roof and arm.roof.share is not None else ""
+    if arm.roof is None or arm.roof.share is None:
+        return ""
+    return f"{'≥ ' if arm.roof.uncounted else ''}{share_words(arm.roof.share)}"
 
 
 def _moved(arm: ArmResult) -> bool:

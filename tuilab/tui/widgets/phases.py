@@ -5,9 +5,11 @@ from itertools import cycle
 
 from rich.cells import cell_len
 
-from tuilab.model.quantity import seconds
+from tuilab.analysis.words import percent
+from tuilab.model.account import NOT_KNOWN
+from tuilab.model.quantity import median_of
 from tuilab.model.result import ArmResult
-from tuilab.report.rows import REST, beside_live, no_phases, phase_line, phase_parts, phases_length
+from tuilab.report.rows import no_phases, phase_line, phases_known_from
 from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, UNKNOWN, Line, Run, TextStyle
 from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import clip, fit
@@ -15,15 +17,16 @@ from tuilab.tui.widgets.wording import clip, fit
 Look = tuple[TextStyle, str]
 """A phase's style, and what its bar is filled with."""
 KNOWN: Mapping[str, Look] = {
+    "python": (TextStyle("h6"), "▞"),
     "dispatch": (TextStyle("h7"), "▒"),
     "copy_in": (TextStyle("h4"), "▓"),
-    "compute": (TextStyle("h2"), "█"),
-    "copy_out": (TextStyle("h3"), "▚"),
     "input_wait": (TextStyle("h5"), "░"),
-    "other": (MUTED, "░"),
+    "compute": (TextStyle("h2"), "█"),
+    "copy": (TextStyle("h1"), "▓"),
+    "copy_out": (TextStyle("h3"), "▚"),
 }
-"""The worker's phases in the order in which a call goes through them; the same look in every run."""
-OTHERS = ((TextStyle("h6"), "▞"), (TextStyle("h0"), "▒"), (TextStyle("h1"), "▓"))
+"""The phases in the order in which a call goes through them; the same look in every run."""
+OTHERS = ((TextStyle("h0"), "▒"), (TextStyle("h1"), "▞"), (TextStyle("h3"), "▓"))
 
 
 class Phases(Picking):
@@ -34,12 +37,12 @@ class Phases(Picking):
     HELP = """\
 ## Phases
 
-Where a call's time goes. Each phase was measured: **dispatch** is the time the host takes to hand the work
-over, **copy in** and **copy out** the transfers, **compute** the device's own work, **input wait** the wait
-for data. Whatever is left of the end-to-end time is the **remainder**: what the runtime and Python
-do between kernels. Live times calls in blocks, Phases one by one, and the timeline while it records, so each
-reads a little slower than the one before. **%** switches between times on one scale and shares of each call;
-the last lines give the figures of the arm under the cursor.
+Where a call's time goes: one account for each arm, whose parts add up to its median. A short profile after
+the rounds says whose each moment was: **compute** while a kernel runs, else **copy in** or **copy out**, else
+**input wait**, else **python** (your own) or **dispatch** (TensorFlow's Python and runtime). What nothing
+tells apart is **not known**. Bound-by, advice and verdicts read this account, Timeline's sums too.
+**{arms.scale}** switches between times on one scale and shares of each call; the last lines give the figures
+of the arm under the cursor.
 """
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
@@ -49,7 +52,7 @@ the last lines give the figures of the arm under the cursor.
         looks = looks_of(arms)
         head = legend(looks, width)[: max(0, height - 3)]
         drawn = self._bars(looks, width - 1)
-        apart = beside_live([self.picked, *arms])
+        apart = phases_known_from(self.picked)
         lines = 2 if height > len(drawn) + len(head) + 1 + bool(apart) else 1
         words = [*clip(phase_line(self.picked), width - 1, lines), *clip(apart, width - 1, 1)]
         foot: list[Line] = [((" " + line, MUTED),) for line in words]
@@ -62,14 +65,18 @@ the last lines give the figures of the arm under the cursor.
         """Each arm's marker, label, total and stacked bar; or why it has none."""
         arms = self._arms
         label = min(max(cell_len(arm.label) for arm in arms) + 1, max(8, width * 2 // 5))
-        totals = {arm.id: seconds(arm.total_s) for arm in arms if arm.phases_s and arm.total_s is not None}
+        totals = {
+            arm.id: median_of(arm.account.total_s, arm.half_width_s)
+            for arm in arms
+            if arm.account is not None
+        }
         value = max(map(cell_len, totals.values()), default=0) + 1
-        longest, cells = max(map(phases_length, arms)), width - 2 - label - value - 1
+        longest, cells = max(map(_length, arms)), width - 2 - label - value - 1
         out: list[Line] = []
         for arm in arms:
             mark = self._marks.get(arm.id, UNKNOWN)
             if arm.id in totals:
-                whole = phases_length(arm) if self._turned else longest
+                whole = _length(arm) if self._turned else longest
                 head = ((f"{mark.marker} ", mark.style), (fit(arm.label, label), TEXT))
                 total = (fit(totals[arm.id], value, "right") + " ", STRONG)
                 out.append((*head, total, *stacked(arm, looks, whole, cells)))
@@ -80,11 +87,15 @@ the last lines give the figures of the arm under the cursor.
 
 
 def looks_of(arms: Iterable[ArmResult]) -> dict[str, Look]:
-    """Of every phase that some arm has, the known ones first, and of the remainder."""
+    """Choose a style for every phase that some arm has: the usual phases first, what is not known last."""
     seen = dict.fromkeys(name for arm in arms for name in arm.phases_s)
     known = {name: look for name, look in KNOWN.items() if name in seen}
-    others = dict(zip((name for name in seen if name not in KNOWN), cycle(OTHERS)))
-    return {**known, **others, REST: (FAINT, "·")}
+    others = dict(zip((name for name in seen if name not in (*KNOWN, NOT_KNOWN)), cycle(OTHERS)))
+    return {**known, **others, **({NOT_KNOWN: (FAINT, "·")} if NOT_KNOWN in seen else {})}
+
+
+def _length(arm: ArmResult) -> float:
+    return arm.account.total_s if arm.account is not None else 0.0
 
 
 def legend(looks: Mapping[str, Look], width: int) -> list[Line]:
@@ -106,13 +117,13 @@ def stacked(arm: ArmResult, looks: Mapping[str, Look], whole: float, cells: int)
     if cells <= 0 or whole <= 0:
         return []
     out: list[Run] = []
-    parts, done, at = phase_parts(arm), 0.0, 0
+    parts, done, at = arm.phases_s, 0.0, 0
     for name, (style, fill) in looks.items():
         part = parts.get(name, 0.0)
         done += part
         length = min(cells, round(done / whole * cells)) - at
-        share = f" {100 * part / phases_length(arm):.0f} % "
-        if length >= len(share) + 2 and name != REST:
+        share = f" {percent(part / _length(arm))} "
+        if length >= len(share) + 2 and name != NOT_KNOWN:
             left = (length - len(share)) // 2
             out += [(fill * left, style), (share, STRONG), (fill * (length - left - len(share)), style)]
         elif length > 0:

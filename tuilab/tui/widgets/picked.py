@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from tuilab.model.result import ArmResult
 from tuilab.tui.widgets.line_widget import LineWidget
@@ -21,6 +22,9 @@ class Picking(LineWidget, can_focus=True):
         Binding("down", "move(1)", "down", show=False, id="arms.down"),
         Binding("percent_sign", "turn", "other scale", show=False, id="arms.scale"),
     ]
+
+    class Moved(Message):
+        """Another arm is under the cursor."""
 
     def __init__(self, *, turned: bool = False, empty: str = "") -> None:
         """turned: to the other scale."""
@@ -67,8 +71,7 @@ class Picking(LineWidget, can_focus=True):
         """Move the cursor."""
         place = min(len(self._arms) - 1, max(0, self._cursor + rows))
         if self._arms and place != self._cursor:
-            self._cursor = place
-            self.repaint()
+            self._pick(place)
 
     def action_turn(self) -> None:
         """To the other scale."""
@@ -82,5 +85,9 @@ class Picking(LineWidget, can_focus=True):
         place, rest = divmod(at.y - self._above, self._pitch)
         place += self._top
         if rest == 0 and at.y >= self._above and place < len(self._arms):
-            self._cursor = place
-            self.repaint()
+            self._pick(place)
+
+    def _pick(self, place: int) -> None:
+        self._cursor = place
+        self.repaint()
+        self.post_message(self.Moved())

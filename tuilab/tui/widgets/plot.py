@@ -24,6 +24,7 @@ from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import (
     CROSSOVER,
     FAINT,
+    HOLLOW,
     LEVELS,
     MUTED,
     RULE,
@@ -268,8 +269,11 @@ class Picture:
             cells = [] if series.ghost else [*((row, column) for column, row in seen.items()), *cells[-1:]]
         elif series.style == "line" and len(cells) > 1:
             cells = []
+        hollow = {cells[i] for i in series.hollow if i < len(cells)}
         for row, column in dict.fromkeys(cells):
-            if series.ghost:
+            if (row, column) in hollow:
+                self._canvas.put(row, column, HOLLOW, style)
+            elif series.ghost:
                 self._canvas.below[row, column] = mark.marker, style
             else:
                 self._canvas.put(row, column, mark.marker, style)
@@ -423,8 +427,9 @@ Each series has a marker, a hue and a label at the height of its last point or i
 - In **Sweep**, both axes are logarithmic; a bar through a point is its 95 % interval; `┊` is the crossover
   and the shade beside it its interval.
 - Axes grow in steps and do not scroll, so a curve stays where it was.
-- **← →** move along a series from point to point, **↑ ↓** to the next series; so does the mouse. The line at
-  the top describes the point; a click holds it and adds its caveats, **escape** releases it.
+- **{plot.before} {plot.next}** move along a series from point to point, **{plot.up} {plot.down}** to the next
+  series; so does the mouse. The line at the top describes the point; a click holds it and adds its caveats,
+  **{plot.release}** releases it.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -509,7 +514,8 @@ Each series has a marker, a hue and a label at the height of its last point or i
     def _told(self, series: Series, index: int) -> str:
         if series.tell is not None:
             return f"{series.label}, {series.tell(index)}"
-        return f"{series.label}, {self.chart.x.told(series.x[index])}, {self.chart.y.told(series.y[index])}"
+        there = f"{self.chart.x.told(series.x[index])}, {self.chart.y.told(series.y[index])}"
+        return f"{series.label}, {there}{', not finished' if index in series.hollow else ''}"
 
     def _go(self, series: Series, index: int, *, kept: bool) -> None:
         self._kept = kept

@@ -5,8 +5,8 @@ from time import monotonic
 
 from rich.cells import cell_len
 
-from tuilab.lab.race import CALLS, Racer
 from tuilab.model.quantity import significant
+from tuilab.presentation.race import CALLS, Racer
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, TextStyle, gauge, marks_for
 from tuilab.tui.widgets.wording import fit

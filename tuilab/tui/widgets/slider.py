@@ -57,10 +57,12 @@ class Slider(LineWidget, can_focus=True):
 
 One parameter of the scenario, with its value on the left and its upper end on the right.
 
-- **Drag** the thumb or click on the track; **← →** go to the next stop, **shift** with an arrow in
-  fine steps, **page up/down** in large ones, **home/end** as far as the other parameters allow.
-- **Enter** to type a value: `65536`, `64k`, `1M`. Enter sets it, Esc cancels.
-- `•` on the track is a value from the document: **m** and **M** jump from one to the next.
+- **Drag** the thumb or click on the track; **{slider.less} {slider.more}** go to the next stop,
+  **{slider.less-fine} {slider.more-fine}** in fine steps, **{slider.less-page} {slider.more-page}** in large
+  ones, **{slider.least} {slider.most}** as far as the other parameters allow.
+- **{slider.type}** to type a value: `65536`, `64k`, `1M`.
+- `•` on the track is a value from the document: **{slider.next-mark}** and **{slider.previous-mark}** jump
+  from one to the next.
 - `┊` is the measured crossover, `═` its 95 % interval. `╌` is out of reach now; moving there says why.
 """
 
@@ -73,10 +75,10 @@ One parameter of the scenario, with its value on the left and its upper end on t
         Binding("pageup", f"step(1, {PAGE})", "much more", show=False, id="slider.more-page"),
         Binding("home", "end(-1)", "least", show=False, id="slider.least"),
         Binding("end", "end(1)", "most", show=False, id="slider.most"),
-        Binding("m", "mark(1)", "next mark", show=False, id="slider.next-mark"),
-        Binding("M,shift+m", "mark(-1)", "previous mark", show=False, id="slider.previous-mark"),
         # First of all, so that what is typed in one breath with it comes after it.
         Binding("enter", "edit", "type a value", id="slider.type", priority=True),
+        Binding("n", "mark(1)", "next mark", id="slider.next-mark"),
+        Binding("N,shift+n", "mark(-1)", "previous mark", show=False, id="slider.previous-mark"),
         Binding("space", "cycle", "next choice", show=False, id="slider.cycle"),
     ]
 
@@ -85,7 +87,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
     message: var[str] = var("", init=False)
     """Why something was refused."""
     typed: var[str | None] = var(None, init=False)
-    """The text being typed, null while none is."""
+    """The text being typed, None while none is."""
 
     class Changed(Message):
         """The person moved the slider. `final` is False while the thumb is being dragged."""
@@ -103,7 +105,12 @@ One parameter of the scenario, with its value on the left and its upper end on t
         self._track = self._value = range(0)
         self._names: dict[range, Value] = {}
 
-    watch_control = watch_typed = LineWidget.repaint
+    watch_typed = LineWidget.repaint
+
+    def watch_control(self, before: Control, control: Control) -> None:
+        self.repaint()
+        if control.value != before.value:
+            self.message = ""  # it was of another value
 
     def watch_message(self, _: str, message: str) -> None:
         self.repaint()
@@ -294,6 +301,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         return self.typed is None or action != "edit"
 
     def on_key(self, event: events.Key) -> None:
+        self.message = ""
         if self.typed is None:
             return
         if event.key == "escape":
@@ -310,7 +318,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         event.prevent_default()
 
     def _type(self, text: str | None) -> None:
-        """What is being typed, null to end that."""
+        """What is being typed, None to end that."""
         self.typed, self.message = text, ""
 
     def _accept(self, text: str) -> None:
@@ -326,7 +334,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
             self._take(value)
 
     def on_blur(self) -> None:
-        self.typed = None
+        self.typed, self.message = None, ""
 
     # Mouse
 

@@ -39,7 +39,7 @@ class Column(Generic[Row]):
     """On a narrow screen the column with the highest number goes first; 0 stays."""
     style: Callable[[Row], TextStyle | None] | None = None
     key: Callable[[Row], Any] | None = None
-    """What to sort by; null for the text."""
+    """What to sort by; None for the text."""
 
 
 class Table(LineWidget, Generic[Row], can_focus=True):
@@ -55,8 +55,9 @@ class Table(LineWidget, Generic[Row], can_focus=True):
     HELP = """\
 ## A table
 
-**↑ ↓**, page up and down, home and end move the cursor; **enter** opens a row; **o** sorts by the next
-column, **O** reverses the order, and a click on a column's head does the same. The last line says more
+**{table.up} {table.down}**, **{table.page-up}** and **{table.page-down}**, **{table.first}** and
+**{table.last}** move the cursor; **{table.select}** opens a row; **{table.order}** sorts by the next column,
+**{table.turn}** reverses the order, and a click on a column's head does the same. The last line says more
 about the row under the cursor, and how many rows there are.
 """
 
@@ -68,8 +69,8 @@ about the row under the cursor, and how many rows there are.
         Binding("home", "move(-1000000000)", "first row", show=False, id="table.first"),
         Binding("end", "move(1000000000)", "last row", show=False, id="table.last"),
         Binding("enter", "select", "open", show=False, id="table.select"),
-        Binding("o", "order", "order by", id="table.order"),
-        Binding("O,shift+o", "turn", "turn order", show=False, id="table.turn"),
+        Binding("O,shift+o", "order", "order by", id="table.order"),
+        Binding("I,shift+i", "turn", "turn order", show=False, id="table.turn"),
     ]
 
     class Selected(Message):
@@ -156,7 +157,7 @@ about the row under the cursor, and how many rows there are.
         return self._filter
 
     def order_by(self, column: int | None, reverse: bool = False) -> None:
-        """Order by that column, null for as the rows came."""
+        """Order by that column, None for as the rows came."""
         self._sorted = None if column is None else (column, reverse)
         self.rearrange()
 

@@ -8,9 +8,9 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.reactive import var
 
-from tuilab.lab.timeline import Track, pieces, tracks
 from tuilab.model.profile import Profile, Span
 from tuilab.model.quantity import seconds
+from tuilab.presentation.timeline import Track, pieces, tracks
 from tuilab.report.axes import Axis, laid, ticks
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import CATEGORICAL, FAINT, FOCUS, MUTED, TEXT, Line, Run, TextStyle
@@ -27,6 +27,8 @@ HUES = {
     "python": "h3",
 }
 """Of the phases; what belongs to none has its lane's."""
+LEAST_WITH_LEGEND = 6
+"""Rows beyond which there is room for a line that says which colour is which."""
 
 
 class Timeline(LineWidget, can_focus=True):
@@ -37,20 +39,21 @@ class Timeline(LineWidget, can_focus=True):
     HELP = """\
 ## Timeline
 
-What ran when, one lane per device or thread; nested events are drawn one row below. `▒` stands for
-several events too short to tell apart: zoom in. **← →** pan, **+ -** or the wheel zoom, **z** shows all,
-**enter** zooms to the event under the cursor, **n N** go to the next and previous one, **↑ ↓** to another
-lane. The last line gives the event's name, length and start.
+What ran when, one lane per device or thread; nested events are drawn one row below. `▒` stands for several
+events too short to tell apart: zoom in. **{timeline.earlier} {timeline.later}** pan, **{timeline.closer}
+{timeline.wider}** or the wheel zoom, **{timeline.all}** shows all, **{timeline.closeup}** zooms to the event
+under the cursor, **{timeline.next} {timeline.previous}** go to the next and previous one, **{timeline.up}
+{timeline.down}** to another lane. The last line gives the event's name, length and start.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "pan(-1)", "earlier", show=False, id="timeline.earlier"),
         Binding("right", "pan(1)", "later", show=False, id="timeline.later"),
-        Binding("plus,equals_sign", "zoom(1)", "closer", show=False, id="timeline.closer"),
-        Binding("minus", "zoom(-1)", "wider", show=False, id="timeline.wider"),
-        Binding("z", "all", "all", show=False, id="timeline.all"),
+        Binding("equals_sign", "zoom(1)", "closer", id="timeline.closer"),
+        Binding("minus", "zoom(-1)", "wider", id="timeline.wider"),
+        Binding("home", "all", "all", show=False, id="timeline.all"),
         Binding("enter", "closeup", "zoom to event", show=False, id="timeline.closeup"),
-        Binding("n", "step(1)", "next event", show=False, id="timeline.next"),
+        Binding("n", "step(1)", "next event", id="timeline.next"),
         Binding("N,shift+n", "step(-1)", "previous event", show=False, id="timeline.previous"),
         Binding("up", "lane(-1)", "lane above", show=False, id="timeline.up"),
         Binding("down", "lane(1)", "lane below", show=False, id="timeline.down"),
@@ -113,7 +116,9 @@ lane. The last line gives the event's name, length and start.
     def paint(self, width: int, height: int) -> Sequence[Line]:
         if not self._tracks:
             return self.empty_lines(width, height)
-        label, body, chosen = self._label, max(1, height - 3), self.cursor[0]
+        label, chosen = self._label, self.cursor[0]
+        legend = self._legend(width) if height > LEAST_WITH_LEGEND else ()
+        body = max(1, height - 3 - bool(legend))
         self._top = min(max(self._top, chosen - body + 1), chosen)
         lines = self._ruler(label, max(1, width - label))
         for row, track in enumerate(self._tracks[self._top : self._top + body], self._top):
@@ -125,8 +130,8 @@ lane. The last line gives the event's name, length and start.
                     *self._row(track, max(1, width - label), self.cursor[1] if here else -1),
                 )
             )
-        lines += [()] * (height - 1 - len(lines))
-        return [*lines, ((fit(" " + self._in_words(), width), MUTED),)]
+        lines += [()] * (height - 1 - bool(legend) - len(lines))
+        return [*lines, *[legend] * bool(legend), ((fit(" " + self._in_words(), width), MUTED),)]
 
     @property
     def _label(self) -> int:
@@ -147,6 +152,15 @@ lane. The last line gives the event's name, length and start.
             ((fit(marks.unit, label - 1, "right") + " ", MUTED), (laid(labels, columns), MUTED)),
             ((" " * label, TEXT), ("".join(line), FAINT)),
         ]
+
+    def _legend(self, width: int) -> Line:
+        """Which colour is which phase, of those that are drawn."""
+        there = {span.phase for track in self._tracks for span in track.spans}
+        out: list[Run] = []
+        for phase, hue in HUES.items():
+            if phase in there and sum(cell_len(text) for text, _ in out) + cell_len(phase) + 4 <= width:
+                out += [(" ", TEXT), ("█", TextStyle(hue)), (f" {phase} ", MUTED)]
+        return tuple(out)
 
     def _row(self, track: Track, columns: int, chosen: int) -> list[Run]:
         """A track's events in `columns` cells; the chosen one stands out."""

@@ -9,12 +9,13 @@ import msgspec
 
 from tuilab.analysis.caveats import Pressure
 from tuilab.model.arms import Arm
-from tuilab.model.events import Caveat, Event, Progress, Round
+from tuilab.model.events import Caveat, Event, Progress, Round, TurnOver
 from tuilab.model.parameters import Values
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 from tuilab.model.scenario import Budget
 from tuilab.worker.context import Context
+from tuilab.worker.measure.counting import Counted
 from tuilab.worker.measure.interference import Canary, GpuWatch
 from tuilab.worker.measure.stopwatch import Stopwatch
 from tuilab.workloads.base import Case, Workload
@@ -35,7 +36,8 @@ class TimedArm:
 
     device: the one that computed, as observed. ops: TensorFlow ops in one call; host_ops: those among them
     that ran on the CPU although another device computed. calls: in a block. call_s: seconds of one call, as
-    last seen. visit_s: seconds that its last turn took in all. samples: seconds per call, one a block.
+    last seen. visit_s: seconds that its last turn took in all. counted: what the ops of a call of a
+    person's code have to do. samples: seconds per call, one a block.
     """
 
     arm: Arm
@@ -48,6 +50,7 @@ class TimedArm:
     call_s: float = 0.0
     visit_s: float = 0.0
     warmth: Warmth = Warmth(0.0, 0, False)
+    counted: Counted | None = None
     samples: list[float] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
 
@@ -167,6 +170,15 @@ class Bench:
     def check(self) -> None:
         """Raise Cancelled where a stop was asked for."""
         self.context.check(self.request.id)
+
+    def wait_for_turn(self) -> None:
+        """Let the other workers of the run have theirs. Raises Cancelled where a stop was asked for."""
+        turn = self.context.turn
+        turn.clear()
+        self.check()
+        self.reporter.say(TurnOver(run=self.run))
+        turn.wait()
+        self.check()
 
     def progress(
         self, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "", arm: str = ""

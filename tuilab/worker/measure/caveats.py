@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from tuilab.analysis.caveats import Caveat as Found
 from tuilab.analysis.caveats import Pressure, contention, drift, levels, outliers
 from tuilab.analysis.statistics import MIN_SAMPLES, estimate
-from tuilab.analysis.words import percent, plural
+from tuilab.analysis.words import percent
 from tuilab.model.events import Caveat
-from tuilab.model.quantity import seconds, size
+from tuilab.model.quantity import plural, seconds, size
 from tuilab.model.scenario import Budget
 from tuilab.worker.machine import built_for, from_ptx
 from tuilab.worker.measure.bench import Bench, TimedArm

@@ -82,7 +82,7 @@ _QUOTA = (
 
 @dataclass(frozen=True)
 class Counters:
-    """The counters at one moment, in seconds but for `switches`; null for what this system does not tell."""
+    """The counters at one moment, in seconds but for `switches`; None for what this system does not tell."""
 
     at: float
     switches: int
@@ -90,6 +90,17 @@ class Counters:
     throttled_s: float | None
     busy_s: float | None
     own_s: float
+
+    def without(self, a: "Counters", b: "Counters") -> "Counters":
+        """As if what they gained from `a` to `b`, while others had their turn, had been before."""
+        return Counters(
+            at=self.at + b.at - a.at,
+            switches=self.switches + b.switches - a.switches,
+            waited_s=_add(self.waited_s, _gain(a.waited_s, b.waited_s)),
+            throttled_s=_add(self.throttled_s, _gain(a.throttled_s, b.throttled_s)),
+            busy_s=_add(self.busy_s, _gain(a.busy_s, b.busy_s)),
+            own_s=self.own_s + b.own_s - a.own_s,
+        )
 
 
 def read_counters() -> Counters:
@@ -105,7 +116,7 @@ def read_counters() -> Counters:
 
 
 def pressure_since(before: Counters) -> Pressure | None:
-    """What the counters gained since `before`; null where that is too short a while to judge."""
+    """What the counters gained since `before`; None where that is too short a while to judge."""
     now = read_counters()
     if now.at - before.at < SHORTEST_S:
         return None
@@ -122,6 +133,10 @@ def pressure_since(before: Counters) -> Pressure | None:
 
 def _gain(before: float | None, now: float | None) -> float | None:
     return None if before is None or now is None else now - before
+
+
+def _add(before: float | None, gain: float | None) -> float | None:
+    return None if before is None or gain is None else before + gain
 
 
 def _waited() -> float | None:

@@ -1,211 +1,229 @@
-"""Where one call's time goes: each part timed by itself, beside the whole."""
+"""Where one call's time goes: a short profile after the rounds, and what is timed apart."""
 
+import os
 import statistics
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import sys
+import sysconfig
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Any
 
+import msgspec
+
+from tuilab.analysis.account import Known, of_parts, of_profile, unknown
 from tuilab.analysis.statistics import estimate
-from tuilab.analysis.words import plural
+from tuilab.model.account import Account
 from tuilab.model.arms import family
-from tuilab.model.events import Phases
-from tuilab.model.quantity import seconds
+from tuilab.model.events import Accounted, Event, LayersKnown
+from tuilab.model.quantity import plural, seconds, size
 from tuilab.model.scenario import BudgetName
+from tuilab.profile.sums import PICO, Sums, sums
+from tuilab.profile.threads import activity
+from tuilab.profile.xplane import HOST, Recording, read
 from tuilab.worker.build import empty_call
 from tuilab.worker.measure.bench import Bench, TimedArm
-from tuilab.worker.measure.stopwatch import Stopwatch
-from tuilab.worker.profile.account import Window, windows
-from tuilab.worker.profile.record import profiled
-from tuilab.worker.profile.threads import activity
-from tuilab.worker.profile.xplane import Line, read
+from tuilab.worker.measure.layers import layers_of
+from tuilab.worker.profile.record import MOST, record
 from tuilab.workloads.base import Case
 
-PICO = 1e-12
+SECONDS: dict[BudgetName, float] = {"quick": 0.05, "standard": 0.1, "publish": 0.2}
+"""How long an arm is profiled, unless one call takes longer."""
+LONGEST_S = 3.0
+"""The profiler keeps an event every microsecond or two: a call that takes longer could fill the memory."""
+LARGEST = 4_000_000
+"""Bytes of a profile: what is larger takes too long to read."""
+EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
+"""Of all profiled calls together, about; of a call beside its ops; of an op that Python starts."""
+OWN_S, OWN_FEWEST, OWN_CALLS = 0.02, 5, 20
+"""How long Python's own time is looked for, in how many calls at least (of long ones one) and at most."""
+NOTEWORTHY = 0.02
+"""Of a call: Python's own time is only looked for where Python and dispatch are that much of it."""
+LIBRARIES = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}, "<")
+"""Where Python's own and installed modules lie, and what begins the name of code that lies in no file."""
 
 
-def kernel_seconds(tf: Any, call: Callable[[], object], calls: int) -> list[float]:
-    """Seconds in which at least one kernel ran on the host, of each of so many calls; [] where none was seen.
+def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
+    """The account of the arm's calls, and what it cost; of a model's graph its layers too.
 
-    A pass of its own, never inside a timed block: recording slows what lies between kernels, not the kernels.
+    Raises what its calls raise.
+
+    A block of calls is profiled as it is timed. Python's own time is counted apart. A call that cannot be
+    profiled has its copies timed apart, and an equal call without work for what starting it takes; what that
+    leaves over is not known, and is called so.
     """
-    taken = profiled(tf, call, calls)
-    found = computing(read(taken[1]).lines) if taken else []
-    return [each * PICO for each in found] if any(found) else []
+    begun = time.perf_counter()
+    if cell.call_s > LONGEST_S:
+        account, found = (
+            _apart(bench, cell, f"a call of {seconds(cell.call_s)} is too long to be profiled"),
+            None,
+        )
+    else:
+        account, found = _profiled(bench, cell)
+    account = msgspec.structs.replace(account, cost_s=time.perf_counter() - begun)
+    yield Accounted(run=bench.run, arm=cell.arm.id, point=cell.point, account=account)
+    # XLA makes kernels of several layers, and an eager op bears no layer's name.
+    if bench.workload.info and found is not None and cell.counted and cell.arm.mode == "graph":
+        layers = layers_of(cell.counted, found, bench.workload.layers)
+        yield LayersKnown(run=bench.run, arm=cell.arm.id, point=cell.point, layers=layers)
 
 
-def computing(lines: Sequence[Line]) -> list[int]:
-    """Picoseconds in which a kernel ran, of each call in a profile; the input pipeline's not."""
-    found = activity(lines)
-    calls = windows(found.events)
-    spans: list[list[Window]] = [[] for _ in calls]
-    for segment in found.segments:
-        index = bisect_right(calls, (segment.start, float("inf"))) - 1
-        if segment.meaning.phase == "compute" and not segment.pipeline and index >= 0:
-            spans[index].append((segment.start, min(segment.end, calls[index][1])))
-    return [covered(each) for each in spans]
-
-
-def covered(spans: Iterable[Window]) -> int:
-    """The length of the union of spans: kernels that run side by side count once."""
-    total, until = 0, -1
-    for begin, end in sorted(spans):
-        total += max(0, end - max(begin, until))
-        until = max(until, end)
-    return total
-
-
-SECONDS: dict[BudgetName, float] = {"quick": 0.1, "standard": 0.5, "publish": 1.0}
-"""How long the pass takes for one cell, unless one call takes longer."""
-
-MOST = 200
-PROFILED_S, PROFILED_CALL_S, PROFILED_CALLS = 0.05, 0.25, 20
-"""The profiler writes an event every microsecond or two: a long call would fill the memory."""
-
-
-@dataclass
-class _Parts:
-    """Seconds of each part, one entry a repetition. enqueued: until `compute` returned."""
-
-    total: list[float] = field(default_factory=list)
-    copy_in: list[float] = field(default_factory=list)
-    enqueued: list[float] = field(default_factory=list)
-    compute: list[float] = field(default_factory=list)
-    copy_out: list[float] = field(default_factory=list)
-
-
-def measure_phases(bench: Bench, cell: TimedArm) -> Phases | None:
-    """The phases of a call, null where the workload has no parts to time. Raises what its parts raise.
-
-    copy_in, copy_out: the workload's own copies, each a synchronised call by itself.
-    dispatch and compute split what is left, the computation itself:
-    on a GPU, dispatch is the time until the call returns without waiting, and compute how much longer the
-    device needs; a device that keeps up with the host shows little compute, because little is waited for.
-    On a CPU, where ops run before the call returns, compute is the time in which at least one kernel ran
-    (TensorFlow's profiler, a pass of its own) and dispatch that of an equal call without work.
-    residual: the remainder, the whole less the sum; what a call does besides, and where parts overlap, a
-    negative figure.
-    """
-    case, time_s = cell.case, SECONDS["quick" if bench.request.sweep else bench.request.budget.name]
-    if case.phases is not None:
-        with case.scope():
-            figures = dict(case.phases(time_s))
-        return _event(bench, cell, figures, _whole(bench, cell, time_s), "timed by the workload itself")
-    if case.compute is None:
-        return None
-    with case.scope():
-        parts = _time(bench, cell, time_s)
-        figures, note, timed = _split(bench, cell, parts)
-    if parts.copy_in:
-        figures = {"copy_in": statistics.median(parts.copy_in), **figures}
-    if parts.copy_out:
-        figures["copy_out"] = statistics.median(parts.copy_out)
-    whole = statistics.median(parts.total or parts.compute)
-    timed |= {"copy_in": parts.copy_in, "copy_out": parts.copy_out, "total": parts.total or parts.compute}
-    known = {name: found for name, samples in timed.items() if (found := estimate(samples)) is not None}
-    intervals = {name: found.interval for name, found in known.items() if found.interval is not None}
-    return _event(bench, cell, figures, whole, note, intervals)
-
-
-def _whole(bench: Bench, cell: TimedArm, time_s: float) -> float:
-    if cell.call_s > time_s:
-        return statistics.median(cell.samples) if cell.samples else cell.call_s
+def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
+    time_s = SECONDS["quick" if bench.request.sweep else bench.budget.name]
     stopwatch = bench.stopwatch_of(cell)
-    return statistics.median(stopwatch.block(cell.case, 1) for _ in range(_repetitions(cell, time_s)))
+    taken = record(bench.context.tf, cell.case, stopwatch, time_s, cell.call_s, _most_calls(cell))
+    bench.check()
+    if len(taken.data) > LARGEST:
+        return _apart(bench, cell, f"its calls fill {size(len(taken.data))} of the profiler's events"), None
+    recording = read(taken.data)
+    found = sums(activity(recording.lines))
+    # What a device's own clock tells is held against the rounds: it is not scaled to them afterwards.
+    timed_apart = family(cell.device) != "CPU" and cell.samples
+    account = account_of(
+        recording,
+        found,
+        statistics.median(cell.samples) if timed_apart else taken.measured_s,
+        device=cell.device,
+        drained=cell.case.drained,
+        own_python=lambda: own_python(bench.context.tf, cell.case, stopwatch.sync),
+    )
+    return account, found
 
 
-def _repetitions(cell: TimedArm, time_s: float) -> int:
-    """How often the parts and the whole fit into the time: 3 to 200, once where one call outlasts it."""
-    if cell.call_s > time_s:
-        return 1
-    return max(3, min(MOST, int(time_s / (2 * cell.call_s)) if cell.call_s else MOST))
+def _most_calls(cell: TimedArm) -> int:
+    """So many that their profile is read soon."""
+    events = FEWEST_EVENTS + cell.ops * (EAGER_EVENTS if cell.arm.mode == "eager" else 2)
+    return max(1, min(MOST, EVENTS // events))
 
 
-def _time(bench: Bench, cell: TimedArm, time_s: float) -> _Parts:
-    stopwatch, case, parts = bench.stopwatch_of(cell), cell.case, _Parts()
-    for _ in range(_repetitions(cell, time_s)):
-        bench.check()
-        if case.copy_in or case.copy_out:
-            parts.total.append(stopwatch.time(case.call))
-        _time_once(stopwatch, case, parts)
-    return parts
+def account_of(
+    recording: Recording,
+    found: Sums,
+    plain_s: float,
+    *,
+    device: str,
+    drained: bool,
+    own_python: Callable[[], Sequence[float]] | None = None,
+) -> Account:
+    """The account of what was recorded. device: that computed. own_python: its seconds of some calls."""
+    if not found.calls or not any(found.phases.values()):
+        return unknown(plain_s, "the profiler lost the calls")
+    opaque = family(device) != "CPU" and not any(
+        line.device != HOST and line.events for line in recording.lines
+    )
+    calls = [{phase: spent * PICO for phase, spent in call.items()} for call in found.calls]
+    host = sum(call.get(name, 0.0) for call in calls for name in ("python", "dispatch", "scheduling"))
+    worth = own_python is not None and host > NOTEWORTHY * sum(sum(call.values()) for call in calls)
+    account = of_profile(
+        calls,
+        plain_s,
+        events=found.events / len(calls),
+        on_device={phase: spent * PICO / len(calls) for phase, spent in found.on_device.items()},
+        own_python_s=own_python() if worth and own_python is not None else (),
+        opaque=opaque,
+        drained=drained,
+    )
+    if not opaque:
+        return account
+    return msgspec.structs.replace(account, note="the profiler could not see into the device")
 
 
-def _time_once(stopwatch: Stopwatch, case: Case, parts: _Parts) -> None:
-    assert case.compute is not None
-    kept: list[object] = []
+def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:
+    """Seconds of each of some calls in which Python runs what is not TensorFlow's or Keras'.
 
-    def compute() -> None:
-        kept.append(case.compute())  # type: ignore[misc]
+    Libraries that it calls are included.
 
-    if case.copy_in:
-        parts.copy_in.append(stopwatch.time(case.copy_in))
-    enqueued, done = stopwatch.split(compute)
-    parts.enqueued.append(enqueued)
-    parts.compute.append(done)
-    if case.copy_out:
-        copy_out = case.copy_out
-        parts.copy_out.append(stopwatch.time(lambda: copy_out(kept[0])))
-
-
-def _split(
-    bench: Bench, cell: TimedArm, parts: _Parts
-) -> tuple[dict[str, float], str, dict[str, list[float]]]:
-    """Dispatch and compute out of the computation's own time, how they were told apart, and the timings."""
-    done = statistics.median(parts.compute)
-    if family(cell.device) != "CPU":
-        enqueued = statistics.median(parts.enqueued)
-        note = "dispatch: until the call returned; compute: what the device needed beyond that"
-        if cell.host_ops:
-            note += f"; {plural(cell.host_ops, 'op')} ran on the host, within dispatch"
-        waited = [max(0.0, d - e) for d, e in zip(parts.compute, parts.enqueued, strict=True)]
-        timed = {"dispatch": parts.enqueued, "compute": waited}
-        return {"dispatch": enqueued, "compute": max(0.0, done - enqueued)}, note, timed
-    if done > PROFILED_CALL_S:
-        return {"compute": done}, "one call takes too long to profile: dispatch is within compute", {}
-    assert cell.case.compute is not None
-    calls = max(1, min(PROFILED_CALLS, int(PROFILED_S / done) if done else PROFILED_CALLS))
-    kernels = kernel_seconds(bench.context.tf, cell.case.compute, calls)
-    if not kernels:
-        return {"compute": done}, "the profiler saw no kernel: dispatch is within compute", {}
-    inside = statistics.median(kernels)
-    empty_calls, how = _empty_call(bench, cell)
-    empty = statistics.median(empty_calls)
-    # What the runtime and Python do between kernels beyond that is the remainder, and is called so.
-    dispatch = min(empty, max(0.0, done - inside))
-    note = f"compute: while a kernel ran, as TensorFlow's profiler saw it; dispatch: {how}"
-    timed = {"compute": kernels} if dispatch < empty else {"compute": kernels, "dispatch": empty_calls}
-    return {"dispatch": dispatch, "compute": inside}, note, timed
+    Every call of a Python function is seen; the clock stands while one of TensorFlow's is the innermost.
+    """
+    clock = OwnClock(_folders(tf))
+    calls, spent, begun = 0, [], time.perf_counter()
+    with case.scope():
+        while (took := time.perf_counter() - begun) < OWN_S or (
+            calls < OWN_FEWEST and took < OWN_FEWEST * OWN_S
+        ):
+            if calls == OWN_CALLS:
+                break
+            spent.append(clock.time(case.call))
+            sync()
+            calls += 1
+    return spent
 
 
-def _empty_call(bench: Bench, cell: TimedArm) -> tuple[list[float], str]:
-    """Seconds of equal calls without work, and how that was measured."""
+def _folders(tf: Any) -> tuple[str, ...]:
+    """Where TensorFlow's and Keras' own Python lies."""
+    keras = sys.modules.get("keras")
+    files = [getattr(module, "__file__", None) for module in (tf, keras)]
+    return tuple(os.path.dirname(file) for file in files if file)
+
+
+class OwnClock:
+    """Runs while Python is at code that is not in these folders.
+
+    A library's function is whosever calls it; a person's own, called back by TensorFlow, is own.
+    """
+
+    def __init__(self, folders: tuple[str, ...]) -> None:
+        self._folders = folders
+        self._whose: dict[str, bool | None] = {}
+        self._own: list[bool] = []
+        self._spent = self._since = 0
+
+    def time(self, call: Callable[[], object]) -> float:
+        """Seconds of one call that are Python's own."""
+        before, self._own, self._spent = sys.getprofile(), [True], 0
+        self._since = time.perf_counter_ns()
+        sys.setprofile(self._seen)
+        try:
+            call()
+        finally:
+            sys.setprofile(before)
+        if self._own[-1]:
+            self._spent += time.perf_counter_ns() - self._since
+        return self._spent * 1e-9
+
+    def _seen(self, frame: FrameType, event: str, _: object) -> None:
+        was = self._own[-1]
+        if event == "call":
+            own = self._is_own(frame.f_code.co_filename)
+            self._own.append(was if own is None else own)
+        elif event == "return" and len(self._own) > 1:
+            self._own.pop()
+        else:
+            return
+        if was and not self._own[-1]:
+            self._spent += time.perf_counter_ns() - self._since
+        elif self._own[-1] and not was:
+            self._since = time.perf_counter_ns()
+
+    def _is_own(self, file: str) -> bool | None:
+        """Null for a library, which is its caller's."""
+        if file not in self._whose:
+            theirs = file.startswith(self._folders)
+            self._whose[file] = False if theirs else None if file.startswith(LIBRARIES) else True
+        return self._whose[file]
+
+
+def _apart(bench: Bench, cell: TimedArm, why: str) -> Account:
+    """What can be known without a profile: copies, and starting a call."""
+    stopwatch, case, parts = bench.stopwatch_of(cell), cell.case, dict[str, Known]()
+    with case.scope():
+        if case.copy_in is not None:
+            parts["copy_in"] = Known(stopwatch.time(case.copy_in), None, "timed apart")
+        if case.copy_out is not None and case.compute is not None:
+            given, copy_out = case.compute(), case.copy_out
+            parts["copy_out"] = Known(stopwatch.time(lambda: copy_out(given)), None, "timed apart")
+        found = estimate(_empty_calls(bench, cell))
+    if found is not None:
+        parts["dispatch"] = Known(found.median, found.half_width, "empty call")
+        why += f"; dispatch: {plural(cell.ops, 'op') if cell.arm.mode == 'eager' else 'a call'} without work"
+    return of_parts(parts, cell.call_s, why)
+
+
+def _empty_calls(bench: Bench, cell: TimedArm) -> list[float]:
+    """Seconds of equal calls without work: of as many ops where each is started from Python."""
     tf, eager = bench.context.tf, cell.arm.mode == "eager"
     given = cell.case.arguments if all(tf.is_tensor(each) for each in cell.case.arguments) else ()
     call, often = empty_call(tf, cell.arm.mode, *(() if eager else given)), 50 if eager else 20
     call()
-    each = [bench.stopwatch.time(call, often) / often for _ in range(9)]
-    if not eager:
-        return each, "a call of an equal function that hands its input back"
-    how = f"{plural(cell.ops, 'op')}, {seconds(statistics.median(each))} for one that does nothing"
-    return [max(1, cell.ops) * one for one in each], how
-
-
-def _event(
-    bench: Bench,
-    cell: TimedArm,
-    figures: Mapping[str, float],
-    total: float,
-    note: str,
-    intervals: Mapping[str, tuple[float, float]] | None = None,
-) -> Phases:
-    return Phases(
-        run=bench.run,
-        arm=cell.arm.id,
-        point=cell.point,
-        phases_s=dict(figures),
-        total_s=total,
-        residual_s=total - sum(figures.values()),
-        note=note,
-        ci95_s=dict(intervals or {}),
-    )
+    times = max(1, cell.ops) if eager else 1
+    return [times * bench.stopwatch.time(call, often) / often for _ in range(9)]

@@ -1,5 +1,6 @@
 """From an arm to one that can be timed: room for it, built, called twice, its device known."""
 
+import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import psutil
 
 from tuilab.model.arms import Arm, family
+from tuilab.model.errors import InputError
 from tuilab.model.events import ArmStatus, Caveat, Fact, FirstCalls, Node, Placement
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Values
@@ -15,9 +17,9 @@ from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.measure.bench import Bench, TimedArm
-from tuilab.worker.measure.validity import OwnCode, Watch, of_graph, watched
+from tuilab.worker.measure.validity import OwnCode, Watch, of_graph, refusal, watched
 from tuilab.worker.placement import Observation, observe
-from tuilab.worker.tracebacks import cause, told
+from tuilab.worker.tracebacks import cause, text_of, told
 from tuilab.workloads._precision import TF32_FROM
 from tuilab.workloads.base import Case, Unavailable, Workload
 
@@ -111,15 +113,25 @@ def failed(run: str, arm: str, error: BaseException, point: int | None = None) -
     """The event that says an arm raised: reason, cleaned traceback, and the error's type with its bases."""
     name = type(error).__name__
     said = cause(error)
+    named = said if isinstance(error, InputError) else f"{name}: {said}" if said else name
     return ArmStatus(
         run=run,
         arm=arm,
         point=point,
         status="failed",
-        reason=f"{name}: {said}" if said else name,
+        reason=named,
         detail=told(error),
         error=tuple(c.__name__ for c in type(error).__mro__ if c is not object),
     )
+
+
+_NO_KERNEL = re.compile(r"Detected unsupported operations .*? on XLA_\S+: (\w+) \(No registered", re.DOTALL)
+
+
+def without_kernel(error: BaseException) -> str:
+    """Why XLA cannot compile the arm, where it lacks one of its ops; "" where that is not what went wrong."""
+    found = _NO_KERNEL.search(text_of(error))
+    return f"XLA has no {found[1]}: an arm of another mode runs it" if found else ""
 
 
 def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> ArmStatus:
@@ -179,12 +191,13 @@ def _scrutinise(
         if own is not None:
             with cell.case.scope():
                 own.call_again(bench.context.tf, cell.case)
+            cell.counted = own.counted
             ops = cell.ops if bench.request.placement else None
             found += own.findings(bench.context.tf, ops, nodes, cell.arm.mode)
         if bench.request.placement:
             found += of_graph(cell.case, nodes, cell.arm.mode, arithmetic)
     except Exception as error:
-        text = f"{cell.arm.id}: not looked into: {type(error).__name__}: {error}"
+        text = f"{cell.arm.id}: not looked into: {type(error).__name__}: {text_of(error)}"
         bench.context.log(text, bench.run)
     point = cell.point if bench.request.sweep else None
     bench.flag(
@@ -198,7 +211,12 @@ def _first_calls(bench: Bench, cell: TimedArm, own: OwnCode | None) -> tuple[flo
     bench.reporter.settle()
     with case.scope():
         with watched(bench.context.tf) if own is not None else nullcontext() as seen:
-            first_s = stopwatch.time(case.call)
+            try:
+                first_s = stopwatch.time(case.call)
+            except Exception:
+                if seen is not None and seen.looped:
+                    raise Unavailable(refusal(seen.looped)) from None
+                raise
         if own is not None and seen is not None:
             own.first = seen
         bench.check()
@@ -238,7 +256,7 @@ def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[N
 
 
 def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
-    """What a call was seen to do; null where watching itself went wrong."""
+    """What a call was seen to do; None where watching itself went wrong."""
     bench.progress("recording where it runs", arm=cell.arm.id)
     try:
         found = observe(
@@ -246,7 +264,7 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
         )
     except Exception as error:
         # The calls before went well, so the figures can be had without the log.
-        bench.context.log(f"{cell.arm.id}: no placement: {type(error).__name__}: {error}", bench.run)
+        bench.context.log(f"{cell.arm.id}: no placement: {type(error).__name__}: {text_of(error)}", bench.run)
         return None
     cell.ops = found.ops
     elsewhere = [n for n in found.nodes if n.kind == "op" and family(n.device) == "CPU"]

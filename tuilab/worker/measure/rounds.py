@@ -68,26 +68,37 @@ class Rounds:
         self._budget = bench.budget
         self._begun = bench.stopwatch.now()
         self._before_s, self._wasted_s = bench.elapsed_s, 0.0
+        self._counted = interference.read_counters()
         every = strides([cell.cost_s for cell in cells], self._budget.rounds, limit_s)
         self._every = {id(cell): stride for cell, stride in zip(cells, every, strict=True)}
 
     def run(self) -> None:
         """All rounds. Raises Cancelled, once what the broken-off round had measured is said."""
         self._bench.reporter.settle()
-        before = interference.read_counters()
+        self._counted = interference.read_counters()
         self._bench.canary.start()
         index = 0
         try:
             while wanted := self._wanted():
                 due = [cell for cell in wanted if self._due(cell, index)]
                 if due:
+                    if self._bench.request.turns:
+                        self._let_others()
                     self._round(due + self._companions(due, index))
                 index += 1
         finally:
             self._bench.elapsed_s = self._before_s + self._elapsed
-            seen = interference.pressure_since(before)
+            seen = interference.pressure_since(self._counted)
             self._bench.pressures += [seen] if seen else []
             self._bench.reporter.flush()
+
+    def _let_others(self) -> None:
+        """The other workers' turns, which are none of this one's time."""
+        before, begun = interference.read_counters(), self._bench.stopwatch.now()
+        self._bench.wait_for_turn()
+        self._counted = self._counted.without(before, interference.read_counters())
+        self._begun += self._bench.stopwatch.now() - begun
+        self._bench.canary.start()
 
     def finished(self, cell: TimedArm) -> bool:
         """Whether a cell has the rounds and the precision that the budget asks for, or is left as it is."""

@@ -1,32 +1,37 @@
 """A run from start to end."""
 
+import math
 import random
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timezone
+
+import msgspec
 
 from tuilab.analysis.statistics import estimate
 from tuilab.model.arms import Arm
-from tuilab.model.events import Ending, Finished, Point, RoofsKnown, RunStarted
+from tuilab.model.events import Ending, Finished, ModelOpened, Point, RoofsKnown, RunStarted
+from tuilab.model.models import ModelInfo
+from tuilab.model.parameters import LogInteger
 from tuilab.model.points import grid
 from tuilab.model.requests import Measure, Request
-from tuilab.model.roofline import Roofs
+from tuilab.model.roofline import BUSY, Roofs
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BudgetName, Scenario
+from tuilab.model.scenario import BLOCK_S, Scenario
 from tuilab.worker.build import load
 from tuilab.worker.context import Cancelled, Context
 from tuilab.worker.measure.bench import Bench, Reporter
 from tuilab.worker.measure.caveats import kept_memory, of_clock, of_gpus, of_run
 from tuilab.worker.measure.interference import Canary
-from tuilab.worker.measure.prepare import missing_device, unavailable
+from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory, missing_device, unavailable
 from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.measure.sweep import measure_points
 from tuilab.worker.roofs import measure_roofs, roofed
 
+QUIET = BUSY / 2
+"""Of the processors: where others use less, roofs that were seen on a busy machine are measured again."""
 ROOFS_S = 1.0
 """About how long roofs are measured at the end of a machine's first run; `tuilab machine` takes longer."""
-BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
-"""The least length of a block: longer ones leave less to the calls between them, and average more."""
 
 
 def measure(context: Context, request: Request) -> None:
@@ -36,13 +41,15 @@ def measure(context: Context, request: Request) -> None:
     begun, begun_wall = time.monotonic(), time.time()
     points = request.points or grid(request.sweep)
     bench.reporter.say(_started(bench, points))
+    if bench.workload.info is not None and request.worker == 0:
+        bench.reporter.say(ModelOpened(run=request.id, model=_fitting(bench, bench.workload.info)))
     known = [r for r in request.roofs or () if r.machine == context.machine.key]
     bench.reporter.say(*(RoofsKnown(run=request.id, roofs=each) for each in known))
     bench.flag(of_gpus(bench))
     status: Ending = "ok"
     try:
         measure_points(bench, points, _present(bench), limit_s(request))
-        if request.roofs is not None and request.worker == 0 and not _complete(known, roofed(context)):
+        if request.roofs is not None and request.worker == 0 and _wanting(bench, known):
             bench.progress("measuring what this machine can do at most (once)")
             bench.reporter.say(RoofsKnown(run=request.id, roofs=measure_roofs(context, ROOFS_S)))
     except Cancelled:
@@ -62,9 +69,27 @@ def measure(context: Context, request: Request) -> None:
     )
 
 
-def _complete(known: Sequence[Roofs], devices: Sequence[str]) -> bool:
-    """Whether there are roofs of all these devices."""
-    return any(set(devices) <= roofs.devices.keys() for roofs in known)
+def _fitting(bench: Bench, model: ModelInfo) -> ModelInfo:
+    """The model with the largest batch whose memory is free at the run's other values."""
+    memory, batch = bench.workload.memory, bench.workload.declaration.parameter(model.batch)
+    if memory is None or not isinstance(batch, LogInteger):
+        return model
+    free, low, high = MEMORY_SHARE * free_memory(), 0, batch.high
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = memory({**bench.values, batch.name: middle}) <= free
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return msgspec.structs.replace(model, fits=low)
+
+
+def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
+    """Whether roofs are to be measured: a device has none, or they were seen busy and it is quiet now."""
+    devices = set(roofed(bench.context))
+    if not any(devices <= roofs.devices.keys() for roofs in known):
+        return True
+    wall_s = sum(seen.wall_s * seen.cores for seen in bench.pressures)
+    others_s = sum(seen.others_s if seen.others_s is not None else math.inf for seen in bench.pressures)
+    return all(roofs.busy for roofs in known) and wall_s > 0 and others_s <= QUIET * wall_s
 
 
 def limit_s(request: Measure) -> float:
@@ -73,7 +98,7 @@ def limit_s(request: Measure) -> float:
 
 
 def reached(state: RunState) -> float | None:
-    """The largest relative half-width of the 95 % intervals, null where there is none."""
+    """The largest relative half-width of the 95 % intervals, None where there is none."""
     known = [estimate(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()]
     halves = [e.relative_half_width for e in known if e and e.relative_half_width is not None]
     return max(halves, default=None)
@@ -83,16 +108,26 @@ def _started(bench: Bench, points: tuple[Point, ...]) -> RunStarted:
     request = bench.request
     return RunStarted(
         run=request.id,
-        scenario=Scenario(request.scenario.workload, bench.values, request.scenario.file),
+        scenario=msgspec.structs.replace(request.scenario, parameters=bench.values),
         arms=request.arms,
         points=points,
         budget=request.budget,
         machine=bench.context.machine,
-        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         preset=request.preset,
         sweep=request.sweep,
         worker=request.worker,
+        zygote=request.zygote,
+        code=_code(request.scenario),
     )
+
+
+def _code(scenario: Scenario) -> dict[str, str]:
+    if not scenario.file:
+        return {}
+    from tuilab.worker.user import versions
+
+    return versions(scenario)
 
 
 def _bench(context: Context, request: Measure) -> Bench:

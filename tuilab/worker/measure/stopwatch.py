@@ -47,7 +47,7 @@ class Stopwatch:
         clock: Callable[[], int] = time.perf_counter_ns,
         block_s: float = BLOCK_S,
     ) -> None:
-        self._sync, self._clock, self._block_s = sync, clock, block_s
+        self.sync, self._clock, self._block_s = sync, clock, block_s
         self.empty_s = 0.0
         self.empty_s = statistics.median(self._empty() for _ in range(EMPTY_SYNCS))
 
@@ -80,13 +80,13 @@ class Stopwatch:
     def time(self, call: Callable[[], object], calls: int = 1) -> float:
         """Seconds of `calls` calls and one sync, from an idle device, garbage collection held back."""
         collecting = gc.isenabled()
-        self._sync()
+        self.sync()
         gc.disable()
         try:
             begun = self._clock()
             for _ in itertools.repeat(None, calls):
                 call()
-            self._sync()
+            self.sync()
             ended = self._clock()
         finally:
             if collecting:
@@ -99,16 +99,16 @@ class Stopwatch:
         On a GPU the first is the time to enqueue the work; where ops run in the caller's thread the two
         are the same.
         """
-        self._sync()
+        self.sync()
         begun = self._clock()
         call()
         returned = self._clock()
-        self._sync()
+        self.sync()
         ended = self._clock()
         done = max(0.0, (ended - begun) * 1e-9 - self.empty_s)
         return min((returned - begun) * 1e-9, done), done
 
     def _empty(self) -> float:
         begun = self._clock()
-        self._sync()
+        self.sync()
         return (self._clock() - begun) * 1e-9

@@ -16,11 +16,12 @@ from tuilab.worker.machine import buses
 from tuilab.worker.measure import caveats
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.interference import GpuWatch
-from tuilab.worker.measure.phases import measure_phases
-from tuilab.worker.measure.prepare import failed, prepare, refuse, tight, unavailable
+from tuilab.worker.measure.phases import measure_account
+from tuilab.worker.measure.prepare import failed, prepare, refuse, tight, unavailable, without_kernel
 from tuilab.worker.measure.rounds import Rounds
 from tuilab.worker.measure.warmup import warm_up
 from tuilab.worker.measure.work import counted, declared
+from tuilab.worker.tracebacks import text_of
 from tuilab.workloads.base import Unavailable
 
 WARM_AGAIN = 0.3
@@ -54,9 +55,12 @@ class _Point:
             caveat = Caveat(run=self._bench.run, code="memory-tight", message=words, point=self._where)
             self._bench.flag([caveat])
         try:
-            for arm in arms:
+            for arm in telling_first(arms):
                 self._prepare(arm)
-            for cell in list(self._cells):
+                if self._cells and not self._seen:
+                    # The person sees a figure before the other arms are built.
+                    self._try(self._cells[0], self._warm)
+            for cell in [cell for cell in self._cells if not cell.warmth.calls]:
                 self._try(cell, self._warm)
             if self._cells:
                 self._rounds()
@@ -135,17 +139,16 @@ class _Point:
                 bench.flag(caveats.of_cell(bench.run, cell, bench.budget, self._where))
 
     def _phases(self, cell: TimedArm) -> None:
-        """The phases are an extra: where they cannot be had, the arm's figures stay."""
+        """Where the time goes is an extra: where it cannot be found out, the arm's figures stay."""
         bench = self._bench
         bench.progress("phases", arm=cell.arm.id)
         bench.reporter.settle()
         try:
-            found = measure_phases(bench, cell)
+            bench.reporter.say(*measure_account(bench, cell))
         except (Exception, SystemExit) as error:
-            bench.context.log(f"{cell.arm.id}: no phases: {type(error).__name__}: {error}", bench.run)
-            return
-        if found:
-            bench.reporter.say(found)
+            bench.context.log(
+                f"{cell.arm.id}: no account: {type(error).__name__}: {text_of(error)}", bench.run
+            )
 
     def _drop(self, cell: TimedArm, error: BaseException) -> None:
         self._cells.remove(cell)
@@ -153,8 +156,9 @@ class _Point:
         self._trouble(cell.arm, error)
 
     def _trouble(self, arm: Arm, error: BaseException) -> None:
-        if isinstance(error, Unavailable):
-            status = unavailable(self._bench.run, arm.id, str(error), self._where)
+        why = text_of(error) if isinstance(error, Unavailable) else without_kernel(error)
+        if why or isinstance(error, Unavailable):
+            status = unavailable(self._bench.run, arm.id, why, self._where)
         else:
             status = failed(self._bench.run, arm.id, error, self._where)
         self._troubles[arm.id] = status
@@ -164,8 +168,20 @@ class _Point:
         try:
             cell.case.close()
         except Exception as error:
-            text = f"{cell.arm.id}: closing it raised {type(error).__name__}: {error}"
+            text = f"{cell.arm.id}: closing it raised {type(error).__name__}: {text_of(error)}"
             self._bench.context.log(text, self._bench.run)
+
+
+def telling_first(arms: Sequence[Arm]) -> list[Arm]:
+    """Put the arms that answer the question before the others: of each device a graph.
+
+    A preset may have fifty arms, of which each takes a second or more to build.
+    """
+    first: dict[str, Arm] = {}
+    for arm in arms:
+        if arm.mode == "graph":
+            first.setdefault(arm.device, arm)
+    return [*first.values(), *(arm for arm in arms if arm not in first.values())]
 
 
 BUDGETS = 4
@@ -207,7 +223,7 @@ def _measure(bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float) ->
             declaration.parameters, declaration.constraints, {**bench.values, **point.values}
         )
     except InputError as error:
-        troubles = {arm.id: unavailable(bench.run, arm.id, str(error), point.index) for arm in arms}
+        troubles = {arm.id: unavailable(bench.run, arm.id, text_of(error), point.index) for arm in arms}
         for trouble in troubles.values():
             bench.reporter.say(trouble)
         return troubles

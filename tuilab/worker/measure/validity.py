@@ -11,19 +11,23 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from tuilab.analysis.operations import computes
 from tuilab.analysis.reading import VANISHED
-from tuilab.analysis.words import listed, percent, plural
+from tuilab.analysis.words import listed, percent
 from tuilab.model.events import Node
+from tuilab.model.quantity import plural
+from tuilab.worker.measure.counting import Counted, attributes, counting
+from tuilab.worker.placement.graphs import LOOPED
 from tuilab.workloads.base import Case
 
 MOST_GONE = 0.5
 """The share of the work asked for that may be missing: honest graphs fold windows, masks and indices."""
 LEAST_LEFT = 0.1
 """The share that an XLA program does at least, by rough counts of its instructions and of the trace."""
+LEAST_MERGED = 0.1
+"""The share of the work that must be merged before it is said."""
 
 _NO_WORK = frozenset(
     ("Const", "Placeholder", "PlaceholderWithDefault", "Identity", "IdentityN", "NoOp", "Shape", "ShapeN")
@@ -35,6 +39,8 @@ _CALLS = frozenset(("PartitionedCall", "StatefulPartitionedCall"))
 _CUBIC = frozenset(
     ("Cholesky", "Qr", "Svd", "SelfAdjointEigV2", "Eig", "MatrixInverse", "MatrixDeterminant", "MatrixSolve")
 ) | frozenset(("LogMatrixDeterminant", "MatrixTriangularSolve", "Lu", "MatrixSquareRoot", "MatrixLogarithm"))
+PIPELINE = "Dataset_"
+"""What TensorFlow's names of functions given to tf.data begin with."""
 _FRAMEWORK = ("/tensorflow/", "/keras/")
 
 Finding = tuple[str, str]
@@ -49,14 +55,20 @@ def of_graph(case: Case, nodes: Sequence[Node], mode: str, program: float | None
     function = case.function
     if mode == "eager" or function is None or not hasattr(function, "get_concrete_function"):
         return []
-    asked = _Asked(function.get_concrete_function(*case.arguments).graph)
+    asked = Asked(function.get_concrete_function(*case.arguments).graph)
     if not case.copies and not asked.total:
         return [(VANISHED, "its graph computes nothing: it returns what existed before it was traced")]
     ran: Counter[str] = Counter()
     for node in nodes:
         if node.kind == "op":
-            ran[computes(node.op)] += node.count
+            # A loop's op stands once in the graph, however often it runs.
+            ran[computes(node.op)] += 1 if LOOPED.search(node.name) else node.count
     found = []
+    whole = asked.total + sum(asked.merged_work.values())
+    if asked.total and sum(asked.merged_work.values()) >= LEAST_MERGED * whole:
+        op = max(asked.merged_work, key=asked.merged_work.__getitem__)
+        number, again = asked.made[op], asked.merged[op]
+        found.append(("merged", f"{again:,} of the {number:,} {op} asked for repeat another and are merged"))
     for gone, why in (
         (asked.dead, "is left out of its graph, because nothing uses the result"),
         (asked.constant, "was done once, while the graph was made, because it takes no input"),
@@ -73,11 +85,18 @@ def of_graph(case: Case, nodes: Sequence[Node], mode: str, program: float | None
     return found
 
 
-class _Asked:
-    """A traced graph's work in rough operations: all, what nothing uses, and what follows from constants."""
+class Asked:
+    """A traced graph's work in rough operations: all, what nothing uses, and what follows from constants.
+
+    All of it counts equal ops once; `merged` has how many of each type repeat another, `made` how many there
+    are.
+    """
 
     def __init__(self, graph: Any) -> None:
         self.total = 0.0
+        self.made: Counter[str] = Counter()
+        self.merged: Counter[str] = Counter()
+        self.merged_work: dict[str, float] = defaultdict(float)
         self.dead: dict[str, float] = defaultdict(float)
         self.constant: dict[str, float] = defaultdict(float)
         self.live: Counter[str] = Counter()
@@ -90,6 +109,8 @@ class _Asked:
         given = {tensor.op.name for i, tensor in enumerate(graph.inputs) if i in constants}
         needed = _needed(graph) if used else set()
         known: set[str] = set()
+        same: dict[str, str] = {}
+        firsts: dict[tuple[Any, ...], Any] = {}
         for op in operations:
             source = (op.type in _SOURCES and op.name not in given) or (
                 op.op_def is not None and op.op_def.is_stateful and op.type not in _CALLS
@@ -106,6 +127,12 @@ class _Asked:
                     self._add(inner, held, used=wanted)
                 continue
             work = _work(op)
+            self.made[op.type] += 1
+            first = _first_like(op, firsts, same)
+            if first is not op and work and wanted:
+                self.merged[op.type] += 1
+                self.merged_work[op.type] += work
+                continue
             self.total += work
             if not work:
                 continue
@@ -122,6 +149,17 @@ class _Asked:
         """Of the work that could be left out, what was: not the ops that ran beyond a type's live ones."""
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
+
+
+def _first_like(op: Any, firsts: dict[tuple[Any, ...], Any], same: dict[str, str]) -> Any:
+    """The first op that is equal to this one; itself where there is none before. same: its results' names."""
+    if op.op_def is None or op.op_def.is_stateful or op.type in _SOURCES:
+        return op
+    like = op.type, attributes(op), tuple(same.get(t.name, t.name) for t in op.inputs)
+    first = firsts.setdefault(like, op)
+    for before, again in zip(first.outputs, op.outputs, strict=True):
+        same[again.name] = before.name
+    return first
 
 
 def _needed(graph: Any) -> set[str]:
@@ -191,6 +229,28 @@ class Watch:
     """How often a random seed was set."""
     taken: int = 0
     """How often a tensor's values were handed to NumPy."""
+    looped: str = ""
+    """Keras' own loop, such as `fit`, where a graph was to hold it."""
+
+
+INSTEAD = {
+    "fit": "model.train_on_batch(x, y)",
+    "evaluate": "model.test_on_batch(x, y)",
+    "predict": "model(x)",
+}
+"""Keras' loops over batches, and the one step that a graph can hold instead."""
+
+
+class KerasLoop(Exception):
+    """A loop of Keras was called while a graph was traced."""
+
+
+def refusal(name: str) -> str:
+    """Why there is no graph of a function that calls that loop of Keras, and what to return instead."""
+    return (
+        f"model.{name} is a loop around graphs of its own, which no graph can hold; for one step as a graph "
+        f"return `lambda: {INSTEAD[name]}`"
+    )
 
 
 @contextmanager
@@ -229,9 +289,22 @@ def watched(tf: Any) -> Iterator[Watch]:
         seen.built += 1
         return creator(**kwargs)
 
+    def looped(name: str) -> Callable[..., Any]:
+        def loop(model: Any, *args: Any, **kwargs: Any) -> Any:
+            if tf.inside_function():
+                seen.looped = name
+                raise KerasLoop(name)
+            return plain[name](model, *args, **kwargs)
+
+        return loop
+
     state = _generators()
     tensor = ops._EagerTensorBase
+    keras = sys.modules.get("keras")
+    plain = {name: getattr(keras.Model, name) for name in INSTEAD} if keras is not None else {}
     with ExitStack() as stack:
+        for name in plain:
+            stack.enter_context(_instead(keras.Model, name, looped(name)))  # type: ignore[union-attr]
         for owner, name, count in (
             (func_graph, "func_graph_from_py_func", traced),
             (tf.random, "set_seed", seeded),
@@ -274,20 +347,24 @@ class OwnCode:
     outputs: list[Any] = field(default_factory=list)
     shapes: list[tuple[Any, ...]] = field(default_factory=list)
     """Of all results and of the variables that were read, after each call."""
+    counted: Counted | None = None
+    """What the ops of the last call had to do."""
 
     def call_again(self, tf: Any, case: Case) -> None:
         """Make the later calls; inside the case's scope."""
         call = case.compute or case.call
         for _ in range(2):
-            with watched(tf) as seen, tf.GradientTape() as tape:
+            with watched(tf) as seen, tf.GradientTape() as tape, counting(case.arguments) as ran:
                 out = call()
+            ran.hand_back(tf.nest.flatten(out))
+            self.counted = ran.counted
             self.later.append(seen)
             self.outputs.append(out)
             leaves = [leaf for leaf in tf.nest.flatten(out) if hasattr(leaf, "shape")]
             self.shapes.append(tuple(tuple(v.shape) for v in [*leaves, *tape.watched_variables()]))
 
     def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Finding]:
-        """Everything that these calls show. ops: TensorFlow ops in one call, null where that is not known."""
+        """Everything that these calls show. ops: TensorFlow ops in one call, None where that is not known."""
         return [
             *self._computed(tf, ops, mode),
             *self._traced(),
@@ -323,7 +400,10 @@ class OwnCode:
 
     def _traced(self) -> Iterator[Finding]:
         names = [name for seen in self.later for name in dict.fromkeys(seen.traced)]
-        again = [name for name, count in Counter(names).items() if count == len(self.later)]
+        every = [name for name, count in Counter(names).items() if count == len(self.later)]
+        again = [name for name in every if not name.startswith(PIPELINE)]
+        if len(again) < len(every):
+            yield "pipeline-anew", "it makes a tf.data pipeline in each call, which the time includes"
         if again:
             yield (
                 "retraced",
@@ -332,7 +412,7 @@ class OwnCode:
             )
 
     def _alike(self) -> Iterator[Finding]:
-        for before, after in pairwise(self.shapes):
+        for before, after in zip(self.shapes, self.shapes[1:], strict=False):
             for one, other in zip(before, after, strict=False):
                 if one != other:
                     yield "grows", f"what it keeps or returns grows from call to call: {one}, then {other}"

@@ -1,18 +1,23 @@
-"""What a call has to do: as its workload declares it, or as TensorFlow counts it in the graph it traced."""
+"""What a call has to do: as its workload declares it, or as it is counted in what TensorFlow runs."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import msgspec
+
+from tuilab.model.arms import Arm
 from tuilab.model.events import WorkKnown
 from tuilab.model.parameters import Values
 from tuilab.model.roofline import Work
 from tuilab.worker.measure.bench import Bench, TimedArm
-from tuilab.workloads.base import Case
+from tuilab.worker.measure.counting import Counted, Part, of_graph
+from tuilab.worker.tracebacks import text_of
 
-# Name, move or shape values; no operation of arithmetic in them.
-NO_ARITHMETIC = frozenset(
-    ("Placeholder", "Const", "Identity", "IdentityN", "NoOp", "ReadVariableOp", "Reshape", "Shape", "Cast")
-) | frozenset(("StridedSlice", "Slice", "Pack", "ConcatV2", "ExpandDims", "Squeeze", "Transpose", "Fill"))
+TENSOR_CORES = frozenset(
+    ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "_FusedMatMul")
+)
+"""Besides convolutions: ops whose float32 and complex64 TensorFlow lets a GPU multiply as TF32."""
 
 
 def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
@@ -23,53 +28,87 @@ def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
         try:
             work = bench.workload.work(values, arm)
         except Exception as error:  # an installed workload's own code; its arms are measured all the same
-            bench.context.log(f"{arm.id}: its work is not known: {type(error).__name__}: {error}", bench.run)
+            bench.context.log(
+                f"{arm.id}: its work is not known: {type(error).__name__}: {text_of(error)}", bench.run
+            )
             continue
-        yield WorkKnown(run=bench.run, arm=arm.id, point=point, work=work)
+        yield _known(bench, arm, point, work)
 
 
 def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
-    """Of an arm of a person's own code that is a graph: what TensorFlow's statistics of its ops add up to."""
+    """Of an arm of a person's own code: what its graph has to do, or the ops that a call was seen to run."""
+    if bench.workload.work is not None:
+        return
     trace = getattr(timed.case.function, "get_concrete_function", None)
-    if bench.workload.work is not None or trace is None:
-        return
     try:
-        work = of_graph(timed.case, trace(*timed.case.arguments))
+        if trace is not None:
+            found = timed.counted = of_function(trace(*timed.case.arguments), timed.case.arguments)
+        elif timed.counted is not None:
+            found = timed.counted
+        else:
+            return
+        work = work_of(found)
     except Exception as error:
-        bench.context.log(f"{timed.arm.id}: its work is not known: {error}", bench.run)
+        bench.context.log(
+            f"{timed.arm.id}: its work is not known: {type(error).__name__}: {text_of(error)}", bench.run
+        )
         return
-    yield WorkKnown(run=bench.run, arm=timed.arm.id, point=timed.point, work=work)
+    yield _known(bench, timed.arm, timed.point, work)
 
 
-def of_graph(case: Case, traced: Any) -> Work:
-    """The registered float operations of each op, and the bytes of arguments, results and variables.
-
-    At least: ops without statistics and the bodies of loops and branches count as nothing, and are named.
-    """
-    from tensorflow.python.framework import ops  # the statistics have no public way to them
-
-    flop, silent, known = 0.0, set(), False
-    for node in traced.graph.get_operations():
-        found = ops.get_stats_for_node_def(traced.graph, node.node_def, "flops").value
-        if found is not None:
-            flop, known = flop + float(found), True
-        elif node.type not in NO_ARITHMETIC and not node.type.startswith("_"):
-            silent.add(node.type)
-    inputs = [t for t in case.arguments if hasattr(t, "dtype")]
-    floats = [t.dtype.name for t in inputs if t.dtype.is_floating or t.dtype.is_complex]
-    dtype = floats[0] if floats else "float32"
-    outputs = [t for t in traced.outputs if t.dtype.size and t.shape.is_fully_defined()]
-    return Work(
-        flop=flop if known else None,
-        inputs=float(sum(_bytes(t) for t in inputs)),
-        outputs=float(sum(_bytes(t) for t in outputs)),
-        state=float(sum(_bytes(v) for v in traced.variables if v.shape.is_fully_defined())),
-        # Nothing keeps a person's float32 from being multiplied as TF32.
-        dtype="tf32" if dtype == "float32" else dtype,
-        note="as TensorFlow counts its ops"
-        + (f"; not counted: {', '.join(sorted(silent)[:4])}" if silent else ""),
+def _known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
+    """The work as it is told, with what the arm's variant does."""
+    does = next((v.does for v in bench.workload.declaration.variants if v.name == arm.variant), "")
+    return WorkKnown(
+        run=bench.run, arm=arm.id, point=point, work=msgspec.structs.replace(work, does=does or work.does)
     )
 
 
-def _bytes(tensor: Any) -> int:
-    return int(tensor.shape.num_elements() or 0) * int(tensor.dtype.size or 0)
+def of_function(concrete: Any, arguments: Iterable[Any]) -> Counted:
+    """What a call of a concrete function on these tensors does.
+
+    Its results are those that it hands to its caller: under a tape a function hands out what its gradient
+    will need, too.
+    """
+    import tensorflow as tf
+
+    given = [t for t in tf.nest.flatten(list(arguments), expand_composites=True) if hasattr(t, "shape")]
+    results = tf.nest.flatten(concrete.structured_outputs, expand_composites=True)
+    graph = concrete.graph
+    own = [t for t in results if getattr(t, "graph", None) is graph]
+    shapes = [tuple(t.shape) for t in given]
+    held = len(graph.inputs) - len(concrete.captured_inputs)
+    return of_graph(graph, own, shapes[:held], arguments=held)
+
+
+def work_of(found: Counted) -> Work:
+    """The count as a call's work."""
+    read, wrote = found.touched()
+    by_dtype: dict[str, float] = defaultdict(float)
+    for part in found.parts:
+        if part.flop:
+            by_dtype[computed_as(part)] += part.flop
+    handed = set(found.results) - set(found.arguments) - found.state
+    whole = sum(found.sizes[key] for key in found.arguments)
+    needed = sum(read.get(key, 0.0) for key in set(found.arguments))
+    dtype = max(by_dtype, key=by_dtype.__getitem__, default="float32")
+    silent = found.uncounted()
+    return Work(
+        flop=sum(by_dtype.values()) if by_dtype or not silent else None,
+        by_dtype=dict(by_dtype) if len(by_dtype) > 1 else {},
+        inputs=whole,
+        read=needed if needed < whole else None,
+        outputs=sum(wrote.get(key, 0.0) for key in handed),
+        state=sum(read.get(k, 0.0) + wrote.get(k, 0.0) for k in found.state - set(found.arguments)),
+        dtype=dtype,
+        kernels=found.kernels(),
+        uncounted=silent,
+        note="; ".join(["counted by op and shape", *found.notes]),
+    )
+
+
+def computed_as(part: Part) -> str:
+    """The dtype in whose units the op is computed at best: nothing keeps a person's products from TF32."""
+    if part.dtype in ("float32", "complex64") and (part.op in TENSOR_CORES or "Conv" in part.op):
+        return "tf32"
+    return part.dtype

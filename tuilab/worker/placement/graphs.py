@@ -1,5 +1,6 @@
 """A function's graph as the runtime partitioned it: its ops, the copies between devices, what was folded."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,9 @@ CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 _BY_SHAPE = frozenset(("Shape", "ShapeN", "Size", "Rank"))
 # Appended to the name of the last of several unary ops that the optimiser made into one.
 _COMPOSED = "/unary_ops_composition"
+LOOPED = re.compile(r"/(?:body|cond)/_\d+/")
+"""In the name of a node of a loop, behind each loop's own name."""
+_BRANCH = re.compile(r"/(?:then|else|branch\d*)/_\d+/")
 _PASSING_ON = frozenset(("Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot"))
 
 
@@ -117,6 +121,21 @@ def ops(graph: Any, written: Mapping[str, Written]) -> Iterator[GraphOp]:
             before = written.get(node.name.removesuffix(_COMPOSED))
             if node.op not in HIDDEN:
                 yield _op(node, before.node if before else None, resources)
+
+
+def loops(graph: Any) -> bool:
+    """Whether any node of a function's graph lies in a loop."""
+    return any(LOOPED.search(node.name) for p in graph.partition_graphs for node in p.node)
+
+
+def executions(name: str, loops: Mapping[str, float]) -> int:
+    """How often a node runs in a call, by how often the loops around it do (`counting.Counted.loops`).
+
+    1 where that is not known.
+    """
+    last = max((found.start() for found in LOOPED.finditer(name)), default=0)
+    around = LOOPED.sub("/body/", _BRANCH.sub("/branch/", name[:last]))
+    return max(1, round(loops.get(around, 1.0))) if last else 1
 
 
 def _op(node: Any, before: Any, resources: Mapping[str, str]) -> GraphOp:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from tuilab.analysis.operations import plain
 from tuilab.model.arms import family
-from tuilab.model.events import XLA_PROGRAM, Node
+from tuilab.model.events import CONTROL_FLOW, XLA_PROGRAM, Node
+from tuilab.worker.measure.counting import loops_of
 from tuilab.worker.placement import graphs, xla
 from tuilab.worker.placement.kernels import ALWAYS_ON_HOST, HOST, OpKernels
 from tuilab.worker.placement.pipelines import placed as placed_in_pipeline
@@ -29,7 +30,7 @@ class Row:
 
     runs: it is an op that the call dispatches or that stands in its graphs. works: it computes, rather than
     pass data on. pipeline: it belongs to a function given to tf.data. would: the forecast for a GPU.
-    arithmetic: of an XLA program, its rough operations, null where they are not known.
+    arithmetic: of an XLA program, its rough operations, None where they are not known.
     """
 
     node: Node
@@ -45,7 +46,7 @@ _PLUMBING = frozenset(
     (
         *("Identity", "IdentityN", "Reshape", "Squeeze", "ExpandDims", "Shape", "ShapeN", "Size", "Rank"),
         *("StopGradient", "PreventGradient", "Pack", "Snapshot", "VarHandleOp", "ReadVariableOp"),
-        *("Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond", "ControlTrigger"),
+        *CONTROL_FLOW,
         *("IteratorGetNext", "IteratorV2", "MakeIterator"),
     )
 )
@@ -121,10 +122,11 @@ class Rows:
         for graph in call.graphs:
             written = graphs.flattened(graph.pre_optimization_graph)
             sizes = Sizes(graph.post_optimization_graph, call.shapes)
+            loops = loops_of(call.name, call.shapes) if graphs.loops(graph) else {}
             for copy in graphs.copies(graph, sizes):
                 yield Row(_sent(copy, call.count))
             for op in graphs.ops(graph, written):
-                yield self._graph_op(op, call)
+                yield self._graph_op(op, call, graphs.executions(op.name, loops))
             for gone in graphs.folded(graph, written):
                 dtype = gone.types.get(known(gone.op).main, "")
                 yield Row(
@@ -139,7 +141,7 @@ class Rows:
                     )
                 )
 
-    def _graph_op(self, op: graphs.GraphOp, call: FunctionCall) -> Row:
+    def _graph_op(self, op: graphs.GraphOp, call: FunctionCall, times: int) -> Row:
         shown = plain(op.op)
         if op.xla:
             return Row(_cluster(op.name, op.device, op.requested or call.scope, call.count), True, True)
@@ -157,7 +159,7 @@ class Rows:
             colocated_with=op.colocated_with,
         )
         note = f"as {op.op} of oneDNN" if shown != op.op else ""
-        return self.node(placed, op.name, shown, call.count, note)
+        return self.node(placed, op.name, shown, call.count * times, note)
 
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
         """The op to ask the registry about: as written, where the optimiser made one for the CPU alone.

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Optional
 
-Shapes = Sequence[tuple[int, ...] | None]
+Shapes = Sequence[Optional[tuple[int, ...]]]
 
 _ARGUMENTS = ("_Arg", "_DeviceArg")
 _RESULTS = ("_Retval", "_DeviceRetval")

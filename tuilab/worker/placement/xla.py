@@ -57,7 +57,7 @@ def operations(hlo: str) -> Iterator[HloOp]:
 
 
 def arithmetic(hlo: str) -> float | None:
-    """Rough operations of a whole optimised HLO text; null where a loop, a branch or a library hides some.
+    """Rough operations of a whole optimised HLO text; None where a loop, a branch or a library hides some.
 
     Two for each element and contracted place of a product or convolution, fifty for one of a transform, one
     for any other; what only moves or names values has none.

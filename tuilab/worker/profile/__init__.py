@@ -1,1 +1,1 @@
-"""Per-op times and a timeline, from TensorFlow's profiler, in a pass of its own."""
+"""The question `profile`: a few calls under TensorFlow's profiler, in a pass of their own."""

@@ -1,6 +1,7 @@
 """The answer to the question `profile`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -9,18 +10,19 @@ from tuilab.analysis.profiled import diagnose
 from tuilab.model.arms import Arm, family
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Machine
-from tuilab.model.profile import Profile, ProfileArm, ProfileFile
+from tuilab.model.profile import PhaseTime, Profile, ProfileArm, ProfileFile
 from tuilab.model.sanitize import sanitize_line
+from tuilab.profile import summary
+from tuilab.profile.sums import PICO, sums
+from tuilab.profile.threads import activity
+from tuilab.profile.xplane import HOST, Recording, read
 from tuilab.worker.build import ArmBuild, load
 from tuilab.worker.context import Context
+from tuilab.worker.measure.phases import account_of, own_python
 from tuilab.worker.measure.prepare import computed, decide_device, missing_device
-from tuilab.worker.measure.stopwatch import sync_of
-from tuilab.worker.profile import summary
-from tuilab.worker.profile.account import account
+from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.profile.record import Record, record
-from tuilab.worker.profile.threads import activity
-from tuilab.worker.profile.xplane import HOST, Recording, read
-from tuilab.workloads.base import Unavailable
+from tuilab.workloads.base import Case, Unavailable
 
 _DRIVER_PARAMETERS = Path("/proc/driver/nvidia/params")
 
@@ -47,36 +49,57 @@ def profile(context: Context, body: bytes) -> Iterator[Profile | ProfileFile]:
         device = decide_device(arm, computed(context.tf, outputs), case)
         every = context.tf.test.experimental.sync_devices
         sync = every if workload.declaration.replicas else sync_of(context.tf, arm.device)
-        taken = record(context.tf, case, sync, question.seconds)
+        stopwatch = Stopwatch(sync)
+        call_s = stopwatch.block(case, case.least_calls) / case.least_calls
+        taken = record(context.tf, case, stopwatch, question.seconds, call_s)
+        own = partial(own_python, context.tf, case, sync)
+        name, machine = workload.declaration.name, context.machine
+        told = summarise(machine, name, arm, device, case, taken, question.spans, own)
     finally:
         case.close()
-    yield summarise(context.machine, workload.declaration.name, arm, device, taken, question.spans)
+    yield told
     if question.raw:
         yield ProfileFile(path=taken.path, data=taken.data)
 
 
 def summarise(
-    machine: Machine, workload: str, arm: Arm, device: str, taken: Record, most_spans: int
+    machine: Machine,
+    workload: str,
+    arm: Arm,
+    device: str,
+    case: Case,
+    taken: Record,
+    most_spans: int,
+    own: Callable[[], Sequence[float]] | None = None,
 ) -> Profile:
-    """The profile of one arm from what was recorded."""
+    """The profile of one arm from what was recorded. own: counts the seconds of some calls that are Python's
+    own."""
     recording = read(taken.data)
     found = activity(recording.lines)
-    shared = account(found)
-    rows, parts = summary.ops(shared), summary.phases(shared)
-    ops_s = sum(row.seconds for row in rows)
+    shared = sums(found)
+    whole = account_of(
+        recording, shared, taken.measured_s, device=device, drained=case.drained, own_python=own
+    )
+    step_s = sum(shared.phases.values()) * PICO / max(1, len(shared.calls))
+    computed_s = shared.phases.get("compute", 0.0) * PICO / max(1, len(shared.calls))
+    rows = summary.ops(shared, whole.seconds("compute") / computed_s if computed_s else 1.0)
     lanes, spans, left = summary.timeline(recording.lines, found, shared, most_spans)
     told = Profile(
         workload=workload,
         arm=arm.id,
         device=device,
         calls=len(shared.windows),
-        step_s=sum(part.seconds for part in parts),
+        step_s=step_s,
         measured_s=taken.measured_s,
-        ops_s=ops_s,
-        rest=summary.rest(parts, ops_s, taken.measured_s),
-        phases=parts,
+        ops_s=sum(row.seconds for row in rows),
+        rest=summary.rest(whole, step_s),
+        phases=tuple(
+            PhaseTime(phase=part.phase, seconds=part.seconds, share=whole.share(part.phase))
+            for part in whole.parts
+        ),
+        account=whole,
         devices=summary.devices(shared),
-        ops=tuple(rows[: summary.MOST_OPS]),
+        ops=tuple(summary.shortened(rows)),
         lanes=lanes,
         spans=spans,
         ops_left=max(0, len(rows) - summary.MOST_OPS),

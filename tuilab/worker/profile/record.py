@@ -1,22 +1,29 @@
-"""A few calls under TensorFlow's profiler, in a pass of its own."""
+"""A few calls under TensorFlow's profiler, in a pass of its own, beside as many without it."""
 
+import gc
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tuilab.worker.profile.classify import CALL, SYNC
+from tuilab.profile.classify import CALL, MARK, SYNC
+from tuilab.worker.measure.stopwatch import LEAD_IN_FROM, Stopwatch
 from tuilab.workloads.base import Case
 
 FEWEST, MOST = 3, 50
+LONG_S = 0.1
+"""One call that takes longer is enough."""
+BESIDE_S, BESIDE = 0.2, 3
+"""Blocks without the profiler take about so long before it, and as long after it: one to three each time."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """calls: how many were profiled. measured_s: median of unprofiled, synchronised calls just before.
+    """calls: how many were profiled. measured_s: seconds of a call without the profiler, in blocks as long,
+    beside.
 
     path: the profile's place in its folder (`plugins/profile/<run>/<host>.xplane.pb`). data: its bytes.
     """
@@ -27,48 +34,57 @@ class Record:
     data: bytes
 
 
-def record(tf: Any, case: Case, sync: Callable[[], object], seconds: float) -> Record:
-    """Call the case for about `seconds` without the profiler, then as often with it.
+def record(
+    tf: Any, case: Case, stopwatch: Stopwatch, seconds: float, call_s: float, most: int = MOST
+) -> Record:
+    """Call the case for about `seconds` under the profiler, a block as it is timed, and in such blocks
+    without.
 
-    sync: waits until the device, or every one, is idle. Raises whatever the call raises.
+    call_s: seconds of a call, as last seen. Raises whatever the call raises, RuntimeError where the profiler
+    wrote no file.
     """
-    with case.scope():
-        measured = _measured(case, sync, seconds)
-        calls = max(FEWEST, min(MOST, round(seconds / max(statistics.median(measured), 1e-6))))
-
-        def call() -> None:
-            case.call()
-            with tf.profiler.experimental.Trace(SYNC):
-                sync()
-
-        taken = profiled(tf, call, calls)
-    if taken is None:
-        raise RuntimeError("the profiler wrote no file")
-    return Record(calls, statistics.median(measured), *taken)
+    fewest = 1 if call_s > LONG_S else max(min(FEWEST, most), case.least_calls)
+    calls = max(fewest, min(most, round(seconds / max(call_s, 1e-6))))
+    blocks = max(1, min(BESIDE, round(BESIDE_S / max(calls * call_s, 1e-6))))
+    plain = [stopwatch.block(case, calls) / calls for _ in range(blocks)]
+    path, data = profiled(tf, case, stopwatch.sync, calls)
+    plain += [stopwatch.block(case, calls) / calls for _ in range(blocks)]
+    return Record(calls, statistics.median(plain), path, data)
 
 
-def _measured(case: Case, sync: Callable[[], object], seconds: float) -> list[float]:
-    times: list[float] = []
-    begun = time.perf_counter()
-    while len(times) < FEWEST or (time.perf_counter() - begun < seconds and len(times) < MOST):
-        start = time.perf_counter()
-        case.call()
-        sync()
-        times.append(time.perf_counter() - start)
-    return times
+def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tuple[str, bytes]:
+    """The profiler's file of a block of so many calls, with its place in the folder.
 
-
-def profiled(tf: Any, call: Callable[[], object], calls: int) -> tuple[str, bytes] | None:
-    """The profiler's file of so many calls, with its place in the folder; null where it wrote none."""
+    The scope is entered once the profiler runs: what a pipeline prepares while it starts is drawn before.
+    """
     profiler = tf.profiler.experimental
+
+    def mark(phase: str) -> AbstractContextManager[object]:
+        return profiler.Trace(MARK + phase)  # type: ignore[no-any-return]
+
+    marked = case.marked
+    call = case.call if marked is None else lambda: marked(mark)
     with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
+        collecting = gc.isenabled()
         # Without options: TensorFlow 2.21 refuses each with a warning, and keeps its default.
         profiler.start(folder)
         try:
-            for number in range(calls):
-                with profiler.Trace(CALL, step_num=number, _r=1):
-                    call()
+            with case.scope():
+                if calls >= LEAD_IN_FROM:
+                    case.call()
+                sync()
+                gc.disable()
+                for number in range(1, calls + 1):
+                    with profiler.Trace(CALL, step_num=number, _r=1):
+                        call()
+                        if number == calls:
+                            with profiler.Trace(SYNC):
+                                sync()
         finally:
+            if collecting:
+                gc.enable()
             profiler.stop()
         files = sorted(Path(folder).rglob("*.xplane.pb"))
-        return (files[0].relative_to(folder).as_posix(), files[0].read_bytes()) if files else None
+        if not files:
+            raise RuntimeError("the profiler wrote no file")
+        return files[0].relative_to(folder).as_posix(), files[0].read_bytes()

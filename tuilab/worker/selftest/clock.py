@@ -84,7 +84,9 @@ def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, floa
     read = slope · true + constant; over true it is a line in 1 / true. The constant is what a call costs the
     interpreter before and after its spin, 2 % of the shortest one: no fault of the clock.
     """
-    line = statistics.linear_regression(
-        [1 / t for t in lengths], [r / t for t, r in zip(lengths, read, strict=True)]
-    )
-    return line.intercept, line.slope
+    # Written out: Python has it from 3.10 on only.
+    x, y = [1 / t for t in lengths], [r / t for t, r in zip(lengths, read, strict=True)]
+    middle, height = statistics.fmean(x), statistics.fmean(y)
+    rise = math.fsum((a - middle) * (b - height) for a, b in zip(x, y, strict=True))
+    call_s = rise / math.fsum((a - middle) ** 2 for a in x)
+    return height - call_s * middle, call_s

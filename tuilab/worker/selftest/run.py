@@ -2,18 +2,20 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from typing import Optional
 
 import msgspec
 
 from tuilab.analysis.caveats import Pressure
-from tuilab.analysis.words import percent, plural
+from tuilab.analysis.words import percent
+from tuilab.model.quantity import plural
 from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary
 from tuilab.worker.context import Context
 from tuilab.worker.measure import interference
 from tuilab.worker.selftest import clock, decisions, simulation, surroundings
 from tuilab.worker.selftest.simulation import Coverage
 
-Checks = dict[str, Callable[[], Check | None]]
+Checks = dict[str, Callable[[], Optional[Check]]]
 
 
 def selftest(context: Context, body: bytes) -> Iterator[msgspec.Struct]:
@@ -51,7 +53,7 @@ def summary(done: list[Check], seconds: float) -> SelftestSummary:
     )
 
 
-def _run(name: str, check: Callable[[], Check | None]) -> Check | None:
+def _run(name: str, check: Callable[[], Optional[Check]]) -> Check | None:
     begun = time.monotonic()
     try:
         found = check()
@@ -84,6 +86,7 @@ def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -
             "coverage-crossover", "the crossover", simulation.crossover_coverage(300 * times, seed=seed + 3)
         ),
         "roofline": lambda: surroundings.roofline(context),
+        "shares": lambda: surroundings.shares(context),
         "link": lambda: surroundings.link(context),
         "still-idle": lambda: surroundings.still_idle(during),
         "hog": lambda: surroundings.hog(context),

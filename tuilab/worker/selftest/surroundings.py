@@ -4,20 +4,29 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from tuilab import nvml
 from tuilab.analysis.caveats import Pressure, contention
+from tuilab.analysis.summary import summarise
 from tuilab.analysis.words import percent
-from tuilab.model.quantity import size
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.machine import Machine
+from tuilab.model.quantity import plural, size
+from tuilab.model.roofline import Roofs, Work
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, Scenario
 from tuilab.model.selftest import Check
 from tuilab.model.telemetry import Link
 from tuilab.worker.context import Context
 from tuilab.worker.machine import buses
 from tuilab.worker.measure.link import measure_link, said
 from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
+from tuilab.worker.roofs import measure_roofs
 from tuilab.worker.selftest.bench import bench, by_round, cell, spin
 
 LISTEN_S = 2.0
@@ -121,6 +130,66 @@ def roofline(context: Context) -> Check:
     )
 
 
+ELEMENTS = (2**12, 2**16, 2**20, 2**24)
+"""Of float32, from what the nearest cache holds to what only memory does."""
+ROOFS_S = 1.0
+
+
+def shares(context: Context) -> Check:
+    """Calls of known work under this machine's roofs, measured now: none has more than all of one."""
+    tf, own = context.tf, bench(context, rounds=10, limit_s=10.0)
+    works, cells = {}, []
+    with tf.device("/CPU:0"):
+        for count in ELEMENTS:
+            side = int(count**0.5) // 4
+            x, square = tf.ones((count,)), tf.ones((side, side))
+            for name, call, work in (
+                ("sum", partial(tf.reduce_sum, x), Work(flop=count, inputs=4.0 * count, outputs=4.0)),
+                ("product", partial(tf.matmul, square, square),
+                 Work(flop=2.0 * side**3, inputs=8.0 * side**2, outputs=4.0 * side**2)),
+            ):  # fmt: skip
+                call()
+                works[f"{name} {count}"] = work
+                cells.append(cell(f"{name} {count}", call, 2, 0.01))
+        timed = by_round(own, cells)
+    state = under(measure_roofs(context, ROOFS_S), context.machine, works, timed)
+    found = [arm.roof for arm in summarise(state).arms if arm.roof is not None]
+    highest = max((roof.share for roof in found if roof.share is not None), default=None)
+    raised = sum("reached" in roof.roof for roof in found)
+    words = "none has a roof" if highest is None else f"{percent(highest)} of a roof at most"
+    return Check(
+        name="shares",
+        figure=highest,
+        limit="≤ 1",
+        passed=highest is not None and highest <= 1,
+        message=f"{plural(len(found), 'call')} of known work: {words}; {raised} raised theirs",
+    )
+
+
+def under(
+    roofs: Roofs, machine: Machine, works: Mapping[str, Work], timed: Sequence[Mapping[int, float]]
+) -> RunState:
+    """A run of these calls. timed: of each its seconds by round, as `by_round` gives them."""
+    state, arms = RunState(), tuple(Arm("CPU:0", "eager", variant=name) for name in works)
+    scenario, point = Scenario("selftest", {}), e.Point(0)
+    state.apply(
+        e.RunStarted(run="selftest", scenario=scenario, arms=arms, points=(point,), budget=BUDGET["quick"],
+                     machine=machine, at=roofs.at)
+    )  # fmt: skip
+    for arm, work in zip(arms, works.values(), strict=True):
+        state.apply(e.ArmStatus(run="selftest", arm=arm.id, status="ok", device="CPU:0"))
+        state.apply(e.WorkKnown(run="selftest", arm=arm.id, point=0, work=work))
+    for index in range(max(map(len, timed))):
+        blocks = tuple(
+            e.Block(arm.id, 0, 1, rounds[index])
+            for arm, rounds in zip(arms, timed, strict=True)
+            if index in rounds
+        )
+        state.apply(e.Round(run="selftest", index=index, blocks=blocks, elapsed_s=float(index)))
+    state.apply(e.RoofsKnown(run="selftest", roofs=roofs))
+    return state
+
+
 def _clock() -> float:
     try:
         khz = int(Path("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq").read_text())
@@ -130,7 +199,7 @@ def _clock() -> float:
 
 
 def link(context: Context) -> Check | None:
-    """The copy to the first GPU against its PCIe link; null without a GPU, or a link that NVML can tell."""
+    """The copy to the first GPU against its PCIe link; None without a GPU, or a link that NVML can tell."""
     if not context.gpus.opened:
         return None
     name = "GPU:0"

@@ -1,0 +1,80 @@
+"""A model's layers against the account: their shares, their roofs, and what lies outside of them."""
+
+import pytest
+
+from tests import made
+from tuilab.analysis.layers import OUTSIDE, layers_at, outside
+from tuilab.analysis.summary import summarise
+from tuilab.model import events as e
+from tuilab.model.models import LayerWork, ModelInfo
+from tuilab.model.roofline import DeviceRoofs, MemoryRoof, Roofs, Work
+from tuilab.report.text import table
+
+SLOW = made.XLA
+ROOFS = Roofs(
+    machine=made.MACHINE.key,
+    at="2026-01-05T10:00:00Z",
+    seconds=1.0,
+    sync_s=1e-6,
+    devices={
+        "CPU:0": DeviceRoofs(memory=(MemoryRoof(0, 1e9),), peaks={"float32": 100e9}, launch_s={"graph": 0.0})
+    },
+)
+LAYERS = (
+    LayerWork(name="conv", kind="Conv2D", computing=0.5, work=Work(flop=20e6, inputs=1e3, outputs=1e3)),
+    LayerWork(name="add", kind="Add", computing=0.25, work=Work(flop=1e3, inputs=50e3, outputs=50e3)),
+    LayerWork(name="sort", kind="Sort", computing=0.15, work=Work(flop=None, inputs=10.0, outputs=10.0)),
+)
+
+
+def run(**parts):
+    """Calls of a millisecond of the two arms, and what the profile of one tells."""
+    model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="")
+    return made.folded(
+        made.started("r1", made.GRAPH, SLOW),
+        e.ModelOpened(run="r1", model=model),
+        *made.rounds("r1", 9, made.GRAPH, SLOW),
+        e.Accounted(run="r1", arm=made.GRAPH.id, point=0, account=made.account(**parts)),
+        e.LayersKnown(run="r1", arm=made.GRAPH.id, point=0, layers=LAYERS),
+        e.RoofsKnown(run="r1", roofs=ROOFS),
+    )
+
+
+def test_shares_are_of_the_account_and_the_rest_is_outside():
+    state = run(compute=0.8e-3, dispatch=0.2e-3)
+    layers = layers_at(state, state.arms[made.GRAPH.id], 0)
+    assert [layer.share for layer in layers] == pytest.approx([0.4, 0.2, 0.12])
+    assert outside(layers).share == pytest.approx(1 - 0.72)
+    assert outside(layers).name == OUTSIDE
+
+
+def test_each_layer_is_held_against_its_nearer_roof():
+    state = run(compute=0.8e-3, dispatch=0.2e-3)
+    conv, add, sort = layers_at(state, state.arms[made.GRAPH.id], 0)
+    assert (conv.bound_by, add.bound_by, sort.bound_by) == ("arithmetic", "memory", "compute")
+    assert conv.of_roof == pytest.approx(20e6 / 100e9 / 0.4e-3)
+    assert add.of_roof == pytest.approx(100e3 / 1e9 / 0.2e-3)
+    assert sort.flop is None
+
+
+def test_a_result_has_the_layers_of_the_arm_that_tells_them_and_the_report_adds_up():
+    result = summarise(run(compute=0.8e-3, dispatch=0.2e-3))
+    assert result.model.layers_of == made.GRAPH.id
+    assert [(layer.name, layer.kind) for layer in result.model.layers] == [
+        ("conv", "Conv2D"),
+        ("add", "Add"),
+        ("sort", "Sort"),
+    ]
+    text = table(result)
+    assert "Layers in a call of CPU graph:" in text
+    assert "outside of layers" in text and "28 %" in text
+
+
+def test_without_an_account_no_layer_has_a_share():
+    state = made.folded(
+        made.started("r1", made.GRAPH),
+        e.ModelOpened(run="r1", model=ModelInfo(kind="keras", parameters=7, inputs=())),
+        *made.rounds("r1", 3),
+        e.LayersKnown(run="r1", arm=made.GRAPH.id, point=0, layers=LAYERS),
+    )
+    assert layers_at(state, state.arms[made.GRAPH.id], 0) == ()

@@ -1,0 +1,97 @@
+"""Commands each of whose calls of the system fails once: `python faulted.py`, with `faulty.c` loaded before it.
+
+Reads trials as JSON lines and answers each with a line: every one is a fork of this process, in which the command
+line is loaded already. A trial that does not end is killed and told as a hang.
+"""
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import tuilab
+from tuilab.cli import main as program
+from tuilab.runner import process, supervisor
+
+FOREVER = 2**40
+
+
+def load_commands() -> None:
+    """Have what commands load, so that a trial costs some milliseconds."""
+    for package in ("cli", "lab", "history", "documents", "report", "analysis", "model"):
+        for found in pkgutil.walk_packages(
+            [str(Path(tuilab.__file__).parent / package)], f"tuilab.{package}."
+        ):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(found.name)
+    for name in program.COMMANDS:
+        program.cli.get_command(None, name)  # type: ignore[arg-type]
+
+
+def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
+    """The exit code, or "hang", and how many calls of that kind there were."""
+    out, counted = Path(str(told["out"])), Path(f"{told['out']}.calls")
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        os.environ |= told["environment"]  # type: ignore[operator]
+        fd = os.open(out, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for number, one in ((0, nothing), (1, fd), (2, fd)):
+            os.dup2(one, number)
+        command = told.get("worker")
+        for module in (process, supervisor):
+            module.local_command = lambda: command  # type: ignore[attr-defined, assignment]
+        os.chdir(str(told["folder"]))
+        sys.argv = ["tuilab", *told["words"]]  # type: ignore[list-item, misc]
+        kind, at, times, number = told["fault"]  # type: ignore[misc]
+        code: object = 99
+        faulty.fault_arm(str(kind).encode(), at, times, number, os.fsencode(str(told["place"])))  # type: ignore[has-type]
+        try:
+            program.main()
+        except SystemExit as ended:
+            code = ended.code
+        finally:
+            seen = faulty.fault_seen()
+            faulty.fault_arm(b"", 0, 0, 0, b"")
+            counted.write_text(str(seen))
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+            os._exit(int(code or 0) if isinstance(code, int | None) else 1)
+    until = time.monotonic() + float(str(told.get("seconds", 60)))
+    while time.monotonic() < until:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return {"code": os.waitstatus_to_exitcode(status), "calls": int(counted.read_text() or 0)}
+        time.sleep(0.002)
+    os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return {"code": "hang", "calls": 0}
+
+
+def main() -> None:
+    """Answer trials until there are no more."""
+    load_commands()
+    faulty = ctypes.CDLL(os.environ["LD_PRELOAD"])
+    faulty.fault_arm.argtypes = [
+        ctypes.c_char_p,
+        ctypes.c_long,
+        ctypes.c_long,
+        ctypes.c_int,
+        ctypes.c_char_p,
+    ]
+    faulty.fault_seen.restype = ctypes.c_long
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        os.write(answers, json.dumps(trial(faulty, json.loads(line))).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

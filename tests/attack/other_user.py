@@ -1,0 +1,57 @@
+"""Commands as another user of the machine. Reads JSON lines of trials, answers each with a line.
+
+Each is a fork that gives its rights away, once the same words were played with them: what Python loads for a command
+may lie where that user cannot read.
+"""
+
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+
+from tests.attack.faulted import load_commands
+from tuilab.cli import main as program
+
+
+def command(words: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+    """Its exit code and what it printed."""
+    os.environ |= environment
+    streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]
+    sys.argv, code = ["tuilab", *words], 0
+    with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
+        try:
+            program.main()
+        except SystemExit as ended:
+            code = int(ended.code or 0) if isinstance(ended.code, int | None) else 1
+    out, err = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in streams)
+    return code, out, err
+
+
+def main() -> None:
+    """Answer trials until there are no more."""
+    load_commands()
+    for line in sys.stdin:
+        told = json.loads(line)
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            command(told["warm"], told["before"])
+            tempfile.tempdir = None
+            os.setgroups([])
+            os.setgid(told["gid"])
+            os.setuid(told["uid"])
+            os.umask(0o022)
+            os.chdir("/")
+            os.write(write, json.dumps(command(told["words"], told["environment"])).encode())
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read, "rb") as stream:
+            answer = stream.read()
+        os.waitpid(pid, 0)
+        print(answer.decode(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Two real users of one machine: what one keeps the other neither reads, changes nor stands in the way of."""
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_bad_arguments import TRACE
+from tests.documents.test_check_options import CLOCK
+from tests.history.test_check import filled
+from tuilab.history.store import FILE
+
+REPOSITORY = Path(__file__).parents[2]
+NAMES = ("tuilab-one", "tuilab-two")
+
+
+class Users:
+    """Two accounts, and commands that one of them calls."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.accounts = {name: pwd.getpwnam(name) for name in NAMES}
+        self.program = subprocess.Popen(
+            [sys.executable, "-m", "tests.attack.other_user"],
+            cwd=REPOSITORY,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def call(self, name: str, *words: str, data: Path, **more: str) -> tuple[int, str, str]:
+        account = self.accounts[name]
+        home = self.folder / f"home-{name}"
+        home.mkdir(exist_ok=True)
+        self.give(home, name)
+        homes = {f"XDG_{kind}_HOME": str(home / kind) for kind in ("STATE", "CACHE", "CONFIG", "DATA")}
+        environment = {
+            "HOME": str(home),
+            "TMPDIR": str(self.folder / "tmp"),
+            "TUILAB_DATA": str(data),
+            **homes,
+            **more,
+        }
+        warm = self.folder / "warm"
+        shutil.rmtree(warm, ignore_errors=True)
+        filled(warm, 2)
+        before = {**environment, "TUILAB_DATA": str(warm), "TMPDIR": "/tmp"}
+        (self.folder / "warm.py").write_text(CLOCK)
+        copied = [str(self.folder / "warm.py") if word.endswith(".py") else word for word in words]
+        told = {"words": list(words), "warm": copied, "before": before, "environment": environment}
+        assert self.program.stdin is not None and self.program.stdout is not None
+        self.program.stdin.write(json.dumps({**told, "uid": account.pw_uid, "gid": account.pw_gid}) + "\n")
+        self.program.stdin.flush()
+        code, out, err = json.loads(self.program.stdout.readline())
+        assert not TRACE.search(out + err) and code != 70, (words, code, out, err)
+        return code, out, err
+
+    def give(self, path: Path, name: str) -> None:
+        """Make somebody the owner of a file or of all in a folder."""
+        account = self.accounts[name]
+        for each in [path, *path.rglob("*")]:
+            os.chown(each, account.pw_uid, account.pw_gid)
+
+
+@pytest.fixture(scope="module")
+def users():
+    if not hasattr(os, "getuid") or os.getuid() != 0 or shutil.which("useradd") is None:
+        pytest.skip("two users are made by root alone")
+    made = []
+    for name in NAMES:
+        if subprocess.run(["useradd", "-M", "-N", name], capture_output=True).returncode == 0:
+            made.append(name)
+    if len(made) < len(NAMES):
+        for name in made:
+            subprocess.run(["userdel", name], check=True)
+        pytest.skip("no accounts can be made here")
+    # pytest's own folders are for whoever started it alone.
+    folder = Path(tempfile.mkdtemp(prefix="tuilab-users-", dir="/tmp"))
+    folder.chmod(0o755)
+    (folder / "tmp").mkdir()
+    (folder / "tmp").chmod(0o1777)
+    found = Users(folder)
+    yield found
+    found.program.stdin.close()
+    found.program.wait(30)
+    for name in made:
+        subprocess.run(["userdel", name], check=True)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def data(users):
+    """A history of three runs that belongs to the first."""
+    folder = users.folder / f"data-{len(list(users.folder.iterdir()))}"
+    filled(folder, 3)
+    users.give(folder, NAMES[0])
+    return folder
+
+
+def state(folder: Path) -> dict[str, tuple[int, int, int, bytes]]:
+    """Every file with its owner, mode and bytes."""
+    every = {f.name: (f, f.stat()) for f in folder.rglob("*") if f.is_file()}
+    return {name: (s.st_uid, s.st_gid, s.st_mode, f.read_bytes()) for name, (f, s) in every.items()}
+
+
+@pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o700, 0o600), (0o755, 0o600), (0o777, 0o600)])
+def test_what_is_private_is_neither_read_nor_changed(users, data, folder_mode, file_mode):
+    data.chmod(folder_mode)
+    (data / FILE).chmod(file_mode)
+    before = state(data)
+    for words in (
+        ["history"],
+        ["export", "run1"],
+        ["history", "prune", "--days", "0", "--for-good"],
+        ["history", "check"],
+    ):
+        _, out, _ = users.call(NAMES[1], *words, data=data)
+        assert "run1" not in out and "stft" not in out, (words, out)
+    assert state(data).items() >= before.items()
+    code, out, _ = users.call(NAMES[0], "history", data=data)
+    assert code == 0 and len(out.splitlines()) == 3
+
+
+def test_what_is_shared_to_be_read_is_read_and_left_as_it_is(users, data):
+    data.chmod(0o755)
+    (data / FILE).chmod(0o644)
+    before = state(data)
+    code, out, err = users.call(NAMES[1], "history", data=data)
+    assert code == 0 and len(out.splitlines()) == 3 and "can only be read" in err, (code, out, err)
+    code, out, _ = users.call(NAMES[1], "export", "run1", "--format", "csv", data=data)
+    assert code == 0 and len(out.splitlines()) == 901
+    code, _, err = users.call(NAMES[1], "history", "delete", "run1", data=data)
+    assert code == 2 and "nothing was changed" in err
+    assert state(data) == before
+
+
+def test_a_folder_among_the_temporary_files_that_somebody_else_made_is_not_used(users, data):
+    import hashlib
+
+    bad = users.folder / "in-the-way"
+    bad.write_text("")
+    name = hashlib.sha256(os.fsencode(str(bad / "data"))).hexdigest()[:8]
+    trap = users.folder / "tmp" / f"tuilab-{users.accounts[NAMES[0]].pw_uid}-{name}"
+    trap.mkdir()
+    trap.chmod(0o777)
+    users.give(trap, NAMES[1])
+    code, _, err = users.call(NAMES[0], "history", data=bad / "data")
+    assert code == 0 and "belongs to another user" in err and "in memory" in err, err
+    assert not list(trap.iterdir())
+
+
+def test_another_users_article_is_whole_whatever_is_mended(users, data):
+    place = users.folder / "articles"
+    place.mkdir()
+    file = place / "x.py"
+    file.write_text(CLOCK)
+    users.give(place, NAMES[0])
+    for folder_mode, file_mode in ((0o755, 0o644), (0o777, 0o644), (0o777, 0o666)):
+        place.chmod(folder_mode)
+        file.chmod(file_mode)
+        before = state(place)
+        code, _, err = users.call(
+            NAMES[1], "check", str(file), "--fix", "--no-worker", data=users.folder / "d2"
+        )
+        assert code == 2 and "--fix" in err and state(place) == before, (code, err)
+    code, _, _ = users.call(NAMES[0], "check", str(file), "--fix", "--no-worker", data=users.folder / "d1")
+    assert code == 0 and "perf_counter" in file.read_text()
+    found = file.stat()
+    assert (found.st_uid, found.st_mode & 0o777) == (users.accounts[NAMES[0]].pw_uid, 0o666)

@@ -1,0 +1,103 @@
+"""The lab's figures of a model's file against hand-written scripts: inference and a training step of ten.
+
+    python -m tests.benchmarks --only models
+
+In shared rounds, as `fidelity` has them. The script loads the file by Keras, or the graph by TensorFlow, and calls it as a
+person would.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks.budget import Row
+from tests.benchmarks.fidelity import Found, Scenario, compare, in_mode, rows_of
+from tests.worker.twenty import MODELS
+from tuilab.model.arms import Mode
+from tuilab.model.scenario import AS_IT_IS
+from tuilab.worker.models import open_model
+from tuilab.worker.models.keras_file import INFERENCE, TRAINING
+
+CASES: tuple[tuple[str, str, Mode, dict[str, int]], ...] = (
+    ("dense", TRAINING, "graph", {"batch": 256}),
+    ("autoencoder", INFERENCE, "eager", {"batch": 64}),
+    ("autoencoder", TRAINING, "graph", {"batch": 256}),
+    ("LSTM", INFERENCE, "graph", {"batch": 16, "length": 40}),
+    ("GRU", TRAINING, "graph", {"batch": 16, "length": 20}),
+    ("transformer", INFERENCE, "graph", {"batch": 8, "length": 64}),
+    ("transformer", TRAINING, "graph", {"batch": 8, "length": 64}),
+    ("U-Net", INFERENCE, "graph", {"batch": 2, "height": 64, "width": 64}),
+    ("embedding", INFERENCE, "xla", {"batch": 64, "length": 64}),
+    ("two inputs, three outputs", TRAINING, "graph", {"batch": 128}),
+    ("two heads", TRAINING, "graph", {"batch": 128}),
+    ("MobileNetV3", INFERENCE, "graph", {"batch": 4}),
+    ("ResNet50", INFERENCE, "graph", {"batch": 2}),
+    ("exported", "", "graph", {"batch": 256}),
+    ("loop", "", "graph", {"batch": 64}),
+)
+
+
+def script(
+    file: str, variant: str, mode: Mode, arrays: list[Any]
+) -> Callable[[Any, dict[str, Any]], Callable[[], object]]:
+    """One call by hand on these inputs."""
+
+    def written(tf: Any, v: dict[str, Any]) -> Callable[[], object]:
+        given = [tf.constant(each) for each in arrays]
+        if not variant:
+            held = tf.saved_model.load(file)
+            signature = held.signatures["serving_default"]
+            names = sorted(signature.structured_input_signature[1])
+            run = in_mode(
+                tf, lambda *x: held.signatures["serving_default"](**dict(zip(names, x, strict=True))), mode
+            )
+            return lambda: run(*given)
+        model = tf.keras.models.load_model(file)
+        count = len(model.inputs)
+        x = given[0] if count == 1 else given[:count]
+        if variant == INFERENCE:
+            predict = in_mode(tf, lambda x: model(x, training=False), mode)
+            return lambda: predict(x)
+        if model.optimizer is None:
+            model.compile("adam", "mse", auto_scale_loss=False)
+        y = (
+            given[count]
+            if len(given) == count + 1
+            else tf.keras.tree.pack_sequence_as(model.output, given[count:])
+        )
+        model.optimizer.build(model.trainable_variables)
+        model.train_step((x, y))
+        step = in_mode(tf, lambda x, y: model.train_step((x, y)), mode)
+        return lambda: step(x, y)
+
+    return written
+
+
+def found(tf: Any, folder: Path) -> Iterator[Found]:
+    """Each case, measured both ways."""
+    for number, (name, variant, mode, values) in enumerate(CASES):
+        tf.keras.backend.clear_session()
+        (folder / str(number)).mkdir()
+        file = str(MODELS[name].save(tf, folder / str(number)))
+        workload = open_model(file, AS_IT_IS)
+        arrays: list[Any] = []
+
+        def kept(b: Any, build: Any = workload.build, into: list[Any] = arrays) -> Any:
+            case = build(b)
+            into[:] = [each.numpy() for each in case.arguments]
+            return case
+
+        title = f"{name}, {variant or 'signature'}, {mode}"
+        scenario = Scenario(title, "", variant, mode, script(file, variant, mode, arrays), dict(values))
+        workload = replace(workload, build=kept)
+        yield compare(tf, scenario, workload)
+
+
+def measure() -> list[Row]:
+    """A row for each."""
+    import tensorflow as tf
+
+    with tempfile.TemporaryDirectory() as folder:
+        return rows_of(found(tf, Path(folder)))

@@ -1,0 +1,70 @@
+"""Streams that are closed, full or given up, and sizes that no screen has: each what a user expects."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.calling import TUILAB, environment
+from tests.history.test_check import filled
+
+FULL = "/dev/full"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    filled(folder, 3)
+    return folder
+
+
+def shell(data, line, **more):
+    words = f"{' '.join(TUILAB)} {line}; exit ${{PIPESTATUS[0]}}"
+    return subprocess.run(
+        ["bash", "-c", words], env=environment(data, **more), capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize("line", ["export run1 --format csv", "check --rules", "presets", "--help"])
+def test_whoever_has_seen_enough_ends_nothing_with_the_code_of_findings(data, line):
+    done = shell(data, f"{line} | head -1")
+    assert (done.returncode, done.stderr) == (0, ""), done
+
+
+@pytest.mark.skipif(not os.path.exists(FULL), reason="no /dev/full")
+@pytest.mark.parametrize("line", ["history", "export run1 --format csv", "presets"])
+def test_a_full_output_is_named(data, line):
+    done = shell(data, f"{line} > {FULL}")
+    assert (done.returncode, done.stderr) == (2, "tuilab: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_never_a_file_that_is_written(data, tmp_path, closed):
+    file = tmp_path / "page.csv"
+    done = shell(data, f"export run1 --format csv -o {file} {closed}")
+    assert done.returncode == 0 and file.read_text().startswith("run,arm"), done
+    assert len(file.read_text().splitlines()) == 901
+    assert shell(data, f"history tag run1 x {closed}").returncode == 0
+
+
+@pytest.mark.parametrize("size", ["99999999999", "-1", "0", "x", "\u0663"])
+def test_a_size_that_no_screen_has_is_not_believed(data, size):
+    done = shell(data, "history", COLUMNS=size, LINES=size)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 3, done
+    code = "from tuilab.cli import main; import os; main._mend_surroundings(); print({'COLUMNS', 'LINES'} & set(os.environ))"
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(data, COLUMNS=size, LINES=size),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert told.stdout == "set()\n", told
+
+
+def test_a_tag_is_one_word(data):
+    assert shell(data, "history tag run0 nightly").returncode == 0
+    assert "#nightly" in shell(data, "history --search run0").stdout
+    assert shell(data, "history tag run0 nightly --off").returncode == 0
+    assert "#" not in shell(data, "history --search run0").stdout

@@ -1,0 +1,61 @@
+"""A file that somebody else may have put there is read through the door that refuses pipes and devices."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2] / "tuilab"
+SYSTEM = {
+    "doctor/child.py", "doctor/elf.py", "doctor/hardware.py", "doctor/place.py", "processes.py", "runner/process.py",
+    "runner/zygotes.py", "telemetry/cgroup.py", "telemetry/host.py", "telemetry/process.py", "worker/build.py",
+    "worker/machine.py", "worker/measure/interference.py", "worker/measure/prepare.py", "worker/profile/answer.py",
+    "worker/selftest/surroundings.py",
+}  # fmt: skip
+"""They read what the kernel tells, or the system's own libraries and packages."""
+OWN = {
+    "documents/api_tables.py": "the package's own tables",
+    "history/spool.py": "what a worker of the lab's writes, in a folder of the lab's",
+    "lab/lab.py": "a page that a child has just written into a temporary folder",
+    "lab/watch.py": "what the observer has written into a temporary folder",
+    "model/datasheets.py": "the package's own table",
+    "observer/sitecustomize.py": "knows nothing of the lab; looks for what it may import",
+    "report/fact_check.py": "the package's own style",
+    "report/html.py": "the package's own style",
+    "report/program.py": "the package's own style",
+    "runner/watched.py": "what a profiler has written into a temporary folder",
+    "worker/api_table.py": "the sources of the installed TensorFlow",
+    "worker/profile/record.py": "what the profiler has just written",
+}
+
+
+def reads(tree: ast.AST) -> Iterator[ast.Call]:
+    """Calls that would wait for a pipe: `.read_text`, `.read_bytes`, an `open` that reads."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        given = [*node.args, *(k.value for k in node.keywords)]
+        modes = [v.value for v in given if isinstance(v, ast.Constant) and isinstance(v.value, str)]
+        plain = isinstance(node.func, ast.Name) and name == "open"
+        if (
+            (name in ("read_text", "read_bytes") and isinstance(node.func, ast.Attribute))
+            or (plain and not any(set(mode) & set("wax+") for mode in modes))
+            or (name == "open" and any(mode in ("r", "rb", "rt") for mode in modes))
+        ):
+            yield node
+
+
+def test_files_are_read_through_one_door():
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if list(reads(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert found - SYSTEM == set(OWN), (found - SYSTEM) ^ set(OWN)
+
+
+def test_the_contract_sees_each_way():
+    for code in ("p.read_text()", "p.read_bytes()", "open(p)", "open(p, 'rb')", "p.open('rb')"):
+        assert list(reads(ast.parse(code))), code
+    for code in ("os.open(p, os.O_RDONLY)", "lab.open(preset)", "p.open('wb')", "open_regular(p)"):
+        assert not list(reads(ast.parse(code))), code

@@ -1,0 +1,56 @@
+"""`Lab` is what the faces use: they ask it to act, and read its state without writing into it."""
+
+import ast
+from pathlib import Path
+
+import tuilab
+from tuilab.lab.state import LabState
+
+FOLDER = Path(tuilab.__file__).parent
+READ = {"clock", "new_id", "claims_of", "command", "further", "ghosts_of", "result", "usual"}
+"""What of the state may be called from outside: it changes nothing that is drawn."""
+CHANGES = {name for name in vars(LabState) if name.islower() and not name.startswith("_")} - READ
+
+
+def of_a_state(node: ast.expr) -> bool:
+    """Whether the expression is a lab's state, by its name: `state`, `lab_state`, `self.lab.state`."""
+    return ast.unparse(node).rpartition(".")[2] in ("state", "lab_state")
+
+
+def written(file: Path) -> list[str]:
+    """Where a file writes into a lab's state, or calls what changes it."""
+    found = []
+    for node in ast.walk(ast.parse(file.read_text())):
+        targets = node.targets if isinstance(node, ast.Assign) else ()
+        for target in [each for whole in targets for each in getattr(whole, "elts", (whole,))]:
+            if isinstance(target, ast.Attribute) and of_a_state(target.value):
+                found.append(f"{file.name}:{node.lineno}: {ast.unparse(target)} =")
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr in CHANGES and of_a_state(called.value):
+            found.append(f"{file.name}:{node.lineno}: {ast.unparse(called)}()")
+    return found
+
+
+INSIDE = ("store", "recorder", "runner", "_controller", "_store")
+"""Of a lab: what it measures and keeps with."""
+
+
+def reached(file: Path) -> list[str]:
+    """Where a file reaches past a lab or a history into what they own."""
+    found = []
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Attribute) and node.attr in INSIDE:
+            owner = ast.unparse(node.value).rpartition(".")[2]
+            if owner in ("lab", "_lab", "history", "kept"):
+                found.append(f"{file.name}:{node.lineno}: {ast.unparse(node)}")
+    return found
+
+
+def test_the_faces_reach_measuring_and_history_through_the_lab_alone():
+    files = [file for room in ("cli", "presentation", "tui") for file in (FOLDER / room).rglob("*.py")]
+    assert [line for file in files for line in reached(file)] == []
+
+
+def test_no_face_writes_into_the_state():
+    files = [file for room in ("cli", "presentation", "tui") for file in (FOLDER / room).rglob("*.py")]
+    assert [line for file in files for line in written(file)] == []

@@ -1,0 +1,72 @@
+"""A file is written in one way: `tuilab.model.files`. Any other may leave half of one where the disk is full."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2] / "tuilab"
+DOOR = "model/files.py"
+OTHER = {
+    "doctor/child.py": "opens a device, to see whether it can be opened",
+    "history/check.py": "copies a damaged history, and mends the copy's first page in place",
+    "history/recorder.py": "a run that its history does not take: its events are appended as they come",
+    "runner/forked.py": "opens /dev/null for a child",
+    "workloads/_images.py": "a file of images that is measured, and goes with the measurement",
+}
+"""Files that open something to write to by themselves, and why that is another thing than writing a file."""
+
+
+def writes(tree: ast.AST) -> Iterator[ast.Call]:
+    """Calls that would write a file: `.write_text`, `.write_bytes`, an `open` that writes, a copy, a mkstemp."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        method = isinstance(node.func, ast.Attribute)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        given = [*node.args, *(k.value for k in node.keywords)]
+        if (
+            method
+            and name
+            in (
+                "write_text",
+                "write_bytes",
+                "mkstemp",
+                "NamedTemporaryFile",
+                "copyfile",
+                "copy2",
+            )
+        ) or (name in ("open", "fdopen") and any(_writing(value) for value in given)):
+            yield node
+
+
+def _writing(value: ast.expr) -> bool:
+    """Whether an argument of `open` is a mode, or flags, with which a file's contents change."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        mode = set(value.value)
+        return mode <= set("rwaxbt+") and bool(mode & set("wax+")) and len(value.value) <= 3
+    names = {node.attr for node in ast.walk(value) if isinstance(node, ast.Attribute)}
+    return bool(names & {"O_TRUNC", "O_RDWR", "O_EXCL"})
+
+
+def test_a_file_is_written_in_one_way():
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if list(writes(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert found == {DOOR, *OTHER}
+
+
+def test_the_contract_sees_each_way():
+    for code in (
+        "p.write_text('')",
+        "p.write_bytes(b'')",
+        "open(p, 'w')",
+        "open(p, mode='ab')",
+        "p.open('x')",
+        "os.open(p, os.O_WRONLY | os.O_TRUNC)",
+        "shutil.copyfile(a, b)",
+    ):
+        assert list(writes(ast.parse(code))), code
+    for code in ("open(p)", "p.open('rb')", "write_text(p, [])", "os.open(p, os.O_RDONLY)"):
+        assert not list(writes(ast.parse(code))), code

@@ -1,0 +1,1070 @@
+"""What an expert sees in somebody's benchmark: eighty faults, and thirty-five neighbours of them that are none."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tuilab.documents import read
+from tuilab.documents.api_tables import shipped
+
+HEAD = "import time, timeit\nimport numpy as np\nimport tensorflow as tf\nfrom tensorflow import keras\n"
+SEEN = "print(tf.config.list_physical_devices('GPU'))\n"
+TENSORS = "x = tf.random.normal((512, 512))\ny = tf.random.normal((512, 512))\n"
+MODEL = (
+    "data, goal = np.zeros((64, 8), 'float32'), np.zeros((64, 1), 'float32')\n"
+    "def made():\n"
+    "    m = keras.Sequential([keras.layers.Dense(1)])\n"
+    "    m.compile('sgd', 'mse')\n"
+    "    return m\n"
+)
+TIMING = (
+    "timing.py",
+    """
+import time
+from contextlib import contextmanager
+
+def bench(call, *given, n=10):
+    start = time.perf_counter()
+    for _ in range(n):
+        z = call(*given)
+    return time.perf_counter() - start
+
+def waits(call, *given, n=10):
+    start = time.perf_counter()
+    for _ in range(n):
+        z = call(*given)
+    z.numpy()
+    return time.perf_counter() - start
+
+@contextmanager
+def timer(name):
+    start = time.perf_counter()
+    yield
+    print(name, time.perf_counter() - start)
+
+class Watch:
+    def __enter__(self):
+        self.start = time.perf_counter()
+        return self
+    def __exit__(self, *_):
+        self.took = time.perf_counter() - self.start
+
+def timed(call):
+    def inner(*given):
+        start = time.perf_counter()
+        z = call(*given)
+        print(call.__name__, time.perf_counter() - start)
+        return z
+    return inner
+
+if __name__ == '__main__':
+    print(bench(len, []))
+""",
+)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A benchmark; `code` is the finding at the default level on the line that holds `at`, "" for none of that kind."""
+
+    name: str
+    code: str
+    at: str
+    text: str
+    head: str = HEAD + SEEN + TENSORS
+    file: str = "x.py"
+    says: str = ""
+    beside: tuple[tuple[str, str], ...] = ()
+    """Names and texts of further files in its folder."""
+
+
+def found(probe: Probe) -> list[tuple[str, str, str]]:
+    """The code, the line's text and the message of each finding at the default level."""
+    with TemporaryDirectory() as folder:
+        for name, text in ((probe.file, probe.head + probe.text), *probe.beside):
+            Path(folder, name).parent.mkdir(exist_ok=True)
+            Path(folder, name).write_text(text)
+        report = read(Path(folder, probe.file), shipped(), preview=False)
+    findings = [f for e in report.examples for f in e.findings if f.severity != "note"]
+    return [(f.code, report.lines[line - 1], f.message) for f in findings for line in (f.line, *f.also)]
+
+
+PROBES = [
+    # What counts as a training log.
+    Probe("two labelled trainings", "TL105", "start = time.perf_counter()", MODEL + """
+start = time.perf_counter()
+made().fit(data, goal, epochs=4)
+plain = time.perf_counter() - start
+start = time.perf_counter()
+made().fit(data, goal, epochs=4)
+cached = time.perf_counter() - start
+print('without cache', plain, 'with cache', cached)
+"""),
+    Probe("a training for each device", "TL105", "begin = time.perf_counter()", MODEL + """
+took = {}
+for device in ('/CPU:0', '/GPU:0'):
+    begin = time.perf_counter()
+    with tf.device(device):
+        made().fit(data, goal, epochs=3)
+    took[device] = time.perf_counter() - begin
+print(took)
+"""),
+    Probe("a ratio of two trainings", "TL105", "s = time.perf_counter()", MODEL + """
+s = time.perf_counter()
+made().fit(data, goal, epochs=5)
+one = time.perf_counter() - s
+u = time.perf_counter()
+made().fit(data, goal, epochs=5)
+two = time.perf_counter() - u
+print(one / two)
+"""),
+    # Totals of unlike counts.
+    Probe("the ratio of two totals of unlike counts", "TL111", "u = time.perf_counter()", """
+tf.matmul(x, y).numpy()
+t = time.perf_counter()
+for _ in range(10):
+    z = tf.matmul(x, y)
+z.numpy()
+cpu = time.perf_counter() - t
+u = time.perf_counter()
+for _ in range(5):
+    z = tf.matmul(x, y)
+z.numpy()
+gpu = time.perf_counter() - u
+print(cpu / gpu)
+"""),
+    Probe("trainings of unlike epochs", "TL111", "u = time.perf_counter()", MODEL + """
+t = time.perf_counter()
+made().fit(data, goal, epochs=10)
+one = time.perf_counter() - t
+u = time.perf_counter()
+made().fit(data, goal, epochs=5)
+two = time.perf_counter() - u
+print('eager', one, 'graph', two)
+"""),
+    Probe("early stopping in a comparison", "TL111", "u = time.perf_counter()", MODEL + """
+stop = keras.callbacks.EarlyStopping(patience=2)
+t = time.perf_counter()
+made().fit(data, goal, epochs=10, callbacks=[stop])
+one = time.perf_counter() - t
+u = time.perf_counter()
+made().fit(data, goal, epochs=10, callbacks=[stop])
+two = time.perf_counter() - u
+print('cpu', one, 'gpu', two)
+"""),
+    # Words instead of calls.
+    Probe("warming that is the globe's", "TL105", "t = time.perf_counter()", """
+# Global warming data
+f = tf.function(lambda v: v @ v)
+t = time.perf_counter()
+f(x).numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("a warm-up still to be written", "TL105", "t = time.perf_counter()", """
+f = tf.function(lambda v: v @ v)
+# TODO: no warm-up yet
+t = time.perf_counter()
+f(x).numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("a warm-up of another function", "TL105", "t = time.perf_counter()", """
+f = tf.function(lambda v: v @ v)
+g = tf.function(lambda v: v + v)
+g(x)  # warm up
+t = time.perf_counter()
+f(x).numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("a function named for the cold", "TL105", "t = time.perf_counter()", """
+def cold_storage(v):
+    return v @ v
+f = tf.function(cold_storage)
+t = time.perf_counter()
+f(x).numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("version 1 in a comment", "TL103", "took", """
+# tf.compat.v1.disable_eager_execution() is not needed any more
+tf.matmul(x, y).numpy()
+t = time.perf_counter()
+z = tf.matmul(x, y)
+took = time.perf_counter() - t
+"""),
+    Probe("version 1 on a condition", "TL103", "took", """
+import os
+if os.environ.get('OLD'):
+    tf.compat.v1.disable_eager_execution()
+tf.matmul(x, y).numpy()
+t = time.perf_counter()
+z = tf.matmul(x, y)
+took = time.perf_counter() - t
+"""),
+    Probe("a warm-up that passes", "TL106", "for _ in range(5)", """
+f = tf.function(lambda v: v @ v)
+for _ in range(5): pass  # warm-up
+t = time.perf_counter()
+f(x).numpy()
+print(time.perf_counter() - t)
+"""),
+    # What is followed.
+    Probe("start and end are a helper's", "TL103", "end = time.perf_counter()", """
+def show(start, end):
+    total = end - start
+    print(f'{total:.3f} s')
+    return total
+tf.matmul(x, y).numpy()
+start = time.perf_counter()
+z = tf.matmul(x, y)
+end = time.perf_counter()
+show(start, end)
+"""),
+    Probe("a method of a strategy", "TL103", "took", """
+strategy = tf.distribute.MirroredStrategy()
+@tf.function
+def step(v):
+    return v @ v
+strategy.run(step, args=(x,)).numpy()
+t = time.perf_counter()
+strategy.run(step, args=(x,))
+took = time.perf_counter() - t
+"""),
+    Probe("a function object's own method", "TL103", "took", """
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+t = time.perf_counter()
+f.__call__(x)
+took = time.perf_counter() - t
+"""),
+    Probe("a model called for inference", "TL103", "took", """
+model = keras.applications.ResNet50()
+model(x).numpy()
+t = time.perf_counter()
+model(x, training=False)
+took = time.perf_counter() - t
+"""),
+    Probe("new shapes in a sweep", "TL105", "t = time.perf_counter()", """
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+for n in (16, 64, 256):
+    v = tf.ones((n, n))
+    t = time.perf_counter()
+    f(v).numpy()
+    print(n, time.perf_counter() - t)
+"""),
+    Probe("a name in a lambda that nothing calls", "TL001", "lfiltr", """
+jobs = register(lambda v: tf.signal.lfiltr(v))
+"""),
+    Probe("one helper that times two functions", "TL104", "t1 = time.perf_counter()", """
+def bench(call):
+    t1 = time.perf_counter()
+    for _ in range(10):
+        z = call(x)
+    z.numpy()
+    return time.perf_counter() - t1
+@tf.function
+def squared(v):
+    return v @ v
+@tf.function
+def doubled(v):
+    return v + v
+print(bench(squared))
+print(bench(doubled))
+""", says="squared, doubled"),
+    Probe("pytest-benchmark", "TL103", "benchmark(", """
+f = tf.function(lambda v: v @ v)
+def test_product(benchmark):
+    f(x)
+    benchmark(f, x)
+"""),
+    Probe("%timeit with nothing on its line", "TL101", "%timeit", """
+%timeit
+tf.matmul(x, y)
+""", file="x.ipy"),
+    Probe("%timeit of one run with nothing on its line", "TL101", "%timeit", """
+%timeit -n1 -r1
+tf.matmul(x, y)
+""", file="x.ipy"),
+    Probe("NumPy's arrays in TensorFlow's product", "TL105", "t = time.perf_counter()", """
+a, b = np.random.rand(300, 300), np.random.rand(300, 300)
+t = time.perf_counter()
+c = tf.matmul(a, b).numpy()
+print(time.perf_counter() - t)
+""", head=HEAD + SEEN),
+    Probe("%timeit of one run", "TL105", "%timeit -n 1 -r 1", """
+f = tf.function(lambda v: v @ v)
+%timeit -n 1 -r 1 f(x).numpy()
+""", file="x.ipy"),
+    Probe("a session's first run after its graph has grown", "TL105", "t = time.perf_counter()", """
+a = tf.compat.v1.placeholder(tf.float32, (64, 64))
+p = tf.matmul(a, a)
+with tf.compat.v1.Session() as sess:
+    sess.run(p, {a: np.zeros((64, 64))})
+    q = tf.exp(p)
+    t = time.perf_counter()
+    sess.run(p, {a: np.zeros((64, 64))})
+    print(time.perf_counter() - t)
+""", head=HEAD),
+    Probe("building nodes is not computing", "TL101", "t = time.perf_counter()", """
+tf.compat.v1.disable_eager_execution()
+a = tf.random.normal((64, 64))
+t = time.perf_counter()
+p = tf.matmul(a, a)
+print(time.perf_counter() - t)
+""", head=HEAD),
+    Probe("a warm-up that still runs", "TL103", "t = time.perf_counter()", """
+f = tf.function(lambda v: v @ v)
+f(x)
+t = time.perf_counter()
+f(x).numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("a thousand tiny calls on a GPU", "TL104", "t = time.perf_counter()", """
+small = tf.ones((4, 4))
+with tf.device('/GPU:0'):
+    t = time.perf_counter()
+    for _ in range(1000):
+        z = tf.cumsum(small)
+    z.numpy()
+    print(time.perf_counter() - t)
+"""),
+    Probe("what is done once stands beside the training", "TL108", "m.save", MODEL + """
+m = made()
+m.fit(data, goal)
+t = time.perf_counter()
+with tf.device('/GPU:0'):
+    m.fit(data, goal)
+    m.save('m.keras')
+print('GPU', time.perf_counter() - t)
+"""),
+    Probe("a session is made while the clock runs", "TL108", "with tf.compat.v1.Session()", """
+a = tf.compat.v1.placeholder(tf.float32, (64, 64))
+p = tf.matmul(a, a)
+t = time.perf_counter()
+with tf.compat.v1.Session() as sess:
+    sess.run(p, {a: np.zeros((64, 64))})
+print(time.perf_counter() - t)
+""", head=HEAD),
+    Probe("an argument of Keras 2", "TL002", "lr=0.1", "best = keras.optimizers.Adam(lr=0.1)\n"),
+    Probe("a metric's method of Keras 2", "TL001", "reset_states", """
+mean = keras.metrics.Mean()
+mean.update_state(1.0)
+mean.reset_states()
+"""),
+    # Modules of the same folder.
+    Probe("a helper of a module in the folder", "TL103", "bench(f, x)", """
+from timing import bench
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+print(bench(f, x))
+""", beside=(TIMING,), says="timing.py"),
+    Probe("a helper of a module, and nothing warmed", "TL104", "timing.waits(f, x)", """
+import timing
+f = tf.function(lambda v: v @ v)
+print(timing.waits(f, x))
+""", beside=(TIMING,)),
+    Probe("a timer of a module for a with", "TL103", "tf.matmul(x, y)", """
+from timing import timer
+tf.matmul(x, y).numpy()
+with timer('product'):
+    tf.matmul(x, y)
+""", beside=(TIMING,)),
+    Probe("a timer's class of a module", "TL105", "with Watch() as watch", """
+from timing import Watch
+f = tf.function(lambda v: v @ v)
+with Watch() as watch:
+    f(x).numpy()
+print(watch.took)
+""", beside=(TIMING,)),
+    Probe("a decorator of a module", "TL103", "product(x)", """
+from timing import timed
+@timed
+def product(v):
+    return tf.matmul(v, v)
+tf.matmul(x, x).numpy()
+product(x)
+""", beside=(TIMING,)),
+    Probe("a graph of a package's module", "TL105", "t = time.perf_counter()", """
+from ops import products
+t = time.perf_counter()
+products.squared(x).numpy()
+print(time.perf_counter() - t)
+""", beside=(
+        ("ops/__init__.py", ""),
+        ("ops/products.py", "import tensorflow as tf\n@tf.function\ndef squared(v):\n    return v @ v\n"),
+    )),
+    Probe("a model of a module", "TL108", "m = made()", """
+from models import made
+t = time.perf_counter()
+m = made()
+m.fit(np.zeros((64, 8)), np.zeros((64, 1)))
+print('images per second', 64 / (time.perf_counter() - t))
+""", beside=(("models.py", HEAD + MODEL),)),
+    Probe("start and end go to a helper of a module", "TL103", "end = time.perf_counter()", """
+from show import show
+tf.matmul(x, y).numpy()
+start = time.perf_counter()
+z = tf.matmul(x, y)
+end = time.perf_counter()
+show(start, end, device='GPU')
+""", beside=(("show.py", "def show(start, end, device):\n    print(device, end - start)\n"),)),
+    Probe("start and end go to a helper that is not shown", "TL103", "end = time.perf_counter()", """
+from helper_functions import print_train_time
+tf.matmul(x, y).numpy()
+start = time.perf_counter()
+z = tf.matmul(x, y)
+end = time.perf_counter()
+print_train_time(start=start, end=end)
+"""),
+    Probe("the end is read where the helper is called", "TL103", "show(start, time.perf_counter())", """
+def show(start, end):
+    print(f'{end - start:.3f} s')
+tf.matmul(x, y).numpy()
+start = time.perf_counter()
+z = tf.matmul(x, y)
+show(start, time.perf_counter())
+"""),
+    Probe("a lap kept in an object", "TL103", "self.took = ", """
+class Lap:
+    def begin(self):
+        self.start = time.perf_counter()
+    def end(self):
+        self.took = time.perf_counter() - self.start
+lap = Lap()
+tf.matmul(x, y).numpy()
+lap.begin()
+z = tf.matmul(x, y)
+lap.end()
+print(lap.took)
+"""),
+    Probe("a strategy's run of a step, first", "TL104", "t = time.perf_counter()", """
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    m = keras.Sequential([keras.layers.Dense(4)])
+@tf.function
+def step(v):
+    return strategy.run(lambda w: m(w), args=(v,))
+t = time.perf_counter()
+for _ in range(20):
+    z = step(x)
+print(z.numpy(), time.perf_counter() - t)
+"""),
+    Probe("a model's train_on_batch, first", "TL104", "t = time.perf_counter()", MODEL + """
+m = made()
+t = time.perf_counter()
+for _ in range(20):
+    m.train_on_batch(data, goal)
+print('per second', 20 / (time.perf_counter() - t))
+"""),
+    Probe("a model's predict_on_batch, first", "TL105", "t = time.perf_counter()", MODEL + """
+m = made()
+t = time.perf_counter()
+m.predict_on_batch(data)
+print('latency', time.perf_counter() - t)
+"""),
+    Probe("a model's predict, handed to a helper", "TL104", "t1 = time.perf_counter()", MODEL + """
+def bench(call, given):
+    t1 = time.perf_counter()
+    for _ in range(10):
+        call(given)
+    return (time.perf_counter() - t1) / 10
+print(bench(made().predict, data))
+"""),
+    Probe("a loaded model is called", "TL103", "took", """
+model = keras.models.load_model('m.keras')
+model(x).numpy()
+t = time.perf_counter()
+model(x)
+took = time.perf_counter() - t
+"""),
+    Probe("a saved model's signature", "TL103", "took", """
+infer = tf.saved_model.load('m').signatures['serving_default']
+infer(x)['out'].numpy()
+t = time.perf_counter()
+infer(x)
+took = time.perf_counter() - t
+"""),
+    Probe("a concrete function", "TL103", "took", """
+f = tf.function(lambda v: v @ v).get_concrete_function(tf.TensorSpec((512, 512), tf.float32))
+f(x).numpy()
+t = time.perf_counter()
+f(x)
+took = time.perf_counter() - t
+"""),
+    Probe("a partial of a graph", "TL103", "took", """
+import functools
+f = functools.partial(tf.function(lambda v, w: v @ w), x)
+f(y).numpy()
+t = time.perf_counter()
+f(y)
+took = time.perf_counter() - t
+"""),
+    Probe("functions in a table", "TL103", "took", """
+jobs = {'plain': lambda v: v @ v, 'graph': tf.function(lambda v: v @ v)}
+for name, job in jobs.items():
+    job(x).numpy()
+    t = time.perf_counter()
+    job(x)
+    took = time.perf_counter() - t
+    print(name, took)
+"""),
+    Probe("a lambda that timeit calls", "TL103", "timeit.timeit(lambda", """
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+print('GPU', timeit.timeit(lambda: f(x), number=100))
+"""),
+    Probe("a lambda that nothing calls", "TL103", "took =", """
+jobs.append(lambda: run())
+def run():
+    tf.matmul(x, y).numpy()
+    t = time.perf_counter()
+    z = tf.matmul(x, y)
+    took = time.perf_counter() - t
+    return took
+"""),
+    Probe("the third of three regions of one function", "TL103", "third =", """
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+t = time.perf_counter()
+f(x)
+first = time.perf_counter() - t
+t = time.perf_counter()
+f(x)
+second = time.perf_counter() - t
+t = time.perf_counter()
+f(x)
+third = time.perf_counter() - t
+"""),
+    Probe("pedantic of one round", "TL105", "benchmark.pedantic", """
+f = tf.function(lambda v: v @ v)
+def test_product(benchmark):
+    benchmark.pedantic(lambda: f(x).numpy(), rounds=1, iterations=1)
+"""),
+    Probe("pytest-benchmark in a class", "TL103", "benchmark(f, x)", """
+f = tf.function(lambda v: v @ v)
+class TestProducts:
+    def test_product(self, benchmark):
+        f(x)
+        benchmark(f, x)
+"""),
+    Probe("a cell's %%timeit of one run", "TL105", "%%timeit -n1 -r1", """%%timeit -n1 -r1
+f = tf.function(lambda v: v @ v)
+f(tf.ones((512, 512))).numpy()
+""", head="", file="x.ipy"),
+    Probe("%timeit of one run whose result is kept", "TL105", "%timeit -r 1 -n 1", """
+f = tf.function(lambda v: v @ v)
+took = %timeit -r 1 -n 1 -o f(x).numpy()
+""", file="x.ipy"),
+    Probe("%timeit waits for nothing", "TL103", "%timeit f(x)", """
+f = tf.function(lambda v: v @ v)
+f(x)
+%timeit f(x)
+""", file="x.ipy"),
+    Probe("a session's first run", "TL105", "start = time.time()", """
+a = tf.random_normal((64, 64))
+p = tf.matmul(a, a)
+with tf.Session() as sess:
+    start = time.time()
+    sess.run(p)
+    print(time.time() - start)
+""", head=HEAD),
+    Probe("a session's loop, its first run within", "TL104", "start = time.time()", """
+a = tf.random_normal((64, 64))
+p = tf.matmul(a, a)
+sess = tf.Session()
+start = time.time()
+for _ in range(20):
+    sess.run(p)
+print((time.time() - start) / 20)
+""", head=HEAD),
+    Probe("variables are initialised while the clock runs", "TL108", "sess.run(init)", """
+w = tf.Variable(tf.random_normal((64, 64)))
+p = tf.matmul(w, w)
+init = tf.global_variables_initializer()
+with tf.Session() as sess:
+    start = time.time()
+    sess.run(init)
+    sess.run(p)
+    print(time.time() - start)
+""", head=HEAD),
+    Probe("a warm-up loop that still runs", "TL103", "t = time.perf_counter()", """
+f = tf.function(lambda v: v @ v)
+for _ in range(5):
+    f(x)
+t = time.perf_counter()
+for _ in range(5):
+    z = f(x)
+z.numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("a thousand tiny calls, on whatever device", "TL104", "t = time.perf_counter()", """
+small = tf.ones((4, 4))
+t = time.perf_counter()
+for _ in range(1000):
+    z = tf.cumsum(small)
+z.numpy()
+print('GPU time', time.perf_counter() - t)
+"""),
+    # Of documents of the world.
+    Probe("a counter's condition waits for nothing", "TL103", "took =", """
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+step = 0
+for v in tf.data.Dataset.from_tensors(x).repeat(8):
+    t = time.perf_counter()
+    f(v)
+    step += 1
+    if step % 2 == 0:
+        took = time.perf_counter() - t
+        print('images per second', 1 / took)
+"""),
+    Probe("a model that was loaded", "TL105", "t = time.perf_counter()", """
+m = keras.models.load_model('m.keras')
+t = time.perf_counter()
+m.predict(np.zeros((64, 8)))
+print('prediction took', round(time.perf_counter() - t, 6))
+"""),
+    Probe("fit does not warm predict", "TL105", "t = time.perf_counter()", MODEL + """
+m = made()
+m.fit(data, goal)
+t = time.perf_counter()
+m.predict(data)
+print('latency', time.perf_counter() - t)
+"""),
+    Probe("a session that is made while the clock runs is cold", "TL104", "start = time.perf_counter()", """
+def infer(graph, inputs):
+    start = time.perf_counter()
+    with tf.compat.v1.Session(graph=graph) as sess:
+        out = graph.get_tensor_by_name('output:0')
+        for given in inputs:
+            sess.run(out, {'input:0': given})
+    return (time.perf_counter() - start) / len(inputs)
+""", head=HEAD),
+    Probe("the mean of TFLite's calls, the first among them", "TL104", "t = time.perf_counter()", """
+lite = tf.lite.Interpreter(model_path='m.tflite')
+lite.allocate_tensors()
+times = []
+for _ in range(100):
+    lite.set_tensor(0, np.zeros((1, 8), 'float32'))
+    t = time.perf_counter()
+    lite.invoke()
+    times.append(time.perf_counter() - t)
+print(sum(times) / len(times))
+"""),
+    Probe("the mean of rounded times", "TL104", "t = time.perf_counter()", """
+times = []
+for i in range(10):
+    t = time.perf_counter()
+    for _ in range(5):
+        z = x @ y
+    z.numpy()
+    took = round(time.perf_counter() - t, 3)
+    times.append(took)
+print(sum(times) / len(times))
+"""),
+    Probe("NumPy's 64 bits against TensorFlow's 32", "TL111", "t = time.perf_counter()", """
+a = np.random.uniform(size=(300, 300))
+s = time.perf_counter()
+np.linalg.svd(a)
+numpy = time.perf_counter() - s
+b = tf.random.uniform((300, 300))
+tf.linalg.svd(b)
+t = time.perf_counter()
+tf.linalg.svd(b)[0].numpy()
+tensorflow = time.perf_counter() - t
+print(numpy, tensorflow)
+"""),
+    Probe("a generator's numbers are not awaited", "TL103", "b = time.perf_counter()", """
+g = tf.random.Generator.from_seed(42)
+g.normal((512, 512)).numpy()
+a = time.perf_counter()
+for _ in range(150):
+    g.normal((512, 512))
+b = time.perf_counter()
+print(b - a)
+"""),
+    Probe("the GPU is hidden in a comment only", "TL103", "took", """
+# os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+tf.matmul(x, y).numpy()
+t = time.perf_counter()
+z = tf.matmul(x, y)
+took = time.perf_counter() - t
+"""),
+    Probe("an op of another dtype warms nothing", "TL105", "t = time.perf_counter()", """
+tf.matmul([[1]], [[2, 3]])
+t = time.perf_counter()
+tf.matmul(x, y).numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("the first thing that TensorFlow does", "TL105", "t = time.perf_counter()", """
+with tf.device('/CPU:0'):
+    t = time.perf_counter()
+    print(tf.eye(2, 2))
+    print(time.perf_counter() - t)
+""", head=HEAD),
+    Probe("the set-up stands in another cell", "TL108", "t = time.perf_counter()", json.dumps({
+        "nbformat": 4,
+        "metadata": {},
+        "cells": [
+            {"cell_type": "code", "source": HEAD + MODEL},
+            {"cell_type": "code", "source": "t = time.perf_counter()\nmade().fit(data, goal)\n"
+             "print('images per second', 64 / (time.perf_counter() - t))\n"},
+        ],
+    }), head="", file="x.ipynb"),
+    # Not told at all.
+    Probe("an item of a tensor is assigned", "TL003", "z[0]", "z = tf.zeros((3,))\nz[0] = 1.0\n"),
+    Probe("a model made outside of the scope that is timed", "TL309", "with tf.device('/CPU:0')", """
+m = keras.Sequential([keras.layers.Dense(4)])
+m(x).numpy()
+with tf.device('/CPU:0'):
+    t = time.perf_counter()
+    m(x).numpy()
+    print('CPU', time.perf_counter() - t)
+"""),
+    Probe("TFLite is invoked before the clock", "TL102", "invoke()", """
+lite = tf.lite.Interpreter(model_path='m.tflite')
+lite.allocate_tensors()
+lite.set_tensor(0, np.zeros((1, 8), 'float32'))
+lite.invoke()
+t = time.perf_counter()
+out = lite.get_tensor(3)
+print('latency', time.perf_counter() - t)
+"""),
+    Probe("XLA is called the GPU", "TL111", "u = time.perf_counter()", """
+fast = tf.function(lambda v: v @ v, jit_compile=True)
+fast(x).numpy()
+tf.matmul(x, x).numpy()
+t = time.perf_counter()
+tf.matmul(x, x).numpy()
+cpu_time = time.perf_counter() - t
+u = time.perf_counter()
+fast(x).numpy()
+gpu_time = time.perf_counter() - u
+print('CPU', cpu_time, 'GPU', gpu_time)
+"""),
+    Probe("timeit on a GPU waits for nothing", "TL103", "timeit.timeit(OnGpu", """
+with tf.device('/GPU:0'):
+    a = tf.random.normal((256, 256))
+class OnGpu:
+    def __call__(self):
+        with tf.device('/GPU:0'):
+            return tf.matmul(a, a)
+OnGpu()()
+print('GPU', timeit.timeit(OnGpu(), number=10))
+"""),
+]  # fmt: skip
+
+DECOYS = [
+    Probe("a session warmed by the tensor's op", "TL105", "", """
+a = tf.compat.v1.placeholder(tf.float32, (64, 64))
+p = tf.matmul(a, a)
+with tf.compat.v1.Session() as sess:
+    sess.run(p.op, {a: np.zeros((64, 64))})
+    t = time.perf_counter()
+    sess.run(p.op, {a: np.zeros((64, 64))})
+    print(time.perf_counter() - t)
+""", head=HEAD),
+    Probe("a clock that starts after the first iteration", "TL104", "", """
+f = tf.function(lambda v: v @ v)
+for i in range(10):
+    if i == 1:
+        t = time.perf_counter()
+    f(x).numpy()
+print((time.perf_counter() - t) / 9)
+"""),
+    Probe("a log of one training", "TL105", "", MODEL + """
+t = time.time()
+made().fit(data, goal, epochs=25)
+print('training took', time.time() - t)
+"""),
+    Probe("a log of each epoch", "TL103", "", MODEL + """
+m = made()
+for epoch in range(5):
+    t = time.time()
+    m.fit(data, goal, epochs=2)
+    print('epoch', epoch, 'took', time.time() - t)
+"""),
+    Probe("totals of like counts", "TL111", "", """
+tf.matmul(x, y).numpy()
+t = time.perf_counter()
+for _ in range(10):
+    z = tf.matmul(x, y)
+z.numpy()
+cpu = time.perf_counter() - t
+t = time.perf_counter()
+for _ in range(10):
+    z = tf.matmul(x, y)
+z.numpy()
+gpu = time.perf_counter() - t
+print(cpu / gpu)
+"""),
+    Probe("each total by its own count", "TL111", "", """
+tf.matmul(x, y).numpy()
+t = time.perf_counter()
+for _ in range(10):
+    z = tf.matmul(x, y)
+z.numpy()
+cpu = (time.perf_counter() - t) / 10
+t = time.perf_counter()
+for _ in range(5):
+    z = tf.matmul(x, y)
+z.numpy()
+gpu = (time.perf_counter() - t) / 5
+print(cpu / gpu)
+"""),
+    Probe("two parts of one program", "TL111", "", """
+tf.matmul(x, y).numpy()
+t = time.perf_counter()
+for _ in range(10):
+    z = tf.matmul(x, y)
+z.numpy()
+print('warm-up', time.perf_counter() - t)
+t = time.perf_counter()
+for _ in range(500):
+    z = tf.matmul(x, y)
+z.numpy()
+print('run', time.perf_counter() - t)
+"""),
+    Probe("the first call by intention", "TL105", "", """
+f = tf.function(lambda v: v @ v)
+# The first call traces: its time is given by itself.
+t = time.perf_counter()
+f(x).numpy()
+print('first call', time.perf_counter() - t)
+"""),
+    Probe("a warm-up by a helper", "TL104", "", """
+f = tf.function(lambda v: v @ v)
+def warm(g):
+    for _ in range(3):
+        g(x).numpy()
+warm(f)
+t = time.perf_counter()
+for _ in range(10):
+    z = f(x)
+z.numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("a warm-up by what is not known", "TL105", "", """
+import elsewhere
+f = tf.function(lambda v: v @ v)
+elsewhere.warm(f)
+t = time.perf_counter()
+f(x).numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("the first iterations are dropped", "TL104", "", """
+f = tf.function(lambda v: v @ v)
+times = []
+for step in range(20):
+    t = time.perf_counter()
+    f(x).numpy()
+    if step > 3:
+        times.append(time.perf_counter() - t)
+print(sum(times))
+"""),
+    Probe("version 1 for all of the document", "TL103", "", """
+tf.compat.v1.disable_eager_execution()
+a = tf.random.normal((64, 64))
+p = tf.matmul(a, a)
+with tf.compat.v1.Session() as sess:
+    sess.run(p)
+    t = time.perf_counter()
+    sess.run(p)
+    print(time.perf_counter() - t)
+""", head=HEAD),
+    Probe("a delay by an empty loop", "TL106", "", """
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+for _ in range(5): pass
+t = time.perf_counter()
+f(x).numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("a warm-up that was awaited", "TL103", "", """
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+t = time.perf_counter()
+f(x).numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("a warm-up that is lost in many calls", "TL103", "", """
+f = tf.function(lambda v: v @ v)
+f(x)
+t = time.perf_counter()
+for _ in range(1000):
+    z = f(x)
+z.numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("pytest-benchmark that waits", "TL103", "", """
+f = tf.function(lambda v: v @ v)
+def test_product(benchmark):
+    f(x)
+    benchmark(lambda: f(x).numpy())
+"""),
+    Probe("a helper of a module that waits", "TL103", "", """
+from timing import waits
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+print(waits(f, x))
+""", beside=(TIMING,)),
+    Probe("what a module warms when it is imported", "TL105", "", """
+from warm import f
+t = time.perf_counter()
+f(x).numpy()
+print(time.perf_counter() - t)
+""", beside=(("warm.py", HEAD + TENSORS + "f = tf.function(lambda v: v @ v)\nf(x).numpy()\n"),)),
+    Probe("a module's own faults are told in that module", "TL107", "", """
+import clocks
+clocks.run()
+""", beside=(("clocks.py", HEAD + TENSORS + "def run():\n    t = time.time()\n    (x @ y).numpy()\n"
+              "    print('GPU time', time.time() - t)\n"),)),
+    Probe("a module's names are told in that module", "TL001", "", """
+from names import run
+run(x)
+""", beside=(("names.py", "import tensorflow as tf\ndef run(v):\n    return tf.signal.lfiltr(v)\n"),)),
+    Probe("a module that cannot be read", "TL105", "", """
+import broken
+t = time.perf_counter()
+broken.run(x)
+print(time.perf_counter() - t)
+""", beside=(("broken.py", "def run(:\n"),)),
+    Probe("two dates go to a function that is not shown", "TL103", "", """
+from plots import axis
+start = time.time()
+tf.matmul(x, y).numpy()
+end = time.time()
+axis(start, end)
+"""),
+    Probe("a lambda's sync inside of timeit", "TL103", "", """
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+print('GPU', timeit.timeit(lambda: f(x).numpy(), number=100))
+"""),
+    Probe("predict waits by itself", "TL103", "", MODEL + """
+m = made()
+m.predict(data)
+t = time.perf_counter()
+m.predict(data)
+print('GPU time', time.perf_counter() - t)
+"""),
+    Probe("TFLite that was invoked before", "TL104", "", """
+lite = tf.lite.Interpreter(model_path='m.tflite')
+lite.allocate_tensors()
+lite.invoke()
+t = time.perf_counter()
+for _ in range(20):
+    lite.invoke()
+print((time.perf_counter() - t) / 20)
+"""),
+    Probe("a training step warms fit", "TL105", "", MODEL + """
+m = made()
+m.train_on_batch(data, goal)
+t = time.perf_counter()
+m.fit(data, goal)
+print('images per second', 64 / (time.perf_counter() - t))
+"""),
+    Probe("NumPy and TensorFlow of 32 bits", "TL111", "", """
+a = np.random.uniform(size=(300, 300)).astype('float32')
+s = time.perf_counter()
+np.linalg.svd(a)
+numpy = time.perf_counter() - s
+b = tf.random.uniform((300, 300))
+t = time.perf_counter()
+tf.linalg.svd(b)[0].numpy()
+print(numpy, time.perf_counter() - t)
+"""),
+    Probe("a thousand predictions", "TL104", "", MODEL + """
+m = made()
+t = time.perf_counter()
+for _ in range(1000):
+    m.predict(data)
+print('latency', (time.perf_counter() - t) / 1000)
+"""),
+    Probe("devices are shown before what is defined above runs", "TL302", "", """
+def run():
+    with tf.device('/GPU:0'):
+        t = time.perf_counter()
+        tf.matmul(tf.ones((64, 64)), tf.ones((64, 64))).numpy()
+        print('GPU', time.perf_counter() - t)
+print(tf.config.list_physical_devices())
+run()
+""", head=HEAD),
+    Probe("data that is made beside the work", "TL105", "", """
+tf.matmul(x, y).numpy()
+t = time.perf_counter()
+tf.matmul(tf.random.normal((512, 512)), y).numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("a lambda's own parameter", "TL001", "", """
+jobs = register(lambda tf: tf.anything(1))
+"""),
+    Probe("a thousand tiny calls on the CPU", "TL104", "", """
+small = tf.ones((4, 4))
+with tf.device('/CPU:0'):
+    t = time.perf_counter()
+    for _ in range(1000):
+        z = tf.cumsum(small)
+    z.numpy()
+    print(time.perf_counter() - t)
+"""),
+    Probe("items of what can be assigned", "TL003", "", """
+v = tf.Variable(tf.zeros((3,)))
+v[0].assign(1.0)
+a = np.zeros(3)
+a[0] = 1.0
+b = tf.zeros((3,)).numpy()
+b[0] = 1.0
+c = [tf.zeros(3)]
+c[0] = tf.ones(3)
+"""),
+    Probe("a model made in the scope that is timed", "TL309", "", """
+with tf.device('/CPU:0'):
+    m = keras.Sequential([keras.layers.Dense(4)])
+    m(x).numpy()
+with tf.device('/CPU:0'):
+    t = time.perf_counter()
+    m(x).numpy()
+    print('CPU', time.perf_counter() - t)
+"""),
+    Probe("TFLite invoked between the readings", "TL102", "", """
+lite = tf.lite.Interpreter(model_path='m.tflite')
+lite.allocate_tensors()
+lite.set_tensor(0, np.zeros((1, 8), 'float32'))
+lite.invoke()
+t = time.perf_counter()
+lite.invoke()
+out = lite.get_tensor(3)
+print('latency', time.perf_counter() - t)
+"""),
+    Probe("XLA is called XLA", "TL111", "", """
+fast = tf.function(lambda v: v @ v, jit_compile=True)
+fast(x).numpy()
+tf.matmul(x, x).numpy()
+t = time.perf_counter()
+tf.matmul(x, x).numpy()
+eager = time.perf_counter() - t
+t = time.perf_counter()
+fast(x).numpy()
+xla = time.perf_counter() - t
+print('eager', eager, 'XLA', xla)
+"""),
+]  # fmt: skip
+
+
+def test_there_are_eighty_and_thirty_five():
+    assert len(PROBES) >= 80 and len(DECOYS) >= 35
+    assert len({p.name for p in PROBES + DECOYS}) == len(PROBES + DECOYS)
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.name)
+def test_the_fault_is_told_where_it_stands(probe):
+    told = found(probe)
+    assert [m for code, line, m in told if code == probe.code and probe.at in line and probe.says in m], told
+
+
+@pytest.mark.parametrize("probe", DECOYS, ids=lambda p: p.name)
+def test_its_neighbour_is_left_alone(probe):
+    assert not [line for code, line, _ in found(probe) if code == probe.code]

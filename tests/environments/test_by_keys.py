@@ -1,0 +1,35 @@
+"""By keys in a terminal: an environment is added, kept, chosen, and measured beside the lab's own."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.environments import build
+from tests.terminal.lab import READY_S, environment, leave, opened
+
+pytestmark = [pytest.mark.real_worker, pytest.mark.terminal, pytest.mark.timeout(600)]
+
+
+def test_an_environment_is_added_chosen_and_measured_beside_the_labs_own(
+    tmp_path: Path, tensorflow_of: Callable[[str], Path]
+) -> None:
+    folder = tensorflow_of(build.OLDEST)
+    env = environment(tmp_path, XDG_STATE_HOME=str(tmp_path / "state"))
+    with opened(tmp_path, (140, 45), env=env) as terminal:
+        terminal.see("ready, r measures", seconds=READY_S)
+        terminal.press("H")
+        terminal.see("Measure elsewhere", "Nothing is installed or written there")
+        terminal.press(f"old={folder}\r")
+        terminal.see("old is ready", seconds=READY_S)
+        leave(terminal)
+    with opened(tmp_path, (140, 45), env=env) as terminal:
+        terminal.see("ready, r measures", seconds=READY_S)
+        terminal.press("H")
+        terminal.see("Measure elsewhere", str(folder)[:60])
+        terminal.press("\r")
+        terminal.see("old is ready", seconds=READY_S)
+        terminal.press("r")
+        # The answer is of both, and so is each curve of the picture.
+        terminal.see("in local,", "in old.", "old CPU graph", "local CPU graph", seconds=300)
+        leave(terminal)

@@ -1,0 +1,29 @@
+"""What environments by turns claim where it is known what they differ in; long, and each trial is of three processes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.environments.turns import slowed, trials
+
+pytestmark = [pytest.mark.real_worker, pytest.mark.long, pytest.mark.timeout(3_600)]
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+
+
+async def test_of_one_environment_under_two_names_hardly_ever_a_difference_is_claimed(tmp_path: Path):
+    claimed = [pair async for pair in trials(30, ".", tmp_path) if any(row.differs for row in pair.arms)]
+    assert len(claimed) <= 2, [pair.sentences[0] for pair in claimed]
+
+
+async def test_a_tenth_more_in_one_of_them_is_found_and_named(tmp_path: Path):
+    """Only eager calls pass the slowed function; in a graph it is passed once, when the graph is made."""
+    place = str(slowed(tmp_path / "slowed", 1.1))
+    (pair,) = [pair async for pair in trials(1, place, tmp_path, "standard")]
+    rows = {row.arm: row for row in pair.arms}
+    assert rows["CPU eager"].differs and 1.03 < 1 / rows["CPU eager"].ratio < 1.2, pair.sentences
+    assert not rows["CPU graph"].differs, pair.sentences
+    assert "CPU eager: first is 1." in pair.sentences[0] and "faster than second" in pair.sentences[0]

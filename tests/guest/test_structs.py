@@ -1,0 +1,141 @@
+"""What stands in for msgspec where its compiled half does not fit: the same messages."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.made import EAGER, GPU_GRAPH
+from tuilab.guest import __main__ as door
+from tuilab.model import events, requests
+from tuilab.model.explain import ExplainOp
+from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
+
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+
+READ_AGAIN = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("door", sys.argv[1])
+door = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(door)
+for name in [name for name in sys.modules if name.partition(".")[0] in ("msgspec", "tuilab")]:
+    del sys.modules[name]
+door.lend_msgspec("")
+sys.meta_path.insert(0, door.Finder)
+from tuilab.model import events, requests
+assert "msgspec" not in sys.modules and events.msgspec.__name__ == "tuilab_structs", events.msgspec
+module = {"events": events, "requests": requests}[sys.argv[2]]
+for line in sys.stdin.buffer:
+    try:
+        sys.stdout.buffer.write(module.encode(module.decode(line)))
+    except Exception as error:
+        assert isinstance(error, events.msgspec.MsgspecError), repr(error)
+        sys.stdout.write(type(error).__name__ + "\\n")
+        sys.stdout.flush()
+"""
+
+
+def read_again(kind: str, lines: bytes) -> list[bytes]:
+    """Each line as a process without msgspec reads and writes it."""
+    command = [sys.executable, "-c", READ_AGAIN, str(door.__file__), kind]
+    done = subprocess.run(command, input=lines, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.splitlines()
+
+
+def as_msgspec(module: Any, line: bytes) -> bytes:
+    try:
+        return bytes(module.encode(module.decode(line)).rstrip(b"\n"))
+    except msgspec.MsgspecError as error:
+        return type(error).__name__.encode()
+
+
+def test_every_recorded_event_is_read_and_written_as_by_msgspec():
+    lines = b"".join(path.read_bytes() for path in sorted(RECORDINGS.glob("*.jsonl")))
+    written = read_again("events", lines)
+    assert len(written) > 500
+    # Floats may be written in other words: 9e-05 is 0.00009.
+    for mine, line in zip(written, lines.splitlines(), strict=True):
+        assert json.loads(mine) == json.loads(as_msgspec(events, line))
+
+
+def test_what_msgspec_refuses_is_refused_as_by_it():
+    wrong = b"\n".join(
+        [
+            b"no JSON",
+            b"[]",
+            b'{"type": "unheard of"}',
+            b'{"type": "hello"}',
+            b'{"type": "hello", "protocol": "1", "tuilab": "", "pid": 1}',
+            b'{"type": "hello", "protocol": true, "tuilab": "", "pid": 1}',
+            b'{"type": "finished", "run": "r", "status": "gone"}',
+            b'{"type": "warming", "stage": "", "elapsed_s": -1}',
+        ]
+    )
+    assert read_again("events", wrong) == [as_msgspec(events, line) for line in wrong.splitlines()]
+
+
+def test_requests_are_read_as_by_msgspec():
+    measure = requests.Measure(
+        id="run",
+        scenario=Scenario("stft", {"samples": 4_096, "window": "hann ü", "flag": True}),
+        arms=(EAGER, GPU_GRAPH),
+        budget=BUDGET["publish"],
+        sweep=Sweep(axes=(Axis("samples", (256, 512)),)),
+    )
+    asked = requests.Ask(
+        id="q", kind="explain-op", body=msgspec.Raw(msgspec.json.encode(ExplainOp(op="MatMul")))
+    )
+    every = [measure, asked, requests.Cancel(id="run"), requests.Painted(id="run"), requests.Shutdown(id="")]
+    lines = b"".join(map(requests.encode, every))
+    assert read_again("requests", lines) == lines.splitlines()
+
+
+@pytest.fixture(scope="module")
+def structs() -> Any:
+    """The module itself, under a name of its own."""
+    path = Path(str(door.__file__)).with_name("structs.py")
+    spec = importlib.util.spec_from_file_location("structs_alone", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": [1, 2.5, None, True, 'ü \n" \\ \u2028'], "b": {}, "c": []},
+        [float("nan"), float("inf"), 1e-300, 10**15, 0.1 + 0.2],
+        {"bytes": b"\x00\xff"},
+    ],
+)
+def test_plain_values_are_written_as_by_msgspec(structs: Any, value: object):
+    written = structs.json.encode(value)
+    assert msgspec.json.decode(written) == msgspec.json.decode(msgspec.json.encode(value))
+
+
+def test_a_struct_is_frozen_equal_hashed_replaced_and_pickled_as_msgspecs(structs: Any):
+    import copy
+
+    class Pair(structs.Struct, frozen=True):  # type: ignore[misc, name-defined]
+        a: int
+        b: str = "x"
+
+    one = Pair(1)
+    assert one == Pair(a=1, b="x") and hash(one) == hash(Pair(1)) and one != Pair(2)
+    assert structs.structs.replace(one, b="y") == Pair(1, "y")
+    assert copy.deepcopy(one) == one and repr(one) == "Pair(a=1, b='x')"
+    with pytest.raises(AttributeError):
+        one.a = 2
+    with pytest.raises(TypeError):
+        Pair()
+    with pytest.raises(TypeError):
+        Pair(1, "x", 3)
+    with pytest.raises(TypeError):
+        Pair(1, c=2)

@@ -1,0 +1,67 @@
+"""A run that was deleted and comes back: by an import, or because its worker went on with it."""
+
+import pytest
+
+from tests.calling import here
+from tests.made import regular_run
+from tuilab.history.recording import write
+from tuilab.history.store import Store
+from tuilab.model import events as e
+from tuilab.spool import DONE, folder
+
+RUN, OTHER = "a" * 32, "a" * 33
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """A data folder in which a run of 40 rounds was deleted."""
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
+    store = Store.open()
+    events = regular_run(RUN, 40)
+    store.replace(events[0], [e.encode(event).rstrip() for event in events])
+    store.conclude(RUN, "ok", "")
+    store.delete(RUN)
+    store.close()
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("count", [20, 40, 60])
+def test_an_import_brings_it_back(data, tmp_path, count):
+    write(tmp_path / "run.jsonl", regular_run(RUN, count))
+    done = here("history", "import", str(tmp_path / "run.jsonl"))
+    assert (done.returncode, done.stderr) == (0, "1 run imported\n")
+    store = Store.open()
+    assert [(line.run, line.rounds) for line in store.runs()] == [(RUN, max(count, 40))]
+    store.close()
+
+
+def test_what_its_worker_left_stays_deleted_and_can_be_brought_back(data):
+    write(folder(data) / f"{RUN}{DONE}", regular_run(RUN, 60))
+    done = here("history", "unattended")
+    assert done.returncode == 0, done.stderr
+    assert here("history").stdout == ""
+    assert here("history", "undelete", RUN).returncode == 0
+    store = Store.open()
+    assert store.find(RUN).rounds == 60 and store.state(RUN).rounds == 60
+    store.close()
+
+
+def test_the_lab_says_what_became_of_a_deleted_run(data):
+    from tuilab.lab.recorder import RunRecorder
+    from tuilab.lab.state import LabState
+
+    write(folder(data) / f"{RUN}{DONE}", regular_run(RUN, 60))
+    recorder = RunRecorder(LabState(), lambda text: None)
+    assert recorder.notices == [
+        f"a deleted run of stft-small continued in the background; `tuilab history undelete {RUN}` "
+        "brings it back with its 60 rounds"
+    ]
+    recorder.close()
+
+
+def test_a_whole_id_is_found_though_another_begins_with_it(data, tmp_path):
+    write(tmp_path / "two.jsonl", [*regular_run(RUN, 20), *regular_run(OTHER, 20)])
+    done = here("history", "import", str(tmp_path / "two.jsonl"))
+    assert (done.returncode, done.stderr) == (0, "2 runs imported\n")
+    assert here("export", RUN, "--format", "csv").returncode == 0
+    assert here("history", "delete", RUN[:9]).returncode == 2, "the beginning of two"

@@ -1,0 +1,408 @@
+"""A history that cannot be read for a moment, is set aside, takes nothing, or fills its disk."""
+
+import contextlib
+import errno
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.attack.shim import FOREVER, faulty  # noqa: F401
+from tests.calling import here
+from tests.history.older import older
+from tests.history.test_check import filled, rounds
+from tests.history.test_store import keep
+from tests.made import regular_run, run_of, started
+from tests.made import rounds as some_rounds
+from tuilab.history import schema, trouble
+from tuilab.history.recorder import Recorder
+from tuilab.history.store import FILE, Store
+from tuilab.model import events as e
+
+FORMATS = ("json", "csv", "markdown", "html")
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """A data folder with a history of three runs."""
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    filled(tmp_path / "data", 3)
+    return tmp_path / "data"
+
+
+@contextlib.contextmanager
+def disk(place, size):
+    """A file system of its own. Skips where none can be mounted."""
+    place.mkdir(parents=True, exist_ok=True)
+    if (
+        sys.platform != "linux"
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], capture_output=True
+        ).returncode
+    ):
+        pytest.skip("a file system of its own needs the right to mount one")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(place):
+    with contextlib.suppress(OSError), (place / "filler").open("ab", buffering=0) as stream:
+        while True:
+            stream.write(b"\0" * 4096)
+
+
+@pytest.fixture
+def full(tmp_path, monkeypatch):
+    """A data folder with a history of three runs, on a disk without room."""
+    with disk(tmp_path / "disk", "2m") as place:
+        monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        filled(place / "data", 3)
+        fill(place)
+        yield place / "data"
+
+
+# What cannot be read for a moment
+
+
+def test_a_read_error_while_it_is_opened_sets_nothing_aside(data, faulty):  # noqa: F811
+    whole = {f"run{number}": 300 for number in range(3)}
+    calls = faulty.play(["history"], ("read", FOREVER, 1, errno.EIO), below=data, TUILAB_DATA=str(data)).calls
+    assert calls > 3
+    listed = 0
+    for number in range(1, calls + 1):
+        for times in (1, FOREVER):
+            fault = ("read", number, times, errno.EIO)
+            done = faulty.play(["history"], fault, below=data, TUILAB_DATA=str(data))
+            assert done.code in (0, 2) and "Traceback" not in done.said, (fault, done)
+            assert not list(data.glob("*damaged*")), (fault, done)
+            listed += "run0" in done.said
+    assert listed, "once the fault has passed, the list is there"
+    assert rounds(data) == whole
+
+
+def test_a_fault_that_passes_while_a_run_goes_on_loses_and_doubles_nothing(data, monkeypatch):
+    store = Store.open()
+    recorder = Recorder(store)
+    for event in [started("r1"), *some_rounds("r1", 200)]:
+        recorder.record(event)
+
+    def damaged(*_):
+        monkeypatch.undo()
+        raise malformed()
+
+    monkeypatch.setattr(store, "append", damaged)
+    for event in [*some_rounds("r1", 200), e.Finished(run="r1", status="ok")]:
+        recorder.record(event)
+    assert recorder.said == ["the history could not be read for a moment; it is whole, and used on"]
+    assert recorder.close() == ""
+    assert not list(data.glob("*damaged*"))
+    assert rounds(data) == {"run0": 300, "run1": 300, "run2": 300, "r1": 400}
+
+
+def test_a_disk_that_gives_nothing_leaves_the_file_where_it_is_until_it_does(data, monkeypatch):
+    store = Store.open()
+    recorder = Recorder(store)
+    recorder.record(started("r1"))
+    file, held = data / FILE, []
+
+    def damaged(*_):
+        raise malformed()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "append", damaged)
+        patch.setattr(trouble, "why_unread", lambda _: "Input/output error")
+        for event in some_rounds("r1", 5):
+            recorder.record(event)
+            held.append(recorder.problem)
+        assert "cannot be read now: Input/output error" in recorder.problem, recorder.problem
+    assert file.exists() and not list(data.glob("*damaged*"))
+    recorder.record(e.Finished(run="r1", status="ok"))
+    assert recorder.close() == "" and rounds(data)["r1"] == 5
+
+
+def malformed():
+    error = sqlite3.DatabaseError("database disk image is malformed")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
+
+
+def test_a_new_history_that_cannot_be_made_leaves_the_old_one_and_doubles_no_round(data, monkeypatch):
+    store = Store.open()
+    recorder = Recorder(store)
+    for event in [started("r1"), *some_rounds("r1", 200)]:
+        recorder.record(event)
+
+    def damaged(*_):
+        raise malformed()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "append", damaged)
+        patch.setattr(trouble, "sound", lambda *_: False)
+        patch.setattr(Store, "_opened", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("full")))
+        recorder.record(some_rounds("r1", 1)[0])
+    assert recorder.problem and (data / FILE).exists()
+    recorder.record(e.Finished(run="r1", status="ok"))
+    assert recorder.close() == "" and rounds(data)["r1"] == 201
+
+
+def test_rounds_that_cannot_be_read_for_a_moment_are_read_again(data, monkeypatch):
+    whole = here("export", "run1", "--format", "csv").stdout
+    execute, failed = schema.Connection.execute, []
+
+    def once(self, sql, parameters=()):
+        if sql.startswith("SELECT data FROM pieces") and not failed:
+            failed.append(sql)
+            raise malformed()
+        return execute(self, sql, parameters)
+
+    monkeypatch.setattr(schema.Connection, "execute", once)
+    assert here("export", "run1", "--format", "csv").stdout == whole and failed
+
+
+# What was set aside
+
+
+def test_what_was_set_aside_is_told_until_it_is_taken_in(data):
+    whole = (data / FILE).read_bytes()
+    (data / FILE).write_bytes(b"no database" * 1_000)
+    first = here("history")
+    assert "it was kept as history-damaged-" in first.stderr and first.returncode == 0
+    (aside,) = data.glob("history-damaged-*.db")
+    second = here("history")
+    assert f"`tuilab history check --repair {aside}` adds what can be read of it" in second.stderr
+    aside.write_bytes(whole)
+    assert (
+        f"reads well now: `tuilab history check --repair {aside}` brings its runs" in here("history").stderr
+    )
+    done = here("history", "check", "--repair", str(aside))
+    assert done.returncode == 0 and "3 runs with 900 rounds saved" in done.stderr
+    assert rounds(data) == {f"run{number}": 300 for number in range(3)}
+    assert here("history").stderr == "", "it is told no more"
+    assert list(data.glob("history-recovered-*.db")), "and still there"
+
+
+def test_a_run_that_went_on_elsewhere_is_joined_to_its_beginning(data, tmp_path):
+    events = regular_run("run1", 450)
+    store = Store.open(tmp_path / "new")
+    later = [events[0], *events[301:]]
+    store.replace(events[0], [e.encode(event).rstrip() for event in later])
+    store.close()
+    (tmp_path / "new" / FILE).rename(data / "new.db")
+    os.rename(data / FILE, data / "history-damaged-20260101-000000.db")
+    os.rename(data / "new.db", data / FILE)
+    assert here("history", "check", "--repair", str(next(data.glob("*damaged*.db")))).returncode == 0
+    store = Store.open()
+    assert store.state("run1").rounds == 450 and store.find("run1").rounds == 450
+    store.close()
+
+
+def test_another_program_sets_it_aside_and_this_one_says_what_became_of_it(data):
+    store = Store.open()
+    recorder = Recorder(store)
+    recorder.record(started("r1"))
+    trouble.set_aside(data / FILE)
+    Store.open().close()
+    for event in [*some_rounds("r1", 5), e.Finished(run="r1", status="ok")]:
+        recorder.record(event)
+    assert "replaced by another program" in recorder.said[0] and "history-damaged-" in recorder.said[0]
+    assert recorder.close() == "" and rounds(data) == {"r1": 5}
+
+
+# What takes nothing
+
+
+def reads(data, runs=3):
+    """Everything that only reads gives what is there, with one line of warning."""
+    listed = here("history")
+    assert listed.returncode == 0 and len(listed.stdout.splitlines()) == runs, listed
+    assert len(listed.stderr.splitlines()) == 1 and "can only be read" in listed.stderr, listed.stderr
+    for name in FORMATS:
+        done = here("export", "run1", "--format", name)
+        assert done.returncode == 0 and len(done.stdout) > 500, (name, done)
+    assert here("history", "save", "run1", str(data.parent.parent / "run1.jsonl")).returncode == 0
+    assert here("history", "compare", "run0", "run1").returncode == 0
+    assert "1 machine" in here("hosts").stdout
+    checked = here("history", "check")
+    assert checked.returncode == 0 and "no problems" in checked.stderr, checked
+    assert here("history", "programs").returncode == 0
+    tagged = here("history", "tag", "run1", "x")
+    assert tagged.returncode == 2 and "nothing was changed" in tagged.stderr, tagged
+
+
+def test_a_history_on_a_full_disk_is_read_and_pruned(full):
+    reads(full)
+    before = (full / FILE).stat().st_size
+    done = here("history", "prune", "--days", "0")
+    assert done.returncode == 0 and len(done.stdout.split()) == 3, done
+    assert here("history").stdout == "" and here("history", "undelete", "last").returncode == 0
+
+    done = here("history", "prune", "--days", "0", "--for-good")
+    assert done.returncode == 0 and len(done.stdout.split()) == 3, done
+    assert (full / FILE).stat().st_size < before
+    store = Store.open()
+    assert store.file == full / FILE and not store.messages, "there is room again"
+    store.close()
+
+
+def test_a_prune_in_its_place_that_breaks_leaves_a_whole_copy(full, monkeypatch):
+    said = []
+    with pytest.raises(RuntimeError), trouble.cramped(full / FILE) as (connection, copy):
+        said.append(copy)
+        connection.execute("DELETE FROM runs WHERE run = 'run1'")
+        monkeypatch.setattr(trouble, "sound", lambda *_, **__: False)
+        raise RuntimeError
+    monkeypatch.undo()
+    assert rounds(said[0].parent) == {f"run{number}": 300 for number in range(3)}
+
+
+def test_a_history_that_may_only_be_read_is_read(tmp_path, monkeypatch):
+    with disk(tmp_path / "disk", "4m") as place:
+        monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        filled(place / "data", 3)
+        subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+        reads(place / "data")
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_what_was_written_last_is_read_too(tmp_path, monkeypatch, readonly):
+    with disk(tmp_path / "disk", "4m") as place:
+        monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        store = Store.open()
+        for number in range(3):
+            Recorder(store)
+            events = regular_run(f"run{number}", 30)
+            store.replace(events[0], [e.encode(event).rstrip() for event in events])
+            store.conclude(f"run{number}", "ok", "")
+        wal = (place / "data" / f"{FILE}-wal").read_bytes()
+        main = (place / "data" / FILE).read_bytes()
+        store.close()
+        (place / "data" / FILE).write_bytes(main)
+        (place / "data" / f"{FILE}-wal").write_bytes(wal)
+        fill(place)
+        if readonly:
+            subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+        reads(place / "data")
+
+
+def test_an_older_history_on_a_full_disk_is_read(tmp_path, monkeypatch):
+    with disk(tmp_path / "disk", "1m") as place:
+        monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        (place / "data").mkdir()
+        older(place / "data", [regular_run(f"run{number}", 30) for number in range(3)])
+        fill(place)
+        listed = here("history")
+        assert len(listed.stdout.splitlines()) == 3, listed
+        assert not [file for file in (place / "data").iterdir() if "backup" in file.name]
+
+
+def test_what_is_measured_meanwhile_is_found_beside_it(full):
+    store = Store.open()
+    assert store.file is not None and store.file.parent != full
+    events = run_of("later", 5)
+    store.replace(events[0], [e.encode(event).rstrip() for event in events])
+    store.conclude("later", "ok", "")
+    again = store.again()
+    assert {line.run for line in again.runs()} == {"later", "run0", "run1", "run2"}
+    again.close()
+    store.close()
+    assert here("export", "last", "--format", "csv").stdout.splitlines()[1].startswith("later,")
+    (full.parent / "filler").unlink()
+    assert len(here("history").stdout.splitlines()) == 4
+    assert set(rounds(full)) == {"later", "run0", "run1", "run2"}
+
+
+# What is made on a disk that fills
+
+
+def test_a_disk_that_fills_while_the_history_is_made_leaves_no_upgrade(tmp_path, faulty):  # noqa: F811
+    place = tmp_path / "data"
+    place.mkdir()
+    for kind in ("write", "sync"):
+        (place / FILE).unlink(missing_ok=True)
+        counted = (kind, FOREVER, 1, errno.ENOSPC)
+        calls = faulty.play(["history"], counted, below=place, TUILAB_DATA=str(place)).calls
+        assert calls
+        for number in range(1, calls + 1):
+            for file in place.iterdir():
+                file.unlink() if file.is_file() else None
+            fault = (kind, number, FOREVER, errno.ENOSPC)
+            done = faulty.play(["history"], fault, below=place, TUILAB_DATA=str(place), TMPDIR=str(tmp_path))
+            assert done.code in (0, 2) and "Traceback" not in done.said, (fault, done)
+            again = faulty.play(["history"], below=place, TUILAB_DATA=str(place), TMPDIR=str(tmp_path))
+            assert again.code == 0 and again.said == "no runs yet\n", (fault, done, again)
+            left = sorted(file.name for file in place.iterdir() if not file.is_dir())
+            assert left == [FILE], (fault, left)
+
+
+def test_a_backup_that_has_no_room_leaves_nothing(tmp_path, monkeypatch):
+    file = older(tmp_path, [regular_run("r1", 40)])
+
+    def full(*_):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    connection = schema.connect(file)
+    monkeypatch.setattr(schema.sqlite3, "connect", full)
+    with pytest.raises(sqlite3.OperationalError):
+        schema.migrate(connection, file)
+    connection.close()
+    assert not [file.name for file in tmp_path.iterdir() if "backup" in file.name]
+
+
+# Clocks
+
+
+def test_last_is_the_run_made_last_whatever_the_clock_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    store = Store.open()
+    for run, at in (("ahead", "2036-01-01"), ("today", "2026-01-01"), ("behind", "1963-01-01")):
+        events = run_of(run, 3, at=f"{at}T00:00:00Z")
+        store.replace(events[0], [e.encode(event).rstrip() for event in events])
+        store.conclude(run, "ok", "")
+        assert store.last().run == run
+    events = run_of("foreign", 3, at="2030-01-01T00:00:00Z")
+    store.close()
+    from tuilab.history.recording import write
+
+    write(tmp_path / "x.jsonl", events)
+    assert here("history", "import", str(tmp_path / "x.jsonl")).returncode == 0
+    assert here("export", "last", "--format", "csv").stdout.splitlines()[1].startswith("behind,")
+    for run in ("ahead", "today", "behind"):
+        here("history", "delete", run)
+    assert here("export", "last", "--format", "csv").stdout.splitlines()[1].startswith("foreign,")
+
+
+def test_a_machine_that_was_measured_when_its_clock_was_ahead_is_measured_again(tmp_path):
+    from tuilab.history.machine_summaries import latest
+    from tuilab.lab.machines import sum_up
+
+    store = Store.open(tmp_path)
+    for run, year in (("ahead", time.gmtime().tm_year + 10), ("now", 2026)):
+        events = run_of(run, 3, at=f"{year}-01-01T00:00:00Z")
+        store.replace(events[0], [e.encode(event).rstrip() for event in events])
+        store.conclude(run, "ok", "")
+        assert sum_up(store) == ""
+    assert [found.run for found in latest(store)] == ["now"]
+    store.close()
+
+
+def test_whether_a_history_is_sound_is_told_in_time_or_not_at_all(tmp_path):
+    store = Store.open(tmp_path)
+    keep(store)
+    with store.connection as connection:
+        connection.executemany(
+            "INSERT INTO events (run, number, event) VALUES ('r1', ?, '{}')",
+            ((i,) for i in range(100, 20_000)),
+        )
+    store.close()
+    assert trouble.sound(tmp_path / FILE) is True
+    assert trouble.sound(tmp_path / FILE, seconds=-1.0) is None

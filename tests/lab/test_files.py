@@ -1,0 +1,49 @@
+"""What the lab leaves in files of its own, and what it says of them."""
+
+from pathlib import Path
+
+import pytest
+
+from tuilab.lab import files
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "state"
+    folder.mkdir()
+    monkeypatch.setattr(files, "state_folder", lambda: folder)
+    return folder
+
+
+def fault() -> Exception:
+    try:
+        raise ValueError("a figure")
+    except ValueError as error:
+        return error
+
+
+def test_a_fault_is_written_down_where_it_is_said_to_be(state):
+    said = files.keep_fault(fault())
+    file = state / "tuilab-fault.txt"
+    assert said == (
+        f"tuilab stopped on an internal error (ValueError: a figure). Runs are kept; the details are in {file}"
+    )
+    assert "ValueError: a figure" in file.read_text() and 'raise ValueError("a figure")' in file.read_text()
+
+
+def test_a_fault_that_cannot_be_written_down_is_told_whole(state, monkeypatch):
+    monkeypatch.setattr(files, "write_private", lambda *_: False)
+    said = files.keep_fault(fault())
+    assert said.startswith("tuilab stopped on an internal error. Runs are kept.\nTraceback")
+    assert "ValueError: a figure" in said and "details" not in said
+
+
+def test_a_copied_command_is_kept_too(state, monkeypatch):
+    kept = files.keep_command("tuilab run x")
+    assert kept == state / "command.txt" and kept.read_text() == "tuilab run x\n"
+    monkeypatch.setattr(files, "write_private", lambda *_: False)
+    assert files.keep_command("tuilab run x") is None
+
+
+def test_the_first_visit_is_the_first_alone(state):
+    assert [files.first_visit() for _ in range(3)] == [True, False, False]

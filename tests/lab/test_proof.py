@@ -1,0 +1,131 @@
+"""A finding is proved by what was recognised in its example; a run's figures become a factor and a sentence."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.calling import here
+from tests.made import account
+from tuilab.documents import read
+from tuilab.documents.api_tables import shipped
+from tuilab.lab.proof import PATTERNS, _host_map, proofs, proven
+from tuilab.model.result import ArmResult
+
+HEAD = "import time\nimport tensorflow as tf\nx = tf.random.normal((256, 256))\n"
+NO_WAIT = "tf.matmul(x, x)\nt = time.perf_counter()\ny = tf.matmul(x, x)\nprint(time.perf_counter() - t)\n"
+FIRST = "t = time.perf_counter()\ntf.matmul(x, x).numpy()\nprint(time.perf_counter() - t)\n"
+UNKNOWN = "import own\nt = time.perf_counter()\nf = tf.function(lambda v: tf.cumsum(v))\nf(x)\nprint(time.perf_counter() - t)\n"
+
+
+def proof_of(code: str, text: str):
+    report = read((HEAD + text).encode(), shipped(), name="x.py", preview=False)
+    return next(p for p in proofs(report) if p.finding.code == code)
+
+
+def arm(**about) -> ArmResult:
+    given = {
+        "id": "cpu0.eager.resident.float32", "label": "CPU eager", "requested_device": "CPU:0", "device": "CPU:0",
+        "mode": "eager", "dtype": "float32", "input": "resident", "variant": "", "host": "", "status": "ok",
+        "reason": "", "median_s": 1e-3, "ci95_s": None, "n": 9, "latency_s": None, "first_call_s": 0.5,
+        "second_call_s": None, "phases_s": {}, "flags": (),
+    }  # fmt: skip
+    return ArmResult(**(given | about))
+
+
+def shown(code: str, text: str, *arms: ArmResult):
+    result = SimpleNamespace(arms=arms, status="ok", preset="x-1-matmul", run="r1")
+    return proven(proof_of(code, text), result)
+
+
+def test_a_finding_is_measured_with_the_documents_own_op_and_shape():
+    proof = proof_of("TL103", NO_WAIT)
+    assert proof.preset.workload == "matmul"
+    assert [proof.preset.parameters[side] for side in "mkn"] == [256] * 3
+    assert len(proof.preset.arms.modes) == 1 and proof.preset.arms.variants == ("plain",)
+
+
+def test_of_a_million_ops_a_thousand_are_measured_and_that_is_said():
+    many = (
+        "t = time.perf_counter()\nfor _ in range(1000000):\n    y = x + x\nprint(time.perf_counter() - t)\n"
+    )
+    proof = proof_of("TL103", many)
+    assert proof.preset.parameters["ops"] == 1_000
+    assert "measured with 1,000 of the 1,000,000 ops" in shown("TL103", many, arm()).sentence
+
+
+def test_what_was_not_recognised_is_not_measured():
+    assert proof_of("TL103", UNKNOWN).preset is None
+
+
+def test_the_first_call_against_later_ones():
+    made = shown("TL105", FIRST, arm(first_call_s=0.5, median_s=1e-3))
+    assert made.factor == pytest.approx(500)
+    assert made.sentence.startswith("the 500 ms are 1.00 ms, 500 times less")
+
+
+def test_without_waiting_a_gpus_call_returns_early_and_a_cpus_does_not():
+    gpu = arm(
+        device="GPU:0", label="GPU eager", median_s=9e-3, account=account(dispatch=3e-4, compute=8.7e-3)
+    )
+    made = shown("TL103", NO_WAIT, arm(), gpu)
+    assert made.factor == pytest.approx(30)
+    assert made.sentence.startswith("the 300 µs are 9.00 ms, 30 times as much")
+    cpu = shown("TL103", NO_WAIT, arm())
+    assert cpu.factor == 1 and "no GPU computed here" in cpu.sentence
+
+
+def test_a_step_fed_by_a_map_against_one_that_does_its_work():
+    fed, inside = arm(variant="parallel", median_s=0.2), arm(variant="in-step", median_s=0.1)
+    text = (
+        "d = tf.data.Dataset.from_tensor_slices(tf.zeros((64, 32, 32, 3))).map(\n"
+        "    lambda v: tf.image.random_brightness(v, 0.2)).batch(8)  # runs on the GPU\n"
+        "for b in d:\n    b.numpy()\n"
+    )
+    report = read((HEAD + text).encode(), shipped(), name="x.py", preview=False)
+    found = [p for p in proofs(report) if p.finding.code == "TL303"]
+    assert found, [f.code for e in report.examples for f in e.findings]
+    result = SimpleNamespace(arms=(fed, inside), status="ok", preset="x", run="r1")
+    assert proven(found[0], result).factor == pytest.approx(2)
+
+
+def test_where_nothing_ran_the_reason_is_told():
+    failed = arm(status="unavailable", reason="no GPU is visible", median_s=None)
+    assert "no GPU is visible" in shown("TL105", FIRST, failed).sentence
+
+
+@pytest.mark.parametrize(("device", "named"), [("GPU:0", "GPU:0"), (None, "the device")])
+def test_a_mapped_function_against_the_same_work_in_the_step(device, named):
+    fed, inside = (
+        arm(variant="parallel", median_s=30e-3),
+        arm(variant="in-step", device=device, median_s=5e-3),
+    )
+    assert _host_map([fed, inside]) == (
+        30e-3, 5e-3,
+        "the map runs on the host: a step fed by it takes 30.0 ms, with the same work in the step on "
+        f"{named} 5.00 ms",
+    )  # fmt: skip
+    assert (
+        _host_map([inside])[:2] == _host_map([fed, arm(variant="in-step", median_s=None)])[:2] == (None, None)
+    )
+
+
+def test_what_was_not_timed_is_no_factor():
+    """A first call that was not seen, and a call of a GPU that was not looked into."""
+    first = shown("TL105", FIRST, arm(first_call_s=None))
+    assert first.factor is None and "a later call takes 1.00 ms; the first was not timed" in first.sentence
+    unseen = shown("TL103", NO_WAIT, arm(device="GPU:0", account=None, median_s=2e-3))
+    assert unseen.factor is None and "a call takes 2.00 ms; when it returns was not seen" in unseen.sentence
+
+
+def test_each_pattern_is_of_a_rule_that_there_is():
+    from tuilab.documents import RULES
+
+    assert set(PATTERNS) <= {rule.code for rule in RULES}
+
+
+def test_the_command_says_where_nothing_can_be_measured(tmp_path):
+    article = tmp_path / "article.md"
+    article.write_text("```python\nprint(1)\n```\n")
+    done = here("check", "--prove", str(article))
+    assert done.returncode == 0 and done.stdout == ""
+    assert "no finding whose pattern can be measured" in done.stderr

@@ -1,0 +1,65 @@
+"""What a message, a kept run or a preset means by a field that it lacks: older ones have fewer."""
+
+import dataclasses
+import importlib
+import json
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import tuilab.model
+from tuilab.model.verdicts import VERDICTS
+
+KEPT = Path(__file__).with_name("absent.json")
+
+
+def absent() -> dict[str, str]:
+    """Of each structure's field that may be left out, what it is then."""
+    return dict(sorted(_found()))
+
+
+def _found() -> Iterator[tuple[str, str]]:
+    for module in pkgutil.iter_modules(tuilab.model.__path__):
+        loaded = importlib.import_module(f"tuilab.model.{module.name}")
+        for name, kind in vars(loaded).items():
+            if isinstance(kind, type) and kind.__module__ == loaded.__name__:
+                for field, value in _defaults(kind):
+                    shown = bytes(value) if isinstance(value, msgspec.Raw) else value
+                    yield f"{module.name}.{name}.{field}", repr(shown)
+
+
+def _defaults(kind: type) -> Iterator[tuple[str, Any]]:
+    if issubclass(kind, msgspec.Struct):
+        for field in msgspec.structs.fields(kind):
+            if field.default is not msgspec.NODEFAULT:
+                yield field.name, field.default
+            elif field.default_factory is not msgspec.NODEFAULT:
+                yield field.name, field.default_factory()
+    elif dataclasses.is_dataclass(kind):
+        for one in dataclasses.fields(kind):
+            if one.default is not dataclasses.MISSING:
+                yield one.name, one.default
+
+
+def test_verdicts_are_marked_and_called_alike_everywhere() -> None:
+    assert {word: (look.mark, look.tone, look.words) for word, look in VERDICTS.items()} == {
+        "confirmed": ("✓", "success", "confirmed"),
+        "refuted": ("✗", "error", "refuted"),
+        "undecided": ("≈", "warning", "undecided"),
+        "untestable": ("?", "muted", "untestable here"),
+        "impossible": ("⊘", "error", "impossible by the bound"),
+    }
+
+
+def test_what_is_left_out_means_what_it_meant() -> None:
+    """A new field is free; `python -m tests.model.test_absent` keeps it."""
+    now, kept = absent(), json.loads(KEPT.read_text())
+    assert {name: now.get(name, "no default") for name in kept} == kept
+    assert len(kept) > 100
+
+
+if __name__ == "__main__":
+    KEPT.write_text(json.dumps(absent(), indent=1) + "\n")

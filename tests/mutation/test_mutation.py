@@ -1,0 +1,108 @@
+"""Tests that would notice: small changes of figures and words, tried in a copy of the program."""
+
+import ast
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.mutation.changes import ROOMS, changes, seeded
+from tests.mutation.trial import Copy, in_body, read_reach
+
+ROOT = Path(__file__).parents[2]
+LEAST = 90
+"""Of a hundred."""
+
+
+def test_a_change_is_one_replacement_that_still_parses() -> None:
+    for change in seeded(ROOT, seed=7, number=200):
+        source = (ROOT / change.file).read_text()
+        changed = change.applied(source)
+        ast.parse(changed)
+        assert changed != source and ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
+        one, other = source.splitlines(), changed.splitlines()
+        assert [i for i, (a, b) in enumerate(zip(one, other, strict=True), 1) if a != b] == [change.line]
+
+
+def test_changes_are_of_all_rooms_and_of_all_kinds() -> None:
+    chosen = seeded(ROOT, seed=7, number=200)
+    assert {change.file.split("/")[1] for change in chosen} == set(ROOMS)
+    assert {change.kind for change in chosen} == {"comparison", "arithmetic", "condition", "constant", "word"}
+    assert seeded(ROOT, seed=7, number=200) == chosen != seeded(ROOT, seed=8, number=200)
+
+
+def test_a_new_line_leaves_the_others_of_a_hundred_where_they_are(tmp_path: Path) -> None:
+    room = tmp_path / "tuilab" / "room"
+    room.mkdir(parents=True)
+    text = "".join(f"a{i} = b{i} + {i}\n" for i in range(300))
+    drawn = []
+    for begin in ("", "z = y + 1\n"):
+        (room / "x.py").write_text(begin + text)
+        drawn.append([(c.before, c.after) for c in seeded(tmp_path, 1, 50, ["room"])])
+    assert len(set(drawn[0]) & set(drawn[1])) >= len(set(drawn[0])) - 1
+    (room / "x.py").write_text(text)
+    named = [f"{c.line} {c.before}" for c in seeded(tmp_path, 1, 50, ["room"])]
+    (room / "x.py").write_text("\n\n" + text)
+    assert [f"{c.line - 2} {c.before}" for c in seeded(tmp_path, 1, 50, ["room"])] == named
+
+
+def test_what_a_user_never_reads_is_left_alone() -> None:
+    source = '''"""Is a docstring of two words."""
+from typing import Literal
+def f(x: Literal["one word"] = 1) -> "a b":
+    """Another docstring here."""
+    if not x:
+        raise ValueError("two words")
+    return x < 2 and x + 3
+'''
+    found = {(change.before, change.after) for change in changes("f.py", source)}
+    assert found == {
+        ("1", "(1 + 1)"), ("not ", ""), (" and ", " or "), ("<", ">="), ("2", "(2 + 1)"), ("+", "-"),
+        ("3", "(3 + 1)"),
+    }  # fmt: skip
+
+
+def test_what_is_worked_out_at_import_is_no_single_tests_line() -> None:
+    source = "A = 1\ndef f(\n    x=2,\n):\n    return 3\nclass B:\n    c = 4\n    def d(self): return 5\n"
+    assert [n for n in range(1, 9) if in_body(source, n)] == [5, 8]
+
+
+def test_a_line_that_a_task_or_a_thread_runs_is_its_tests(tmp_path: Path) -> None:
+    """A test that awaits is not the innermost: by its own frame alone, nobody would run most lines of the lab."""
+    own = tmp_path / "test_reached.py"
+    own.write_text(REACHED)
+    copy = Copy.__new__(Copy)
+    copy.folder = tmp_path
+    shutil.copytree(ROOT / "tests" / "mutation", tmp_path / "tests" / "mutation")
+    (tmp_path / "tests" / "__init__.py").touch()
+    (tmp_path / "tuilab").mkdir()
+    (tmp_path / "tuilab" / "__init__.py").write_text("def one(): return 1\ndef two():\n    return 2\n")
+    assert copy.pytest("-p", "no:asyncio", str(own), coverage=tmp_path / "data") == 0
+    lines = read_reach(tmp_path / "data", tmp_path)["tuilab/__init__.py"]
+    assert lines[1] == ["test_reached.py::TestY::test_one"] and lines[3] == ["test_reached.py::test_two"]
+
+
+REACHED = """
+import asyncio, threading, tuilab
+
+class TestY:
+    def test_one(self):
+        thread = threading.Thread(target=tuilab.one)
+        thread.start(), thread.join()
+
+def test_two():
+    async def waits():
+        return await asyncio.create_task(asks())
+    async def asks():
+        return tuilab.two()
+    assert asyncio.run(waits()) == 2
+"""
+
+
+@pytest.mark.long
+def test_ninety_of_a_hundred_changes_are_noticed(tmp_path: Path) -> None:
+    """Takes about an hour of a processor. The survivors are named."""
+    copy = Copy(ROOT, tmp_path / "copy")
+    reach = copy.reach()
+    left = [change for change in seeded(ROOT, seed=1, number=100) if not copy.notices(change, reach)]
+    assert len(left) <= 100 - LEAST, "\n".join(map(str, left))

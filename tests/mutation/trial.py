@@ -1,0 +1,137 @@
+"""Whether the tests notice a change: those that reach its line, in a copy of the program."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.mutation.changes import Change
+
+TESTS = ("analysis", "report", "history", "lab", "model", "catalogue", "runner", "tui", "contracts", "cli")
+"""The folders of tests in which one may notice."""
+LIMIT_S = 600
+"""Of one trial; a change that makes the tests hang is noticed."""
+_PYTEST = (
+    "-m",
+    "pytest",
+    "-n",
+    "0",
+    "-q",
+    "-p",
+    "no:randomly",
+    "-p",
+    "no:cacheprovider",
+    "--no-header",
+    "--tb=no",
+)
+NOT_FOUND, NONE_COLLECTED = 4, 5
+"""pytest's exit statuses for a test that it does not find, and where there was none to run."""
+Reach = dict[str, dict[int, list[str]]]
+"""By file and line: the quick tests that run it."""
+
+
+class Copy:
+    """The program and its tests in a folder of their own, where a change harms nobody."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.folder = folder
+        for name in ("tuilab", "tests", "presets", "docs"):
+            shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in root.iterdir():
+            if file.is_file():
+                shutil.copy(file, folder)
+
+    def pytest(self, *arguments: str, coverage: Path | None = None) -> int:
+        """The exit status of these tests, quick ones alone."""
+        begin: Sequence[str] = ()
+        if coverage is not None:
+            settings = self.folder / "reach.ini"
+            settings.write_text(f"[run]\nsource = tuilab\ndata_file = {coverage}\n")
+            begin = ("-m", "coverage", "run", f"--rcfile={settings}")
+            arguments = ("-p", "tests.mutation.contexts", *arguments)
+        command = [sys.executable, *begin, *_PYTEST, "-m", "not slow", *arguments]
+        # A compiled file of the same second and size would hide the change.
+        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder)}
+        try:
+            done = subprocess.run(
+                command, cwd=self.folder, env=environment, stdout=subprocess.DEVNULL, timeout=LIMIT_S
+            )
+        except subprocess.TimeoutExpired:
+            return 1
+        return done.returncode
+
+    def reach(self) -> Reach:
+        """Which tests run which line. Takes some minutes; raises RuntimeError where a test fails unchanged."""
+        found: Reach = {}
+        for name in TESTS:
+            data = self.folder / f"{name}.data"
+            if self.pytest(f"tests/{name}", coverage=data) not in (0, NONE_COLLECTED):
+                raise RuntimeError(f"a test of tests/{name} fails without any change")
+            for file, lines in read_reach(data, self.folder).items():
+                known = found.setdefault(file, {})
+                for line, tests in lines.items():
+                    known[line] = sorted({*known.get(line, ()), *tests})
+        return found
+
+    def notices(self, change: Change, reach: Reach) -> bool:
+        """Whether a test fails with the change in place; it is taken back afterwards.
+
+        Raises RuntimeError where a test that should be tried is not there.
+        """
+        room = change.file.split("/")[1]
+        tests = reach.get(change.file, {}).get(change.line, [])
+        own = [test for test in tests if test.startswith(f"tests/{room}/")]
+        order = [*own, *(test for test in tests if test not in own)]
+        file = self.folder / change.file
+        before = file.read_text()
+        if not order or not in_body(before, change.line):
+            # What is worked out while modules are imported is nobody's line: the room's own tests are tried.
+            order = [f"tests/{room}"]
+        file.write_text(change.applied(before))
+        try:
+            status = self.pytest("-x", *order)
+        finally:
+            file.write_text(before)
+        # A change by which nothing can be imported looks like tests that are not there.
+        if status == NOT_FOUND and self.pytest("--collect-only", *order) == NOT_FOUND:
+            raise RuntimeError(f"{change}: pytest does not find {order}")
+        return status not in (0, NONE_COLLECTED)
+
+
+def in_body(source: str, line: int) -> bool:
+    """Whether a line runs when a function is called, and not while its module is imported."""
+    return any(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body[0].lineno <= line <= (node.end_lineno or line)
+        for node in ast.walk(ast.parse(source))
+    )
+
+
+def read_reach(data: Path, folder: Path) -> Reach:
+    """What coverage recorded, by the tests' own names."""
+    from coverage import CoverageData
+
+    recorded = CoverageData(str(data))
+    recorded.read()
+    found: Reach = {}
+    for measured in recorded.measured_files():
+        lines = found.setdefault(Path(measured).relative_to(folder).as_posix(), {})
+        for line, contexts in recorded.contexts_by_lineno(measured).items():
+            lines[line] = sorted({context.partition("[")[0] for context in contexts} - {""})
+    return found
+
+
+def save(reach: Reach, file: Path) -> None:
+    """Keep it: it is the dear part, and holds while the program is the same."""
+    file.write_text(json.dumps(reach))
+
+
+def load(file: Path) -> Reach:
+    """What `save` kept."""
+    return {
+        name: {int(n): t for n, t in lines.items()} for name, lines in json.loads(file.read_text()).items()
+    }

@@ -1,0 +1,302 @@
+"""How a call's time is shared out, on profiles made by hand and on random ones."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.made import account
+from tests.profile.synthetic import MICRO, call, eager, event, node, stream, sync, thread
+from tuilab.analysis.profiled import by_type
+from tuilab.model.profile import OpTime
+from tuilab.profile.classify import MARK, Key
+from tuilab.profile.summary import devices, ops, rest, shortened, timeline
+from tuilab.profile.sums import Sums, sums
+from tuilab.profile.threads import activity
+from tuilab.profile.xplane import Event, Line
+
+
+def share(*lines: Line) -> Sums:
+    return sums(activity(lines))
+
+
+def micros(out: Sums) -> dict[str, float]:
+    return {phase: spent / MICRO for phase, spent in out.phases.items()}
+
+
+def op_micros(out: Sums) -> dict[str, float]:
+    return {key.op: spent / MICRO for key, spent in out.ops.items()}
+
+
+def test_eager_call_is_kernels_dispatch_and_python() -> None:
+    out = share(thread("python", call(0, 100), *eager("MatMul", 10, 50), *eager("Add", 60, 80)))
+    assert micros(out) == {"compute": 30, "dispatch": 30, "python": 40}
+    assert op_micros(out) == {"MatMul": 20, "Add": 10}
+    assert out.counts == {Key("MatMul", "MatMul", "CPU"): 1, Key("Add", "Add", "CPU"): 1}
+
+
+def test_function_that_waits_for_its_threads_is_scheduling() -> None:
+    main = thread(
+        "python",
+        call(0, 100),
+        event("TFE_Py_ExecuteCancelable", 0, 90),
+        event("EagerLocalExecute: __inference_f_1", 0, 90),
+        event("KernelAndDeviceFunc::Run", 10, 90),
+    )
+    worker = thread("tf_Compute", node("a/mul", "Mul", 30, 50), node("b", "_MklMatMul", 50, 60))
+    out = share(main, worker)
+    assert micros(out) == {"dispatch": 10, "scheduling": 50, "compute": 30, "python": 10}
+    assert op_micros(out) == {"Mul": 20, "MatMul": 10}
+
+
+def test_ops_at_once_share_the_time() -> None:
+    out = share(
+        thread("python", call(0, 40), event("FunctionRun", 0, 40)),
+        thread("tf_Compute/1", node("a", "A", 0, 40)),
+        thread("tf_Compute/2", node("b", "B", 20, 40)),
+    )
+    assert op_micros(out) == {"A": 30, "B": 10}
+    assert {key.op: spent / MICRO for key, spent in out.busy.items()} == {"A": 40, "B": 20}
+    assert micros(out) == {"compute": 40}
+    assert out.devices["CPU"] / MICRO == 40
+
+
+def test_inner_op_takes_the_time_of_the_outer() -> None:
+    out = share(thread("python", call(0, 10), node("outer", "Outer", 0, 10), node("inner", "Inner", 2, 6)))
+    assert op_micros(out) == {"Outer": 6, "Inner": 4}
+
+
+def test_copies_count_only_while_nothing_computes() -> None:
+    out = share(
+        thread("python", call(0, 30), event("FunctionRun", 0, 30)),
+        thread("tf_Compute/1", node("a/_1", "_Send", 0, 20)),
+        thread("tf_Compute/2", node("m", "MatMul", 10, 30)),
+    )
+    assert micros(out) == {"copy": 10, "compute": 20}
+
+
+def test_time_outside_of_calls_is_nobodys() -> None:
+    out = share(
+        thread("python", node("a", "A", 0, 5), call(5, 15), node("b", "B", 6, 10), node("c", "C", 20, 30))
+    )
+    assert op_micros(out) == {"B": 4}
+    assert micros(out) == {"compute": 4, "python": 6}
+
+
+def test_sync_and_what_runs_within_it_is_sync() -> None:
+    out = share(thread("python", call(0, 20), sync(10, 20), node("s", "SyncDevice", 12, 18)))
+    assert micros(out) == {"python": 10, "sync": 10}
+    assert out.counts == {}
+
+
+def test_waiting_for_the_pipeline_is_input_and_its_ops_run_beside() -> None:
+    main = thread(
+        "python",
+        call(0, 100),
+        event("EagerLocalExecute: IteratorGetNext", 0, 80),
+        event("KernelAndDeviceFunc::Run", 0, 80),
+        event("Iterator::Root", 5, 75),
+    )
+    pipeline = thread(
+        "tf_Compute",
+        event("InstantiatedCapturedFunction::RunAsync", 0, 2, id=7),
+        event("ExecutorState::Process", 10, 70, id=7),
+        node("decode", "DecodeJpeg", 20, 60),
+    )
+    out = share(main, pipeline)
+    assert micros(out) == {"input": 80, "python": 20}
+    assert {key.op: spent / MICRO for key, spent in out.beside.items()} == {"DecodeJpeg": 40}
+    rows = {row.op: row for row in ops(out)}
+    assert rows["IteratorGetNext"].seconds == pytest.approx(80e-6)
+    assert (rows["DecodeJpeg"].phase, rows["DecodeJpeg"].seconds) == ("input", 0.0)
+    assert rows["DecodeJpeg"].busy_s == pytest.approx(40e-6)
+
+
+def test_work_handed_between_threads_keeps_its_owner() -> None:
+    out = share(
+        thread("python", call(0, 100), event("FunctionRun", 0, 100, id=1)),
+        thread(
+            "tf_Compute/1",
+            event("InstantiatedCapturedFunction::RunAsync", 1, 9, id=7),
+            event("ThreadpoolListener::Record", 5, 5, _p=3),
+        ),
+        thread(
+            "tf_Compute/2",
+            event("ThreadpoolListener::StartRegion", 10, 10, _c=3),
+            node("pipeline", "Exp", 12, 20),
+            event("ThreadpoolListener::StopRegion", 21, 21),
+            node("own", "Sin", 30, 40),
+        ),
+    )
+    assert op_micros(out) == {"Sin": 10}
+    assert {key.op for key in out.beside} == {"Exp"}
+
+
+def test_xla_operation_lasts_until_its_end_mark() -> None:
+    out = share(
+        thread("python", call(0, 100), event("CpuExecutable::ExecuteAsyncOnStream", 0, 100)),
+        thread(
+            "tf_XLA",
+            event("fusion.3", 10, 20, hlo_op="fusion.3", _p=1),
+            event("end: fusion.3", 90, 91, _c=1),
+        ),
+    )
+    assert op_micros(out) == {"hlo fusion": 80}
+    assert micros(out)["compute"] == 80
+
+
+def test_gpu_kernels_belong_to_the_op_that_launched_them() -> None:
+    main = thread(
+        "python",
+        call(0, 100),
+        *eager("MatMul", 0, 40),
+        event("cuLaunchKernel", 15, 20, correlation_id=5),
+        sync(40, 100),
+    )
+    out = share(main, stream(event("sgemm_128x64", 30, 90, correlation_id=5)))
+    assert op_micros(out) == {"MatMul": 60}
+    assert out.devices == {"GPU:0": 60 * MICRO} and out.on_device == {"compute": 60 * MICRO}
+    # What the host did for it is launching; after 30 µs the GPU computes whatever the host does.
+    assert micros(out) == {"dispatch": 10, "scheduling": 20, "compute": 60, "sync": 10}
+    [row] = ops(out)
+    assert (row.device, row.count, row.phase) == ("GPU:0", 1, "compute")
+
+
+def test_gpu_events_without_a_launch_tell_their_op_themselves() -> None:
+    out = share(
+        thread("python", call(0, 100)),
+        stream(
+            event("sgemm", 10, 20, tf_op="dense/MatMul:MatMul"),
+            event("MemcpyH2D", 30, 50),
+            event("fusion", 60, 70, hlo_op="fusion.1"),
+        ),
+    )
+    assert op_micros(out) == {"MatMul": 10, "MemcpyH2D": 20, "hlo fusion": 10}
+    assert {row.phase for row in ops(out) if row.op == "MemcpyH2D"} == {"copy"}
+    # By the device's own clock; of the rest of the call the host's is all there is.
+    assert out.on_device == {"compute": 20 * MICRO, "copy_in": 20 * MICRO}
+
+
+def test_a_table_that_is_cut_still_counts_every_op() -> None:
+    """A graph of 1,000 ops was shown to run 500."""
+    rows = [
+        OpTime(op=("Tanh", "Mul")[i % 2], name=f"node_{i}", device="GPU:0", phase="compute", count=1.0,
+               seconds=1e-6, busy_s=2e-6)
+        for i in range(1_001)
+    ]  # fmt: skip
+    short = shortened(rows)
+    assert short[:500] == rows[:500] and [(row.op, row.name, row.count) for row in short[500:]] == [
+        ("Tanh", "251 more", 251.0), ("Mul", "250 more", 250.0),
+    ]  # fmt: skip
+    assert {row.op: row.count for row in by_type(short)} == {"Tanh": 501.0, "Mul": 500.0}
+    assert sum(row.seconds for row in short) == pytest.approx(1_001e-6)
+    assert shortened(rows[:500]) == rows[:500] and shortened(rows[:501]) == rows[:501]
+
+
+def test_means_are_per_call() -> None:
+    out = share(thread("python", call(0, 10), node("a", "A", 0, 4), call(10, 20), node("a", "A", 10, 12)))
+    [row] = ops(out)
+    assert (row.seconds, row.count) == (pytest.approx(3e-6), 1.0)
+    assert [sum(each.values()) / MICRO for each in out.calls] == [10, 10]
+
+
+def test_rest_is_named_with_the_profilers_own_share() -> None:
+    told = rest(account(50e-6, compute=20e-6, dispatch=20e-6, python=10e-6), 100e-6)
+    assert "dispatch 20.0 µs (40%)" in told and "python 10.0 µs (20%)" in told
+    assert "2.0 × as long" in told
+    assert rest(account(1e-3, compute=1e-3), 1e-3) == ""
+
+
+def test_timeline_is_cut_and_says_so() -> None:
+    lines = [thread("python", call(0, 10), *(node(f"n{i}", "A", i, i + 0.5) for i in range(10)))]
+    found = activity(lines)
+    lanes, spans, left = timeline(lines, found, sums(found), 4)
+    assert [lane.name for lane in lanes] == ["python"]
+    assert len(spans) == 4 and left == 7
+    assert spans[0].start_s == 0.0 and spans[0].duration_s == pytest.approx(10e-6)
+
+
+def test_a_profile_without_calls_is_empty() -> None:
+    out = share(thread("python", node("a", "A", 0, 10)))
+    assert not out.phases and ops(out) == [] and devices(out) == ()
+
+
+def test_what_a_call_marks_is_that_whatever_tensorflow_calls_it() -> None:
+    out = share(
+        thread("python", call(0, 100), event(MARK + "input_wait", 10, 40), *eager("Add", 20, 30)),
+        thread("pool", node("m", "MatMul", 35, 60)),
+    )
+    assert micros(out) == {"python": 50, "input_wait": 25, "compute": 25}
+
+
+def test_copies_are_told_apart_by_their_way() -> None:
+    names = ("MemcpyH2D", "MemcpyD2H", "MemcpyD2D", "CopyHostToDevice")
+    copies = [event(name, 10 * i, 10 * i + 5) for i, name in enumerate(names)]
+    out = share(thread("python", call(0, 100)), stream(*copies))
+    assert micros(out) == {"copy_in": 10, "copy_out": 5, "copy": 5, "python": 80}
+
+
+def test_what_an_iterator_calls_in_the_calls_own_thread_is_waiting_for_input() -> None:
+    out = share(
+        thread("python", call(0, 100), node("it", "IteratorGetNext", 10, 90), event("TFE_Py_Execute", 20, 80))
+    )
+    assert micros(out) == {"python": 20, "input": 80}
+
+
+def test_waiting_for_a_program_of_xla_is_computing_where_no_device_does_it() -> None:
+    main = thread("python", call(0, 100), event("BlockUntilReady", 10, 90))
+    assert micros(share(main)) == {"python": 20, "compute": 80}
+    assert micros(share(main, stream(event("fusion", 20, 60, hlo_op="fusion.1")))) == {
+        "python": 20, "compute": 40, "sync": 40,
+    }  # fmt: skip
+
+
+def test_a_graph_that_waits_for_an_element_waits_for_input() -> None:
+    main = thread("python", call(0, 100), event("KernelAndDeviceFunc::Run", 0, 100))
+    waits = thread("tf_data_iterator_get_next", event("IteratorGetNextOp::DoCompute", 20, 80))
+    out = share(main, waits, thread("tf_Compute", node("m", "MatMul", 10, 40)))
+    assert micros(out) == {"python": 30, "compute": 30, "input": 40}
+
+
+def test_overlapping_events_of_one_thread_are_cut() -> None:
+    out = share(thread("python", call(0, 20), node("a", "A", 2, 10), node("b", "B", 8, 15)))
+    assert sum(micros(out).values()) == 20
+    assert op_micros(out) == {"A": 6, "B": 2}
+
+
+NAMES = st.sampled_from(
+    [
+        ("mul:Mul", "Mul"),
+        ("x/_1:_Send", "_Send"),
+        ("TFE_Py_Execute", ""),
+        ("FunctionRun", ""),
+        ("Iterator::Root", ""),
+        ("EagerLocalExecute: Add", ""),
+        ("KernelAndDeviceFunc::Run", ""),
+        ("something else", ""),
+        ("tuilab sync", ""),
+    ]
+)
+EVENTS = st.builds(
+    lambda name, start, length: event(name[0], start, start + length, name[1]),
+    NAMES,
+    st.integers(0, 1_000),
+    st.integers(0, 300),
+)
+
+
+@given(
+    st.lists(EVENTS, max_size=25), st.lists(EVENTS, max_size=25), st.lists(st.integers(1, 300), max_size=4)
+)
+def test_phases_always_add_up_to_the_calls(main: list[Event], other: list[Event], lengths: list[int]) -> None:
+    calls, at = [], 0
+    for length in lengths:
+        calls.append(call(at, at + length))
+        at += length + 10
+    out = share(thread("python", *calls, *main), thread("tf_Compute", *other))
+    total = sum(lengths) * MICRO if lengths else 0
+    assert sum(out.phases.values()) == pytest.approx(total)
+    working = sum(out.phases.get(phase, 0.0) for phase in ("compute", "copy"))
+    assert sum(out.ops.values()) >= working * (1 - 1e-9)
+    assert sum(out.ops.values()) <= total * (1 + 1e-9)
+    assert all(spent >= 0 for spent in out.ops.values())
+    assert all(out.ops[key] <= out.busy[key] * (1 + 1e-9) for key in out.busy)

@@ -1,0 +1,260 @@
+"""What reports print, word for word, of figures that are set: each column, each digit, each unit."""
+
+import re
+
+import pytest
+
+from tests.made import GRAPH, account, machine, profile
+from tests.report.test_reports import run
+from tuilab.analysis.machines import PresetRows, Row
+from tuilab.analysis.summary import summarise
+from tuilab.model import events as e
+from tuilab.model.explain import KernelLine, OpExplanation
+from tuilab.model.machine_summary import Best, Crossed, MachineSummary
+from tuilab.model.profile import DeviceTime, OpTime, PhaseTime
+from tuilab.model.program import Finding, FunctionRow, OpRow, Page, Part, ProcessRow, StepTimes
+from tuilab.model.result import PointArm
+from tuilab.model.roofline import DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
+from tuilab.report.axes import Axis, limits, linear
+from tuilab.report.chart import Chart, Series, Thinned
+from tuilab.report.explained import op_text
+from tuilab.report.fact_check import FactCheck, Statement, html, markdown, text
+from tuilab.report.machines import machines_text
+from tuilab.report.profiled import profile_text
+from tuilab.report.program import compared, page_text
+from tuilab.report.roofs import roofs_text
+from tuilab.report.svg import svg
+from tuilab.report.sweep import _compared, in_powers_of_two
+from tuilab.report.text import table
+
+ROOFS = DeviceRoofs(
+    memory=(MemoryRoof(32_768, 100e9), MemoryRoof(268_435_456, 10e9)),
+    triad=9.5e9,
+    peaks={"float32": 100e9},
+    link=LinkRoof(latency_s=8e-6, to_device=12e9),
+    launch_s={"eager": 5e-6, "graph": 100e-6},
+)
+STEPS = StepTimes(n=1_234, median_s=0.1, ci95_s=(0.099, 0.102), kind="keras")
+PAGE = Page(
+    command=("python", "train.py"),
+    steps=STEPS,
+    parts=(Part(name="input", seconds=0.0834, share=0.834), Part(name="compute", seconds=0.0166, share=0.166),
+           Part(name="other", seconds=1e-5, share=1e-4)),
+    findings=(Finding(code="input-bound", message="83 % of a step waits for input", file="/x/train.py", line=12,
+                      gain_at_most=6.0, change="add prefetch"),),
+    ops=(OpRow(op="MatMul", device="CPU:0", share=0.12, reason="int32", file="/x/train.py", line=20, layer="d1"),),
+    functions=(FunctionRow(name="m.step", file="/x/train.py", line=8, traces=7, xla=False, differed="shape"),),
+    processes=(ProcessRow(pid=1, parent=0, command="python", steps=STEPS),),
+)  # fmt: skip
+CHECK = FactCheck(
+    title="A title",
+    statements=[
+        Statement(preset="a", text="is slower", line=3, verdict="confirmed", evidence="2.0 × slower."),
+        Statement(preset="b", text="is faster"),
+    ],
+)
+
+
+def test_arms_and_their_roofs():
+    state = run()
+    work = Work(flop=1e6, inputs=1e6, outputs=1e5)
+    state.apply(e.WorkKnown(run="abc", arm=GRAPH.id, point=0, work=work))
+    known = Roofs(machine=state.machine.key, at="", seconds=1.0, sync_s=1e-6, devices={"CPU:0": ROOFS})
+    state.apply(e.RoofsKnown(run="abc", roofs=known))
+    result = summarise(state)
+
+    def cells(details: bool) -> list[list[str]]:
+        lines = table(result, details=details).splitlines()
+        return [re.split(r"  +", line.strip()) for line in lines if line.startswith(("arm ", "CPU "))]
+
+    arms = [
+        ["arm", "median", "95 % interval", "n", "first call", "device"],
+        ["CPU eager", "2.040 ms", "[2.020 2.060]", "30", "CPU:0"],
+        ["CPU graph", "510.0 µs", "[505.0 515.0]", "30", "CPU:0"],
+    ]
+    cache = "100 GB/s cache (32.8 kB)"
+    assert cells(True) == [
+        *arms,
+        ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"],
+        ["CPU eager", "490 MFLOP/s", "539 MB/s", "0.5 %", cache, "not known"],
+        ["CPU graph", "1.96 GFLOP/s", "2.16 GB/s", "2.2 %", cache, "not known"],
+    ]
+    assert cells(False) == [
+        *arms,
+        ["arm", "arithmetic", "of the roof", "bound by"],
+        ["CPU eager", "490 MFLOP/s", "0.5 %", "not known"],
+        ["CPU graph", "1.96 GFLOP/s", "2.2 %", "not known"],
+    ]
+
+
+def test_a_machines_roofs():
+    known = Roofs(
+        machine="m", at="2026", seconds=3.0, sync_s=2e-6, devices={"CPU:0": ROOFS}, least=0.07, others=0.5
+    )
+    lines = [re.split(r"   +", line.strip()) for line in roofs_text(machine(), known).splitlines()]
+    assert lines == [
+        ["h: c, 2 cores; TensorFlow 2.21.0."],
+        [""],
+        ["CPU:0"],
+        ["triad in memory", "9.50 GB/s"],
+        ["cache (32.8 kB)", "100 GB/s"],
+        ["memory", "10.0 GB/s"],
+        ["float32 arithmetic", "100 GFLOP/s"],
+        ["an empty copy", "8.00 µs"],
+        ["copies to the device", "12.0 GB/s"],
+        ["copies to the host", "no cost per byte seen"],
+        ["an empty call, one op, eager", "5.00 µs"],
+        ["an empty call, one graph", "100 µs"],
+        [""],
+        ["One synchronisation with nothing to wait for: 2.00 µs."],
+        ["Twenty rounds detect a difference of 7 % here, nine times in ten."],
+        ["Measured in 3.0 s at 2026; each figure is the best ever seen here."],
+        ["! Other processes used 50 % of the processors meanwhile, so the real roofs may be higher: "
+         "tuilab machine --again, once the machine is idle."],
+    ]  # fmt: skip
+
+
+def test_a_watched_program():
+    assert page_text(PAGE).splitlines() == [
+        "tuilab watched python train.py",
+        "input-bound: 83 % of a step waits for input",
+        "step (a Keras step): 100 ms [99.0 102], 1,234 seen",
+        "",
+        "  input      83 %   83.4 ms  " + 25 * "█",
+        "  compute    17 %   16.6 ms  " + 5 * "█",
+        "",
+        "input-bound  train.py:12",
+        "  83 % of a step waits for input",
+        "  mending it gains 6.00 × at most",
+        "  change: add prefetch",
+        "",
+        "ops of a step:",
+        f"    12 %  {'MatMul':<24} CPU:0  d1  train.py:20  int32",
+        "",
+        "functions traced more than once:",
+        "  step train.py:8: 7 traces, shape differed",
+        "",
+        "watching cost 0 % in 0 windows",
+    ]
+    assert compared(PAGE, Page(command=(), steps=STEPS, parts=PAGE.parts[1:2])) == [
+        "100 ms → 100 ms a step, no difference beyond the noise",
+        "input 83 % → 0 %",
+        "compute 17 % → 17 %",
+        "other <0.1 % → 0 %",
+        "mended: input-bound",
+    ]
+
+
+def test_what_is_not_measured_yet_is_told_beside_what_is():
+    assert text(CHECK).splitlines() == [
+        "A title", "", "✓ confirmed: is slower (line 3)", "  2.0 × slower.", "· not measured: is faster", "",
+        "1 of 2 measured: 1 confirmed", "Not measured yet.",
+    ]  # fmt: skip
+    assert markdown(CHECK).splitlines()[4:8] == [
+        "| | claim | line | verdict | evidence |", "|---|---|---|---|---|",
+        "| ✓ | is slower | 3 | confirmed | 2.0 × slower. |", "| · | is faster |  | not measured |  |",
+    ]  # fmt: skip
+    assert re.findall("<t[dh][^>]*>([^<]*)<", html(CHECK)) == [
+        "", "claim", "line", "verdict", "evidence", "✓", "is slower", "3", "confirmed", "2.0 × slower.",
+        "·", "is faster", "", "not measured", "",
+    ]  # fmt: skip
+
+
+def test_a_pictures_axes():
+    assert limits(Axis(), [10.0, 10.0]) == (9.5, 10.5) and linear(300.0, 900.0, 5) == [400.0, 600.0, 800.0]
+    assert in_powers_of_two([1, 2, 4]) and not in_powers_of_two([0.5, 2]) and not in_powers_of_two([2, 3])
+    curve = Series("a", "A", [0.0, 1.0, 8.0], [1.0, 2.0, 3.0], "curve", "a")
+    drawn = svg(Chart("t", (curve,), x=Axis("n"), y=Axis("t")))
+    assert re.findall('class="mid">([^<]*)<', drawn) == ["0", "2", "4", "6", "8", "n"]
+    assert re.findall('class="end">([^<]*) <', drawn) == ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0"]
+
+
+def test_medians_of_a_long_series_stand_in_the_middle_of_their_stretch():
+    _, (xs, _) = Thinned(range(9_990), [1.0] * 9_990).points(80)
+    assert (xs[0], xs[1], xs[-1]) == (32, 96, 9_989)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ((1.15, (1.05, 1.2)), "A and B are equal within the noise; 1.0 s and 1.1 s"),
+        ((1.06, (1.05, 1.08)), "A and B are equal within the noise; 1.0 s and 1.1 s"),
+        ((0.95, (0.92, 0.97)), "A and B are equal within the noise; 1.0 s and 950 ms"),
+        ((2.0, (1.9, 2.1)), "A is 2.00 × faster than B; 1.0 s against 2.0 s"),
+        ((0.5, (0.4, 0.6)), "B is 2.00 × faster than A; 500 ms against 1.0 s"),
+        ((None, None), "not measured"),
+    ],
+)
+def test_two_arms_at_one_place(other, words):
+    pair = ((1.0, (0.9, 1.1)), other)
+    a, b = (
+        PointArm(id=i, median_s=m, ci95_s=c, n=9, status="ok") for i, (m, c) in zip("ab", pair, strict=True)
+    )
+    assert _compared(a, b, "A", "B", "n 1").words == f"n 1: {words}"
+
+
+def made(name: str, cpu: Best | None, gpu: Best | None, crossed: Crossed | None, **more: object) -> Row:
+    summary = MachineSummary(
+        run=name, at="2026", preset="p", machine=name, origin="", cpu="c", gpus=(), tensorflow="2.21.0", python="3.11",
+        driver="", budget="quick", parameters="{}", on_cpu=cpu, on_gpu=gpu, crossed=crossed,
+        verdicts=("confirmed", "refuted"),
+    )  # fmt: skip
+    return Row(summary, **more)
+
+
+def test_one_preset_on_several_machines():
+    cpu, gpu = Best("CPU graph", 4.83e-4, 4.81e-4, 4.85e-4), Best("GPU graph", 2e-3)
+    found = PresetRows(
+        preset="stft", differing={"samples": 4096}, disagreements=("the fastest: CPU here",),
+        rows=(
+            made("a", cpu, gpu, Crossed("samples", "x", "y", "found", 4096.0)),
+            made("b", None, gpu, Crossed("samples", "x", "y", "none"), unlike=("TensorFlow",)),
+            made("c", None, None, None),
+        ),
+    )  # fmt: skip
+    assert [re.split(r"   *", line.strip()) for line in machines_text([found]).splitlines()] == [
+        ["stft, samples 4096: 3 machines"],
+        ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow"],
+        ["a", "483.0 µs", "2.0 ms", "CPU graph", "4,096", "✓✗", "2.21.0"],
+        ["b", "–", "2.0 ms", "GPU graph", "none", "✓✗", "2.21.0", "! TensorFlow"],
+        ["c", "–", "–", "–", "✓✗", "2.21.0"],
+        ["≠ the fastest: CPU here"],
+    ]
+
+
+def test_an_op_explained():
+    answer = OpExplanation(
+        op="MatMul", dtype="int32", gpu=False, reason="no kernel", evidence="the registry", code="no-kernel",
+        kernels=(KernelLine(device="CPU", dtypes=("float32", "int32")), KernelLine(device="GPU", host_memory=("shape",))),
+        attribute="T", forced="InvalidArgument",
+    )  # fmt: skip
+    assert op_text(answer).splitlines() == [
+        "MatMul int32: not on a GPU",
+        "  why        no kernel",
+        "  evidence   the registry",
+        "  if forced  InvalidArgument",
+        "  CPU        float32, int32",
+        "  GPU        any dtype · in host memory: shape",
+    ]
+
+
+def test_a_profile_in_words():
+    part = {"python": 0.2e-3, "compute": 0.8e-3}
+    rows = [
+        OpTime(
+            op="MatMul", name=f"m{i}", device="CPU", phase="compute", count=1.5, seconds=0.3e-3, busy_s=0.9e-3
+        )
+        for i in range(2)
+    ]
+    phases = tuple(PhaseTime(phase=name, seconds=spent, share=spent / 1e-3) for name, spent in part.items())
+    busy = (DeviceTime(device="CPU:0", seconds=0.7e-3, share=0.7),)
+    told = profile(GRAPH.id, ops=tuple(rows), account=account(1e-3, **part), phases=phases, devices=busy)
+    assert profile_text(told).splitlines() == [
+        "",
+        f"{GRAPH.id} on CPU:0: 1.00 ms a call; 1.00 ms while 1 call was profiled",
+        "  compute  800 µs  80 %  at least one kernel of the call runs",
+        "  python   200 µs  20 %  Python and the libraries that it calls, outside TensorFlow",
+        "  CPU:0 busy for 700 µs (70 %)",
+        "",
+        "  MatMul  CPU  3 ×  600 µs  60 %  busy 1.80 ms",
+    ]

@@ -1,0 +1,24 @@
+"""A terminal that sends more than anybody types: the lab stays, and says what it dropped."""
+
+import os
+
+import pytest
+
+from tests.terminal.lab import scripted
+from tests.terminal.terminal import Terminal
+
+pytestmark = pytest.mark.terminal
+
+
+def send(terminal: Terminal, data: bytes) -> None:
+    """Type bytes, as fast as the lab takes them."""
+    while data:
+        data = data[os.write(terminal._master, data[:1024]) :]
+
+
+def test_a_flood_of_sequences_is_dropped_and_said(tmp_path):
+    with scripted(tmp_path) as terminal:
+        terminal.see("ready")
+        send(terminal, b"\x1b[38;5;196m\x1b]8;;x\x1b\\" * 40_000)
+        terminal.see("bytes of it were dropped")
+        assert terminal.process.poll() is None

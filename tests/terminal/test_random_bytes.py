@@ -1,0 +1,69 @@
+"""Random byte strings on the lab's terminal in a run: it stays, and the run ends with all its rounds.
+
+Short as it stands; `--long` sends two thousand. Keys that end the lab or the run are not among them.
+"""
+
+import random
+import sys
+
+import pytest
+
+from tests.attack.test_attack import PROGRAM, linux, rounds_of
+from tests.terminal.lab import environment
+from tests.terminal.terminal import Terminal
+from tests.terminal.test_input import send
+
+pytestmark = [pytest.mark.terminal, linux]
+PIECES = [
+    b"\x1b[", b"\x1b]", b"\x1bP", b"\x1b_", b"\x1bO", b"\x1b[?", b"\x1b[>", b"\x1b[200~", b"\x1b[201~", b"\x9b", b"\x9d",
+    b"\x1b[<35;10;10M", b"\x1b[<35;99999;99999M", b"\x1b[<;;M", b"\x1b[M\xff\xff\xff",
+    b"\x1b\\", b"\x1b[I", b"\x1b[O", b"\x1b[1;1R", b"\x1b[99999999999999999999A", b"\x1b[;;;;;;m", b"\xc3", b"\xe2\x82",
+    b"\xf0\x9f\x98", b"\xff\xfe", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x00", b"12", b";;", b"$", b"#", b"%", b"~",
+]  # fmt: skip
+
+
+def strings(rng: random.Random, count: int):
+    """Made of broken sequences and of any bytes that are no letter and no key of control."""
+    harmless = bytes([*range(0x80, 0x100), *b"123456789;:~$#%&"])
+    for _ in range(count):
+        pieces = [
+            rng.choice(PIECES) if rng.random() < 0.6 else bytes(rng.choices(harmless, k=rng.randint(1, 40)))
+            for _ in range(rng.randint(1, 6))
+        ]
+        # What a sequence that was left open would swallow, or take for a key.
+        yield b"".join(pieces) + b"\x1b\\"
+
+
+@pytest.mark.timeout(1_200)
+def test_the_lab_stays_and_the_run_ends_with_all_its_rounds(tmp_path, request):
+    count = 2_000 if request.config.getoption("--long") else 150
+    rounds = 12_000 if count > 1_000 else 1_500
+    (tmp_path / "home").mkdir()
+    truth, data = tmp_path / "truth", tmp_path / "home"
+    env = environment(data, ATTACK_ROUNDS=str(rounds), XDG_STATE_HOME=str(tmp_path / "state"))
+    words = [sys.executable, PROGRAM, "0.003", str(truth), "--preset", "stft-small"]
+    terminal = Terminal(words, env, cwd=str(tmp_path))
+    rng, sent = random.Random(32), 0
+    try:
+        terminal.see("ready", seconds=120)
+        terminal.press("r")
+        terminal.until(lambda: list(tmp_path.glob("truth.*")), 120)
+        (measured,) = tmp_path.glob("truth.*")
+        for data_sent in strings(rng, count):
+            send(terminal, data_sent)
+            sent += len(data_sent)
+            # Between what it takes and what it is measuring, the lab is to breathe.
+            begun = measured.stat().st_size
+            terminal.until(lambda begun=begun: measured.stat().st_size > begun or begun == rounds, 60)
+            assert terminal.process.poll() is None, terminal.last_words
+        terminal.until(lambda: measured.stat().st_size == rounds, 600, "all rounds measured")
+        run = measured.name.partition(".")[2]
+        terminal.until(lambda: rounds_of(data).get(run) == rounds, 120, "all rounds kept")
+        assert terminal.process.poll() is None and b"Traceback" not in bytes(terminal.sent)
+        terminal.resize(110, 38)
+        terminal.until(lambda: "stft" in terminal.text, 60, "it draws")
+    finally:
+        terminal.close()
+    print(
+        f"random bytes: {count:,} strings, {sent:,} bytes, {rounds:,} of {rounds:,} rounds, 0 lost, 0 tracebacks"
+    )

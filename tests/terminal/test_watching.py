@@ -1,0 +1,118 @@
+"""A person's program, watched in a real terminal: what they see, type and press; and what becomes of it."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.terminal.lab import environment, opened
+from tests.terminal.terminal import Terminal
+
+pytestmark = pytest.mark.terminal
+
+LEFT = b"\x1b[?1049l"
+ASKS = """
+import sys, time
+assert sys.stdin.isatty() and sys.stdout.isatty()
+print("name?", flush=True)
+print("hello", input(), flush=True)
+try:
+    while True:
+        time.sleep(0.05)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.exit(3)
+"""
+TRAINS = """
+import time
+import tensorflow as tf
+
+@tf.function
+def step(x):
+    return tf.nn.relu(x @ x) * 1e-3
+
+x = tf.random.normal((100, 100))
+end = time.monotonic() + 90
+while time.monotonic() < end:
+    x = step(x)
+"""
+
+
+@contextmanager
+def watching(folder: Path, text: str, size: tuple[int, int] = (120, 40)) -> Iterator[Terminal]:
+    """A program in the lab in a terminal; its temporary files in `folder`."""
+    (folder / "train.py").write_text(text)
+    env = environment(folder, TMPDIR=str(folder), TF_CPP_MIN_LOG_LEVEL="3")
+    command = (sys.executable, "-m", "tuilab", "watch", "--", sys.executable, "train.py")
+    with opened(folder, size, env=env, command=command) as terminal:
+        yield terminal
+
+
+def left(folder: Path) -> list[str]:
+    """What watching has left in its folder of temporary files."""
+    return [name for name in os.listdir(folder) if name.startswith(("tuilab-watch", "window"))]
+
+
+def test_a_program_is_typed_into_and_stopped(tmp_path: Path) -> None:
+    with watching(tmp_path, ASKS, (80, 24)) as terminal:
+        terminal.see("has not imported TensorFlow yet")
+        terminal.press("7")
+        terminal.see("name?")
+        terminal.press("i")
+        terminal.see("Type into the program")
+        terminal.press("Ada\r")
+        terminal.see("hello Ada")
+        terminal.press("x")
+        terminal.see("interrupted", "ended with exit code 3")
+        terminal.press("q")
+        assert terminal.ended(30) == 3
+        assert "hello Ada" in terminal.last_words and "TensorFlow was not seen" in terminal.last_words
+    assert left(tmp_path) == []
+
+
+def test_a_program_goes_on_in_the_terminal_that_was_left(tmp_path: Path) -> None:
+    """It reads what is typed there; its Ctrl-C is the terminal's own; then its page is printed."""
+    with watching(tmp_path, ASKS) as terminal:
+        terminal.see("name?")
+        terminal.press("q")
+        terminal.see("it goes on")
+        terminal.press("\r")
+        terminal.until(lambda: LEFT in terminal.sent and "name?" in terminal.last_words)
+        terminal.press("Eve\r")
+        terminal.until(lambda: "hello Eve" in terminal.last_words)
+        terminal.press("\x03")
+        assert terminal.ended(30) == 3
+        terminal.until(lambda: "TensorFlow was not seen" in terminal.last_words)
+        assert "interrupted" in terminal.last_words
+    assert left(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_of_a_lab_that_a_signal_ends(tmp_path: Path, number: signal.Signals) -> None:
+    with watching(tmp_path, ASKS) as terminal:
+        terminal.see("name?")
+        children = psutil.Process(terminal.process.pid).children(recursive=True)
+        terminal.signal(number)
+        assert terminal.ended(30) == -number
+        terminal.until(lambda: not left(tmp_path) and not any(c.is_running() for c in children), 10)
+
+
+@pytest.mark.slow
+def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None:
+    """The first of them soon after it happened, then what a window of the profiler shows."""
+    with watching(tmp_path, TRAINS) as terminal:
+        terminal.see("a tf.function takes")
+        terminal.see("compute on CPU", "watching cost")
+        terminal.press("3")
+        terminal.see("MatMul", "train.py:7")
+        terminal.press("q")
+        terminal.see("it goes on")
+        terminal.press("\x1b[B\r")
+        assert terminal.ended(60) == -signal.SIGINT
+        assert "KeyboardInterrupt" in terminal.last_words
+    assert left(tmp_path) == []

@@ -1,0 +1,66 @@
+"""A model's layers under the phases: of the arm under the cursor, with what lies outside of them."""
+
+from pathlib import Path
+
+from tests.tui.lab import lab, opened, press, rest
+from tests.tui.picture import picture
+from tests.tui.scripted import CPU_MACHINE
+from tests.tui.test_pictures import shows  # noqa: F401
+from tests.tui.test_roofline import ROOFS
+from tuilab.model.events import LayersKnown, ModelOpened, RoofsKnown
+from tuilab.model.models import LayerWork, ModelInfo
+from tuilab.model.roofline import Work
+from tuilab.tui.views.phases import LayerTable
+from tuilab.tui.widgets.phases import Phases
+
+LAYERS = [
+    ("encoder/attention", "MultiHeadAttention", 0.5, 2e6, 3e5),
+    ("encoder/[norm]", "LayerNormalization", 0.3, 3e3, 2e5),
+    ("head", "Dense", 0.1, 9e5, 4e4),
+]
+
+
+def told(app, mode: str, first: str = "") -> None:
+    """What a real worker says of a model's graph arm."""
+    state = app.lab.state.shown
+    arm = next(each for each in state.arms.values() if each.arm.mode == mode)
+    layers = tuple(
+        LayerWork(
+            name=first + name, kind=kind, computing=share, work=Work(flop=flop, inputs=moved, outputs=0.0)
+        )
+        for name, kind, share, flop, moved in LAYERS
+    )
+    app.runner._on_event(ModelOpened(run=state.run, model=ModelInfo(kind="keras", parameters=1, inputs=())))
+    app.runner._on_event(LayersKnown(run=state.run, arm=arm.arm.id, point=0, layers=layers))
+    app.runner._on_event(RoofsKnown(run=state.run, roofs=ROOFS))
+
+
+async def test_the_layers_stand_under_the_phases(tmp_path: Path, shows):  # noqa: F811
+    app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
+    async with opened(app, (100, 30), each=True) as pilot:
+        await press(pilot, app, "r 4")
+        table = app.screen.query_one(LayerTable)
+        assert not table.display, "other workloads have no layers"
+        told(app, "graph")
+        await rest(pilot, app)
+        assert table.display and picture(app) == shows(name="layers")
+        assert [layer.name for layer in table.rows] == [*(name for name, *_ in LAYERS), "outside of layers"]
+        assert sum(layer.share for layer in table.rows) == 1.0
+        table.focus()
+        await press(pilot, app, "o o o o")
+        assert table.rows[0].name == "encoder/attention" and table.row.name == "outside of layers"
+
+
+async def test_they_are_those_of_the_arm_under_the_cursor(tmp_path: Path):
+    app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
+    async with opened(app, (100, 30)) as pilot:
+        await press(pilot, app, "r 4")
+        told(app, "graph")
+        told(app, "eager", "eager/")
+        await rest(pilot, app)
+        table, seen = app.screen.query_one(LayerTable), set()
+        app.screen.query_one(Phases).focus()
+        for _ in app.lab.state.shown.arms:
+            seen.add((table.of, table.rows[0].name))
+            await press(pilot, app, "down")
+        assert {("CPU eager", "eager/encoder/attention"), ("CPU graph", "encoder/attention")} <= seen

@@ -1,0 +1,195 @@
+"""A watched program on the screen: what it shows, what its keys do, why a part of it is empty."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui import watched
+from tests.tui.lab import TestLab, lab, text, until
+from tests.tui.picture import picture
+from tests.tui.quick import handled
+from tests.tui.test_pictures import shows  # noqa: F401
+from tests.tui.tour import SIZES
+from tuilab.lab.watch import Watching
+from tuilab.tui.screens.watching import TITLES, WatchScreen
+
+
+@asynccontextmanager
+async def opened(app: TestLab, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot[int]]:
+    """The app with its program on the screen."""
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot, app)
+        yield pilot
+        if app.lab is not None:
+            assert app.painter is not None
+            app.painter.close()
+            await app.lab._controller.close()
+
+
+async def settled(pilot: Pilot[int], app: TestLab) -> None:
+    """Wait until what was told is drawn."""
+    screen = app.screen_stack[0]
+    assert isinstance(screen, WatchScreen)
+    await until(pilot, lambda: not screen._drawing)
+    for _ in range(3):
+        await handled(app)
+
+
+async def press(pilot: Pilot[int], app: TestLab, *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await settled(pilot, app)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Watching:
+    return watched.watching(
+        monkeypatch.setattr, b"Epoch 1/3\r\n 12/63 \r 60/63 loss: 0.21\r\n\x1b[31mlast\x1b[0m"
+    )
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_page(tmp_path: Path, made, shows, size) -> None:  # noqa: F811
+    watched.play(made)
+    app = lab(tmp_path, watching=made)
+    async with opened(app, size) as pilot:
+        assert picture(app) == shows(name="steps")
+        for key in list(TITLES)[1:]:
+            await press(pilot, app, "right_square_bracket")
+            assert picture(app) == shows(name=key)
+        await press(pilot, app, "q")
+        assert picture(app) == shows(name="leaving")
+
+
+@pytest.mark.parametrize("asked", ["TUILAB_ASCII", "NO_COLOR"])
+async def test_without_colours_or_beyond_ascii(tmp_path: Path, made, monkeypatch, asked) -> None:
+    monkeypatch.setenv("NO_COLOR", "1") if asked == "NO_COLOR" else None
+    watched.play(made)
+    app = lab(tmp_path, watching=made, ascii_only=asked == "TUILAB_ASCII")
+    async with opened(app, SIZES[0]) as pilot:
+        for _ in TITLES:
+            shown = picture(app)
+            assert shown.isascii() if asked == "TUILAB_ASCII" else "input-bound" in shown
+            await press(pilot, app, "right_square_bracket")
+
+
+async def test_every_empty_part_says_why(tmp_path: Path, made) -> None:
+    """Before TensorFlow, before a step, and where there was none to the end."""
+    app = lab(tmp_path, watching=made)
+    async with opened(app, SIZES[0]) as pilot:
+
+        async def said(*words: str) -> None:
+            for key, word in zip(list(TITLES)[:5], words, strict=True):
+                await press(pilot, app, str(list(TITLES).index(key) + 1))
+                assert word in " ".join(text(app).split()), (key, text(app))
+
+        await said(*["TensorFlow was not imported yet."] * 5)
+        assert "has not imported TensorFlow yet" in text(app)
+        made.take(1, watched.hello(), None)
+        made.draw()
+        await settled(pilot, app)
+        step = "No step was seen"
+        await said(step, step, step, "No tf.function was called yet", "No dataset was iterated over yet")
+        watched.end(made, 0)
+        await settled(pilot, app)
+        await said(step, step, step, "No tf.function was called.", "No dataset was iterated over.")
+        assert "ended with exit code 0" in text(app)
+
+
+async def test_what_is_new_is_drawn(tmp_path: Path, made) -> None:
+    """As a thread tells it: steps, findings, the end; the cursor stays where it was."""
+    app = lab(tmp_path, watching=made)
+    async with opened(app) as pilot:
+        await asyncio.to_thread(watched.play, made)
+        await until(pilot, lambda: "input-bound: 83 %" in text(app))
+        assert "train.py:12" in text(app) and "mending it gains 5.88 × at most" in text(app)
+        await press(pilot, app, "down")
+        screen = app.screen
+        assert isinstance(screen, WatchScreen)
+        before = screen.findings.row
+        made.take(1, watched.Facts(opened=True, determinism=True), None)
+        await asyncio.to_thread(made.draw)
+        await until(pilot, lambda: "determinism" in {row.code for row in screen.findings.rows})
+        assert screen.findings.row == before
+        made.hosted.output += b"\r\nKeyboardInterrupt\r\n"  # type: ignore[union-attr]
+        await asyncio.to_thread(watched.end, made, -2)
+        await until(pilot, lambda: "ended by signal 2" in text(app) and "KeyboardInterrupt" in text(app))
+
+
+async def test_keys_reach_the_program(tmp_path: Path, made) -> None:
+    app = lab(tmp_path, watching=made)
+    async with opened(app) as pilot:
+        await press(pilot, app, "x", "i", *"yes", "enter")
+        assert made.hosted.typed == b"\x03yes\n"  # type: ignore[union-attr]
+        await pilot.resize_terminal(90, 30)
+        await until(pilot, lambda: made.hosted.sizes[-1] == (90, 30))  # type: ignore[union-attr]
+        watched.end(made, 1)
+        await press(pilot, app, "x", "i")
+        assert made.hosted.typed == b"\x03yes\n"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("choice", "typed"), [("enter", b""), ("down enter", b"\x03")])
+async def test_leaving_asks_whether_the_program_goes_on(tmp_path: Path, made, choice, typed) -> None:
+    app = lab(tmp_path, watching=made)
+    async with opened(app) as pilot:
+        await press(pilot, app, "q", "escape")
+        assert app.is_running and not app.leaving
+        await pilot.press("q", *choice.split())
+        await until(pilot, lambda: app.leaving)
+    assert made.hosted.typed == typed  # type: ignore[union-attr]
+
+
+async def test_a_program_that_has_ended_is_left_at_once(tmp_path: Path, made) -> None:
+    watched.end(made, 0)
+    app = lab(tmp_path, watching=made)
+    async with opened(app) as pilot:
+        await pilot.press("q")
+        await until(pilot, lambda: app.leaving)
+
+
+@pytest.mark.parametrize("running", [True, False])
+async def test_enter_opens_the_findings_preset_with_the_programs_sizes(tmp_path: Path, made, running) -> None:
+    """It is measured at once, but beside a program that is still running."""
+    watched.play(made)
+    if not running:
+        watched.end(made, 0)
+    app = lab(tmp_path, watching=made, presets=())
+    async with opened(app) as pilot:
+        await pilot.press("enter")
+        await until(pilot, lambda: app.lab is not None and app.lab.state.settings is not None)
+        assert app.lab is not None
+        settings = lambda: app.lab.state.settings  # noqa: E731
+        await until(pilot, lambda: settings().preset.name == "slow-map" and settings().values["batch"] == 64)
+        assert settings().values["side"] == 32
+        await until(pilot, lambda: running or app.lab.state.shown.rounds)
+        assert bool(app.lab.state.shown.rounds) is not running
+        await pilot.press("W")
+        await until(pilot, lambda: isinstance(app.screen, WatchScreen))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: settings().preset.name == "python-in-map")
+
+
+async def test_the_whole_page_can_be_read_and_written(tmp_path: Path, made, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    watched.play(made)
+    app = lab(tmp_path, watching=made)
+    async with opened(app) as pilot:
+        await press(pilot, app, "A")
+        assert "functions traced more than once" in text(app)
+        await press(pilot, app, "escape", "e", "enter")
+        await until(pilot, lambda: list(tmp_path.glob("tuilab-watch-*.md")))
+    assert "input-bound" in next(tmp_path.glob("tuilab-watch-*.md")).read_text()
+
+
+def test_what_the_windows_have_tensorflow_say_is_not_the_programs_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = (
+        b"I0000 00:00:1795424103.382674   17165 profiler_session.cc:117] Profiler session initializing.\r\n"
+    )
+    made = watched.watching(monkeypatch.setattr, output=b"one\r\n" + said + b"1/9\r2/9\r\n" + said)
+    assert made.output(9) == ["one", "2/9"]

@@ -1,0 +1,105 @@
+"""A watched program whose events are constructed: the same on every machine, and without a process."""
+
+import itertools
+from collections.abc import Callable
+
+from tuilab.lab import watch
+from tuilab.lab.watch import Options, Watching
+from tuilab.model.program import Dataset, Facts, Function, Hello, Stage, Steps, Told, Traces, Window
+from tuilab.profile.classify import Key
+from tuilab.program.window import Seen
+
+FILE = "/home/ada/train.py"
+BEGAN, CLOCK = 1_000.0, 1_084.0
+
+
+class Typed:
+    """Stands for the terminal of the program."""
+
+    def __init__(self, output: bytes = b"") -> None:
+        self.output = bytearray(output)
+        self.typed, self.sizes = b"", list[tuple[int, int]]()
+
+    def type(self, data: bytes) -> None:
+        self.typed += data
+
+    def resize(self, columns: int, rows: int) -> None:
+        self.sizes.append((columns, rows))
+
+
+class Still:
+    """A clock that stands still."""
+
+    def time(self) -> float:
+        return CLOCK
+
+    def monotonic(self) -> float:
+        return CLOCK
+
+
+def watching(set_: Callable[..., None], output: bytes = b"") -> Watching:
+    """A program that has just been started; nothing has been heard of it."""
+    set_(watch, "time", Still())
+    set_(watch.platform, "node", lambda: "laptop")
+    set_(watch, "place_of", lambda *_: watch.Place())
+    made = Watching(["python", FILE, "--epochs", "3"], Options())
+    made.program.began = BEGAN
+    made.hosted = Typed(output)  # type: ignore[assignment]
+    made.draw()
+    return made
+
+
+def hello() -> Hello:
+    """TensorFlow was imported."""
+    return Hello(pid=7, parent=1, script=FILE, python="3.11.7", tensorflow="2.21.0", began=0.0, now=1.0)
+
+
+def events() -> list[Told]:
+    """A `fit` that waits for a Python function in its map; one of its functions is traced anew."""
+    at = list(itertools.accumulate([0.095 + 0.004 * (number % 5) for number in range(60)], initial=2.0))
+    mapped = Stage(stage="Map", file=FILE, line=12, own=True, function="decode", ops=("PyFunc", "Identity"))
+    batch = Stage(stage="Batch", file=FILE, line=13, own=True, size=64)
+    return [
+        hello(),
+        Function(number=0, name="multi_step_on_iterator", file="keras/trainer.py", caller=(FILE, 30)),
+        Function(number=1, name="train.augment", file=FILE, line=20, own=True),
+        Facts(opened=True, physical=(("/physical_device:CPU:0", "CPU", "", None),)),
+        Dataset(stages=(batch, mapped), shapes=((None, 32, 32, 3), (None,))),
+        Traces(number=0, traces=((0.8, None),)),
+        Traces(number=1, traces=tuple((0.15, [["number", str(n), "int"]]) for n in range(5))),
+        Steps(
+            now=at[-1],
+            calls=(
+                (0, at[0], at[0] + 0.9, True),
+                *((0, start + 0.9, start + 0.98, False) for start in at[1:]),
+                *((1, start + 0.985, start + 0.99, n < 5) for n, start in enumerate(at[1:9])),
+            ),
+        ),
+    ]
+
+
+def seen() -> Seen:
+    """What a window of the profiler shows of its steps."""
+    step = {"waiting for input": 0.083, "compute on CPU": 0.012, "python": 0.003, "dispatch": 0.002}
+    ops = {
+        Key("Conv2D", "sequential/conv/Conv2D", "CPU"): 0.006,
+        Key("MatMul", "sequential/dense/MatMul", "CPU"): 0.004,
+    }
+    stages = {"Root::Prefetch::Batch": 0.001, "Root::Prefetch::Batch::Map": 0.08}
+    return Seen(steps=[step] * 12, ops=ops, stages=stages, devices={"CPU": 0.12})
+
+
+def play(made: Watching) -> None:
+    """Let it hear everything, with a window of the profiler at the end."""
+    for told in events():
+        made.take(1, told, None)
+    window = Window(start=3.0, end=3.4, cost=0.05, steps=12, step=0)
+    made.take(1, window, None)
+    made.program.processes[1].looked(window, seen())
+    made.draw()
+
+
+def end(made: Watching, code: int) -> None:
+    """It has ended."""
+    made.program.exit_code, made.program.ended = code, CLOCK
+    made.draw()

@@ -1,0 +1,20 @@
+# expects:
+import tensorflow as tf
+
+w = tf.Variable(tf.random.normal((128, 256)) * 0.05)
+v = tf.Variable(tf.random.normal((256, 1)) * 0.05)
+
+
+@tf.function(jit_compile=True)
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((tf.nn.relu(x @ w) @ v - y) ** 2)
+    for each, gradient in zip([w, v], tape.gradient(loss, [w, v])):
+        each.assign_sub(0.001 * gradient)
+    return loss
+
+
+x, y = tf.random.normal((256, 128)), tf.random.normal((256, 1))
+for _ in range(400):
+    loss = step(x, y)
+print(float(loss))

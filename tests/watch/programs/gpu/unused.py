@@ -1,0 +1,19 @@
+# expects: gpu-unused
+# gpus: 2
+"""One of two GPUs computes."""
+
+import tensorflow as tf
+
+x = tf.random.normal((256, 256))
+
+
+@tf.function
+def step(x):  # <- gpu-unused
+    for _ in range(4):
+        x = tf.nn.relu(x @ x * 1e-3)
+    return x
+
+
+for _ in range(300):
+    x = step(x)
+x.numpy()

@@ -1,0 +1,101 @@
+"""Programs as the tests watch them: forked from a process that has imported TensorFlow, with the real observer."""
+
+import atexit
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from tuilab import observer
+from tuilab.lab.watch import Options, Watched
+from tuilab.model.program import Page
+from tuilab.runner.watched import Listener
+
+PROGRAMS = Path(__file__).parent / "programs"
+EXPECTS = re.compile(r"^# expects:(.*)$", re.MULTILINE)
+MAY = re.compile(r"^# may:(.*)$", re.MULTILINE)
+MARK = re.compile(r"#\s*<- ([a-z0-9, -]+)$")
+
+
+class Zygote:
+    """The process that forks programs."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": "", **environment}
+        environment.pop("TUILAB_TESTS_FORKED", None)
+        self.environment = environment
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("zygote.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
+        atexit.register(self.process.kill)
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "ready\n"
+
+    def run(self, argv: list[str], environment: dict[str, str], output: Path) -> int:
+        """Run a program to its end; returns its exit code."""
+        told = {
+            "argv": argv,
+            "environment": {**self.environment, **environment},
+            "folder": tempfile.mkdtemp(prefix="tuilab-test-"),
+            "output": str(output),
+            "observer": str(observer.FOLDER / "sitecustomize.py"),
+        }
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps(told) + "\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+
+@cache
+def zygote(environment: tuple[tuple[str, str], ...] = ()) -> Zygote:
+    """One for each environment that decides on TensorFlow's import."""
+    return Zygote(dict(environment))
+
+
+def watched(
+    file: Path,
+    environment: tuple[tuple[str, str], ...] = (),
+    options: Options | None = None,
+    beside: Callable[[Watched], None] = lambda program: None,
+) -> tuple[Page, str]:
+    """The page of a program, and what it printed. beside: sets what was seen beside the program."""
+    program = Watched((str(file),))
+    listener = Listener(program.take)
+    output = listener.folder / "output"
+    try:
+        options = options or Options(every=1.0, window=0.3)
+        telling = {observer.ADDRESS: str(listener.address), observer.OPTIONS: options.words()}
+        program.exit_code = zygote(environment).run([str(file)], telling, output)
+        listener.close(5.0)
+        program.read()
+        beside(program)
+        return program.page(), output.read_text() if output.exists() else ""
+    finally:
+        listener.remove()
+
+
+def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:
+    """The codes that a program's first lines name, those that may stand beside them, and the lines marked with each."""
+    text = file.read_text()
+    found = EXPECTS.search(text)
+    may = MAY.search(text)
+    lines: dict[str, set[int]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if mark := MARK.search(line):
+            for code in mark[1].split(","):
+                lines.setdefault(code.strip(), set()).add(number)
+    return (
+        {code.strip() for code in found[1].split(",") if code.strip()} if found else set(),
+        {code.strip() for code in may[1].split(",") if code.strip()} if may else set(),
+        lines,
+    )

@@ -1,0 +1,63 @@
+"""A watched program is kept in the history, taken along, and compared with another."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.calling import here
+from tuilab.history import programs
+from tuilab.history.store import Store
+from tuilab.lab.watch import without_secrets
+from tuilab.model.errors import InputError
+from tuilab.model.program import Finding, Page, StepPart, StepTimes
+
+
+def page(median_s: float, waiting: float, *codes: str) -> Page:
+    return Page(
+        command=("python", "train.py"),
+        at="2026-01-01T00:00:00+00:00",
+        steps=StepTimes(n=100, median_s=median_s, ci95_s=(0.95 * median_s, 1.05 * median_s), kind="keras"),
+        parts=(
+            StepPart(name="waiting for input", seconds=waiting * median_s, share=waiting),
+            StepPart(name="compute on CPU", seconds=(1 - waiting) * median_s, share=1 - waiting),
+        ),
+        findings=tuple(Finding(code=code, message="<script>", file="train.py", line=3) for code in codes),  # type: ignore[arg-type]
+    )
+
+
+def test_pages_are_kept_replaced_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    store = Store.open()
+    programs.keep(store, "w1111", page(0.5, 0.5))
+    programs.keep(store, "w1111", page(0.095, 0.83, "input-bound"))
+    programs.keep(store, "w2222", page(0.021, 0.08))
+    assert {name for name, _ in programs.listed(store)} == {"w1111", "w2222"}
+    store.close()
+    assert (
+        "95.0 ms → 21.0 ms a step\nwaiting for input 83 % → 8 %\n"
+        in here("history", "compare", "w1", "w2").stdout
+    )
+    assert "mended: input-bound" in here("history", "compare", "w1", "w2").stdout
+    assert "w1111" in here("history", "programs").stdout
+    assert (
+        msgspec.json.decode(here("export", "w1", "--format", "json").stdout.encode(), type=Page).steps.n
+        == 100
+    )
+    assert "&lt;script&gt;" in here("export", "w1", "--format", "html").stdout
+    assert here("export", "w3").returncode == here("export", "w").returncode == 2
+    with pytest.raises(InputError):
+        programs.find(Store.open(), "w9")
+
+
+def test_secrets_of_the_command_are_not_kept() -> None:
+    words = ("train.py", "--api-key", "abc", "--token=def", "SECRET_KEY=ghi", "--epochs", "3")
+    assert without_secrets(words) == (
+        "train.py",
+        "--api-key",
+        "…",
+        "--token=…",
+        "SECRET_KEY=…",
+        "--epochs",
+        "3",
+    )

@@ -1,0 +1,208 @@
+"""A watched program runs as it does by itself: output, exit code, input, signals, tracebacks; and nothing is left."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.calling import TUILAB, environment
+
+PLAIN = """
+import sys
+print("out", input())
+print("err", file=sys.stderr)
+sys.exit(3)
+"""
+
+
+def both(
+    tmp_path: Path, text: str, *words: str, given: str = ""
+) -> tuple[subprocess.CompletedProcess[str], ...]:
+    """A program by itself and watched: what each printed, and its exit code. The page goes to a file."""
+    file = tmp_path / "train.py"
+    file.write_text(text)
+    settings = {**environment(tmp_path), "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": str(tmp_path)}
+    alone = [sys.executable, str(file), *words]
+    watched = [*TUILAB, "watch", "--plain", "-o", str(tmp_path / "page.txt"), "--", *alone]
+    return tuple(
+        subprocess.run(command, input=given, capture_output=True, text=True, env=settings, timeout=120)
+        for command in (alone, watched)
+    )
+
+
+def test_output_exit_code_and_input_pass_through(tmp_path: Path) -> None:
+    alone, watched = both(tmp_path, PLAIN, given="a line\n")
+    assert (watched.returncode, watched.stdout, watched.stderr) == (3, alone.stdout, alone.stderr)
+    assert "TensorFlow was not seen" in (tmp_path / "page.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raise ValueError('a fault of its own')",
+        "import os; os._exit(1)",
+        "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+        "import os, sys; os.execv(sys.executable, [sys.executable, '-c', 'print(1)'])",
+        "import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('both', flush=True)",
+        "print('x' * 10_000_000)",
+    ],
+    ids=["exception", "_exit", "signal", "exec", "fork", "much output"],
+)
+def test_endings_are_the_programs_own(tmp_path: Path, text: str) -> None:
+    alone, watched = both(tmp_path, text)
+    assert (watched.returncode, watched.stdout, watched.stderr) == (
+        alone.returncode,
+        alone.stdout,
+        alone.stderr,
+    )
+    assert [name for name in os.listdir(tmp_path) if name.startswith("tuilab-watch")] == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+def test_signals_are_passed_on(tmp_path: Path, number: signal.Signals) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(
+        "import signal, sys\n"
+        f"signal.signal({int(number)}, lambda *_: sys.exit(7))\n"
+        "print('ready', flush=True)\n"
+        "while True: signal.pause()\n"
+    )
+    process = subprocess.Popen(
+        [*TUILAB, "watch", "--plain", "-o", str(tmp_path / "page.txt"), str(file)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    assert process.wait(60) == 7
+
+
+def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*TUILAB, "watch", "--plain", "/nowhere/python"],
+        capture_output=True,
+        text=True,
+        env=environment(tmp_path),
+    )
+    assert done.returncode == 2 and "/nowhere/python" in done.stderr
+
+
+TENSORFLOW = """
+import tensorflow as tf
+
+@tf.function(autograph=False)  # whose files have a new name each time
+def step(x):
+    return tf.linalg.matmul(x, x)
+
+x = tf.random.normal((64, 64))
+for _ in range(30):
+    x = step(x) / 64.0
+step(tf.ones((3, 4)))
+"""
+
+
+@pytest.mark.slow
+def test_a_traceback_from_inside_a_function_is_the_same(tmp_path: Path) -> None:
+    """The observer stands in no frame of it."""
+    alone, watched = both(tmp_path, TENSORFLOW)
+    assert "Matrix size-incompatible" in alone.stderr or "Dimensions must be equal" in alone.stderr
+    assert (watched.returncode, watched.stdout) == (1, alone.stdout)
+    shown, wanted = (text[text.index("Traceback") :] for text in (watched.stderr, alone.stderr))
+    assert shown == wanted  # before it stand the times of TensorFlow's own log
+
+
+@pytest.mark.slow
+def test_the_programs_own_profiler_has_precedence(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(
+        "import glob, sys, time\nimport tensorflow as tf\n"
+        "step = tf.function(lambda x: x @ x / 64.0)\nx = tf.random.normal((64, 64))\n"
+        "def loop(seconds):\n    global x\n    end = time.monotonic() + seconds\n"
+        "    while time.monotonic() < end:\n        x = step(x)\n"
+        "loop(1.5)\n"
+        "for number in range(3):\n"
+        "    tf.profiler.experimental.start(f'{sys.argv[1]}/{number}')\n    loop(0.2)\n"
+        "    tf.profiler.experimental.stop()\n    loop(0.3)\n"
+        "assert len(glob.glob(sys.argv[1] + '/**/*.xplane.pb', recursive=True)) == 3\n"
+    )
+    out = tmp_path / "page.json"
+    command = [
+        *TUILAB,
+        "watch",
+        "--plain",
+        "--every",
+        "0.5",
+        "--json",
+        str(out),
+        str(file),
+        tempfile.mkdtemp(),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path), timeout=120)
+    page = json.loads(out.read_bytes())
+    assert done.returncode == page["exit_code"] == 0, done.stderr
+    assert page["cost"]["windows"] >= 1
+    assert any("profiler itself" in note for note in page["notes"])
+    assert {"command", "python", "tensorflow", "steps", "parts", "functions", "ops", "findings"} <= set(page)
+
+
+STEPS = """
+import sys, time
+import tensorflow as tf
+
+step = tf.function(lambda x: tf.nn.relu(x @ x) * 1e-3)
+x = tf.random.normal((100, 100))
+print("ready", flush=True)
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    x = step(x)
+print("done", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_each_process_is_a_row_and_nothing_is_left(tmp_path: Path) -> None:
+    """Two spawned children that import TensorFlow, of which one leaves by os._exit in its midst."""
+    file, out = tmp_path / "train.py", tmp_path / "page.json"
+    file.write_text(
+        "import multiprocessing, os\n"
+        f"def child(number):\n    exec({STEPS!r}, {{}})\n    os._exit(number)\n"
+        "if __name__ == '__main__':\n"
+        "    of = multiprocessing.get_context('spawn').Process\n"
+        "    children = [of(target=child, args=(number,)) for number in range(2)]\n"
+        "    for one in children: one.start()\n"
+        "    for one in children: one.join()\n"
+        "    print([one.exitcode for one in children])\n"
+    )
+    settings = {**environment(tmp_path), "TMPDIR": str(tmp_path)}
+    command = [*TUILAB, "watch", "--plain", "--json", str(out), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, env=settings, timeout=120)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "[0, 1]"), done.stderr
+    page = json.loads(out.read_bytes())
+    assert len(page["processes"]) == 2
+    assert all(process["steps"]["n"] > 10 for process in page["processes"])
+    assert [name for name in os.listdir(tmp_path) if name.startswith(("tuilab-watch", "window"))] == []
+
+
+@pytest.mark.slow
+def test_a_program_goes_on_when_the_lab_is_killed(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(STEPS)
+    process = subprocess.Popen(
+        [*TUILAB, "watch", "--plain", str(file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
+    )
+    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout.readline() == "ready\n"
+    process.kill()
+    assert process.stdout.read() == "done\n"
+    assert "Traceback" not in process.stderr.read()
+    assert process.wait(10) == -signal.SIGKILL

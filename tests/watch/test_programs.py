@@ -1,0 +1,120 @@
+"""Programs with a fault, each named with its line and nothing wrong beside it; and well made ones, not accused."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.watch.running import PROGRAMS, expected, watched
+from tuilab.doctor import hardware
+from tuilab.lab import watch
+from tuilab.lab.watch import Options, Watched
+from tuilab.model.program import Page
+from tuilab.program.findings import Place
+from tuilab.report.program import page_text
+
+CI = {
+    "fit_run_eagerly",
+    "function_in_loop",
+    "fit_numpy_function_in_map",
+    "loop_float64",
+    "loop_python_number",
+    "good_fit_dataset",
+    "good_loop",
+}
+"""One of each kind of fault, and of the well made; the others run with --long."""
+GPU_CI = {"host_op", "idle", "good_step"}
+EMULATED = sorted((PROGRAMS / "gpu").glob("*.py"))
+Environment = Callable[..., dict[str, str]]
+H200 = hardware.PciGpu(slot="0000:1b:00.0", vendor=hardware.NVIDIA, device="0x2335")
+
+
+def programs(files: list[Path], ci: set[str]) -> list[object]:
+    """Each as a test's parameter."""
+    return [
+        pytest.param(file, id=file.stem, marks=() if file.stem in ci else pytest.mark.long) for file in files
+    ]
+
+
+def judge(file: Path, page: Page, printed: str) -> None:
+    """What it is said to have is told, with its line, and nothing else."""
+    assert page.exit_code == 0, printed
+    wanted, may, lines = expected(file)
+    found = {finding.code for finding in page.findings}
+    assert wanted <= found <= wanted | may, page_text(page)
+    for finding in page.findings:
+        if finding.code in lines:
+            assert finding.file == str(file) and finding.line in lines[finding.code], page_text(page)
+    assert not any("observer" in note for note in page.notes), page.notes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", programs(sorted(PROGRAMS.glob("*.py")), CI))
+def test_a_program_is_told_its_faults_and_no_others(file: Path) -> None:
+    judge(file, *watched(file))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", programs(EMULATED, GPU_CI))
+def test_a_program_on_an_emulated_gpu_is_told_its_faults_and_no_others(
+    file: Path, emulated_gpu: Environment
+) -> None:
+    judge(file, *on_gpu(file, emulated_gpu))
+
+
+def on_gpu(
+    file: Path, emulated_gpu: Environment, beside: Callable[[Watched], None] = lambda program: None
+) -> tuple[Page, str]:
+    """A program beside emulated GPUs: one, or as many as it asks for."""
+    text = file.read_text()
+    gpus, kernel_us = 2 if "# gpus: 2" in text else 1, 1 if "# short kernels" in text else 100
+    made = tuple(sorted(emulated_gpu(gpus, memory=512 * 2**20, kernel_us=kernel_us).items()))
+    return watched(file, made, Options(every=1.0, window=0.3), beside)
+
+
+@pytest.mark.slow
+def test_what_is_seen_beside_a_program(emulated_gpu: Environment) -> None:
+    """Others on its GPU, memory that is nearly gone, and tensor cores that it does not use."""
+
+    def beside(program: Watched) -> None:
+        (process,) = program.processes.values()
+        facts = process.facts
+        assert facts is not None
+        physical = tuple(
+            (name, kind, product, [9, 0] if kind == "GPU" else None)
+            for name, kind, product, _ in facts.physical
+        )
+        process.facts = msgspec.structs.replace(
+            facts, physical=physical, memory={"/physical_device:GPU:0": (30, 31)}
+        )
+        program.place = Place(gpus=1, others=("python 4242",), memory={"GPU:0": 512 * 2**20})
+
+    page, printed = on_gpu(PROGRAMS / "gpu" / "good_products.py", emulated_gpu, beside)
+    assert page.exit_code == 0, printed
+    assert {f.code for f in page.findings} == {"gpu-shared", "memory", "mixed-precision"}, page_text(page)
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_a_gpu_that_tensorflow_does_not_see_is_told_with_the_doctors_cause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Found with the program's own interpreter; nothing of it on a machine without a GPU."""
+    from tuilab.doctor import examine
+
+    asked = []
+    real = examine.examine
+    monkeypatch.setattr(examine, "examine", lambda where: asked.append(where) or real(where))
+    file = PROGRAMS / "fit_run_eagerly.py"
+    assert "no-gpu" not in {f.code for f in watched(file, beside=Watched.beside)[0].findings}
+    assert not asked
+    look = hardware.look
+    monkeypatch.setattr(hardware, "look", lambda where: dataclasses.replace(look(where), gpus=(H200,)))
+    page, _ = watched(file, beside=Watched.beside)
+    (finding,) = [f for f in page.findings if f.code == "no-gpu"]
+    (where,) = asked
+    found = real(where)
+    assert finding.message == found.cause and finding.file == str(file)
+    assert watch.place_of([], (), {}).no_gpu == ""

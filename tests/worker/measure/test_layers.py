@@ -1,0 +1,155 @@
+"""Whose layer an op is, in graphs as Keras and TensorFlow name them; the work of each by hand."""
+
+from typing import Any
+
+import pytest
+
+from tuilab.profile.classify import Key
+from tuilab.profile.sums import Sums
+from tuilab.worker.measure.counting import Part
+from tuilab.worker.measure.layers import Layers, layers_of
+from tuilab.worker.measure.work import of_function
+from tuilab.worker.models.keras_file import layers_by_name
+
+pytestmark = pytest.mark.real_worker
+BATCH, WIDTH = 4, 32
+
+
+def counted(tf: Any, function: Any, *inputs: Any) -> Any:
+    return of_function(tf.function(function).get_concrete_function(*inputs), inputs)
+
+
+def timed(found: Any, *spent: tuple[str, str, float]) -> Sums:
+    """A profile in which ops of these names and types computed for so long."""
+    out = Sums([(0, 100)], calls=[{"compute": sum(each for _, _, each in spent), "dispatch": 10.0}])
+    for name, op, each in spent:
+        out.ops[Key(op, name, "CPU")] = each
+        out.computed.add(Key(op, name, "CPU"))
+    return out
+
+
+@pytest.fixture(scope="module")
+def net(tf: Any) -> Any:
+    layers = tf.keras.layers
+    inner = tf.keras.Sequential([layers.Dense(8, name="dense"), layers.ReLU(name="relu")], name="inner")
+    shared = layers.Dense(WIDTH, name="dense_1")
+    x = given = tf.keras.Input((WIDTH,))
+    x = shared(shared(layers.Dense(WIDTH, name="dense")(x)))
+    return tf.keras.Model(given, inner(x), name="net")
+
+
+def test_work_lands_at_its_layer_however_often_that_is_called(tf, net):
+    x = tf.ones((BATCH, WIDTH))
+    found = counted(tf, lambda x: net(x), x)
+    layers = {each.name: each for each in layers_of(found, timed(found), layers_by_name(net))}
+    product = 2 * BATCH * WIDTH * WIDTH + BATCH * WIDTH
+    assert layers["dense"].work.flop == product
+    assert layers["dense_1"].work.flop == 2 * product
+    assert layers["inner/dense"].work.flop == 2 * BATCH * WIDTH * 8 + BATCH * 8
+    assert (layers["inner/relu"].kind, layers["inner/relu"].work.flop) == ("ReLU", BATCH * 8)
+    # Its weights, what it is given, and what it leaves.
+    assert layers["dense"].work.bytes == 4 * (WIDTH * WIDTH + WIDTH + 2 * BATCH * WIDTH)
+    assert sum(each.work.flop for each in layers.values()) == sum(found.flop().values())
+
+
+def test_the_gradient_is_its_layers_and_the_optimizer_is_a_scope(tf, net):
+    x, y = tf.ones((BATCH, WIDTH)), tf.ones((BATCH, 8))
+    net.compile("adam", "mse")
+    net.optimizer.build(net.trainable_variables)
+    net.train_step((x, y))
+    found = counted(tf, lambda x, y: net.train_step((x, y)), x, y)
+    layers = {each.name: each for each in layers_of(found, timed(found), layers_by_name(net))}
+    # Forward, and by input and by weights.
+    assert layers["dense_1"].work.flop == pytest.approx(3 * 2 * 2 * BATCH * WIDTH * WIDTH, rel=0.05)
+    assert (layers["adam"].kind, layers["compile_loss"].kind) == ("scope", "loss")
+
+
+def test_a_fused_kernel_is_the_layers_whose_product_it_computes(tf, net):
+    x = tf.ones((BATCH, WIDTH))
+    found = counted(tf, lambda x: net(x), x)
+    relu = next(part.name for part in found.parts if part.op == "Relu")
+    spent = timed(
+        found, (relu, "_FusedMatMul", 30.0), ("StatefulPartitionedCall/" + relu, "_FusedMatMul", 20.0)
+    )
+    layers = {each.name: each for each in layers_of(found, spent, layers_by_name(net))}
+    assert layers["inner/dense"].computing == 1.0 and layers["inner/relu"].computing == 0.0
+
+
+def test_names_without_numbers_are_taken_as_they_are():
+    tree = {"dense": "Dense", "dense_1": "Dense", "conv": "Conv2D"}
+
+    def whose(*names: str) -> list[str]:
+        parts = [Part(f"{name}/MatMul", "MatMul", "float32", 1, 1.0, {}, {}) for name in names]
+        return [Layers(tree, parts).of(part.name, part.op)[0] for part in parts]
+
+    assert whose("net/dense", "net/dense_1", "net/conv") == ["dense", "dense_1", "conv"]
+    assert whose("net_1/dense_1", "net_1/dense_1_1", "net_1/conv_1") == ["dense", "dense_1", "conv"]
+    assert whose("gradient_tape/net/conv", "net/conv", "compile_loss/conv") == [
+        "conv",
+        "conv",
+        "compile_loss",
+    ]
+
+
+def test_a_graph_without_layers_is_told_by_its_scopes(tf, net, tmp_path):
+    net.export(str(tmp_path), verbose=False)
+    held = tf.saved_model.load(str(tmp_path))
+    loaded = held.signatures["serving_default"]
+    name = next(iter(loaded.structured_input_signature[1]))
+    x = tf.ones((BATCH, WIDTH))
+    found = counted(tf, lambda x: loaded(**{name: x}), x)
+    assert not found.uncounted(), "what a SavedModel's variables hold is known where they are read"
+    layers = {each.name.removesuffix("_1"): each for each in layers_of(found, timed(found), None)}
+    assert layers["inner"].kind == "MatMul"
+    assert layers["inner"].work.flop == 2 * BATCH * WIDTH * 8 + 2 * BATCH * 8
+    assert sum(each.work.flop for each in layers.values()) == pytest.approx(
+        3 * (2 * BATCH * WIDTH * WIDTH + BATCH * WIDTH) + layers["inner"].work.flop
+    )
+
+
+def test_a_transformers_layers_as_counted_by_hand(tf):
+    layers, width, length = tf.keras.layers, 128, 20
+    given = tf.keras.Input((length, width))
+    x = layers.MultiHeadAttention(4, width // 4, name="attend")(given, given)
+    x = layers.LayerNormalization(name="norm")(layers.Add(name="sum")([x, given]))
+    model = tf.keras.Model(given, layers.Dense(4 * width, activation="relu", name="up")(x), name="encoder")
+    x = tf.ones((BATCH, length, width))
+    found = counted(tf, lambda x: model(x), x)
+    told = {each.name: each for each in layers_of(found, timed(found), layers_by_name(model))}
+    tokens = BATCH * length
+    assert told["attend"].work.flop == pytest.approx(
+        4 * 2 * tokens * width * width + 2 * 2 * tokens * length * width, rel=0.05
+    )
+    assert told["up"].work.flop == pytest.approx(2 * tokens * width * 4 * width, rel=0.05)
+    assert {each.kind for each in told.values()} >= {
+        "MultiHeadAttention",
+        "LayerNormalization",
+        "Add",
+        "Dense",
+    }
+
+
+def test_resnet_50_as_published(tf):
+    """He et al. 2015, table 1: 3.8 · 10⁹ multiply-adds an image of 224 × 224."""
+    model = tf.keras.applications.ResNet50(weights=None)
+    x = tf.zeros((1, 224, 224, 3))
+    found = counted(tf, lambda x: model(x), x)
+    told = layers_of(found, timed(found), layers_by_name(model))
+    assert sum(each.work.flop or 0.0 for each in told) == pytest.approx(2 * 3.8e9, rel=0.05)
+    assert sum(each.work.flop or 0.0 for each in told) == pytest.approx(sum(found.flop().values()), rel=1e-6)
+    first = next(each for each in told if each.name == "conv1_conv")
+    assert first.work.flop == pytest.approx(2 * 112 * 112 * 7 * 7 * 3 * 64, rel=0.01)
+    assert not any(each.work.uncounted for each in told)
+
+
+def test_a_saved_recurrent_layer_runs_as_often_as_its_input_is_long(tf, tmp_path):
+    layers = tf.keras.layers
+    given = tf.keras.Input((None, WIDTH))
+    tf.keras.Model(given, layers.GRU(WIDTH)(given)).export(str(tmp_path), verbose=False)
+    held = tf.saved_model.load(str(tmp_path))
+    loaded = held.signatures["serving_default"]
+    name = next(iter(loaded.structured_input_signature[1]))
+    x = tf.ones((BATCH, 20, WIDTH))
+    found = counted(tf, lambda x: loaded(**{name: x}), x)
+    products = [part for part in found.parts if part.op == "MatMul"]
+    assert [part.runs for part in products] == [20, 20]

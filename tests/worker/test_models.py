@@ -1,0 +1,381 @@
+"""A model's file in a real worker: declared rightly, measured in each arm, refused where it would run Python."""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import fold
+from tuilab.analysis.summary import summarise
+from tuilab.model.arms import MODES, Arm, ArmSelection
+from tuilab.model.events import Declared, Refused
+from tuilab.model.expand import expand
+from tuilab.model.parameters import check_values
+from tuilab.model.requests import Declare, Measure
+from tuilab.model.scenario import AS_IT_IS, Axis, Budget, Opening, Scenario, Sweep
+from tuilab.worker.build import ArmBuild
+from tuilab.worker.context import Context
+from tuilab.worker.models import open_model
+
+pytestmark = pytest.mark.real_worker
+SHORT = Budget(name="quick", warm_s=0.1, warm_limit_s=1.0, precision=0.05, rounds=20, limit_s=1.0)
+TOUCH = Budget(name="quick", warm_s=0.0, warm_limit_s=0.05, precision=1.0, rounds=2, limit_s=0.2)
+
+MAKE = """
+import keras
+import numpy as np
+import tensorflow as tf
+import tuilab
+
+layers = keras.layers
+folder = FOLDER
+net = keras.Sequential(
+    [
+        keras.Input((8, 8, 3), name="image"),
+        layers.Rescaling(1 / 255),
+        layers.Conv2D(4, 3, activation="relu"),
+        layers.GlobalAveragePooling2D(),
+        layers.Dense(5, activation="softmax"),
+    ],
+    name="net",
+)
+net.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+net.save(folder + "/net.keras")
+net.save(folder + "/net.h5")
+ids = keras.Input((None,), dtype="int32", name="ids")
+state = layers.GRU(4)(layers.Embedding(11, 6)(ids))
+keras.Model(ids, layers.Dense(1, activation="sigmoid")(state), name="gru").save(folder + "/gru.keras")
+keras.Model(ids, state).export(folder + "/gru_saved", verbose=False)
+a, b = keras.Input((4,), name="a"), keras.Input((6,), name="b")
+both = layers.Concatenate()([a, b])
+keras.Model([a, b], [layers.Dense(2)(both), layers.Dense(1)(a), layers.Dense(3)(b)]).save(folder + "/many.keras")
+keras.Sequential([keras.Input((4,)), layers.Lambda(lambda x: x * 2)]).save(folder + "/lambda.keras")
+optimizer = keras.optimizers.Adam()
+optimizer.build(net.trainable_variables)
+
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(y, net(x, training=True)))
+    optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+    return loss
+
+
+tuilab.capture(step, tf.zeros((2, 8, 8, 3)), tf.zeros((2,), tf.int32), folder=folder + "/step")
+
+
+class Python(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def python(self, x):
+        return tf.ensure_shape(tf.py_function(lambda v: v, [x], tf.float32), [None])
+
+
+class Writes(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def writes(self, x):
+        tf.io.write_file("/tmp/never", "x")
+        return x
+
+
+class Reads(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def reads(self, x):
+        return x * tf.cast(tf.strings.length(tf.io.read_file(folder + "/net.h5")), tf.float32)
+
+
+python, writes, reads = Python(), Writes(), Reads()
+tf.saved_model.save(reads, folder + "/reads", signatures={"f": reads.reads})
+tf.saved_model.save(python, folder + "/python", signatures={"f": python.python})
+tf.saved_model.save(writes, folder + "/writes", signatures={"f": writes.writes})
+
+
+def made(n: int = 1):
+    return tf.ones((n,))
+"""
+
+
+def declare(worker, file, opening=AS_IT_IS):
+    request = Declare(id=uuid.uuid4().hex, file=str(file), opening=opening)
+    worker.send(request)
+    while True:
+        event = worker.next()
+        if isinstance(event, Declared | Refused) and event.request == request.id:
+            return event
+
+
+def run(worker, file, opening=AS_IT_IS, modes=("graph",), phases=False, budget=TOUCH, **given):
+    declaration = declare(worker, file, opening).declaration
+    values = check_values(declaration.parameters, declaration.constraints, given)
+    arms = expand(ArmSelection(devices=("CPU",), modes=modes), declaration, values, ("CPU:0",))
+    scenario = Scenario(declaration.name, values, str(file), opening)
+    request = Measure(
+        id=uuid.uuid4().hex, scenario=scenario, arms=arms, budget=budget, phases=phases, latency=False
+    )
+    return fold(worker.measure(request))
+
+
+@pytest.fixture(scope="module")
+def models(worker, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "make.py").write_text(MAKE.replace("FOLDER", repr(str(folder))))
+    answer = declare(worker, f"{folder}/make.py:made")
+    assert isinstance(answer, Declared), answer
+    return folder
+
+
+def test_a_compiled_model_runs_in_every_arm_and_says_what_it_holds(worker, models):
+    state = run(worker, models / "net.keras", modes=MODES, batch=3)
+    assert {(a.arm.mode, a.arm.variant) for a in state.arms.values()} == {
+        (mode, variant) for mode in ("eager", "graph", "xla") for variant in ("inference", "training")
+    }
+    for arm in state.arms.values():
+        assert arm.status == "ok", f"{arm.label}: {arm.reason}\n{arm.detail}"
+    assert state.model.parameters == 3 * 3 * 3 * 4 + 4 + 4 * 5 + 5
+    (image,) = state.model.inputs
+    assert (image.shape, image.dtype, image.values) == (
+        ("batch", 8, 8, 3),
+        "float32",
+        "numbers from 0 to 255",
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "parameters", "variants"),
+    [
+        ("net.h5", ["batch", "dtype"], 2),
+        ("gru.keras", ["batch", "length", "dtype"], 2),
+        ("gru_saved", ["batch", "length"], 0),
+        ("gru_saved:serving_default", ["batch", "length"], 0),
+        ("many.keras", ["batch", "dtype"], 2),
+        ("step", ["batch"], 0),
+    ],
+)
+def test_open_dimensions_become_parameters(worker, models, file, parameters, variants):
+    state = run(worker, models / file, batch=2)
+    assert [p.name for p in declare(worker, models / file).declaration.parameters] == parameters
+    assert len({a.arm.variant for a in state.arms.values()} - {""}) == variants
+    for arm in state.arms.values():
+        assert arm.status == "ok", f"{arm.label}: {arm.reason}\n{arm.detail}"
+    if "gru" in file:
+        assert state.model.inputs[0].values == "integers from 0 to 10"
+
+
+def test_a_captured_step_tells_where_it_comes_from(worker, models):
+    state = run(worker, models / "step", modes=("graph", "xla"))
+    assert {arm.status for arm in state.arms.values()} == {"ok"}
+    assert state.model.kind == "captured" and [i.name for i in state.model.inputs] == ["x", "y"]
+    assert state.model.inputs[1].values == "integers from 0 to 4"
+
+
+def test_given_inputs_are_taken_and_checked(worker, models):
+    np.savez(models / "ids.npz", ids=np.full((4, 70), 3))
+    opening = Opening(data=str(models / "ids.npz"))
+    assert run(worker, models / "gru.keras", opening).model.inputs[0].values == "given"
+    np.savez(models / "wrong.npz", ids=np.ones((4, 8, 8)))
+    refused = declare(worker, models / "gru.keras", Opening(data=str(models / "wrong.npz")))
+    assert isinstance(refused, Refused) and "the shape of ids" in refused.message
+
+
+def hostile(folder, models, name):
+    """A file made of a sound one."""
+    path = folder / f"{name}.keras"
+    sound = (models / "net.keras").read_bytes()
+    if name == "truncated":
+        path.write_bytes(sound[: len(sound) // 2])
+        return path
+    if name == "empty":
+        path.write_bytes(b"")
+        return path
+    with zipfile.ZipFile(models / "net.keras") as archive:
+        members = {each: archive.read(each) for each in archive.namelist()}
+    config = json.loads(members["config.json"])
+    dense = config["config"]["layers"][-1]
+    if name == "bomb":
+        members["bomb"] = bytes(50_000_000)
+    elif name == "climbs":
+        members["../../climbs"] = b"x"
+    elif name == "huge":
+        dense["config"]["units"] = 10**12
+    elif name == "module":
+        dense |= {"module": "os", "class_name": "system", "registered_name": None}
+    elif name == "custom":
+        dense |= {"module": None, "class_name": "Mine", "registered_name": "me>Mine"}
+    elif name == "deep":
+        members["config.json"] = b"[" * 200_000
+    if name != "deep":
+        members["config.json"] = json.dumps(config).encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each, data in members.items():
+            archive.writestr(each, data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("truncated", "a damaged archive"),
+        ("empty", "a damaged archive"),
+        ("bomb", "unpacks from"),
+        ("climbs", "names inside the archive"),
+        ("huge", "asks for"),
+        ("module", "no part of Keras"),
+        ("custom", "--code FILE.py"),
+        ("deep", "config.json"),
+    ],
+)
+def test_a_hostile_file_is_a_sentence(worker, models, tmp_path, name, says):
+    refused = declare(worker, hostile(tmp_path, models, name))
+    assert isinstance(refused, Refused) and says in refused.message, refused
+    assert not refused.detail and "\n" not in refused.message
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("lambda.keras", "--trust"),
+        ("python", "calls Python"),
+        ("writes", "WriteFile"),
+        ("reads", "ReadFile × 1"),
+    ],
+)
+def test_what_would_run_python_or_write_is_refused_until_it_is_trusted(worker, models, name, says):
+    refused = declare(worker, models / name)
+    assert isinstance(refused, Refused) and says in refused.message
+    if name in ("lambda.keras", "reads"):
+        assert isinstance(declare(worker, models / name, Opening(trust=True)), Declared)
+
+
+def test_a_graph_that_is_no_graph_is_a_sentence(worker, tmp_path):
+    (tmp_path / "saved_model.pb").write_bytes(b"\xff" * 100)
+    refused = declare(worker, tmp_path)
+    assert isinstance(refused, Refused) and "damaged" in refused.message
+
+
+def test_a_sweep_says_which_batch_pays_and_which_fits(worker, models):
+    file = models / "net.keras"
+    declaration = declare(worker, file).declaration
+    values = check_values(declaration.parameters, declaration.constraints, {})
+    arms = expand(
+        ArmSelection(devices=("CPU",), modes=("graph",), variants=("inference",)),
+        declaration,
+        values,
+        ("CPU:0",),
+    )
+    request = Measure(
+        id=uuid.uuid4().hex,
+        scenario=Scenario(declaration.name, values, str(file)),
+        arms=arms,
+        budget=TOUCH,
+        phases=False,
+        latency=False,
+        sweep=Sweep(axes=(Axis("batch", (1, 64, 512)),), refine=False),
+    )
+    result = summarise(fold(worker.measure(request)))
+    assert result.batch.pays in (64, 512)
+    assert result.batch.fits > 64
+    assert all(arm.examples_per_s for arm in result.arms)
+
+
+@pytest.mark.parametrize(
+    ("file", "layer", "kind"), [("net.keras", "conv2d", "Conv2D"), ("gru_saved", "gru", "")]
+)
+def test_layers_share_the_call_among_them(worker, models, file, layer, kind):
+    state = run(worker, models / file, batch=256, phases=True, budget=SHORT)
+    result = summarise(state)
+    layers = {each.name: each for each in result.model.layers}
+    assert result.model.layers_of in state.arms
+    assert 0 < sum(each.share for each in layers.values()) <= 1.0 + 1e-9
+    found = next(each for name, each in layers.items() if name.startswith(layer))
+    assert found.flop > 0 and found.bytes > 0 and found.share > 0 and (not kind or found.kind == kind)
+
+
+def test_what_a_graph_needs_is_about_what_it_takes(tf, tmp_path):
+    """Of a SavedModel, whose ops lie in functions that its signature calls."""
+    layers = tf.keras.layers
+    net = tf.keras.Sequential(
+        [
+            tf.keras.Input((64, 64, 3)),
+            layers.Conv2D(32, 3, padding="same"),
+            layers.Conv2D(32, 3, padding="same"),
+            layers.GlobalAveragePooling2D(),
+        ]
+    )
+    net.export(str(tmp_path / "graph"), verbose=False)
+    workload = open_model(str(tmp_path / "graph"), AS_IT_IS)
+    values = check_values(workload.declaration.parameters, (), {"batch": 256})
+    function, x = tf.function(net), tf.zeros((256, 64, 64, 3))
+    function(x[:1])
+    before = resident()
+    Path("/proc/self/clear_refs").write_text("5")
+    function(x)
+    took = resident("VmHWM") - before
+    assert took / 1.5 < workload.memory(values) < 1.5 * took
+
+
+def resident(which="VmRSS"):
+    """Bytes of memory that this process has now, or had at most."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(which)).split()[1]) * 1024
+
+
+CAPTURE = """
+import sys
+import keras
+import numpy as np
+import tensorflow as tf
+import tuilab
+
+keras.utils.set_random_seed(3)
+layers, folder = keras.layers, sys.argv[1]
+net = keras.Sequential([keras.Input((12,)), layers.Dense(16, "tanh"), layers.Dense(4, "softmax")])
+optimizer = keras.optimizers.Adam(0.1)
+optimizer.build(net.trainable_variables)
+
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = keras.losses.sparse_categorical_crossentropy(y, net(x, training=True))
+    optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+    return loss
+
+
+x, y = np.random.rand(6, 12).astype("float32"), np.arange(6, dtype="int32") % 4
+step(x, y)
+tuilab.capture(step, tf.constant(x), tf.constant(y), folder=folder + "/step")
+np.savez(folder + "/data.npz", x=x, y=y)
+np.savez(folder + "/own.npz", first=step(x, y), second=step(x, y))
+"""
+
+
+def test_what_one_process_captures_gives_the_same_bits_in_another(tf, tmp_path):
+    """Also the second step, which the first one's change of weights and of Adam's state shows in."""
+    (tmp_path / "capture.py").write_text(CAPTURE)
+    env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    subprocess.run([sys.executable, tmp_path / "capture.py", tmp_path], check=True, env=env, timeout=120)
+    workload = open_model(str(tmp_path / "step"), Opening(data=str(tmp_path / "data.npz")))
+    case = workload.build(arm_build(tf, workload, batch=6))
+    own = np.load(tmp_path / "own.npz")
+    for name in ("first", "second"):
+        (found,) = case.call().values()
+        np.testing.assert_array_equal(found.numpy(), own[name])
+
+
+def arm_build(tf, workload, **given):
+    """What builds the graph arm of a model in this process."""
+    declaration, context = workload.declaration, Context(Silent())
+    context.tf = tf
+    values = check_values(declaration.parameters, declaration.constraints, given)
+    return ArmBuild(context, "run", Arm("CPU:0", "graph"), values)
+
+
+class Silent:
+    def send(self, *events):
+        """Nobody listens."""

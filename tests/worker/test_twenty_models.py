@@ -1,0 +1,126 @@
+"""Twenty-one models: declared rightly, run in every arm that should, numbers as the model's own, sums that add up.
+
+Five small ones always; `--long` takes all.
+"""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import fold
+from tests.worker.test_models import declare
+from tests.worker.twenty import MODELS, Made
+from tuilab.analysis.summary import summarise
+from tuilab.model.arms import MODES, Arm, ArmSelection
+from tuilab.model.expand import expand
+from tuilab.model.parameters import check_values
+from tuilab.model.requests import Measure
+from tuilab.model.scenario import Budget, Opening, Scenario
+from tuilab.worker.build import ArmBuild
+from tuilab.worker.context import Context
+from tuilab.worker.models import open_model
+from tuilab.workloads.base import Unavailable
+
+pytestmark = [pytest.mark.real_worker, pytest.mark.slow]
+TOUCH = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=1.0, rounds=3, limit_s=1.0)
+XLA_RTOL = 2e-3
+"""XLA orders sums otherwise; on a CPU eager and graph give the model's own bits."""
+
+EACH = [
+    pytest.param(name, marks=() if made.small else pytest.mark.long, id=name) for name, made in MODELS.items()
+]
+
+
+class _Silent:
+    def send(self, *events: object) -> None:
+        """Nobody listens."""
+
+
+def saved(tf: Any, name: str, folder: Path) -> tuple[Made, str, Opening]:
+    made = MODELS[name]
+    path = made.save(tf, folder)
+    opening = Opening(code=str(folder / made.code)) if made.code else Opening()
+    return made, f"{path}:{made.signature}" if made.signature else str(path), opening
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_it_runs_in_every_arm_that_should_and_adds_up(tf, worker, tmp_path, name):
+    made, file, opening = saved(tf, name, tmp_path)
+    declaration = declare(worker, file, opening).declaration
+    keras = file.endswith(".keras")
+    assert [p.name for p in declaration.parameters] == [*made.parameters, *(["dtype"] if keras else [])]
+    values = check_values(declaration.parameters, declaration.constraints, made.values)
+    arms = expand(ArmSelection(devices=("CPU",), modes=MODES), declaration, values, ("CPU:0",))
+    assert {arm.mode for arm in arms} == set(MODES if keras else ("graph", "xla"))
+    assert len({arm.variant for arm in arms} - {""}) == (0 if not keras else 1 + made.trains)
+    request = Measure(
+        id=uuid.uuid4().hex, scenario=Scenario(declaration.name, values, file, opening), arms=arms, budget=TOUCH,
+        latency=False,
+    )  # fmt: skip
+    state = fold(worker.measure(request))
+    result = summarise(state)
+    for arm in result.arms:
+        why = next((word for key, word in made.lacks.items() if {*key} <= {arm.mode, arm.variant}), "")
+        detail = state.arms[arm.id].detail
+        assert (arm.status, why in arm.reason) == (
+            "unavailable" if why else "ok",
+            True,
+        ), f"{arm.label}: {arm.reason}\n{detail}"
+        if why:
+            continue
+        assert arm.device == "CPU:0" and arm.median_s
+        assert arm.account is not None
+        assert sum(arm.phases_s.values()) == pytest.approx(arm.median_s, rel=1e-6)
+        assert any(row.arm == arm.id and row.kind == "op" for row in result.placement)
+    assert result.model.parameters >= 0 and result.model.inputs
+    assert sum(layer.share for layer in result.model.layers) <= 1.0 + 1e-9
+    for bound in result.bounds:
+        assert all(bound.seconds < arm.median_s for arm in result.arms if arm.median_s)
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_its_numbers_are_the_models_own(tf, tmp_path, name):
+    made, file, opening = saved(tf, name, tmp_path)
+    if made.code:
+        exec(Path(opening.code).read_text(), {})
+    workload = open_model(file, opening)
+    declaration = workload.declaration
+    values = check_values(declaration.parameters, declaration.constraints, made.values)
+    context = Context(_Silent())
+    context.tf = tf
+    variant = "inference" if declaration.variants else ""
+    dtype = str(values["dtype"]) if declaration.dtype else ""
+    for mode in declaration.modes:
+        try:
+            case = workload.build(
+                ArmBuild(context, "run", Arm("CPU:0", mode, "resident", dtype, variant), values)
+            )
+        except Unavailable:
+            assert (mode,) in made.lacks
+            continue
+        with case.scope():
+            found = [np.asarray(each) for each in tf.nest.flatten(case.call())]
+        own = [
+            np.asarray(each) for each in tf.nest.flatten(own_numbers(tf, file, made, mode, case.arguments))
+        ]
+        assert len(found) == len(own)
+        for mine, theirs in zip(found, own, strict=True):
+            if mode == "xla":
+                np.testing.assert_allclose(mine, theirs, rtol=XLA_RTOL, atol=1e-4)
+            else:
+                np.testing.assert_array_equal(mine, theirs)
+
+
+def own_numbers(tf: Any, file: str, made: Made, mode: str, inputs: Any) -> Any:
+    """What the model says of these inputs, without the lab: called op by op, or as a graph."""
+    if not file.endswith(".keras"):
+        held = tf.saved_model.load(file.removesuffix(f":{made.signature}"))
+        signature = held.signatures[made.signature or "serving_default"]
+        names = sorted(signature.structured_input_signature[1])
+        return signature(**dict(zip(names, inputs, strict=True)))
+    model = tf.keras.models.load_model(file)
+    given = inputs[0] if len(inputs) == 1 else list(inputs)
+    return model(given, training=False) if mode == "eager" else tf.function(model)(given, training=False)

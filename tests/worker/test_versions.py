@@ -1,0 +1,40 @@
+"""The hashes of own code that go with each process: its file's, and those of what it imports of a person's own."""
+
+import sys
+
+from tuilab.model.scenario import Scenario
+from tuilab.worker.user import _module, versions
+
+
+def test_each_file_of_a_persons_own_has_a_hash_that_changes_with_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").write_text("")
+    (tmp_path / "parts" / "inner.py").write_text("WIDTH = 3\n")
+    own = tmp_path / "own_versions.py"
+    own.write_text(
+        "import json\nimport msgspec\nfrom parts import inner\n\ndef f(x: int = 1):\n    return x\n"
+    )
+    scenario = Scenario("own", {}, file=f"{own}:f")
+    _module(own)
+    first = versions(scenario)
+    assert first.keys() >= {"own_versions.py", "parts/inner.py", "parts/__init__.py"}
+    assert not [name for name in first if "json" in name or "msgspec" in name or name.startswith("/")]
+    assert versions(scenario) == first
+    (tmp_path / "parts" / "inner.py").write_text("WIDTH = 4\n")
+    second = versions(scenario)
+    assert {name for name in first if first[name] != second[name]} == {"parts/inner.py"}
+    for name in ("parts.inner", "parts"):
+        sys.modules.pop(name)
+
+
+def test_a_models_file_or_folder_has_one_too(tmp_path):
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "saved_model.pb").write_bytes(b"one")
+    (tmp_path / "m.keras").write_bytes(b"one")
+    for file, changed in (("saved", "saved/saved_model.pb"), ("m.keras", "m.keras")):
+        scenario = Scenario("model", {}, file=str(tmp_path / file))
+        before = versions(scenario)[file]
+        (tmp_path / changed).write_bytes(b"another")
+        assert before and versions(scenario)[file] != before
+    assert versions(Scenario("stft", {})) == {}

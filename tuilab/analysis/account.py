@@ -1,0 +1,221 @@
+"""One account of a call from what was measured of it. Numbers in, an `Account` out.
+
+A profile tells whose each moment was, and slows down what lies between the kernels; calls beside it, without
+the profiler, tell how long a call takes. `of_profile` joins the two, for calls of an arm or for steps of a
+program; `scaled` holds the account to the median that stands everywhere else.
+"""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import msgspec
+
+from tuilab.analysis.statistics import t_quantile
+from tuilab.model.account import NOT_KNOWN, Account, Part, Source, in_order
+
+EVENT_S = 2.5e-6
+"""Recording an event takes the thread that it happens on no longer than that."""
+
+NAMES = {"input": "input_wait", "scheduling": "dispatch", "sync": "dispatch"}
+"""Phases of a profile that bear another name in an account; the others keep theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A phase's seconds a call, half its interval's width (None: not known) and what it is known from."""
+
+    seconds: float
+    half: float | None
+    source: Source
+
+
+def of_profile(
+    calls: Sequence[Mapping[str, float]],
+    plain_s: float | None = None,
+    *,
+    events: float = 0.0,
+    on_device: Mapping[str, float] | None = None,
+    own_python_s: Sequence[float] = (),
+    opaque: bool = False,
+    drained: bool = False,
+) -> Account:
+    """The account of profiled calls, or steps, which follow one another.
+
+    calls: seconds by the profile's phase (`profile.sums.Sums.calls`), one mapping a call. plain_s: seconds of
+    a call without the profiler; None leaves the profile's own length. events: on the calling thread, a call;
+    each may have cost `EVENT_S`, which is taken off what TensorFlow and Python take between kernels.
+    on_device: seconds a call by phase that another device's own clock told, which no profiler and no busy
+    host stretches: only what is beside them is fitted to `plain_s`, and what that has beyond the profile is
+    not known for as much of the call as the device took.
+    own_python_s: seconds of some calls that Python spent outside TensorFlow, as timed apart; the rest of the
+    profile's Python is TensorFlow's own. opaque: the device could not be looked into, so waiting for it is
+    not known. drained: the input's buffers held nothing when the calls began. Raises ValueError without a
+    call that took time.
+    """
+    steps = [math.fsum(call.values()) for call in calls]
+    step_s = math.fsum(steps) / max(1, len(steps))
+    if step_s <= 0:
+        raise ValueError("a profile without a call has no account")
+    total_s = plain_s if plain_s is not None and plain_s > 0 else step_s
+    found: dict[str, Known] = {}
+    for phase in dict.fromkeys(name for call in calls for name in call):
+        each = [call.get(phase, 0.0) for call in calls]
+        name = NOT_KNOWN if opaque and phase == "sync" else NAMES.get(phase, phase)
+        half = _half(each, steps)
+        source: Source = "drained input" if drained and name == "input_wait" else "profiled"
+        before = found.get(name, Known(0.0, 0.0, source))
+        found[name] = Known(before.seconds + math.fsum(each) / len(each), _both(before.half, half), source)
+    found = _python_apart(found, own_python_s)
+    overhead = min(max(0.0, step_s - total_s), EVENT_S * events)
+    for name in ("dispatch", "python"):
+        if name in found and found[name].source == "profiled":
+            off = min(found[name].seconds, overhead)
+            overhead -= off
+            found[name] = replace(found[name], seconds=found[name].seconds - off)
+    return _filled(found, total_s, len(calls), on_device or {})
+
+
+def _half(each: Sequence[float], steps: Sequence[float]) -> float | None:
+    """Half the 95 % interval of a phase's seconds a call, by the ratio estimator (Cochran 1977, 6.4)."""
+    n, whole = len(each), math.fsum(steps)
+    if n < 2 or whole <= 0:
+        return None
+    ratio = math.fsum(each) / whole
+    squares = math.fsum((one - ratio * step) ** 2 for one, step in zip(each, steps, strict=True))
+    return t_quantile(0.975, n - 1) * math.sqrt(squares / (n * (n - 1)))
+
+
+def _both(a: float | None, b: float | None) -> float | None:
+    return math.hypot(a, b) if a is not None and b is not None else None
+
+
+def _python_apart(found: dict[str, Known], own_s: Sequence[float]) -> dict[str, Known]:
+    """Of the time that the profiler calls Python, TensorFlow's own goes to dispatch."""
+    if not own_s or "python" not in found:
+        return found
+    python, beside = found["python"], found.get("dispatch", Known(0.0, 0.0, "profiled"))
+    # Python that TensorFlow calls back is within dispatch.
+    own = min(statistics.median(own_s), python.seconds + beside.seconds)
+    half = _both(beside.half, python.half)
+    return {
+        **found,
+        "dispatch": Known(beside.seconds + python.seconds - own, half, "profiled"),
+        "python": Known(own, _half(own_s, [1.0] * len(own_s)), "timed apart"),
+    }
+
+
+def _filled(
+    found: Mapping[str, Known], total_s: float, calls: int, on_device: Mapping[str, float]
+) -> Account:
+    """The parts made as long as the calls beside them; how far that stretches each widens its interval."""
+    whole = math.fsum(known.seconds for known in found.values())
+    if whole <= 0:
+        return unknown(total_s, "the profiler saw nothing of a call")
+    held = {name: min(known.seconds, on_device.get(name, 0.0)) for name, known in found.items()}
+    if math.fsum(held.values()) > total_s or math.fsum(held.values()) >= whole:
+        held = {}  # the device itself was another: all of it is fitted
+    device_s = math.fsum(held.values())
+    factor = min(total_s / whole, (total_s - device_s) / (whole - device_s))
+    left = total_s - device_s - factor * (whole - device_s) if device_s else 0.0
+    parts = {}
+    for name, known in found.items():
+        fitted = known.seconds - held.get(name, 0.0)
+        half = None if known.half is None else known.half * factor + abs(factor - 1) * fitted
+        parts[name] = Known(held.get(name, 0.0) + fitted * factor, half, known.source)
+    if left > 0:
+        before = parts.get(NOT_KNOWN, Known(0.0, 0.0, "remainder"))
+        parts[NOT_KNOWN] = replace(before, seconds=before.seconds + left)
+    return _made(parts, total_s, calls)
+
+
+def of_parts(found: Mapping[str, Known], total_s: float, note: str = "") -> Account:
+    """The account of a call that was not profiled: parts timed by themselves, and the rest not known.
+
+    Where parts that overlap come to more than a call, each is shortened alike.
+    """
+    whole = math.fsum(known.seconds for known in found.values())
+    if whole > total_s:
+        factor = total_s / whole
+        found = {
+            name: replace(known, seconds=known.seconds * factor, half=(known.half or 0.0) * factor)
+            for name, known in found.items()
+        }
+    rest = max(0.0, total_s - whole)
+    halves = [known.half for known in found.values() if known.half is not None]
+    left = Known(rest, math.hypot(*halves) if halves else None, "remainder")
+    return msgspec.structs.replace(_made({**found, NOT_KNOWN: left}, total_s, 0), note=note)
+
+
+def unknown(total_s: float, note: str) -> Account:
+    """An account that says that nothing is known, and why."""
+    return Account(
+        total_s=total_s, parts=(Part(phase=NOT_KNOWN, seconds=total_s, source="remainder"),), note=note
+    )
+
+
+def _made(parts: Mapping[str, Known], total_s: float, calls: int) -> Account:
+    order = in_order({name: known.seconds for name, known in parts.items() if known.seconds > 0})
+    return Account(
+        total_s=total_s,
+        calls=calls,
+        parts=tuple(
+            Part(
+                phase=name,
+                seconds=parts[name].seconds,
+                source="remainder" if name == NOT_KNOWN else parts[name].source,
+                ci95_s=_interval(parts[name], total_s),
+            )
+            for name in order
+        ),
+    )
+
+
+def _interval(known: Known, total_s: float) -> tuple[float, float] | None:
+    if known.half is None:
+        return None
+    return max(0.0, known.seconds - known.half), min(total_s, known.seconds + known.half)
+
+
+def scaled(account: Account, median_s: float) -> Account:
+    """The account of the same call at the arm's median: each part by the same factor.
+
+    Parts add up to `median_s` but for a rounding error of their sum.
+    """
+    if account.total_s <= 0:
+        return unknown(median_s, account.note)
+    factor = median_s / account.total_s
+    parts = tuple(
+        msgspec.structs.replace(
+            part,
+            seconds=part.seconds * factor,
+            ci95_s=(part.ci95_s[0] * factor, part.ci95_s[1] * factor) if part.ci95_s else None,
+        )
+        for part in account.parts
+    )
+    return msgspec.structs.replace(account, total_s=median_s, parts=parts)
+
+
+Group = Literal["compute", "launches", "copies", "input", "python", "not known"]
+GROUPS: dict[str, Group] = {
+    "copy_in": "copies",
+    "copy_out": "copies",
+    "copy": "copies",
+    "input_wait": "input",
+    "dispatch": "launches",
+    "compute": "compute",
+    NOT_KNOWN: "not known",
+}
+"""What an arm is said to be bound by where a phase is its largest; a workload's own are Python's, as that
+is."""
+
+
+def largest(account: Account) -> Group:
+    """What takes most of a call: `compute`, `launches`, `copies`, `input`, `python` or `not known`."""
+    sums: dict[Group, float] = {}
+    for part in account.parts:
+        group = GROUPS.get(part.phase, "python")
+        sums[group] = sums.get(group, 0.0) + part.seconds
+    return max(sums, key=lambda group: sums[group], default="not known")

@@ -1,0 +1,186 @@
+"""`tuilab.capture`: a function or model of a running program, written as a folder that `tuilab run` opens.
+
+Needs nothing but the program's own TensorFlow.
+"""
+
+import inspect
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+MANIFEST = "tuilab.json"
+VERSION = 1
+SIGNATURE = "call"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What the folder says of itself beside the graph."""
+
+    name: str
+    """The function's own."""
+    arguments: tuple[str, ...]
+    """The signature's names of the tensors that the call took, in their order."""
+    results: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    """What the capture found, in sentences."""
+    versions: Mapping[str, str] | None = None
+    """Of what wrote it: `tensorflow`, `python`, `tuilab`."""
+
+    @classmethod
+    def read(cls, found: Mapping[str, Any]) -> "Manifest":
+        """From the file's JSON. Raises KeyError, TypeError or ValueError where it is something else."""
+        from tuilab.model.sanitize import sanitize_line
+
+        if found["version"] != VERSION:
+            raise ValueError(found["version"])
+        words = {key: tuple(str(each) for each in found[key]) for key in ("arguments", "results", "said")}
+        said = tuple(sanitize_line(each, 300) for each in words["said"][:10])
+        return cls(sanitize_line(str(found["name"]), 100), words["arguments"], words["results"], said)
+
+
+def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: Any) -> Path:
+    """Write a function as called with these arguments, or a Keras model, as a folder; returns the folder.
+
+    target: a function, a `tf.function`, a method of one, or a Keras model (then without arguments its
+    inference). Tensors and arrays become inputs, their first dimension open where the function can be traced
+    so; other arguments become part of the graph. Variables come along with their values, an optimizer's too.
+    folder: where to write, `captured/NAME` by default; one that `capture` wrote before is replaced. The
+    function is traced once more, and not run. Raises ValueError where there is no tensor to call it with,
+    and whatever the function raises while it is traced.
+    """
+    import tensorflow as tf
+
+    if not arguments and not named and hasattr(target, "inputs") and getattr(target, "inputs", None):
+        return _model(tf, target, folder)
+    name = _name(target)
+    flat = tf.nest.flatten((arguments, named), expand_composites=True)
+    given = [tf.convert_to_tensor(each) for each in flat if _is_data(tf, each)]
+    if not given:
+        raise ValueError(f"tuilab.capture: {name} was given no tensor or array to call it with")
+    words = _words(target, arguments, named, len(given), tf)
+    said: list[str] = []
+
+    def called(*tensors: Any) -> Any:
+        left = iter(tensors)
+        filled = [next(left) if _is_data(tf, each) else each for each in flat]
+        again, by_name = tf.nest.pack_sequence_as((arguments, named), filled, expand_composites=True)
+        return _named(tf, target(*again, **by_name))
+
+    return _write(tf, called, given, words, name, folder, said)
+
+
+def _model(tf: Any, model: Any, folder: "str | Path") -> Path:
+    import keras
+
+    tree = keras.tree
+
+    def called(*tensors: Any) -> Any:
+        packed = tensors[0] if len(tensors) == 1 else tree.pack_sequence_as(model.input, list(tensors))
+        return _named(tf, model(packed, training=False))
+
+    specs = [tf.TensorSpec(tuple(t.shape), t.dtype) for t in model.inputs]
+    words = _clean([str(t.name) for t in model.inputs])
+    return _write(tf, called, specs, words, str(model.name), folder, [])
+
+
+def _write(
+    tf: Any,
+    called: Callable[..., Any],
+    given: list[Any],
+    words: list[str],
+    name: str,
+    folder: "str | Path",
+    said: list[str],
+) -> Path:
+    function = tf.function(called)
+    exact = [tf.TensorSpec(t.shape, t.dtype, name=word) for t, word in zip(given, words, strict=True)]
+    concrete = _relaxed(tf, function, exact, said)
+    root = tf.Module()
+    root.held = list(concrete.graph.variables)
+    path = Path(folder) if folder else Path("captured") / name
+    if path.exists() and not (path / MANIFEST).exists() and any(path.iterdir()):
+        raise ValueError(f"tuilab.capture: {path} holds something else; name another folder")
+    tf.saved_model.save(root, str(path), signatures={SIGNATURE: concrete})
+    from importlib.metadata import version
+
+    from tuilab.model.files import write_text
+
+    manifest = Manifest(
+        name=name,
+        arguments=tuple(words),
+        results=tuple(sorted(concrete.structured_outputs)),
+        said=tuple(said),
+        versions={
+            "tensorflow": tf.__version__,
+            "python": sys.version.partition(" ")[0],
+            "tuilab": version("tuilab"),
+        },
+    )
+    write_text(path / MANIFEST, [json.dumps({"version": VERSION, **asdict(manifest)}, indent=1)])
+    return path
+
+
+def _relaxed(tf: Any, function: Any, exact: list[Any], said: list[str]) -> Any:
+    """The function's graph with its inputs' common first dimension open, or as it was called."""
+    batches = {spec.shape[0] for spec in exact if spec.shape.rank}
+    already = batches == {None}
+    if already or not batches or (len(batches) > 1 and None not in batches):
+        if len(batches) > 1:
+            said.append("The inputs' first dimensions differ, so none was left open.")
+        return function.get_concrete_function(*exact)
+    open_ = [
+        tf.TensorSpec([None, *spec.shape[1:]], spec.dtype, name=spec.name) if spec.shape.rank else spec
+        for spec in exact
+    ]
+    try:
+        return function.get_concrete_function(*open_)
+    except Exception as error:  # the function's own code may do anything with a shape
+        said.append(
+            f"Its first dimension is {batches.pop()}: an open one raised {type(error).__name__} in tracing."
+        )
+        return function.get_concrete_function(*exact)
+
+
+def _is_data(tf: Any, value: Any) -> bool:
+    if isinstance(value, tf.Variable):
+        return False
+    return tf.is_tensor(value) or (hasattr(value, "dtype") and hasattr(value, "shape"))
+
+
+def _name(target: Any) -> str:
+    inner = getattr(target, "python_function", target)
+    name = getattr(inner, "__name__", "") or type(target).__name__
+    return "".join(c if c.isalnum() or c in "_-" else "_" for c in name).strip("_") or "function"
+
+
+def _words(target: Any, arguments: Any, named: Any, count: int, tf: Any) -> list[str]:
+    """A name for each input: the parameter's, where it holds one tensor."""
+    inner = getattr(target, "python_function", target)
+    try:
+        bound = inspect.signature(inner).bind(*arguments, **named).arguments
+    except (TypeError, ValueError):
+        bound = {}
+    words: list[str] = []
+    for name, value in bound.items():
+        data = [each for each in tf.nest.flatten(value, expand_composites=True) if _is_data(tf, each)]
+        words += [name] if len(data) == 1 else [f"{name}_{index}" for index in range(len(data))]
+    return _clean(words if len(words) == count else [f"input_{index}" for index in range(count)])
+
+
+def _clean(words: list[str]) -> list[str]:
+    found: list[str] = []
+    for word in words:
+        kept = "".join(c if c.isalnum() or c == "_" else "_" for c in word) or "input"
+        kept = kept if kept[0].isalpha() else f"input_{kept}"
+        found.append(kept if kept not in found else f"{kept}_{len(found)}")
+    return found
+
+
+def _named(tf: Any, outputs: Any) -> dict[str, Any]:
+    """Each tensor of the outputs under a name, as a signature needs it."""
+    flat = [each for each in tf.nest.flatten(outputs, expand_composites=True) if each is not None]
+    return {f"output_{index:03d}": tf.convert_to_tensor(each) for index, each in enumerate(flat)}

@@ -1,0 +1,65 @@
+"""The options that say in whose Python is measured."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from tuilab.interpreter import environment, environments
+from tuilab.lab.hosts import checked_hosts
+from tuilab.model.environment import Environment
+from tuilab.model.errors import InputError
+
+_PYTHON = "tuilab.python"
+
+
+def python_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--python`, for a command's decorator; no command takes it as an argument."""
+
+    def remember(ctx: click.Context, parameter: click.Parameter, value: str) -> None:
+        if value:
+            ctx.meta[_PYTHON] = value
+
+    return click.option(
+        "--python",
+        metavar="PATH",
+        default="",
+        help="Measure with the TensorFlow of this Python, or of this virtual or conda environment.",
+        expose_value=False,
+        callback=remember,
+    )(command)
+
+
+def chosen_environment(tensorflow: bool = True) -> Environment | None:
+    """Return the environment of `--python`, None where it is the lab's own.
+
+    Raises InputError as `interpreter.environment`.
+    """
+    context = click.get_current_context(silent=True)
+    place = context.meta.get(_PYTHON, "") if context else ""
+    return environment(place, tensorflow=tensorflow) if place else None
+
+
+def env_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--env`, for a command's decorator."""
+    return click.option(
+        "--env",
+        "envs",
+        metavar="NAME=PATH[,VARIABLE=VALUE]",
+        multiple=True,
+        help="Measure in this environment, by turns with the others named so; `.` is the lab's own.",
+        callback=lambda ctx, parameter, words: environments(words),
+    )(command)
+
+
+def hosts_with(envs: Sequence[Environment], hosts: Sequence[str], file: str = "") -> tuple[str, ...]:
+    """Where is measured: the environments, by their names in `Arm.host`, and the other hosts.
+
+    file: of a person's own code. Raises InputError for a name that ssh could misread, or that both have.
+    """
+    names = tuple(one.name for one in envs)
+    others = checked_hosts(hosts, file) if hosts or not names else ()
+    twice = next((name for name in names if name in others), None)
+    if twice is not None:
+        raise InputError("--env", twice, "a name that no --host has")
+    return (*names, *others)

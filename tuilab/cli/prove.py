@@ -1,0 +1,45 @@
+"""`tuilab check DOCUMENT --prove`: by how much its figures are off on this machine."""
+
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from tuilab.cli.exits import DONE
+from tuilab.cli.lab import emit, tell, with_lab
+from tuilab.lab import Lab
+from tuilab.lab.opening import read_document
+from tuilab.lab.proof import Proven, proofs, prove
+from tuilab.model.errors import InputError
+from tuilab.model.sanitize import sanitize_line
+from tuilab.model.scenario import BudgetName
+
+
+class Proofs(msgspec.Struct, frozen=True, kw_only=True):
+    """The object that `tuilab check --prove --json` prints."""
+
+    path: str
+    proofs: Sequence[Proven]
+
+
+def prove_document(document: str, budget: BudgetName, as_json: bool) -> int:
+    """Measure the patterns of a document's findings; the exit code. Raises InputError, WorkerError."""
+    report = read_document(document, tell, preview=False)
+    if report.unreadable:
+        raise InputError(sanitize_line(document, 300), "", report.unreadable)
+    wanted = list(proofs(report))
+    path = sanitize_line(document, 300)
+
+    def told(shown: Proven) -> None:
+        if not as_json:
+            click.echo(f"{path}:{shown.line}: {shown.code} {shown.sentence}")
+
+    async def measure(lab: Lab) -> list[Proven]:
+        return await prove(lab, wanted, budget, told)
+
+    made = with_lab(measure) if wanted else []
+    if as_json:
+        emit(Proofs(path=path, proofs=made))
+    elif not wanted:
+        click.echo(f"{path}: no finding whose pattern can be measured", err=True)
+    return DONE

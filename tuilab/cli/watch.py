@@ -1,0 +1,121 @@
+"""`tuilab watch`: somebody's own program, its steps and what to change in it."""
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from tuilab.cli.environment import chosen_environment, python_option
+from tuilab.cli.exits import DONE, FINDINGS
+from tuilab.lab.watch import Options, Watched, Watching, attach, end_as, is_python
+from tuilab.lab.watch import watch as watch_program
+from tuilab.model.errors import InputError
+from tuilab.model.files import write_text
+from tuilab.model.program import Code
+from tuilab.report.program import page_json, page_text
+
+LEAST_ATTACHED_S = 1.0
+SIGNALLED = 128
+"""An exit code beyond this tells of the signal that ended the lab."""
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--plain", is_flag=True, help="Let the program's output through, and print the page at its end."
+)
+@click.option(
+    "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the page as JSON."
+)
+@click.option(
+    "--every", type=click.FloatRange(0.5), default=None, help="Seconds between windows of the profiler."
+)
+@click.option(
+    "--window", type=click.FloatRange(0.05, 5), default=0.4, show_default=True, help="Seconds of a window."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the page to a file, rather than to standard error.",
+)
+@click.option("--once", is_flag=True, help="One window, as early as possible: for programs of seconds.")
+@click.option(
+    "--fail-on", multiple=True, metavar="CODE", help="Exit with 1 where this is found; `any` for all."
+)
+@click.option(
+    "--attach", "address", metavar="HOST:PORT", default="", help="Look at a program that runs already."
+)
+@python_option
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def watch(
+    plain: bool,
+    json_file: Path | None,
+    output: Path | None,
+    every: float | None,
+    window: float,
+    once: bool,
+    fail_on: tuple[str, ...],
+    address: str,
+    command: tuple[str, ...],
+) -> int:
+    """Watch your own program: where its steps' time goes, what to change at which line, and what that gains
+    at most.
+
+    COMMAND is a Python file with its arguments or `-m module …`, for the Python of --python, else that of
+    the active environment; or any command. It runs unchanged; its exit code is passed on. In a terminal the
+    lab opens on it; with --plain or --json, and where the output is no terminal, all of its output passes
+    through, and the page comes at the end. With --attach, what runs
+    tf.profiler.experimental.server.start(PORT) is looked at once.
+    """
+    for code in fail_on:
+        if code != "any" and code not in get_args(Code):
+            raise InputError("--fail-on", code, f"any, or one of {', '.join(get_args(Code))}")
+    for name, file in (("--json", json_file), ("--output", output)):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise InputError(name, str(file), "a file in a folder that is there")
+    if command and not command[0].strip():
+        raise InputError("COMMAND", command[0], "a Python file, `-m module` or a program")
+    if (own := chosen_environment(tensorflow=False)) is not None:
+        if not is_python(command):
+            raise InputError("--python", own.python, "a Python file or `-m module` to watch with it")
+        command = (own.python, *command)
+    options = Options(every=every or 0.0, window=window, once=once)
+    if address:
+        program = attach(address, max(window, LEAST_ATTACHED_S))
+    elif plain or json_file is not None or not all(os.isatty(stream) for stream in range(3)):
+        program = watch_program(command, options)
+    else:
+        program = on_screen(command, options)
+    page = program.page()
+    sys.stdout.flush()
+    if output is not None:
+        write_text(output, [page_text(page) + "\n"])
+    else:
+        with contextlib.suppress(OSError, ValueError):
+            click.echo(page_text(page), err=True)
+    if json_file is not None:
+        write_text(json_file, [page_json(page)])
+    found = {finding.code for finding in page.findings}
+    ended = program.exit_code or DONE
+    if ended == DONE and (found if "any" in fail_on else found.intersection(fail_on)):
+        return FINDINGS
+    return end_as(ended)
+
+
+def on_screen(command: tuple[str, ...], options: Options) -> Watched:
+    """Watch a program in the lab; it has the terminal again once the lab is left, to its end."""
+    from tuilab.tui.options import Options as Screen
+    from tuilab.tui.start import open_lab
+
+    watching = Watching(command, options)
+    watching.start(os.get_terminal_size())
+    try:
+        code = open_lab(Screen(watching=watching))
+        if code > SIGNALLED and watching.running:
+            watching.signal(code - SIGNALLED)
+    finally:
+        program = watching.leave()
+    return program

@@ -1,0 +1,130 @@
+"""The names of each TensorFlow that the lab measures in: what differs from those of the shipped table."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+import msgspec
+
+from tuilab.documents.api_tables import SHIPPED_VERSION, brought, shipped
+from tuilab.model.api import ApiTable, Signature
+from tuilab.model.errors import InputError
+from tuilab.model.sanitize import sanitize_line
+
+FILE = "tensorflow-versions.json.xz"
+BEFORE = "2.15"
+"""The last one that is only known by what left with it, Keras 2 among that."""
+_PIN = re.compile(
+    r"(?<![\w.-])tensorflow(?:-cpu|-gpu|-macos|-intel)?(?:\[[\w,-]{0,40}\])?[ ]?(?:[=~]=|=)[ ]?"
+    r"(\d{1,3}\.\d{1,3})(?![\d])"
+)
+_PUTS = re.compile(r"\b(?:install|add|dependencies|requires)\b")
+_ALONE = re.compile(r"[-#\"'\s]*")
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One TensorFlow's names beside those of the shipped table; Keras, a package of its own, is left out."""
+
+    version: str
+    """`2.17.1`, of the wheel that it was made of."""
+    more: tuple[str, ...]
+    """Names and modules that only this one has."""
+    less: tuple[str, ...]
+    """Those that it has not."""
+    signatures: dict[str, Signature] = {}
+    """Of names that both have, where they differ, and of its own."""
+
+
+class Versions(msgspec.Struct, frozen=True):
+    """Of every TensorFlow but the shipped table's."""
+
+    differences: tuple[Difference, ...]
+
+
+def minor(version: str) -> tuple[int, ...]:
+    """`2.17.1` → (2, 17)."""
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))
+
+
+@lru_cache(maxsize=1)
+def _differences() -> dict[tuple[int, ...], Difference]:
+    found = {minor(each.version): each for each in brought(FILE, Versions).differences}
+    nothing = Difference(version=SHIPPED_VERSION, more=(), less=())
+    return dict(sorted((found | {minor(SHIPPED_VERSION): nothing}).items()))
+
+
+def known() -> tuple[str, ...]:
+    """The versions of which a document can be checked, the oldest first: `2.16`, …"""
+    return tuple(".".join(map(str, number)) for number in _differences() if number > minor(BEFORE))
+
+
+def check_version(where: str, version: str) -> None:
+    """Raise InputError for a version that is not known; "" is none."""
+    numbers = ".".join(map(str, minor(version)))
+    if version and (numbers not in known() or not re.fullmatch(r"[0-9]+\.[0-9]+(\.[0-9]+)?", version)):
+        expected = f"a TensorFlow from {known()[0]} to {known()[-1]}"
+        raise InputError(where, sanitize_line(version, 40), expected)
+
+
+@lru_cache(maxsize=8)
+def table_of(version: str) -> ApiTable:
+    """The names of a known version (`2.17`; the last number makes no difference)."""
+    base, other = shipped(), _differences()[minor(version)]
+    less = frozenset(other.less)
+    names = sorted({*(n for n in base.names if n not in less), *(n for n in other.more if not _inside(n))})
+    modules = (*(m for m in base.modules if m not in less), *filter(_inside, other.more))
+    there = frozenset(names)
+    return msgspec.structs.replace(
+        base,
+        version=other.version,
+        names=tuple(names),
+        signatures={n: s for n, s in {**base.signatures, **other.signatures}.items() if n in there},
+        modules=modules,
+        renames={old: new for old, new in base.renames.items() if new in there and old not in there},
+        # Of the wheels that they were made of none has kernels for a GPU.
+        gpu_dtypes=base.gpu_dtypes if other.version == base.version else {},
+    )
+
+
+def _inside(name: str) -> bool:
+    """Whether it is a module of the installed package, and no name of `tf` or of Keras."""
+    return name.startswith("tensorflow.")
+
+
+@lru_cache(maxsize=1)
+def _base() -> frozenset[str]:
+    return frozenset((*shipped().names, *shipped().modules))
+
+
+def when(api: ApiTable, name: str) -> str:
+    """Since when a name that this table lacks is gone, or when it came later; "" where that is not known."""
+    here = minor(api.version)
+    having = [
+        number
+        for number, other in _differences().items()
+        if name in other.more or (name in _base() and name not in other.less)
+    ]
+    later = [number for number in having if number > here]
+    if later:
+        return f"new in {'.'.join(map(str, later[0]))}"
+    after = [number for number in _differences() if having and having[-1] < number <= here]
+    return f"gone since {'.'.join(map(str, after[0]))}" if after else ""
+
+
+def installed_by(lines: Iterable[str]) -> tuple[str, int] | None:
+    """The known version that a document installs (`pip install tensorflow==2.17`), and on which line.
+
+    None where it installs none, one that is not known, or several.
+    """
+    found: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if "tensorflow" not in line:
+            continue
+        for match in _PIN.finditer(line):
+            before = line[: match.start()]
+            if _PUTS.search(before) or _ALONE.fullmatch(before):
+                found.setdefault(match[1], number)
+    if len(found) != 1:
+        return None
+    ((version, number),) = found.items()
+    return (version, number) if version in known() else None

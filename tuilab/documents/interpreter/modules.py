@@ -1,0 +1,83 @@
+"""Modules of the document's own folder: read as importing them would run them, and never imported."""
+
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+from tuilab.documents.decode import decode
+from tuilab.documents.interpreter.interpreter import STEPS, STEPS_PER_NODE, Interpreter
+from tuilab.documents.interpreter.scope import Scope
+from tuilab.documents.interpreter.values import Known, Module, Value
+from tuilab.documents.parse import Parsed, parse
+from tuilab.model.errors import InputError
+from tuilab.model.files import read_regular
+
+# How many modules of its folder are read for one document, and bytes of each.
+MOST_MODULES, LARGEST_MODULE = 16, 200_000
+_LIBRARIES = sys.stdlib_module_names | {
+    *("tensorflow", "keras", "numpy", "scipy", "torch", "jax", "pandas", "matplotlib", "sklearn", "cv2"),
+    *("PIL", "tqdm", "pytest", "cupy", "numba", "absl", "tensorflow_datasets", "tensorflow_probability"),
+}
+
+
+def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Module | None:
+    """The module of that name beside the document; None where there is none, or it is a library's.
+
+    level: of a relative import, how many folders up from the file that says it; 0 from the document's.
+    """
+    if interpreter.folder is None or (not level and dotted.partition(".")[0] in _LIBRARIES):
+        return None
+    base = interpreter.folder if not level else interpreter.beside
+    for _ in range(level - 1):
+        base = base.parent
+    path = base.joinpath(*dotted.split(".")) if dotted else base
+    return _module(interpreter, path, line)
+
+
+def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Value | None:
+    """What a module's name stands for: what it binds, or the module below it; None for neither."""
+    found: Value | None = module.scope.names.get(name)
+    if found is None and module.package is not None:
+        found = _module(interpreter, module.package / name, line)
+    return found
+
+
+def _module(interpreter: Interpreter, path: Path, line: int) -> Module | None:
+    if path in interpreter.modules:
+        return interpreter.modules[path]
+    file = next((f for f in (path.with_name(path.name + ".py"), path / "__init__.py") if f.is_file()), None)
+    package = path if path.is_dir() else None
+    if file is None and package is None:
+        return None
+    outer = interpreter.module.parent
+    scope = Scope({"__name__": Known(path.name)}, Scope(dict(outer.names) if outer else {}))
+    made = interpreter.modules[path] = Module(path.name, scope, package)
+    parsed = _parsed(file) if file is not None and len(interpreter.modules) <= MOST_MODULES else None
+    if file is None or parsed is None:
+        return made if package is not None else None
+    interpreter.kept.append(parsed)
+    interpreter.steps += min(STEPS, STEPS_PER_NODE * parsed.size)
+    interpreter.yields = interpreter.yields or parsed.yields
+    first, beside = len(interpreter.trace.regions), interpreter.beside
+    interpreter.beside = file.parent
+    with interpreter.reading(file.name, line):
+        interpreter.execute(parsed.statements, scope)
+    interpreter.beside = beside
+    for region in interpreter.trace.regions[first:]:
+        # What it times by itself is told where it is checked itself.
+        region.discarded = True
+    return made
+
+
+def _parsed(file: Path) -> Parsed | None:
+    try:
+        found = file.stat()
+        return _read(file, found.st_mtime_ns, found.st_size)
+    except (OSError, InputError):
+        return None
+
+
+@lru_cache(128)
+def _read(file: Path, changed: int, size: int) -> Parsed:
+    """Its statements, read once for all documents that import it as it is now."""
+    return parse(decode(read_regular(file, LARGEST_MODULE)).split("\n"), 1)

@@ -1,0 +1,184 @@
+"""Runs a module of the lab in a Python that has not got it: `python …/tuilab/guest MODULE ARGUMENTS`.
+
+The lab's modules are found by path. What they need beside NumPy and TensorFlow is taken from the lab's own
+installation: msgspec, shown to them alone, where its compiled half fits this Python, else `structs`,
+which stands in for it; psutil where the environment has none. What Python 3.9 lacks is given to them too.
+Nothing is put on `sys.path`, so that a person's own code finds exactly what its environment holds.
+
+This runs before anything of the lab can be imported, in Python 3.9 and later.
+"""
+
+import dataclasses
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from types import ModuleType
+from typing import Any, Optional
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+OLDEST = (3, 9)
+
+LENT: "dict[str, ModuleType]" = {}
+"""Modules that the lab's modules see under these names, and nobody else does."""
+GIVEN: "dict[str, Any]" = {}
+"""Names that they find among their own, in place of Python's."""
+
+
+class Loader(importlib.machinery.SourceFileLoader):
+    """Loads a module of the lab with what is lent to it."""
+
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # type: ignore[override]
+        """Compile, annotations unevaluated where Python cannot evaluate `X | Y`."""
+        if sys.version_info >= (3, 10):
+            return super().source_to_code(data, path)
+        import __future__
+
+        return compile(data, path, "exec", __future__.annotations.compiler_flag, True, _optimize)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run it; meanwhile the lent modules are in the place of the environment's own."""
+        before = {name: sys.modules.get(name) for name in LENT}
+        sys.modules.update(LENT)
+        vars(module).update(GIVEN)
+        try:
+            super().exec_module(module)
+        finally:
+            for name, other in before.items():
+                if other is None:
+                    sys.modules.pop(name, None)
+                else:
+                    sys.modules[name] = other
+
+
+class Program(Loader):
+    """Loads the module that is the program, to which nothing is lent."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run it to its end."""
+        importlib.machinery.SourceFileLoader.exec_module(self, module)
+
+
+class Finder:
+    """Finds `tuilab` and all that is in it where the lab is, whatever this environment has of that name."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Any = None, target: Any = None
+    ) -> "Optional[importlib.machinery.ModuleSpec]":
+        """The spec of a module of the lab, None of any other."""
+        if name != "tuilab" and not name.startswith("tuilab."):
+            return None
+        place = os.path.join(ROOT, *name.split(".")[1:])
+        package, file = os.path.join(place, "__init__.py"), place + ".py"
+        if os.path.isfile(package):
+            loader = Loader(name, package)
+            return importlib.util.spec_from_file_location(
+                name, package, loader=loader, submodule_search_locations=[place]
+            )
+        found = os.path.isfile(file)
+        return (
+            importlib.util.spec_from_file_location(name, file, loader=Loader(name, file)) if found else None
+        )
+
+
+def load(name: str, file: str, loader: Any = None) -> ModuleType:
+    """A module from its file, a package from its `__init__.py`, into `sys.modules`."""
+    inside = [os.path.dirname(file)] if os.path.basename(file) == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(
+        name, file, loader=loader, submodule_search_locations=inside
+    )
+    if spec is None or spec.loader is None:
+        raise ImportError(file)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def taken_out(package: str) -> "dict[str, ModuleType]":
+    """The modules of a package, no longer in `sys.modules`."""
+    names = [name for name in sys.modules if name.partition(".")[0] == package]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+def lend_msgspec(place: str) -> None:
+    """The lab's own where its compiled half fits this Python, else what stands in for it."""
+    own = taken_out("msgspec")
+    try:
+        load("msgspec", os.path.join(place, "__init__.py"))
+        LENT.update(taken_out("msgspec"))
+    except (ImportError, OSError):
+        taken_out("msgspec")
+        LENT["msgspec"] = load("tuilab_structs", os.path.join(HERE, "structs.py"))
+    finally:
+        sys.modules.update(own)
+
+
+def find_psutil(place: str) -> None:
+    """The environment's, else the lab's. Ends the process with what to do where neither can be loaded."""
+    try:
+        import psutil  # noqa: F401
+    except ImportError:
+        try:
+            load("psutil", os.path.join(place, "__init__.py"))
+        except (ImportError, OSError) as error:
+            taken_out("psutil")
+            python = ".".join(map(str, sys.version_info[:2]))
+            sys.exit(
+                f"psutil is missing for Python {python} ({sys.implementation.cache_tag}): {error}. "
+                f"Run `{sys.executable} -m pip install psutil`, or start the lab with Python {python}"
+            )
+
+
+def backports() -> None:
+    """Give the lab's modules what Python 3.9 lacks, without a change to Python itself."""
+
+    def strict_zip(*several: Any, strict: bool = False) -> Any:
+        lists = [list(one) for one in several] if strict else several
+        if strict and len({len(one) for one in lists}) > 1:
+            raise ValueError("zip() arguments have different lengths")
+        return zip(*lists)
+
+    def dataclass(cls: Any = None, *, slots: bool = False, kw_only: bool = False, **options: Any) -> Any:
+        if cls is None:
+            return lambda later: dataclass(later, kw_only=kw_only, **options)
+        if kw_only:  # any order will do, so that those without a default may come first
+            every = vars(cls).get("__annotations__", {})
+            cls.__annotations__ = dict(sorted(every.items(), key=lambda field: hasattr(cls, field[0])))
+        return dataclasses.dataclass(**options)(cls)
+
+    other = ModuleType("dataclasses")
+    vars(other).update(vars(dataclasses), dataclass=dataclass)
+    LENT["dataclasses"] = other
+    GIVEN["zip"] = strict_zip
+    sys.orig_argv = [sys.executable, *sys.argv]
+
+
+def main() -> None:
+    """Be the module that the first argument names."""
+    if sys.version_info < OLDEST:
+        sys.exit("Python {}.{} is older than 3.9, the first to be measured in".format(*sys.version_info[:2]))
+    # Python has put this folder in front, whose names would shadow others'.
+    sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != HERE]
+    if sys.version_info < (3, 10):
+        backports()
+    places = {
+        os.path.basename(place): place for place in os.environ.get("TUILAB_COMPILED", "").split(os.pathsep)
+    }
+    lend_msgspec(places.get("msgspec", ""))
+    find_psutil(places.get("psutil", ""))
+    sys.meta_path.insert(0, Finder)
+    del sys.argv[0]
+    wanted = Finder.find_spec(sys.argv[0])
+    if wanted is not None and wanted.submodule_search_locations is not None:
+        wanted = Finder.find_spec(sys.argv[0] + ".__main__")
+    if wanted is None or wanted.origin is None:
+        sys.exit(f"the lab has no module {sys.argv[0]}")
+    sys.argv[0] = wanted.origin
+    # What is lent may not stay in sight for as long as the program runs: it imports none of it itself.
+    load("__main__", wanted.origin, Program("__main__", wanted.origin))
+
+
+if __name__ == "__main__":
+    main()

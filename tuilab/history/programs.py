@@ -1,0 +1,49 @@
+"""Watched programs in the store of runs: one page each, replaced as it grows."""
+
+import sqlite3
+
+import msgspec
+
+from tuilab.history.store import Store
+from tuilab.model.errors import InputError
+from tuilab.model.program import Page
+
+PREFIX = "w"
+"""With which a watched program's id begins; a run's is hexadecimal, and cannot."""
+
+
+def keep(store: Store, program: str, page: Page) -> None:
+    """Write the page of a program, in place of an earlier one. Raises sqlite3.Error."""
+    with store.connection:
+        store.connection.execute(
+            "INSERT INTO programs (program, at, command, page) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (program) DO UPDATE SET page = excluded.page",
+            (program, page.at, " ".join(page.command), msgspec.json.encode(page)),
+        )
+
+
+def listed(store: Store, limit: int = 20) -> list[tuple[str, Page]]:
+    """The latest watched programs with their ids, latest first; one whose page cannot be read is left out."""
+    found = store.connection.execute(
+        "SELECT program, page FROM programs ORDER BY at DESC, program LIMIT ?", (limit,)
+    )
+    out = []
+    for program, page in found:
+        try:
+            out.append((program, msgspec.json.decode(page, type=Page)))
+        except (msgspec.DecodeError, TypeError):
+            continue
+    return out
+
+
+def find(store: Store, start: str) -> Page:
+    """The page of the program whose id begins so. Raises InputError for none or several, or a damaged one."""
+    try:
+        rows = store.connection.execute(
+            "SELECT page FROM programs WHERE substr(program, 1, ?) = ?", (len(start), start)
+        ).fetchall()
+        if len(rows) == 1:
+            return msgspec.json.decode(rows[0][0], type=Page)
+    except (msgspec.DecodeError, sqlite3.DataError, TypeError):
+        pass
+    raise InputError("program", start, "the beginning of exactly one id from `tuilab history programs`")

@@ -1,0 +1,167 @@
+"""Finding somebody's Python, and whether the lab can measure in it, without importing anything there."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tuilab import guest
+from tuilab.model.environment import Environment
+from tuilab.model.errors import InputError
+from tuilab.model.sanitize import sanitize_line
+
+OLDEST_PYTHON, OLDEST_TENSORFLOW = (3, 9), (2, 16)
+LOOK_S = 30.0
+"""How long an interpreter may take to say what it is; a cold one on a network's disk takes seconds."""
+OWN = "."
+"""A place that stands for the environment of the lab itself."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,39}")
+_VARIABLE = re.compile(r",(?=[A-Za-z_][A-Za-z0-9_]*=)")
+_EXPECTED = "a Python, or the folder of a virtual or conda environment"
+
+# Python 2 can read it, so that an old one is named as such.
+_LOOK = """
+import json, sys
+known = {"python": list(sys.version_info[:3]), "folder": sys.prefix, "path": sys.path, "tensorflow": None}
+try:
+    from importlib.util import find_spec
+    from importlib import metadata
+    if find_spec("tensorflow") is not None:
+        known["tensorflow"] = ""
+        for name in ("tensorflow", "tensorflow-cpu", "tf-nightly", "tf-nightly-cpu", "tensorflow-rocm"):
+            try:
+                known["tensorflow"] = metadata.version(name)
+                break
+            except metadata.PackageNotFoundError:
+                pass
+except ImportError:
+    pass
+print(json.dumps(known))
+"""
+
+
+def python_of(place: str) -> Path | None:
+    """The interpreter that a person means by a path: a program, or that of an environment's folder.
+
+    None where there is none. Links are not followed: by its own place a virtual environment's Python knows
+    what belongs to it.
+    """
+    path = Path(os.path.abspath(os.path.expanduser(place)))
+    if path.is_file():
+        return path if os.access(path, os.X_OK) else None
+    inside = ("bin/python", "bin/python3", "python.exe", "Scripts/python.exe", "python")
+    for candidate in (path / word for word in inside):
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return candidate
+    return None
+
+
+def environment(place: str, where: str = "--python", tensorflow: bool = True) -> Environment | None:
+    """The environment at a path, None where it is the lab's own. where: the control, for messages.
+
+    tensorflow: it must have one that the lab measures. Raises InputError.
+    """
+    if place == OWN or (found := python_of(place)) == Path(sys.executable):
+        return None
+    if found is None:
+        raise InputError(where, sanitize_line(place, 300), _EXPECTED)
+    known = look(str(found), where)
+    python = ".".join(map(str, known["python"]))
+    if tuple(known["python"][:2]) < OLDEST_PYTHON:
+        raise InputError(where, str(found), f"Python {_words(OLDEST_PYTHON)} or later; it is {python}")
+    version = known["tensorflow"]
+    if version is None and tensorflow:
+        expected = f"an environment with TensorFlow: `{found} -m pip install tensorflow` puts one there"
+        raise InputError(where, str(found), expected)
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version or "")[:2])
+    if len(numbers) == 2 and numbers < OLDEST_TENSORFLOW:
+        expected = f"TensorFlow {_words(OLDEST_TENSORFLOW)} or later; it has {version}"
+        raise InputError(where, str(found), expected)
+    return Environment(python=str(found), folder=sanitize_line(str(known["folder"]), 1_000))
+
+
+def look(python: str, where: str = "--python") -> dict[str, Any]:
+    """What an interpreter says of itself: `python` (three numbers), `folder`, `path`, `tensorflow`.
+
+    tensorflow: its version, "" where that is not told, None without one. Raises InputError where the program
+    cannot be run, or is no Python.
+    """
+    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "VIRTUAL_ENV")}
+    clean["PYTHONDONTWRITEBYTECODE"] = "1"
+    try:
+        done = subprocess.run(
+            [python, "-c", _LOOK],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=LOOK_S,
+            env=clean,
+            cwd="/",
+        )
+        known: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    except subprocess.TimeoutExpired:
+        raise InputError(where, python, f"a Python that answers within {LOOK_S:.0f} s") from None
+    except OSError as error:
+        raise InputError(where, python, f"a Python that can be started: {error.strerror}") from None
+    except (ValueError, IndexError):
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        last = f"; it ended with code {done.returncode}" + (f": {said[-1]}" if said else "")
+        raise InputError(where, python, sanitize_line(_EXPECTED + last, 400)) from None
+    return known
+
+
+def environments(words: Sequence[str]) -> tuple[Environment, ...]:
+    """Environments as a person names them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` is the lab's own.
+
+    Raises InputError.
+    """
+    every = tuple(map(_named, words))
+    names = [one.name for one in every]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError("--env", twice, "a name of its own for each environment")
+    return every
+
+
+def _named(word: str) -> Environment:
+    name, equals, rest = word.partition("=")
+    if not equals or not rest or not _NAME.fullmatch(name) or name == "local":
+        expected = "NAME=PATH, such as old=~/venvs/tf216; NAME=PATH,VARIABLE=VALUE sets something for it"
+        raise InputError("--env", sanitize_line(word, 300), expected)
+    place, *settings = _VARIABLE.split(rest)
+    return named(name, place, settings, "--env")
+
+
+def named(name: str, place: str, settings: Sequence[str], where: str) -> Environment:
+    """The environment at a path, also the lab's own. settings: `NAME=VALUE`. Raises InputError."""
+    variables = dict(setting.split("=", 1) for setting in settings)
+    found = environment(place, where)
+    own = found or Environment(python=sys.executable, folder=sys.prefix)
+    return Environment(name=name, python=own.python, folder=own.folder, variables=variables)
+
+
+def alike(every: Sequence[Environment]) -> str:
+    """Which of them are one and the same, in a sentence; "" where none are."""
+    seen: dict[object, str] = {}
+    for one in every:
+        key = (one.folder, one.settings)
+        if key in seen:
+            return f"{seen[key]} and {one.name} are the same environment: what differs between them is chance"
+        seen[key] = one.name
+    return ""
+
+
+def started(environment: Environment | None, module: str) -> tuple[list[str], dict[str, str]]:
+    """The command that runs a module of the lab there, and what to set for it."""
+    if environment is None:
+        return guest.command(module), {}
+    set_here = guest.environment(environment.folder, environment.python, environment.variables)
+    return guest.door(module, python=environment.python), set_here
+
+
+def _words(numbers: tuple[int, int]) -> str:
+    return ".".join(map(str, numbers))

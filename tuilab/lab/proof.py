@@ -1,0 +1,265 @@
+"""From a finding to its proof: the pattern that it tells of, measured with the document's own op and shape.
+
+What is measured is the preset that was recognised in the example, by the lab's own workload; nothing of the
+document is run.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from tuilab.documents import DocumentReport
+from tuilab.documents.rules import Finding
+from tuilab.model.arms import family
+from tuilab.model.preset import Preset
+from tuilab.model.quantity import seconds
+from tuilab.model.result import ArmResult, RunResult
+from tuilab.model.scenario import BudgetName
+from tuilab.workloads import find
+
+if TYPE_CHECKING:
+    from tuilab.lab.lab import Lab
+
+Pattern = Literal["empty", "no wait", "first call", "start", "host map"]
+PATTERNS: dict[str, Pattern] = {
+    "TL101": "empty",
+    "TL102": "empty",
+    "TL103": "no wait",
+    "TL104": "first call",
+    "TL105": "first call",
+    "TL109": "start",
+    "TL303": "host map",
+}
+# Workloads by which a pattern shows, the best first; any other that was recognised after them.
+_BEST: dict[Pattern, tuple[str, ...]] = {
+    "start": ("input_pipeline", "parsing"),
+    "host map": ("training",),
+    "first call": ("training",),
+}
+# Arms that a pattern needs, where the workload has them.
+_VARIANTS: dict[Pattern, tuple[str, ...]] = {
+    "start": ("serial",),
+    "first call": ("serial", "plain"),
+    "no wait": ("plain",),
+    "empty": ("plain",),
+    "host map": ("serial", "parallel", "in-step"),
+}
+# More images and more ops one after another show nothing more of a pattern, and take minutes.
+_MOST = {"images": 1_024, "ops": 1_000}
+# Up to which two times are told as the same.
+_ALIKE = 1.05
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A finding, the pattern that it tells of, and the preset that shows it, None where none was found.
+
+    less: of what it has less than the document, in words.
+    """
+
+    finding: Finding
+    pattern: Pattern
+    preset: Preset | None
+    less: str = ""
+
+
+class Proven(msgspec.Struct, frozen=True, kw_only=True):
+    """By how much a document's figure is off on this machine."""
+
+    code: str
+    """The finding's."""
+    line: int
+    """In the document, from 1."""
+    preset: str
+    """What was measured, "" for nothing."""
+    said_s: float | None
+    """Seconds that code of this pattern would print for a call; None where it times nothing."""
+    true_s: float | None
+    """Seconds that a call takes; None where it could not be measured."""
+    factor: float | None
+    """The larger of the two over the smaller."""
+    sentence: str
+    """The same in words."""
+    run: str = ""
+    """The run in the history."""
+
+
+def proofs(report: DocumentReport) -> Iterator[Proof]:
+    """The findings of a document whose pattern can be measured, each with what measures it."""
+    for example in report.examples:
+        for finding in example.findings:
+            pattern = PATTERNS.get(finding.code)
+            if pattern is not None:
+                preset, less = _preset(example.presets, finding.line, pattern)
+                yield Proof(finding, pattern, preset, less)
+
+
+def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str]:
+    """The recognised preset that shows the pattern: of the right kind, nearest to the finding.
+
+    With it, of what it has less than the document.
+    """
+    best = _BEST.get(pattern, ())
+
+    def order(preset: Preset) -> tuple[int, int]:
+        kind = best.index(preset.workload) if preset.workload in best else len(best)
+        lines = preset.source.lines if preset.source and preset.source.lines else (line, line)
+        return kind, max(lines[0] - line, line - lines[1], 0)
+
+    found = min(presets, key=order, default=None)
+    if found is None or (best and pattern != "first call" and found.workload not in best):
+        return None, ""
+    declaration = find(found.workload).declaration
+    known = {variant.name for variant in declaration.variants}
+    variants = tuple(name for name in _VARIANTS[pattern] if name in known)
+    # Keras trains by a graph; single ops are the document's as it calls them.
+    modes = sorted(
+        found.arms.modes, key=lambda mode: (mode != "graph") if found.workload == "training" else 0
+    )
+    arms = msgspec.structs.replace(found.arms, modes=tuple(modes[:1]), inputs=found.arms.inputs[:1])
+    if variants:
+        arms = msgspec.structs.replace(arms, variants=variants)
+    parameters = dict(found.parameters)
+    for name, most in _MOST.items():
+        given = parameters.get(name)
+        if isinstance(given, int):
+            parameters[name] = min(given, most)
+    less = ", ".join(
+        f"{parameters[name]:,} of the {given:,} {name}"
+        for name in _MOST
+        if isinstance(given := found.parameters.get(name), int) and given != parameters[name]
+    )
+    shown = msgspec.structs.replace(found, arms=arms, parameters=parameters, sweep=None, claims=())
+    return shown, less
+
+
+async def prove(
+    lab: "Lab", wanted: Sequence[Proof], budget: BudgetName, told: Callable[[Proven], None]
+) -> list[Proven]:
+    """Measure each pattern once and tell what it shows of each finding. Raises WorkerError.
+
+    told: called with each as it comes. What is recognised in an example is measured once for a pattern.
+    """
+    results: dict[tuple[str, Pattern], RunResult] = {}
+    out: list[Proven] = []
+    for proof in wanted:
+        preset = proof.preset
+        if preset is None:
+            shown = _unproven(proof, "no op and shape was recognised that shows it")
+        else:
+            key = (preset.name, proof.pattern)
+            if key not in results:
+                results[key] = await lab.measure(preset, budget=budget)
+            shown = proven(proof, results[key])
+            if results[key].status == "cancelled":
+                break
+        out.append(shown)
+        told(shown)
+    return out
+
+
+def _unproven(proof: Proof, why: str) -> Proven:
+    found, name = proof.finding, proof.preset.name if proof.preset else ""
+    return Proven(
+        code=found.code, line=found.line, preset=name, said_s=None, true_s=None, factor=None, sentence=why
+    )
+
+
+def proven(proof: Proof, result: RunResult) -> Proven:
+    """What a run shows of a finding: on the GPU where one computed, else on the CPU."""
+    arms = [arm for arm in result.arms if arm.status == "ok" and arm.median_s]
+    if not arms:
+        reasons = [arm.reason for arm in result.arms if arm.reason]
+        return _unproven(proof, f"nothing could be measured: {reasons[0] if reasons else result.status}")
+    best = max(family(arm.device or "") == "GPU" for arm in arms)
+    arms = [arm for arm in arms if (family(arm.device or "") == "GPU") is best]
+    said, true, sentence = _SHOWN[proof.pattern](arms)
+    if proof.less:
+        sentence += f"; measured with {proof.less}"
+    factor = max(said, true) / min(said, true) if said and true else None
+    return Proven(
+        code=proof.finding.code,
+        line=proof.finding.line,
+        preset=result.preset or (proof.preset.name if proof.preset else ""),
+        said_s=said,
+        true_s=true,
+        factor=factor,
+        sentence=sentence,
+        run=result.run,
+    )
+
+
+Shown = tuple[float | None, float | None, str]
+
+
+def _empty(arms: Sequence[ArmResult]) -> Shown:
+    arm = arms[0]
+    true = arm.median_s or 0.0
+    return None, true, f"the figure holds none of the work: a call takes {seconds(true)} ({arm.label})"
+
+
+def _no_wait(arms: Sequence[ArmResult]) -> Shown:
+    """Until the call returns: all of it on the CPU, what the host does before it where a device computes."""
+    arm = arms[0]
+    true = arm.median_s or 0.0
+    if family(arm.device or "") != "GPU":
+        words = f"no GPU computed here: on the CPU a call returns when it is done, after {seconds(true)}"
+        return true, true, f"{words} ({arm.label})"
+    if arm.account is None:
+        return None, true, f"a call takes {seconds(true)}; when it returns was not seen ({arm.label})"
+    said = arm.account.seconds("python", "dispatch", "copy_in", "input_wait")
+    return said, true, f"{_are(said, true)}: without waiting a call returns earlier ({arm.label})"
+
+
+def _first_call(arms: Sequence[ArmResult]) -> Shown:
+    arm = arms[0]
+    true, said = arm.median_s or 0.0, arm.first_call_s
+    if not said:
+        return None, true, f"a later call takes {seconds(true)}; the first was not timed ({arm.label})"
+    return said, true, f"{_are(said, true)}: the first call against later ones ({arm.label})"
+
+
+def _start(arms: Sequence[ArmResult]) -> Shown:
+    arm = arms[0]
+    true, said = arm.median_s or 0.0, arm.first_call_s
+    if not said:
+        return None, true, f"a batch takes {seconds(true)}; the start was not timed ({arm.label})"
+    if said <= _ALIKE * true:
+        words = f"the start does not show here: the first batch takes {seconds(said)}, a later one"
+        return said, true, f"{words} {seconds(true)} ({arm.label})"
+    return said, true, f"{_are(said, true)}: the first batch against later ones ({arm.label})"
+
+
+def _host_map(arms: Sequence[ArmResult]) -> Shown:
+    """A step fed by the mapped function, and one that does the same work itself."""
+    by_variant = {arm.variant: arm for arm in arms}
+    fed = by_variant.get("parallel") or by_variant.get("serial")
+    inside = by_variant.get("in-step")
+    if fed is None or inside is None or not fed.median_s or not inside.median_s:
+        return None, None, "the mapped function's cost could not be told from the step's"
+    where = inside.device or "the device"
+    words = (
+        f"the map runs on the host: a step fed by it takes {seconds(fed.median_s)}, "
+        f"with the same work in the step on {where} {seconds(inside.median_s)}"
+    )
+    return fed.median_s, inside.median_s, words
+
+
+_SHOWN: dict[Pattern, Callable[[Sequence[ArmResult]], Shown]] = {
+    "empty": _empty,
+    "no wait": _no_wait,
+    "first call": _first_call,
+    "start": _start,
+    "host map": _host_map,
+}
+
+
+def _are(said: float, true: float) -> str:
+    """`the 0.3 ms are 9 ms, 30 times as much`."""
+    if max(said, true) <= _ALIKE * min(said, true):
+        return f"the {seconds(said)} are right here"
+    times = max(said, true) / min(said, true)
+    word = "as much" if true > said else "less"
+    return f"the {seconds(said)} are {seconds(true)}, {times:.3g} times {word}"

@@ -1,0 +1,427 @@
+"""Watching somebody's own program: started or attached to, its page made as it goes."""
+
+import contextlib
+import os
+import platform
+import re
+import sqlite3
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tuilab.model.errors import InputError
+from tuilab.model.files import read_regular, write_text
+from tuilab.model.program import Facts, Hello, Page, Told, Window
+from tuilab.model.sanitize import sanitize_line
+from tuilab.program.findings import Place
+from tuilab.program.fold import Process
+from tuilab.program.page import busiest, page_of
+from tuilab.program.window import look
+from tuilab.runner import watched
+from tuilab.runner.watched import end_as as end_as
+from tuilab.runner.watched import is_python as is_python
+
+if TYPE_CHECKING:
+    from tuilab.doctor import place as doctor_place
+
+BESIDE_S = 5.0
+KEPT_EVERY_S = 15.0
+"""Seconds between two writes of a growing page into the history."""
+MOST_READ = 12
+"""Windows of a process that are read, spread evenly: each takes about a second of a processor."""
+LONGEST_SOURCE = 2**20
+LIVE_S, PAGE_SHARE = 0.5, 20
+"""Seconds between two pages of a live program, and how many times as long as a page took."""
+TAIL = 2**16
+"""Bytes of the output in which its last lines are looked for: a progress bar writes much into one line."""
+MOST_SHOWN = 5_000
+"""Steps that are drawn."""
+OF_THE_WINDOWS = re.compile(r"^I0000 .*\b(?:profiler_session|save_profile)\.cc:")
+"""What TensorFlow's profiler says of each window; the program has not written it."""
+_SECRET = ("key", "token", "secret", "password", "passwd", "credential", "auth")
+
+
+@dataclass
+class Options:
+    """every, window: seconds between windows and of one; 0 for as seldom as `share` of the program's time
+    allows."""
+
+    every: float = 0.0
+    window: float = 0.4
+    share: float = 0.02
+    once: bool = False
+
+    def words(self) -> str:
+        """As the observer reads them."""
+        return f"every={self.every},window={self.window},share={self.share},once={int(self.once)}"
+
+
+@dataclass
+class Watched:
+    """A program that is or was watched."""
+
+    command: tuple[str, ...]
+    began: float = field(default_factory=time.time)
+    ended: float | None = None
+    exit_code: int | None = None
+    processes: dict[int, Process] = field(default_factory=dict)
+    files: dict[int, list[tuple[Window, Path]]] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    program: str = field(default_factory=lambda: "w" + uuid.uuid4().hex[:15])
+    """Its id in the history."""
+    kept_at: float = field(default_factory=time.time)
+    place: Place = field(default_factory=Place)
+    looked_beside: float = 0.0
+
+    def take(self, number: int, told: Told, file: Path | None) -> None:
+        """One more message of the process of that number."""
+        if isinstance(told, Hello) or number not in self.processes:
+            self.processes[number] = Process()
+        self.processes[number].apply(told)
+        if isinstance(told, Facts) and told.memory and time.time() - self.looked_beside > BESIDE_S:
+            self.looked_beside = time.time()
+            others, memory = beside(self)
+            self.place = Place(others=tuple(others), memory=memory)
+        if time.time() - self.kept_at > KEPT_EVERY_S:
+            self.kept_at = time.time()
+            self.keep()
+        if isinstance(told, Window) and file is not None:
+            files = self.files.setdefault(number, [])
+            files.append((told, file))
+            if len(files) > 4 * MOST_READ:  # each is a megabyte
+                for _, old in files[1::2]:
+                    old.unlink()
+                del files[1::2]
+
+    def keep(self) -> str:
+        """Write the page into the history; why it could not be, "" where it was."""
+        from tuilab.history import programs
+        from tuilab.history.store import Store
+
+        try:
+            store = Store.open()
+            try:
+                programs.keep(store, self.program, self.page())
+            finally:
+                store.close()
+        except (sqlite3.Error, OSError) as error:
+            return f"the program is not kept in the history: {sanitize_line(str(error), 200)}"
+        return ""
+
+    def read(self) -> None:
+        """Read the windows that are there; those already read are not read again."""
+        for number, files in self.files.items():
+            process = self.processes[number]
+            done = {window for window, _ in process.windows}
+            every = max(1, -(-len(files) // MOST_READ))
+            for window, file in files[::every]:
+                if window in done or not file.exists():
+                    continue
+                try:
+                    process.looked(window, look(file.read_bytes()))
+                except Exception as error:
+                    self.faults.append(
+                        f"a window of the profiler could not be read: {sanitize_line(str(error), 200)}"
+                    )
+
+    def finish(self, faults: Iterable[str]) -> None:
+        """It has ended: read what is left, and keep it."""
+        self.faults += faults
+        self.read()
+        self.beside()
+        if why := self.keep():
+            self.faults.append(why)
+
+    def beside(self) -> None:
+        """Look at the machine, for what its GPUs would explain."""
+        self.place = place_of(self.processes.values(), self.place.others, self.place.memory)
+
+    @property
+    def busiest(self) -> Process | None:
+        """The process that the page is of."""
+        return busiest(self.processes.values())
+
+    def page(self) -> Page:
+        """What is said of it now."""
+        return page_of(
+            list(self.processes.values()),
+            command=without_secrets(self.command),
+            exit_code=self.exit_code,
+            host=platform.node(),
+            at=datetime.fromtimestamp(self.began, UTC).isoformat(timespec="seconds"),
+            lasted_s=(self.ended or time.time()) - self.began,
+            faults=self.faults,
+            sources=sources(self.processes.values()),
+            place=self.place,
+        )
+
+
+def watch(command: Sequence[str], options: Options, told: Callable[[Watched], None] | None = None) -> Watched:
+    """Start the program and watch it to its end, from the main thread; `told` is called at each message.
+
+    Raises InputError for a program that cannot be started.
+    """
+    words = watched.command_of(command)
+    program = Watched(tuple(words))
+
+    def take(number: int, message: Told, file: Path | None) -> None:
+        program.take(number, message, file)
+        if told is not None:
+            told(program)
+
+    listener = watched.Listener(take)
+    try:
+        program.exit_code = watched.run(words, listener, options.words())
+        program.ended = time.time()
+        listener.close()
+        program.finish(listener.faults)
+    finally:
+        listener.close()
+        listener.remove()
+    return program
+
+
+class Watching:
+    """A program that is watched while a screen has the terminal; its page is made anew as it goes.
+
+    changed: to be set; called from a thread when there is something new to show. Raises InputError where
+    there is nothing to start.
+    """
+
+    def __init__(self, command: Sequence[str], options: Options) -> None:
+        self.program = Watched(tuple(watched.command_of(command)))
+        self.options = options
+        self.changed: Callable[[], None] = lambda: None
+        self.page = self.program.page()
+        self.steps: dict[int, float] = {}
+        """Seconds of the latest steps, by their numbers."""
+        self.hosted: watched.Hosted | None = None
+        self._listener: watched.Listener | None = None
+        self._due, self._told, self._placed = 0.0, 0, False
+        self._over = threading.Event()
+
+    @property
+    def running(self) -> bool:
+        """Whether the program has been started and has not ended."""
+        return self.hosted is not None and self.program.exit_code is None
+
+    @property
+    def now(self) -> Page:
+        """The page, with how long the program has run."""
+        ended = self.program.ended or time.time()
+        return msgspec.structs.replace(self.page, lasted_s=ended - self.program.began)
+
+    def start(self, size: tuple[int, int]) -> None:
+        """Start it in a terminal of that many columns and rows. Raises InputError where it cannot be."""
+        self._listener = watched.Listener(self.take, self._rest)
+        try:
+            self.hosted = watched.Hosted(
+                self.program.command,
+                self._listener,
+                self.options.words(),
+                size=size,
+                heard=lambda: self.changed(),
+                ended=self._ended,
+            )
+        except InputError:
+            self._listener.close()
+            self._listener.remove()
+            raise
+
+    def take(self, number: int, told: Told, file: Path | None) -> None:
+        """One more message."""
+        self.program.take(number, told, file)
+        self._told += 1
+        if isinstance(told, Window):
+            self.program.read()
+        if isinstance(told, Facts) and told.opened and not self._placed:
+            self._placed = True
+            self.program.beside()
+
+    def _rest(self) -> None:
+        if self._told and time.monotonic() >= self._due:
+            begun = time.monotonic()
+            self.draw()
+            # A page of a long program takes its time, and the program's processors.
+            self._due = time.monotonic() + max(LIVE_S, PAGE_SHARE * (time.monotonic() - begun))
+
+    def draw(self) -> None:
+        """Make the page anew."""
+        self._told, self.page = 0, self.program.page()
+        of = self.program.busiest
+        self.steps = dict(list(of.durations().items())[-MOST_SHOWN:]) if of is not None else {}
+        self.changed()
+
+    def output(self, lines: int) -> list[str]:
+        """The last lines that the program has written, as they stand in its terminal."""
+        raw = bytes(self.hosted.output[-TAIL:]) if self.hosted is not None else b""
+        text = raw.decode(errors="replace").replace("\r\n", "\n")
+        # What is written after a return stands in the place of what stood there.
+        stand = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+        found = [line for line in stand if not OF_THE_WINDOWS.match(line)]
+        return [sanitize_line(line, 500) for line in (found[:-1] if not found[-1] else found)[-lines:]]
+
+    def interrupt(self) -> None:
+        """Send what Ctrl-C sends."""
+        self.type("\x03")
+
+    def type(self, text: str) -> None:
+        """Give that to its standard input."""
+        if self.hosted is not None:
+            self.hosted.type(text.encode())
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        if self.hosted is not None:
+            self.hosted.signal(number)
+
+    def _ended(self, code: int) -> None:
+        assert self._listener is not None
+        self.program.exit_code, self.program.ended = code, time.time()
+        self._listener.close()
+        self.program.finish(self._listener.faults)
+        self._listener.remove()
+        self.draw()
+        self._over.set()
+
+    def leave(self) -> Watched:
+        """The screen is gone: the program has our terminal to its end. Returns it then."""
+        if self.hosted is not None:
+            self.changed = lambda: None
+            self.hosted.hand_over()
+            self._over.wait()
+        return self.program
+
+
+def attach(address: str, seconds: float) -> Watched:
+    """Look once at a program that runs TensorFlow's profiler server at HOST:PORT.
+
+    There is no observer in it: its parts and ops are those of the window, without lines and traces. Raises
+    InputError where no program answers.
+    """
+    program = Watched(("--attach", address))
+    with tempfile.TemporaryDirectory(prefix="tuilab-watch-") as folder:
+        seen = look(watched.attach(address, Path(folder), seconds))
+    process = program.processes[1] = Process()
+    process.looked(Window(start=0.0, end=seconds), seen)
+    program.ended = time.time()
+    return program
+
+
+def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Place:
+    """The machine beside the program; where TensorFlow sees none of its GPUs, the doctor's cause, found with
+    the program's own Python and environment."""
+    from tuilab.doctor import hardware
+    from tuilab.doctor.place import Place as Where
+
+    gpus = len(hardware.look(Where()).nvidia)
+    facts = [process for process in processes if process.facts and process.facts.opened]
+    blind = [one for one in facts if one.facts and not any(row[1] == "GPU" for row in one.facts.physical)]
+    if not gpus or not blind or blind[0].hello is None or blind[0].hello.changed.get("CUDA_VISIBLE_DEVICES"):
+        return Place(gpus=gpus, others=tuple(others), memory=memory)
+    from tuilab.interpreter import environment
+
+    hello = blind[0].hello
+    variables = {name: value for name, value in hello.environment.items() if value is not None}
+    own = environment(hello.executable)
+    if own is None:  # it is the lab's own
+        return _doctor(gpus, others, memory, Where(environ={**os.environ, **variables}))
+    return _doctor(gpus, others, memory, Where.of(msgspec.structs.replace(own, variables=variables)))
+
+
+def _doctor(
+    gpus: int, others: Sequence[str], memory: Mapping[str, int], where: "doctor_place.Place"
+) -> Place:
+    from tuilab.doctor.examine import examine
+
+    found = examine(where)
+    mend = found.mend[0] if found.mend else ""
+    return Place(gpus=gpus, others=tuple(others), memory=memory, no_gpu=found.cause, no_gpu_change=str(mend))
+
+
+def beside(program: "Watched") -> tuple[list[str], dict[str, int]]:
+    """Other processes that hold memory on a GPU now, and each GPU's memory; nothing without a driver."""
+    from tuilab.telemetry.sampler import open_nvml
+
+    try:
+        nvml = open_nvml()
+    except Exception:
+        return [], {}
+    own = {process.hello.pid for process in program.processes.values() if process.hello}
+    others, memory = list[str](), dict[str, int]()
+    for index in range(nvml.count):
+        sample = nvml.sample(index)
+        others += [one.name or str(one.pid) for one in sample.processes or () if one.pid not in own]
+        if sample.memory_total:
+            memory[f"GPU:{index}"] = sample.memory_total
+    nvml.close()
+    return others, memory
+
+
+def sources(processes: Iterable[Process]) -> dict[str, str]:
+    """The person's own files, by the names that the events have."""
+    out = {}
+    for process in processes:
+        names = {process.hello.script} if process.hello else set()
+        names |= set(process.facts.files if process.facts else ())
+        for name in sorted(names - {""}):
+            folder = Path(process.hello.folder if process.hello else ".")
+            with contextlib.suppress(InputError, UnicodeDecodeError):
+                out[name] = read_regular(folder / name, LONGEST_SOURCE).decode("utf-8")
+    return out
+
+
+def without_secrets(command: Sequence[str]) -> tuple[str, ...]:
+    """The command as it is kept and shown: what names like `--api-key` are given is left out."""
+    out, hide = [], False
+    for word in command:
+        name, equals, _ = word.partition("=")
+        secret = any(part in name.lower() for part in _SECRET) and (name.startswith("-") or bool(equals))
+        if hide:
+            out.append("…")
+        elif secret and equals:
+            out.append(f"{name}=…")
+        else:
+            out.append(sanitize_line(word, 500))
+        hide = secret and not equals and not hide and os.sep not in name
+    return tuple(out)
+
+
+def export(text: str, ending: str) -> Path:
+    """Write it to a new file in the current folder. Raises OSError."""
+    now = datetime.now().strftime("%Y%m%d-%H%M%S")
+    file = Path.cwd() / f"tuilab-watch-{now}.{ending}"
+    write_text(file, [text])
+    return file
+
+
+def earlier(limit: int = 20) -> list[tuple[str, Page]]:
+    """The latest watched programs of the history, with their ids."""
+    from tuilab.history import programs
+    from tuilab.history.store import Store
+
+    store = Store.open(to_read=True)
+    try:
+        return programs.listed(store, limit)
+    finally:
+        store.close()
+
+
+def kept(start: str) -> Page:
+    """The page of the watched program whose id begins so. Raises InputError."""
+    from tuilab.history import programs
+    from tuilab.history.store import Store
+
+    store = Store.open(to_read=True)
+    try:
+        return programs.find(store, start)
+    finally:
+        store.close()

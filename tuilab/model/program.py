@@ -1,0 +1,277 @@
+"""A program that is watched: what its observer tells, and the page that is made of it. Seconds, bytes, shares
+of 1.
+
+The messages are those of `tuilab.observer`, which knows nothing of this file; times in them are of the
+program's own clock.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+Kind = Literal["keras", "tf.function", "eager", "batch", ""]
+Code = Literal[
+    "input-bound", "python-in-map", "serial-map", "no-prefetch", "retraced", "eager-step",
+    "launch-bound", "host-op", "read-each-step", "numpy-fed", "float64", "mixed-precision", "xla-off",
+    "xla-recompiles", "between-steps", "gpu-idle", "gpu-shared", "gpu-unused", "memory",
+    "eager-functions", "numerics-check", "determinism", "gpu-hidden", "no-gpu",
+]  # fmt: skip
+Key = int | tuple[str, int]
+"""What a call is of: a tf.function's number, or the line of a gradient tape in Python."""
+
+
+class _Told(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    pass
+
+
+class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
+    """A process has imported TensorFlow."""
+
+    pid: int
+    parent: int
+    argv: tuple[str, ...] = ()
+    script: str = ""
+    folder: str = ""
+    executable: str = ""
+    python: str = ""
+    tensorflow: str = ""
+    began: float = 0.0
+    now: float = 0.0
+    environment: dict[str, str | None] = {}
+    """Settings that decide on devices, as they were when Python started."""
+    changed: dict[str, str | None] = {}
+    """Those that the program itself had set by the time TensorFlow was imported."""
+
+
+class Function(_Told, frozen=True, kw_only=True, tag="function"):
+    """A tf.function that was called. own: its code is the person's, not a library's."""
+
+    number: int
+    name: str
+    file: str = ""
+    line: int = 0
+    own: bool = False
+    xla: bool = False
+    reduce_retracing: bool = False
+    caller: tuple[str, int] | None = None
+
+
+class Traces(_Told, frozen=True, kw_only=True, tag="traces"):
+    """Calls that traced: how long each took, and what it was called with."""
+
+    number: int
+    traces: tuple[tuple[float, list[list[Any]] | None], ...]
+
+
+class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
+    """What happened since the last one. reads, fed and tapes are sums since the beginning."""
+
+    now: float
+    cpu: float = 0.0
+    delayed: float = 0.0
+    """Seconds for which the stepping thread could have run and had no processor, since the beginning."""
+    calls: tuple[tuple[Key, float, float, bool], ...] = ()
+    """What was called, from when to when, and whether it traced; an end of 0 where only the beginning is
+    seen."""
+    waits: tuple[tuple[float, float], ...] = ()
+    """When a batch was waited for in Python, and for how long."""
+    samples: tuple[tuple[str, int, str, str, int, int], ...] = ()
+    """Where the stepping thread was seen: file, line, function, library between; in which call (-1: between
+    calls, -2: waiting for a batch; -3: before the first step); how often."""
+    reads: tuple[tuple[str, int, int, float, str], ...] = ()
+    """Values brought to the host: file, line, how many, how long that took, in which function."""
+    fed: tuple[tuple[int, int, int], ...] = ()
+    """NumPy arrays given to a tf.function: its number, calls, bytes."""
+    tapes: tuple[tuple[str, int, int, bool], ...] = ()
+    """Gradient tapes in Python: file, line, how many, and whether a library holds them."""
+
+
+class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
+    """How TensorFlow is set in the program, and what it sees."""
+
+    opened: bool = False
+    physical: tuple[tuple[str, str, str, list[int] | None], ...] = ()
+    """Devices: name, type, product, compute capability."""
+    visible: tuple[str, ...] = ()
+    cuda: bool | None = None
+    memory: dict[str, tuple[int, int]] = {}
+    """Of a GPU, in use and at most, in units of 16 MiB."""
+    eager_functions: bool = False
+    determinism: bool = False
+    numerics: bool = False
+    policy: str = ""
+    floatx: str = ""
+    files: tuple[str, ...] = ()
+    """The person's own source files."""
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True):
+    """A stage of a dataset: its kind (`Map`, `ParallelMap`, `Prefetch`), where it was written, the ops of its
+    function."""
+
+    stage: str
+    file: str = ""
+    line: int = 0
+    own: bool = False
+    function: str = ""
+    ops: tuple[str, ...] = ()
+    size: int | None = None
+    """Of a batch."""
+
+
+class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
+    """A dataset is iterated over; its stages, the last first."""
+
+    stages: tuple[Stage, ...]
+    iterator: float = 0.0
+    shapes: tuple[tuple[int | None, ...] | None, ...] = ()
+    """Of what it yields, None where that is not known."""
+
+
+class Graph(_Told, frozen=True, kw_only=True, tag="graph"):
+    """The nodes of a tf.function: name, op, dtype, and the person's file and line."""
+
+    number: int
+    name: str = ""
+    nodes: tuple[tuple[str, str, str, str, int], ...] = ()
+
+
+class Window(_Told, frozen=True, kw_only=True, tag="window"):
+    """The profiler looked from `start` to `end`; its file follows the message."""
+
+    start: float
+    end: float
+    cost: float = 0.0
+    steps: int = 0
+    slower: float = 0.0
+    step: Key | None = None
+
+
+class Kernels(_Told, frozen=True, kw_only=True, tag="kernels"):
+    """For which devices the program's TensorFlow has kernels of an op, with the dtypes of each."""
+
+    ops: dict[str, dict[str, tuple[str, ...]]]
+
+
+class Fault(_Told, frozen=True, kw_only=True, tag="fault"):
+    """Something failed in the observer; the program has not noticed."""
+
+    text: str
+    detail: str = ""
+
+
+class Profiler(_Told, frozen=True, kw_only=True, tag="profiler"):
+    """The program uses the profiler itself: no window opens meanwhile."""
+
+
+class End(_Told, frozen=True, kw_only=True, tag="end"):
+    """The process ends by itself."""
+
+    now: float
+    cpu: float = 0.0
+
+
+Told = Hello | Function | Traces | Steps | Facts | Dataset | Graph | Window | Kernels | Fault | Profiler | End
+
+# The page
+
+
+class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """A step's time: how many were seen, their median with its 95 % interval, and what stands for a step."""
+
+    n: int = 0
+    median_s: float | None = None
+    ci95_s: tuple[float, float] | None = None
+    kind: Kind = ""
+
+
+class StepPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a step."""
+
+    name: str
+    seconds: float
+    share: float
+    ci95: tuple[float, float] | None = None
+    """Of the share, over the steps that were profiled."""
+
+
+class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A tf.function of the program."""
+
+    name: str
+    file: str
+    line: int
+    traces: int
+    xla: bool
+    calls: int = 0
+    tracing_s: float = 0.0
+    differed: str = ""
+    """What differed between its traces."""
+
+
+class OpRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An op of a step. reason: why not on a GPU, "" where it ran on one."""
+
+    op: str
+    device: str
+    share: float
+    reason: str
+    file: str
+    line: int
+    layer: str
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that costs time, and what to change. gain_at_most: how many times as fast the program would
+    be at most."""
+
+    code: Code
+    message: str
+    file: str = ""
+    line: int = 0
+    share: float | None = None
+    """Of the program's steps, that this takes."""
+    gain_at_most: float | None = None
+    gain_ci95: tuple[float, float] | None = None
+    change: str = ""
+    preset: str = ""
+    """The preset that shows the same."""
+    sizes: dict[str, int] = {}
+    """The program's own sizes, as that preset's parameters, where they are known."""
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What watching cost: its share of the program's time, in so many windows."""
+
+    share: float = 0.0
+    windows: int = 0
+
+
+class ProcessRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One process that imported TensorFlow."""
+
+    pid: int
+    parent: int
+    command: str
+    steps: StepTimes
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is said of a watched program: the one object of `tuilab watch --json`."""
+
+    command: tuple[str, ...]
+    exit_code: int | None = None
+    python: str = ""
+    tensorflow: str = ""
+    host: str = ""
+    at: str = ""
+    lasted_s: float = 0.0
+    steps: StepTimes = StepTimes()
+    parts: tuple[StepPart, ...] = ()
+    functions: tuple[FunctionRow, ...] = ()
+    ops: tuple[OpRow, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    cost: Cost = Cost()
+    processes: tuple[ProcessRow, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,187 @@
+"""What the answer panel says when there is no answer yet, and when there is. Pure."""
+
+import re
+from dataclasses import dataclass
+
+from tuilab.analysis.answer import failures
+from tuilab.analysis.reading import summary_point
+from tuilab.analysis.roofline import expectation
+from tuilab.lab import roofs
+from tuilab.lab.state import LabState
+from tuilab.model.arms import family
+from tuilab.model.claims import VerdictWord
+from tuilab.model.quantity import plural
+from tuilab.presentation.status import status
+from tuilab.workloads import find
+
+SUMMARY = 150
+"""Characters of a preset's summary that leave room for what to do next."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the answer panel says."""
+
+    sentence: str
+    """The answer."""
+    detail: str = ""
+    """Stands under it, muted."""
+    verdict: VerdictWord | None = None
+    """The verdict on the preset's first claim."""
+    undecided: str = ""
+    """Why there is none on it yet."""
+
+
+def opening(text: str, most: int = 0) -> str:
+    """The first sentence of a text, and those after it as long as all of them have `most` characters."""
+    sentences = re.split(r"(?<=[.!?]) +", " ".join(text.split()))
+    kept = sentences[0]
+    for sentence in sentences[1:]:
+        if len(kept) + 1 + len(sentence) > most:
+            break
+        kept += " " + sentence
+    return kept
+
+
+def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
+    """The answer of the run on the screen; before one, what would be measured; and always what to do next.
+
+    newcomer: say how to begin.
+    """
+    state, settings = lab_state.shown, lab_state.settings
+    if lab_state.worker.phase == "down" and lab_state.worker.message and not state.rounds:
+        return Said(
+            lab_state.worker.message,
+            detail="{run} starts a fresh worker; the log ({view-log}) has its last output.",
+        )
+    if settings is None:
+        return Said(
+            "Choose a preset: {presets}, arrows, {presets.open}.",
+            detail="Or press {demo}: guess first, then see it measured.",
+        )
+    about = opening(settings.preset.summary, SUMMARY) or settings.preset.title
+    if not state.run or (lab_state.asked and lab_state.asked != state.run and not state.rounds):
+        return Said(
+            first_words(lab_state),
+            detail=f"{_next(lab_state, newcomer)} {about} {expected(lab_state)}".strip(),
+        )
+    if state.status == "failed" and not state.rounds:
+        return Said(
+            f"The run failed: {state.message}",
+            detail="The log ({view-log}) has the details; {run} tries again.",
+        )
+    result = lab_state.result()
+    if result is None or not result.answer:
+        return Said(about, detail=_next(lab_state, newcomer))
+    claim = result.claims[0] if result.claims else None
+    detail = claim.text if claim else ""
+    if state.status == "failed":
+        detail = f"The run failed after {state.rounds} rounds: {state.message}"
+    elif lab_state.stale:
+        detail = "These figures are for other settings; {run} measures the current ones."
+    said = result.answer
+    if state.rounds and (failed := failures(state, summary_point(state))):
+        count = sum(arm.status == "failed" for arm in result.arms)
+        told = (
+            f"{plural(count, 'arm')} failed ({{answer}})."
+            if count
+            else "Some arms cannot run here ({answer})."
+        )
+        said = said.replace(failed, told)
+    if claim is None:
+        return Said(said, detail)
+    undecided = lab_state.undecided
+    return Said(said, detail, None if undecided else claim.verdict, undecided)
+
+
+QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"
+
+
+def first_words(lab_state: LabState) -> str:
+    """The lab's question, and in a sentence what opening the preset does to answer it."""
+    settings, machine = lab_state.settings, lab_state.machine
+    assert settings is not None
+    kinds = sorted({family(arm.device) for arm in settings.arms_on(machine)})
+    where = " and ".join(kinds) or "it"
+    if machine is not None and not machine.gpus:
+        where = "the CPU (no GPU is visible; {why} says why)"
+    if lab_state.guessing:
+        return QUESTION
+    if len(kinds) < 2 or (machine is not None and not machine.gpus):
+        return f"{QUESTION} {{presets.open}} measures {where}, and says how long a call takes and why."
+    told = "from which size on which wins" if settings.preset.sweep else "which wins, by how much"
+    return f"{QUESTION} {{presets.open}} times {where} and says {told}, how surely."
+
+
+def expected(lab_state: LabState) -> str:
+    """What a call of the present settings has to do, and which roof will bind it; "" where nobody knows."""
+    settings, machine = lab_state.settings, lab_state.machine
+    if settings is None or settings.file:
+        return ""
+    workload = find(settings.preset.workload)
+    arms = settings.arms_on(machine)
+    arm = min(arms, key=lambda a: (family(a.device) != "CPU", a.mode != "graph"), default=None)
+    if workload.work is None or arm is None:
+        return ""
+    return expectation(
+        workload.work(settings.scenario.parameters, arm), roofs.of(machine) if machine else None
+    )
+
+
+def next_steps(lab_state: LabState) -> str:
+    """What a person would do next, each with its action: at most two things."""
+    state, now, settings = lab_state.shown, status(lab_state), lab_state.settings
+    if lab_state.guessing and not now.stop:
+        return "guess, or {demo.next} measures"
+    if lab_state.replay:
+        return "{run} measures these settings on this machine"
+    if now.stop:
+        return "{stop} stops"
+    if settings is None:
+        return "{presets} lists the presets"
+    if state.status == "failed" or lab_state.worker.phase == "down":
+        return "{run} tries again, the log ({view-log}) says why"
+    if not state.run or lab_state.stale:
+        return "{run} measures"
+    steps = []
+    result = lab_state.result()
+    if now.tone == "doubtful":
+        steps.append("{answer} says what to doubt")
+        if result is not None and result.confidence is not None and not result.confidence.precise:
+            steps[-1] = "{budget}, then {run} measures longer"
+    if more := going_on(lab_state):
+        steps = [more]
+    if state.sweep is not None:
+        steps.append("on the curve, {sweep.measure} measures a size")
+    elif settings.declaration.axis:
+        steps.append("{sweep} finds the size where it turns")
+    if lab_state.machine is not None and not lab_state.machine.gpus:
+        steps.append("{why} says why no GPU is visible")
+    steps.append(
+        "{document} compares it with the document" if settings.preset.source else "{export} exports it"
+    )
+    return ", ".join(steps[:2])
+
+
+def going_on(lab_state: LabState) -> str:
+    """What more time would bring to the run on the screen: `{run} goes on: ± 2 % in about 1 min`; else ""."""
+    from tuilab.lab.resume import told
+
+    more, machine = lab_state.further(), lab_state.machine
+    if more is None or machine is None:
+        return ""
+    return f"{{run}} goes on: {told(more, machine, lab_state.import_s)}"
+
+
+def _next(lab_state: LabState, newcomer: bool) -> str:
+    now = status(lab_state)
+    if lab_state.guessing and now.tone != "busy":
+        return "Guess first, then see it measured."
+    if newcomer and not lab_state.running:
+        return (
+            "First time here? {run} measures; {demo} plays a guided demo; "
+            "{help} explains the screen; {quit} quits."
+        )
+    if now.tone == "busy":
+        return f"{now.text}" + ("; {stop} stops" if now.stop else "")
+    return "{run} measures it, {sweep} looks for the crossover."

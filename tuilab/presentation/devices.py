@@ -1,0 +1,143 @@
+"""What a sample of the machine's devices says: the figures of host, worker and GPUs, with their words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from tuilab.model.quantity import significant, size
+from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link, ProcessSample
+
+UNKNOWN = "not reported"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One thing that a device tells."""
+
+    label: str
+    """In a word, such as `use`."""
+    words: str
+    """`38 %`, or that it is not reported."""
+    value: float | None = None
+    """In a unit of its own, None for what is no number; what has one has a history."""
+    most: float | None = None
+    """What the value can be at most, None where that is not known."""
+    more: tuple[str, ...] = ()
+    """What else belongs to it."""
+    each: tuple[float, ...] = ()
+    """Shares of the parts of which it is the mean, from 0 to 1."""
+    warn: bool = False
+    """Whether it slows the device down."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device with its figures."""
+
+    family: Literal["CPU", "GPU"]
+    name: str
+    """`host` or `GPU:0`."""
+    title: str
+    """`96 logical CPUs`, or what the GPU is called; "" where it is not known."""
+    figures: tuple[Figure, ...]
+    """Those that it tells; what it should tell and does not is said to be unknown."""
+
+
+def devices(sample: DeviceSample) -> tuple[Device, ...]:
+    """The host, with the worker's load, and each GPU."""
+    count = len(sample.cpu.per_core)
+    host = [*_host(sample.cpu), *(_worker(sample.process, count) if sample.process else ())]
+    gpus = (Device("GPU", f"GPU:{gpu.index}", gpu.name, tuple(_gpu(gpu))) for gpu in sample.gpus)
+    return Device("CPU", "host", f"{count} logical CPUs" if count else "", tuple(host)), *gpus
+
+
+def _host(cpu: CpuSample) -> Iterator[Figure]:
+    yield Figure("use", percent(cpu.use), cpu.use, 1.0, each=cpu.per_core)
+    yield _of("memory", cpu.memory_used, cpu.memory_total)
+    if cpu.frequency_hz is not None:
+        most = f" of {cpu.frequency_max_hz / 1e9:.2f}" if cpu.frequency_max_hz else ""
+        yield Figure(
+            "clock", f"{cpu.frequency_hz / 1e9:.2f}{most} GHz", cpu.frequency_hz, cpu.frequency_max_hz
+        )
+    load = f"{cpu.load:.1f}" if cpu.load is not None else ""
+    quota = f"quota {significant(cpu.quota, 3)} CPUs" if cpu.quota is not None else ""
+    yield from _told("load", load, quota)
+    quota = f"held back by its CPU quota for {percent(cpu.throttled)} of the time" if cpu.throttled else ""
+    steal = f"{percent(cpu.steal)} taken by the hypervisor" if (cpu.steal or 0) > 0.005 else ""
+    heat = f"throttled for heat {cpu.thermal_events} times" if cpu.thermal_events else ""
+    yield from _told("held", quota, steal, heat, warn=True)
+
+
+def _worker(process: ProcessSample, cpus: int) -> Iterator[Figure]:
+    switches = process.involuntary
+    yield from _told(
+        "worker",
+        f"{process.use:.2f} CPUs" if process.use is not None else "",
+        f"pid {process.pid}",
+        size(process.memory),
+        f"{process.threads} threads",
+        f"{switches:.0f} involuntary switches/s" if switches is not None else "",
+        value=process.use,
+        most=cpus or None,
+    )
+
+
+def _gpu(gpu: GpuSample) -> Iterator[Figure]:
+    yield Figure("use", percent(gpu.use), gpu.use, 1.0)
+    yield _of("memory", gpu.memory_used, gpu.memory_total)
+    limit = f" of {gpu.power_limit_w:.0f}" if gpu.power_limit_w else ""
+    watts = f"{gpu.power_w:.0f}{limit} W" if gpu.power_w is not None else UNKNOWN
+    yield Figure("power", watts, gpu.power_w, gpu.power_limit_w)
+    yield from _told(
+        "clock",
+        f"SM {gpu.sm_clock_hz / 1e9:.2f} GHz" if gpu.sm_clock_hz is not None else "",
+        f"memory {gpu.memory_clock_hz / 1e9:.2f} GHz" if gpu.memory_clock_hz is not None else "",
+        f"{gpu.temperature_c:.0f} °C" if gpu.temperature_c is not None else "",
+        f"memory busy {percent(gpu.memory_use)}" if gpu.memory_use is not None else "",
+        value=gpu.sm_clock_hz,
+    )
+    sent, received = gpu.link_sent, gpu.link_received
+    both = None if sent is None or received is None else sent + received
+    yield from _told(
+        "copies",
+        f"{size(both)}/s" if both is not None else "",
+        f"sends {size(sent)}/s" if sent is not None else "",
+        f"receives {size(received)}/s" if received is not None else "",
+        link_words(gpu.link),
+        value=both,
+    )
+    yield from _told("held", *gpu.throttle, warn=True)
+    others = [
+        f"{p.name or 'process'} {p.pid} {size(p.memory) if p.memory is not None else ''}".strip()
+        for p in gpu.processes or ()
+    ]
+    yield from _told("on it", *others)
+
+
+def _of(label: str, used: int | None, total: int | None) -> Figure:
+    if used is None or not total:
+        return Figure(label, UNKNOWN)
+    return Figure(label, f"{size(used)} of {size(total)}", used, total)
+
+
+def _told(
+    label: str, *parts: str, value: float | None = None, most: float | None = None, warn: bool = False
+) -> Iterator[Figure]:
+    """A figure of those parts that are told; none where none is."""
+    words, *more = [part for part in parts if part] or [""]
+    if words:
+        yield Figure(label, words, value, most, tuple(more), warn=warn)
+
+
+def percent(share: float | None) -> str:
+    """`38 %`, or that it is not known."""
+    return UNKNOWN if share is None else f"{100 * share:.0f} %"
+
+
+def link_words(link: Link) -> str:
+    """`PCIe 1 ×16 now, up to 5 ×16`; nothing where it is not known."""
+    if link.generation is None or link.width is None:
+        return ""
+    now = f"PCIe {link.generation} ×{link.width}"
+    most = link.max_generation or link.generation, link.max_width or link.width
+    return now if most == (link.generation, link.width) else f"{now} now, up to {most[0]} ×{most[1]}"

@@ -1,0 +1,175 @@
+"""Pages of text: the answer in full, the verdict beside its document, a document's claims as they come."""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from tuilab.lab.state import LabState
+from tuilab.model.claims import Claim, Verdict, VerdictWord
+from tuilab.model.preset import Preset
+from tuilab.model.run import RunState
+from tuilab.model.verdicts import VERDICTS
+from tuilab.presentation.answer import answer, going_on
+from tuilab.presentation.status import status
+from tuilab.report.fact_check import FactCheck, stamp
+from tuilab.report.rows import advice, aligned, arm_rows, claim_rows, doubts, interval_line, provenance
+
+Role = Literal["text", "title", "head", "aside", "muted"] | VerdictWord
+"""What a piece of a line is, so that a face can dress it."""
+Line = tuple[tuple[str, Role], ...]
+EMPTY: Line = (("", "text"),)
+
+
+def answer_page(lab_state: LabState) -> list[Line]:
+    """The answer, how sure it is, each arm and claim, every caveat, what to do, how it was measured."""
+    said, result = answer(lab_state), lab_state.result()
+    out: list[Line] = [((result.answer if result and result.answer else said.sentence, "title"),)]
+    if said.detail:
+        out.append(((said.detail, "muted"),))
+    if result is None:
+        return out
+    sure = result.confidence
+    if sure is not None:
+        reached = "The precision that was asked for was reached." if sure.precise and result.rounds else ""
+        more = [reason for reason in sure.reasons if reason not in sure.badge]
+        words = [f"⚠ {sure.badge}" if sure.badge else reached, *more, interval_line(result)]
+        words.append(f"{further}." if (further := going_on(lab_state)) else "")
+        out += section("How sure", filter(None, words))
+    rows = arm_rows(result)
+    absent = [f"  {label}: {why}" for label, why, interval, *_ in rows if not interval]
+    out += section("Arms", [*aligned([row for row in rows if row[2]]), *absent])
+    undecided = lab_state.undecided
+    claims = [
+        line
+        for word, text, evidence in claim_rows(result)
+        for line in (f"– {undecided}: {text}" if undecided else f"{word}: {text}", evidence)
+    ]
+    out += section("Claims", filter(None, claims))
+    out += section("Caveats", doubts(result))
+    out += section("What to do", advice(result))
+    out += section("How it was measured", provenance(result))
+    return out
+
+
+def verdict_page(lab_state: LabState) -> list[Line]:
+    """What the document claims, what was measured, what its code got wrong, what to do."""
+    settings, result = lab_state.settings, lab_state.result()
+    if settings is None:
+        return [(("Nothing is open. {presets} shows the presets.", "text"),)]
+    preset = settings.preset
+    if result is not None and result.preset != preset.name:
+        result = None
+    verdicts = {verdict.text: verdict for verdict in result.claims} if result else {}
+    undecided = lab_state.undecided if result else ""
+    if lab_state.guessing:
+        return [*_source(preset), EMPTY, (("The demo asks first: guess, then see what holds here.", "text"),)]
+    own = preset.advice.strip().splitlines()
+    found = [f"→ {line}" for line in advice(result)] if result else []
+    out = list(_source(preset))
+    for number, claim in enumerate(preset.claims, 1):
+        out += [
+            *section(f"Claim {number}", [claim.text]),
+            *_judged(claim, verdicts.get(claim.text), undecided),
+        ]
+    if result is not None and any("[" in verdict.evidence for verdict in result.claims):
+        out += [((line, "muted"),) for line in filter(None, [interval_line(result)])]
+    out += section("Observed", observed(lab_state.shown) if result else ())
+    out += section("What the document's code gets wrong", preset.wrong.strip().splitlines())
+    out += section("What to do", [*found, *[""] * bool(found and own), *own])
+    return [*out, *_others(preset, lab_state)]
+
+
+def fact_check_page(check: FactCheck) -> list[Line]:
+    """Each statement, and under it its verdict with the evidence, or that it is measured now."""
+    out: list[Line] = []
+    for statement in check.statements:
+        role: Role = statement.verdict or "muted"
+        mark: str = statement.mark
+        word: str = statement.verdict or "not measured yet"
+        if statement.verdict is None and statement.preset == check.going:
+            mark, word, role = "▸", "measuring…", "head"
+        where = f"   line {statement.line}" if statement.line else ""
+        evidence = f": {statement.evidence}" if statement.evidence else ""
+        out += [
+            ((f"{mark} ", role), (statement.text, "text"), (where, "muted")),
+            (("  ", "text"), (word, role), (evidence, "muted")),
+            EMPTY,
+        ]
+    return out
+
+
+def fact_check_progress(check: FactCheck, lab_state: LabState) -> str:
+    """What came of a fact-check so far, and what it is at."""
+    now = stamp(check)
+    if check.going:
+        now = f"{check.going}: {status(lab_state).text}"
+    elif check.left:
+        now = "stopped; {fact-check.turn} continues"
+    return f"{check.summary()}. {now}"
+
+
+def section(title: str, lines: Iterable[str]) -> list[Line]:
+    """The lines under their title; nothing where there are none."""
+    found: list[Line] = [((line, "text"),) for line in lines]
+    return [EMPTY, ((title, "head"),), *found] if found else []
+
+
+def _source(preset: Preset) -> Iterator[Line]:
+    if source := preset.source:
+        place = f"document {source.document}"
+        place += f", example {source.example}" if source.example else ", in its prose"
+        place += f", lines {source.lines[0]} to {source.lines[1]}" if source.lines else ""
+        yield ((source.title or preset.title, "title"),)
+        yield ((place, "aside"),)
+    if preset.summary:
+        yield EMPTY
+        yield from (((line, "text"),) for line in preset.summary.strip().splitlines())
+
+
+def _judged(claim: Claim, verdict: Verdict | None, undecided: str) -> Iterator[Line]:
+    """A claim's verdict with its evidence, and the advice that goes with it."""
+    if verdict is None:
+        yield (("Not measured yet; {run} measures.", "aside"),)
+        return
+    if undecided:
+        yield ((f"– {undecided}", "muted"), ("  " + verdict.evidence, "muted"))
+        return
+    look = VERDICTS[verdict.verdict]
+    yield ((f"{look.mark} {look.words}", verdict.verdict), ("  " + verdict.evidence, "text"))
+    if claim.advice:
+        yield ((claim.advice, "aside"),)
+
+
+def _others(preset: Preset, lab_state: LabState) -> list[Line]:
+    """What else the same document claims and gets wrong, with the verdicts that are known here."""
+    number = preset.source.document if preset.source else ""
+    out: list[Line] = []
+    for other in lab_state.presets:
+        if number and other.source and other.source.document == number and other.name != preset.name:
+            word = lab_state.verdicts.get(other.name)
+            mark = VERDICTS[word].mark if word else "·"
+            out.append(((f"{mark} ", word or "muted"), (other.title, "title")))
+            out += [((f"  {claim.text}", "text"),) for claim in other.claims]
+            out += [((f"  {line}", "muted"),) for line in other.wrong.strip().splitlines()]
+    return (
+        [EMPTY, (("The rest of this document ({fact-check} measures all of it)", "head"),), *out]
+        if out
+        else []
+    )
+
+
+def observed(state: RunState) -> list[str]:
+    """What the workload saw beside time, in its own sentences, each once, with the arms that it is about.
+
+    `CPU eager, CPU graph: traced 3 times.`; without names where it is so of every arm measured.
+    """
+    about: dict[str, list[str]] = {fact.text: [] for fact in state.facts if fact.text}
+    measured = [arm for arm in state.arms.values() if arm.status == "ok"]
+    for arm in measured:
+        for text in dict.fromkeys(fact.text for fact in arm.facts if fact.text):
+            about.setdefault(text, []).append(arm.label)
+    out = []
+    for text, arms in about.items():
+        some = 0 < len(arms) < len(measured)
+        said = f"{', '.join(arms)}: {text}" if some else text[:1].upper() + text[1:]
+        out.append(said if said.endswith((".", "!", "?")) else said + ".")
+    return out

@@ -1,0 +1,130 @@
+"""What the screen says of a watched program: its verdict, its state, and why a part of it is empty. Pure."""
+
+from collections.abc import Mapping
+from pathlib import PurePath
+
+from tuilab.analysis.words import percent, times
+from tuilab.model.program import Finding, Page
+from tuilab.model.quantity import interval, plural, rough, seconds
+from tuilab.presentation.answer import Said
+from tuilab.presentation.status import Status
+from tuilab.report.axes import Axis
+from tuilab.report.chart import Chart, Series
+from tuilab.report.program import KINDS, headline
+
+SEPARATOR = " · "
+
+
+def verdict(page: Page, *, running: bool) -> Said:
+    """The verdict in a sentence, and under it what a step takes and what watching cost."""
+    if not page.processes:
+        if running:
+            return Said(
+                "The program has not imported TensorFlow yet.",
+                detail="It is watched from the moment in which it does; what it prints is in Output.",
+            )
+        return Said("TensorFlow was not seen.", detail=listed_notes(page))
+    steps = page.steps
+    if not steps.kind:
+        said = "No step was seen" + (" yet: the program prepares." if running else ".")
+        return Said(said, detail="" if running else listed_notes(page))
+    detail = [step(page), cost(page)]
+    if page.findings:
+        first = page.findings[0]
+        gain = f"; mending it gains {times(first.gain_at_most)} at most" if first.gain_at_most else ""
+        return Said(headline(page) + gain, detail=SEPARATOR.join(detail))
+    if running and not page.parts:
+        return Said("Nothing to mend was found so far; no step was profiled yet.", detail=detail[0])
+    so_far = " so far" if running else ""
+    return Said(f"Nothing to mend was found{so_far}.", detail=SEPARATOR.join(detail))
+
+
+def listed_notes(page: Page) -> str:
+    """What was not seen, as sentences."""
+    return " ".join(f"{note[:1].upper()}{note[1:]}." for note in page.notes)
+
+
+def step(page: Page) -> str:
+    """`a Keras step takes 95.0 ms [93.2 97.1], 1,234 seen`."""
+    steps = page.steps
+    if steps.median_s is None:
+        return f"{plural(steps.n, 'step')} seen"
+    ends = f" {interval(*steps.ci95_s, steps.median_s)}" if steps.ci95_s else ""
+    return f"{KINDS[steps.kind]} takes {seconds(steps.median_s, steps.median_s / 50)}{ends}, {steps.n:,} seen"
+
+
+def cost(page: Page) -> str:
+    """What watching cost."""
+    return f"watching cost {percent(page.cost.share)} in {plural(page.cost.windows, 'window')}"
+
+
+def title(page: Page) -> str:
+    """The command, with its program's name alone: `python train.py --epochs 3`."""
+    first, *rest = page.command or ("",)
+    return " ".join([PurePath(first).name, *rest])
+
+
+def status(page: Page, *, running: bool) -> Status:
+    """What the program is doing."""
+    if running:
+        return Status("busy", f"running, {rough(page.lasted_s)}", stop=True)
+    if page.exit_code is None:
+        return Status("quiet", "not started")
+    ended = f"by signal {-page.exit_code}" if page.exit_code < 0 else f"with exit code {page.exit_code}"
+    return Status("bad" if page.exit_code else "good", f"ended {ended} after {rough(page.lasted_s)}")
+
+
+def about(finding: Finding) -> tuple[str, str]:
+    """What was found, with what mending it gains; and what to change."""
+    said = finding.message[:1].upper() + finding.message[1:] + "."
+    if finding.gain_at_most is not None:
+        ends = f" [{finding.gain_ci95[0]:.2f} {finding.gain_ci95[1]:.2f}]" if finding.gain_ci95 else ""
+        said += f" Mending it gains {times(finding.gain_at_most)}{ends} at most."
+    change = finding.change[:1].upper() + finding.change[1:] + "." if finding.change else ""
+    if finding.preset:
+        change += f" {{table.select}} measures {finding.preset}."
+    return said, change
+
+
+def chart(page: Page, steps: Mapping[int, float]) -> Chart:
+    """The latest steps' times."""
+    known = page.steps
+    series = Series(
+        "step",
+        "step",
+        list(steps),
+        list(steps.values()),
+        arm="step",
+        median=known.median_s,
+        band=known.ci95_s,
+        note=seconds(known.median_s, known.median_s / 50) if known.median_s else "",
+    )
+    return Chart(
+        key="steps",
+        series=[series] if steps else [],
+        x=Axis("step", "count"),
+        y=Axis("time per step", "time"),
+    )
+
+
+def why_empty(part: str, page: Page, *, running: bool) -> str:
+    """Why there is nothing in that part: findings, steps, parts, ops, functions, stages or output."""
+    if not page.processes:
+        return "TensorFlow was not imported yet." if running else "No process imported TensorFlow."
+    if part == "findings":
+        if not page.steps.kind or not page.cost.windows:
+            return (
+                "Nothing was found yet." if running else "Nothing was found; see Notes for what was not seen."
+            )
+        return "Nothing to mend was found" + (" so far." if running else ".")
+    if part == "functions":
+        return "No tf.function was called" + (" yet." if running else ".")
+    if part == "input":
+        return "No dataset was iterated over" + (" yet." if running else ".")
+    if not page.steps.kind:
+        return "No step was seen: a tf.function, gradient tape or dataset counts from its third use on."
+    if part == "steps":
+        return "The steps have not been timed yet."
+    if running:
+        return "No step was profiled yet: the first window opens after five steps."
+    return next((n for n in page.notes if "window" in n), "No step was profiled.").capitalize() + "."

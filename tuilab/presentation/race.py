@@ -1,0 +1,57 @@
+"""Who races: the arms of the run on the screen, and recordings of other machines against them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+
+from tuilab.lab.state import LabState
+from tuilab.model.arms import Arm, family
+from tuilab.model.run import RunState
+from tuilab.presentation.view_options import ViewOptions
+
+CALLS = 1_000
+"""That each has to run."""
+
+
+@dataclass(frozen=True)
+class Racer:
+    """One arm in the race."""
+
+    arm: Arm
+    label: str
+    seconds: float
+    """The median time of a call."""
+    recorded: str = ""
+    """The machine and date of the recording, for an opponent that does not run here."""
+
+    @property
+    def name(self) -> str:
+        """The label, and that it is a recording where it is one."""
+        return f"{self.label} (recorded: {self.recorded})" if self.recorded else self.label
+
+
+def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
+    """The measured arms that are drawn, and opponents from each recording that may be; the fastest first."""
+    result, shown = state.result(), state.shown
+    own = [
+        Racer(shown.arms[arm.id].arm, arm.label, arm.median_s)
+        for arm in (result.arms if result else ())
+        if arm.median_s is not None and arm.id in viewing.drawn(shown)
+    ]
+    here = shown.machine.host if shown.machine else ""
+    others = [other for other in state.ghosts_of(shown) if other.machine and other.machine.host != here]
+    against = [racer for other in others for racer in _fastest(other)]
+    return sorted([*own, *against], key=lambda racer: racer.seconds)
+
+
+def _fastest(run: RunState) -> Iterator[Racer]:
+    """The fastest arm of each family of devices in another machine's run."""
+    where = f"{run.machine.host if run.machine else ''}, {run.at[:10]}"
+    best: dict[str, Racer] = {}
+    for arm in run.arms.values():
+        samples = next((cell.samples for cell in arm.cells.values() if cell.samples), None)
+        if samples:
+            racer = Racer(arm.arm, arm.label, median(samples), where)
+            kind = family(arm.device or arm.arm.device)
+            best[kind] = min(best.get(kind, racer), racer, key=lambda racer: racer.seconds)
+    yield from best.values()

@@ -1,0 +1,192 @@
+"""The list of runs: a search of the history of which only those pages are read that are looked at."""
+
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, overload
+
+import msgspec
+
+from tuilab.analysis.words import percent, times
+from tuilab.history.browse import Entry, Extent
+from tuilab.history.lines import RunLine
+from tuilab.lab.command_line import typed
+from tuilab.lab.history import LARGEST_BRIEF, PAGE, HistoryClient, first_page, page, work_out
+from tuilab.model.parameters import Value
+from tuilab.model.quantity import median_of
+
+MOST_PAGES = 30
+"""Pages that are remembered; those that were read longest ago go first."""
+LATEST = ("at", False)
+WAITING = Entry(
+    line=RunLine(
+        run="", at="", preset="", workload="", host="", budget="", status=None, rounds=0, answer="", note="",
+        pinned="", source="", tags=(), size=0,
+    )
+)  # fmt: skip
+
+
+class RunList(Sequence[Entry]):
+    """All runs that a search finds, in an order. Rows that are not here yet are `WAITING`.
+
+    Whoever shows them says what is looked at, and calls `read_next` for as long as something is wanted: a new
+    search before a page, a page before the line of a run that has none.
+    """
+
+    def __init__(self, client: HistoryClient, titles: Mapping[str, str]) -> None:
+        """titles: of presets, by name, in which a search looks as well."""
+        self._client, self._titles = client, titles
+        self.search, self.order = "", LATEST
+        """What the runs that are here were found by."""
+        self.extent = Extent()
+        self._wanted: tuple[str, tuple[str, bool], int] | None = None
+        self._window = range(0)
+        self._pages: dict[int, list[Entry]] = {}
+        self._tried: set[str] = set()
+
+    def find(self, search: str, order: tuple[str, bool] = LATEST, place: int = 0) -> None:
+        """Search anew. order: by what, and whether it rises. place: where the cursor is to be."""
+        self._wanted = search, order, place
+
+    def look(self, first: int, behind: int) -> None:
+        """These places show."""
+        self._window = range(first, behind)
+
+    def __len__(self) -> int:
+        return self.extent.runs
+
+    @overload
+    def __getitem__(self, place: int) -> Entry: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Entry]: ...
+
+    def __getitem__(self, place: int | slice) -> Entry | list[Entry]:
+        if isinstance(place, slice):  # those that are here, as for the widths of columns
+            return [entry for entries in self._pages.values() for entry in entries]
+        number, row = divmod(range(len(self))[place], PAGE)
+        return next(iter(self._pages.get(number, ())[row : row + 1]), WAITING)
+
+    # Reading
+
+    @property
+    def wants(self) -> bool:
+        """Whether something is to be read."""
+        return self._next() is not None
+
+    async def read_next(self) -> int | None:
+        """Read what is wanted most. Returns the cursor's place after a search, else None.
+
+        Raises sqlite3.Error: of a search that failed nothing is here, and nothing else is wanted until
+        something is looked at again.
+        """
+        step = self._next()
+        try:
+            return await step() if step is not None else None
+        except sqlite3.Error:
+            self._window = range(0)
+            raise
+
+    def _next(self) -> Callable[[], Awaitable[int | None]] | None:
+        if self._wanted is not None:
+            return self._read_search
+        # What is looked at while a search goes on may be more than it finds.
+        window = range(self._window.start, min(self._window.stop, len(self)))
+        for place in window:
+            if place // PAGE not in self._pages:
+                return partial(self._read_page, place // PAGE)
+        for entry in map(self.__getitem__, window):
+            over = entry.line.status is not None and entry.line.rounds and entry.line.size <= LARGEST_BRIEF
+            if over and entry.brief is None and entry.run not in self._tried:
+                return partial(self._work_out, entry)
+        return None
+
+    async def _read_search(self) -> int:
+        assert self._wanted is not None
+        (self.search, self.order, place), self._wanted = self._wanted, None
+        call = partial(first_page, search=self.search, order=self.order, place=place, titles=self._titles)
+        self._window = range(0)
+        try:
+            self.extent, number, entries, place = await self._client.do(call)
+        except sqlite3.Error:
+            self.search, self.extent, self._pages = "", Extent(), {}
+            raise
+        self._pages = {number: entries}
+        return place
+
+    async def _read_page(self, number: int) -> None:
+        call = partial(page, search=self.search, order=self.order, number=number, titles=self._titles)
+        self._pages[number] = await self._client.do(call)
+        if len(self._pages) > MOST_PAGES:
+            del self._pages[next(iter(self._pages))]
+
+    async def _work_out(self, entry: Entry) -> None:
+        self._tried.add(entry.run)
+        found = msgspec.structs.replace(entry, brief=await self._client.do(partial(work_out, entry=entry)))
+        for entries in self._pages.values():
+            entries[:] = [found if known.run == entry.run else known for known in entries]
+
+
+# A run in the words of a list
+
+
+def tags(entry: Entry) -> str:
+    """`#nightly #driver-570`."""
+    return " ".join(f"#{tag}" for tag in entry.line.tags)
+
+
+def status(entry: Entry) -> str:
+    """Say in a word how a run ended."""
+    return (entry.line.status or "not finished") if entry.run else ""
+
+
+def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
+    """The parameters that are not as usual, all where nobody knows what is usual."""
+    known: Mapping[str, Any] = usual or {}
+    return " ".join(f"{n}={typed(v)}" for n, v in entry.parameters.items() if known.get(n) != v)
+
+
+def fastest(entry: Entry) -> str:
+    """`CPU graph 0.48 ms`."""
+    found = entry.brief
+    if entry.line.status == "failed" and (found is None or found.median_s is None):
+        return "failed"
+    if found is None or found.median_s is None:
+        return "" if found is None else "nothing measured"
+    return f"{found.fastest} {median_of(found.median_s)}"
+
+
+def against(entry: Entry) -> str:
+    """The arm that the fastest one is held against: of the other kind of device, where there is one."""
+    return entry.brief.next if entry.brief is not None else ""
+
+
+def lead(entry: Entry) -> str:
+    """How many times as long the next arm takes; `≈` where that is no difference beyond the noise."""
+    found = entry.brief
+    if found is None or found.ratio is None:
+        return ""
+    if not found.leads:
+        return "≈ 1 ×"
+    assert found.low is not None and found.high is not None
+    return times(found.ratio, (found.high - found.low) / 2)
+
+
+def sentence(entry: Entry) -> str:
+    """The answer of a run; of one that has kept none, from its line."""
+    found = entry.brief
+    if entry.line.answer:
+        return entry.line.answer
+    if entry.line.status is None and not entry.line.rounds:
+        return "It has no rounds yet, or was cut short before the first."
+    if found is None:
+        return "No answer was saved; {table.select} replays it." if entry.line.rounds else "It has no rounds."
+    if found.median_s is None:
+        return "No arm could be measured."
+    if found.ratio is None or found.low is None or found.high is None:
+        return f"{fastest(entry)} per call."
+    if not found.leads:
+        apart = max(found.high - 1, 1 - found.low)
+        return f"{fastest(entry)} per call; {found.next} takes as long within {percent(apart)}."
+    interval = f"[{times(found.low)[:-2]} {times(found.high)[:-2]}]"
+    ratio = f"{found.next} takes {times(found.ratio)} {interval} as long."
+    return f"{found.fastest} is fastest: {median_of(found.median_s)}. {ratio}"

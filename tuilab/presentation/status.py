@@ -1,0 +1,205 @@
+"""What the lab is doing, in a few words, with how long and how to stop it. Pure."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tuilab.analysis.words import percent
+from tuilab.lab.state import LabState
+from tuilab.model.events import Progress
+from tuilab.model.machine import Machine
+from tuilab.model.quantity import count, plural, rough
+from tuilab.model.run import RunState
+from tuilab.presentation.view_options import ViewOptions
+
+Tone = Literal["quiet", "busy", "good", "doubtful", "bad"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """What the lab is doing."""
+
+    tone: Tone
+    """How urgent it is; a face gives each a colour."""
+    text: str
+    """The state in a few words."""
+    stop: bool = False
+    """Whether there is something that can be stopped."""
+    share: float | None = None
+    """How much of it is done, 0 … 1; None where that is not known."""
+
+
+def status(lab_state: LabState) -> Status:
+    """The state of worker and run, the more pressing first."""
+    now = lab_state.clock()
+    worker, state = lab_state.worker, lab_state.shown
+    if lab_state.replay:
+        said = f"{lab_state.replay}, {plural(state.rounds, 'round')}"
+        return Status("busy", said, stop=True) if state.running else Status("quiet", said)
+    if lab_state.wanted is not None or (lab_state.asked and not state.running):
+        if lab_state.asked == state.run and state.progress is not None:  # a run that is gone on with
+            return Status("busy", run_stage(state, lab_state.held_s), stop=True)
+        if worker.phase == "starting":
+            return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s, then runs", stop=True)
+        return Status("busy", f"waiting for the worker… {now - lab_state.asked_at:.0f} s", stop=True)
+    if state.running:
+        said = run_stage(state, lab_state.held_s)
+        if left := time_left(state, now - lab_state.asked_at):
+            said += f" · {left}"
+        return Status("busy", said, True, share_done(state))
+    if worker.phase == "down":
+        return Status("bad", worker.message or "the worker has exited")
+    if worker.phase == "starting":
+        return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s")
+    if state.status == "failed":
+        return Status("bad", "the run failed")
+    if lab_state.guessing and not state.run:
+        return Status("quiet", "ready")
+    if lab_state.stale:
+        return Status("quiet", "settings changed, {run} measures")
+    if state.status == "cancelled":
+        return Status("quiet", f"stopped after {plural(state.rounds, 'round')}")
+    if state.status == "ok" and not state.rounds:
+        return Status("bad", "no arm could be measured")
+    if state.status == "ok":
+        result = lab_state.result()
+        sure = result.confidence if result else None
+        done = f"done, {plural(state.rounds, 'round')}" + (
+            f" of {state.workers} processes" if state.workers > 1 else ""
+        )
+        if sure is not None and sure.badge:
+            return Status("doubtful", f"{done} · {sure.badge}")
+        reached = sure.half_width if sure is not None else None
+        return Status("good", done if reached is None else f"{done} · ± {percent(reached)}")
+    return Status("quiet", "ready, {run} measures")
+
+
+def run_stage(state: RunState, held_s: float = 0.0) -> str:
+    """What the run is at: its stage and how far it is. held_s: how long already, 0 not to say it."""
+    progress, budget = state.progress, state.budget
+    sizes = f"size {sizes_begun(state)} of {len(state.points)} · " if state.sweep and state.points else ""
+    if state.workers > 1 and not sizes:
+        # A further one is short, and only counts: its own rounds and seconds say nothing of what is left.
+        return f"process {state.workers} of {most_processes(state)}" + (
+            f" · {held_s:.0f} s" if held_s else ""
+        )
+    if state.rounds and progress is None:
+        # A sweep's seconds are of all its sizes, and so say nothing of the one that goes on.
+        limit = f" · {state.elapsed_s:.0f} of {budget.limit_s:.0f} s" if budget and not sizes else ""
+        said = f"{sizes}round {state.rounds:,}{limit}"
+        return f"{said} · round {state.rounds + 1:,}: {held_s:.0f} s so far" if held_s else said
+    said = sizes + (progress_text(progress, state) if progress else "preparing")
+    if not held_s:
+        return said
+    # Beside the seconds of a measurement: those are of all its blocks, these of the one that goes on.
+    block = "block " if progress and progress.unit == "s" and progress.total else ""
+    return f"{said} · {block}{held_s:.0f} s"
+
+
+def why_empty(lab_state: LabState) -> str:
+    """Why there is nothing to draw yet, in a sentence."""
+    state = lab_state.shown
+    if state.run and state.running:
+        return f"{run_stage(state)}… {{stop}} stops."
+    if lab_state.running:
+        now = status(lab_state)
+        return f"{now.text}. {{stop}} stops."
+    if state.run and state.status == "failed":
+        return f"The run failed: {state.message}"
+    if state.run and state.status == "cancelled":
+        return "The run was stopped before its first sample. {run} measures again."
+    if state.run and state.status == "ok" and not state.rounds:
+        return "No arm could be measured; the answer says why, the log ({view-log}) has the details."
+    if lab_state.guessing:
+        return "Nothing is measured yet. Guess, or {demo.next} measures."
+    if lab_state.settings is None:
+        return "Nothing is open. {presets} shows the presets."
+    return "Nothing is measured yet. {run} measures; {sweep} looks for the crossover."
+
+
+def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
+    """Why there are no phases to draw, in a sentence."""
+    state, result = lab_state.shown, lab_state.result()
+    if result is None or not viewing.drawn(state):
+        return why_empty(lab_state)
+    if state.running:
+        return "The phases are measured after the rounds, so as not to disturb them."
+    if state.status == "cancelled":
+        return "The run was stopped before its phases were measured. {run} measures again."
+    return "No phases were measured in this run; {run} measures with them."
+
+
+def sizes_begun(state: RunState) -> int:
+    """Count the sizes of a sweep at which something is known of an arm, from 1."""
+    begun = {point for arm in state.arms.values() for point in (*arm.cells, *arm.work)}
+    return max(1, min(len(state.points), len(begun)))
+
+
+def most_processes(state: RunState) -> int:
+    """In how many processes a run is measured at most: more where they can be forked, beside no GPU."""
+    assert state.budget is not None and state.machine is not None
+    return max(state.budget.workers, 0 if state.machine.gpus else state.budget.forks)
+
+
+def time_left(state: RunState, passed_s: float) -> str:
+    """Tell about how long the sizes that are left of a sweep will take; "" before one is done.
+
+    passed_s: since the sweep was asked for.
+    """
+    done = sizes_begun(state) - 1
+    if state.sweep is None or not done:
+        return ""
+    return f"about {rough(passed_s / done * (len(state.points) - done))} left"
+
+
+def share_done(state: RunState) -> float | None:
+    """How much of the stage (of a sweep, of its sizes) is done; None where that is not known."""
+    if state.sweep is not None and state.points:
+        return (sizes_begun(state) - 1) / len(state.points)
+    if state.workers > 1:
+        return (state.workers - 1) / most_processes(state)
+    progress, limit = state.progress, state.budget.limit_s if state.budget else 0.0
+    done, total = (progress.done, progress.total) if progress else (state.elapsed_s, limit)
+    return min(1.0, done / total) if total and (progress or state.rounds) else None
+
+
+def progress_text(progress: Progress, state: RunState) -> str:
+    """`warming up, 0.4 of 1.0 s · CPU graph`."""
+    text = progress.stage
+    if progress.total:
+        if progress.unit == "s":
+            text += f", {progress.done:.1f} of {progress.total:.1f} s"
+        elif progress.unit in ("", "share"):
+            text += f", {100 * progress.done / progress.total:.0f} %"
+        else:
+            text += f", {count(progress.done)} of {count(progress.total)} {progress.unit}"
+    arm = state.arms.get(progress.arm)
+    return f"{text} · {arm.label}" if arm else text
+
+
+def machine_words(machine: Machine | None) -> Sequence[str]:
+    """GPUs, host, processor and TensorFlow, each in a few words; what has no room goes from the end."""
+    if machine is None:
+        return ()
+    gpus = [short_gpu(d.description or d.name) for d in machine.gpus]
+    gpu = f"{len(gpus)} × {gpus[0]}" if len(gpus) > 1 and len(set(gpus)) == 1 else ", ".join(gpus)
+    return (
+        gpu or "no GPU",
+        f"host {machine.host}",
+        f"{short_cpu(machine.cpu)} {plural(machine.cores, 'core')}",
+        "TF " + ".".join(machine.tensorflow.split(".")[:2]),
+    )
+
+
+def short_cpu(name: str) -> str:
+    """`Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` → `Intel Xeon Platinum 8481C`."""
+    name = re.sub(r"\((R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|\b\d+-Core\b|@.*$", " ", name)
+    return " ".join(name.split())[:28].strip()
+
+
+def short_gpu(description: str) -> str:
+    """`NVIDIA H200 141GB HBM3e` → `NVIDIA H200`."""
+    match = re.search(r"name: ([^,]+)", description)
+    words = (match[1] if match else description).split()
+    return " ".join(words[:3])

@@ -1,0 +1,244 @@
+"""A profile as a timeline: which arm is profiled, its events laid in tracks, and what is said of them."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tuilab.analysis.words import percent
+from tuilab.lab.offers import Offer
+from tuilab.lab.questions import Unanswered
+from tuilab.model.account import Account
+from tuilab.model.arms import family
+from tuilab.model.errors import InputError
+from tuilab.model.profile import Profile, ProfileArm, Span
+from tuilab.model.quantity import seconds
+from tuilab.presentation.status import why_empty
+
+if TYPE_CHECKING:
+    from tuilab.lab.lab import Lab
+
+DEPTH = 4
+MOST_SPANS = 4_000
+"""Of a few calls; they are kept with the run."""
+
+
+class Profiling:
+    """One arm at a time of the run on the screen, profiled in a pass of its own."""
+
+    def __init__(self, lab: "Lab") -> None:
+        self._lab = lab
+        self.arm = ""
+        """The arm that is looked at, "" for none."""
+        self._picked = self._asking = False
+        self._failed = ""
+
+    @property
+    def profile(self) -> Profile | None:
+        """The profile of that arm; None until it was profiled."""
+        known = self._lab.state.shown.arms.get(self.arm)
+        return known.profile if known else None
+
+    @property
+    def account(self) -> Account | None:
+        """The profile of that arm in the run; None where it has none."""
+        result = self._lab.state.result() if self._lab.state.shown.run else None
+        return next((arm.account for arm in result.arms if arm.id == self.arm), None) if result else None
+
+    @property
+    def label(self) -> str:
+        """Of that arm, "" for none."""
+        known = self._lab.state.shown.arms.get(self.arm)
+        return known.label if known else ""
+
+    @property
+    def due(self) -> bool:
+        """Whether that arm is to be profiled now."""
+        state = self._lab.state
+        known = self.profile is not None or self._asking or self._failed
+        return bool(self.arm) and not (known or state.running or state.replay)
+
+    def look(self) -> None:
+        """Look at the arm that was picked, else at the one that answers the lab's question.
+
+        That is the fastest of the GPU's, where there are any, else of all; of those profiled, if some were.
+        """
+        arms = self._arms()
+        if self._picked and self.arm in arms:
+            return
+        result = self._lab.state.result() if self._lab.state.shown.run else None
+        medians = {arm.id: arm.median_s for arm in result.arms} if result else {}
+        known = self._lab.state.shown.arms
+        kept = [arm for arm in arms if known[arm].profile is not None] or arms
+        told = {
+            arm: (family(known[arm].arm.device) != "GPU", medians.get(arm) or float("inf")) for arm in kept
+        }
+        arm = min(kept, key=told.__getitem__, default="")
+        if arm != self.arm:
+            self.arm, self._failed = arm, ""
+
+    def pick(self, by: int) -> bool:
+        """The next arm (1), or the same again (0); False where there is none, or one is being profiled."""
+        arms = self._arms()
+        if self._asking or not arms:
+            return False
+        at = arms.index(self.arm) if self.arm in arms else -1
+        return self.take(arms[(at + by) % len(arms)])
+
+    def take(self, arm: str) -> bool:
+        """Look at that arm; False where it cannot be, or another is being profiled."""
+        if self._asking or arm not in self._arms():
+            return False
+        self.arm, self._failed, self._picked = arm, "", True
+        return True
+
+    def offers(self) -> list[Offer]:
+        """Every arm that can be looked at, with what is known of it."""
+        known = self._lab.state.shown.arms
+        told = {True: "profiled", False: ""}
+        return [Offer(arm, known[arm].label, told[known[arm].profile is not None]) for arm in self._arms()]
+
+    async def ask(self) -> None:
+        """Profile the arm; what went wrong is said by `why_none`."""
+        state = self._lab.state.shown
+        if state.scenario is None or self._lab.state.running or self._lab.state.replay:
+            return
+        self._asking, self._failed = True, ""
+        try:
+            arm = state.arms[self.arm].arm
+            await self._lab.profile(ProfileArm(scenario=state.scenario, arm=arm, spans=MOST_SPANS))
+        except (Unanswered, InputError) as error:
+            self._failed = str(error)
+        finally:
+            self._asking = False
+
+    def why_none(self) -> str:
+        """Why there is no timeline, and what to do for one."""
+        state = self._lab.state
+        if self._asking or self.due:
+            return f"profiling {self.label}…"
+        if self._failed:
+            return (
+                f"{self.label} could not be profiled: {self._failed} {{timeline.arm}} profiles the next arm."
+            )
+        if state.replay:
+            where = f" ({state.shown.machine.host})" if state.shown.machine else ""
+            # Where its preset is not here, the settings beside it are not its own.
+            own = state.settings is not None and not state.stale
+            return (
+                "This arm was not profiled when the run was recorded; to profile it now needs the machine "
+                f"of the recording{where}."
+                + " {run} measures its settings here; this view can then profile that run."
+                * own
+            )
+        if state.running or not state.shown.run:
+            return why_empty(state)
+        return "No arm of this run can be profiled."
+
+    def _arms(self) -> list[str]:
+        """The arms that ran."""
+        arms = self._lab.state.shown.arms
+        return [arm for arm, known in arms.items() if known.status in (None, "ok") and known.cells]
+
+
+def summary_lines(profile: Profile, label: str, account: Account | None) -> tuple[str, ...]:
+    """`CPU graph: 483 µs a call, 610 µs while it was profiled`; `compute 44 %, dispatch 38 %`.
+
+    account: the run's own of that arm, which every view reads; None where it has none.
+    """
+    known = account or profile.account
+    shares = {part.phase: known.share(part.phase) for part in known.parts} if known else {}
+    shares = shares or {part.phase: part.share for part in profile.phases}
+    largest = sorted(shares, key=lambda phase: -shares[phase])
+    parts = ", ".join(
+        f"{name.replace('_', ' ')} {percent(shares[name])}" for name in largest if shares[name] >= 0.01
+    )
+    whole = known.total_s if known else profile.measured_s
+    said = f"{label}: {seconds(whole)} a call, {seconds(profile.step_s)} while it was profiled"
+    return said, parts, *profile.notes[:1]
+
+
+# Events in tracks
+
+
+@dataclass(frozen=True)
+class Track:
+    """Spans of a lane that do not overlap, by start."""
+
+    lane: int
+    """Its index."""
+    depth: int
+    """0 for the outermost."""
+    spans: Sequence[Span]
+    starts: Sequence[float]
+
+    def index_at(self, time: float) -> int:
+        """The first span that ends after `time`; as many as there are if none does."""
+        index = max(0, bisect_right(self.starts, time) - 1)
+        while index < len(self.spans) and self.spans[index].end_s <= time:
+            index += 1
+        return index
+
+
+def tracks(spans: Sequence[Span]) -> list[Track]:
+    """The lanes, each in as many tracks as its spans overlap (at most four).
+
+    What overlaps even four deep is left out.
+    """
+    lanes: dict[int, list[list[Span]]] = {}
+    for span in sorted(spans, key=lambda s: (s.start_s, -s.duration_s)):
+        levels = lanes.setdefault(span.lane, [])
+        free = next((level for level in levels if level[-1].end_s <= span.start_s), None)
+        if free is not None:
+            free.append(span)
+        elif len(levels) < DEPTH:
+            levels.append([span])
+    return [
+        Track(lane, depth, level, [span.start_s for span in level])
+        for lane, levels in sorted(lanes.items())
+        for depth, level in enumerate(levels)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Columns of a track, `first` up to `end`: one span, or (span None) several too short to tell apart."""
+
+    first: int
+    end: int
+    span: Span | None
+    index: int = -1
+
+
+def pieces(track: Track, begin: float, finish: float, columns: int) -> list[Piece]:
+    """What a track shows between `begin` and `finish` on so many columns.
+
+    Takes time in proportion to the columns, however many spans there are.
+    """
+    per_column = (finish - begin) / columns
+    out: list[Piece] = []
+    index = track.index_at(begin)
+    while index < len(track.spans):
+        span = track.spans[index]
+        if span.start_s >= finish:
+            break
+        first = max(0, int((span.start_s - begin) / per_column))
+        end = min(columns, max(first + 1, round((span.end_s - begin) / per_column)))
+        following = bisect_left(track.starts, begin + (first + 1) * per_column, index + 1)
+        if out and first < out[-1].end:
+            # Rounded into a column that is taken: leave it to what is there.
+            first = out[-1].end
+        if (
+            following - index > 1
+            and round((track.spans[following - 1].end_s - begin) / per_column) > first + 1
+        ):
+            following -= 1  # the last that begins in this column reaches beyond it and is drawn by itself
+        if following - index > 1 and end - first <= 1:
+            if first < columns:
+                out.append(Piece(first, first + 1, None, index))
+            index = following
+        else:
+            if first < end:
+                out.append(Piece(first, end, span, index))
+            index += 1
+    return out

@@ -1,0 +1,130 @@
+"""What each event of a profile means. Names are those that TensorFlow's runtime gives its own events."""
+
+import re
+from dataclasses import dataclass
+
+from tuilab.analysis.operations import plain
+from tuilab.model.profile import Phase
+from tuilab.profile.xplane import HOST, Event
+
+CALL = "tuilab call"
+SYNC = "tuilab sync"
+MARK = "tuilab mark: "
+"""Before the name of a phase: what a call does until the event ends is that phase, whatever TensorFlow calls
+it."""
+
+_FUNCTION = re.compile(r"^__(?:inference|forward|backward)_")
+_EAGER = "EagerLocalExecute: "
+_RUNS = frozenset(("KernelAndDeviceFunc::Run", "KernelAndDeviceOp::Run"))
+_DISPATCH = ("TFE_", "Eager", "ValidateInputTypeAndPlacement", "convert_to_tensor", "tf.constant")
+_RUNTIME = ("ExecutorState::", "FunctionRun", "ExecutorDoneCallback", "CpuExecutable::", "GpuExecutable::")
+_PROGRAM = "BlockUntilReady"
+PROGRAM = "program"
+"""The phase of a thread that waits for a program of XLA's: on a CPU its threads compute, recorded or not."""
+_PIPELINE = ("Iterator::", "IteratorGetNextOp::", "Prefetch", "MapAndBatch", "InstantiatedCapturedFunction::")
+NEXT = "IteratorGetNextOp::"
+"""Begins the name of the event that lasts while a graph waits for an element, on a thread of its own."""
+_INPUT_OPS = frozenset(("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional"))
+_COPIES = re.compile(r"(?i)memcpy|copy(?:host|device|peer)to|__amd_rocclr_copy")
+"""What CUPTI and ROCm's tracer call copies; `copyBuffer` is the kernel by which ROCm copies on a device."""
+_COPY_OPS = frozenset(("_Send", "_Recv", "_HostSend", "_HostRecv"))
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An op as a row of the table."""
+
+    op: str
+    name: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a thread is at. eager: the eager op under way. op: this event is an op itself, not within one.
+
+    sticks: whatever happens within it is of its phase too.
+    """
+
+    phase: str | None = None
+    key: Key | None = None
+    eager: str = ""
+    op: bool = False
+    sticks: bool = False
+
+
+def meaning(event: Event, around: Meaning) -> Meaning:
+    """What a host's event means, given what the event around it means; what is not known inherits that."""
+    if around.sticks:
+        return around
+    named = _marked(event) or _op(event, around)
+    if named is not None:
+        return named
+    name = event.name
+    if name.startswith(_EAGER):
+        phase: Phase = "input" if around.phase == "input" else "dispatch"
+        return Meaning(phase, eager=name.removeprefix(_EAGER))
+    if name in _RUNS and around.eager:
+        return _eager_kernel(around.eager)
+    if name.startswith(_PIPELINE) or around.phase == "input":
+        return Meaning("input", around.key)
+    if name.startswith(_DISPATCH) or "tf_function_call" in event.stats:
+        return Meaning("dispatch", eager=around.eager)
+    if name == _PROGRAM:
+        return Meaning(PROGRAM)
+    if name.startswith(_RUNTIME):
+        return Meaning("scheduling")
+    return Meaning(around.phase, around.key, around.eager)
+
+
+def _marked(event: Event) -> Meaning | None:
+    if event.name == CALL:
+        return Meaning("python")
+    if event.name.startswith(MARK):
+        return Meaning(event.name.removeprefix(MARK), sticks=True)
+    return Meaning("sync", sticks=True) if event.name == SYNC else None
+
+
+def _op(event: Event, around: Meaning) -> Meaning | None:
+    name = event.name
+    if event.op and _FUNCTION.match(event.op):
+        return Meaning("dispatch")  # the op that starts a compiled program
+    if event.op:
+        op, node = plain(event.op), name.removesuffix(":" + event.op)
+        key = Key(op, node, HOST)
+        if op in _INPUT_OPS:
+            return Meaning("input", key, op=True)
+        return Meaning("copy" if op in _COPY_OPS else "compute", key, op=True)
+    hlo = event.stats.get("hlo_op")
+    if hlo and not name.startswith("end: "):
+        return Meaning("compute", hlo_key(str(hlo), HOST), op=True)
+    if name.startswith("_Send input"):
+        return Meaning("copy", Key("copy", around.eager or "input", HOST), op=True)
+    return None
+
+
+def _eager_kernel(op: str) -> Meaning:
+    if _FUNCTION.match(op):
+        return Meaning("scheduling")
+    phase: Phase = "input" if op in _INPUT_OPS else "compute"
+    return Meaning(phase, Key(op, op, HOST), op=True)
+
+
+def hlo_key(hlo: str, device: str) -> Key:
+    """`rfft.7` → the row `hlo rfft`."""
+    return Key("hlo " + re.sub(r"[.\d]+$", "", hlo), hlo, device)
+
+
+def device_meaning(event: Event, device: str, launched_by: Key | None) -> Meaning:
+    """What an event of a GPU's stream means: a kernel or a copy, under the op that launched it.
+
+    Names as in the profiler's source and in recordings of NVIDIA and AMD GPUs: `tf_op`, `hlo_op`, copies.
+    """
+    if _COPIES.match(event.name):
+        return Meaning("copy", Key(event.name, launched_by.name if launched_by else "", device), op=True)
+    if hlo := event.stats.get("hlo_op"):
+        return Meaning("compute", hlo_key(str(hlo), device), op=True)
+    if launched_by is not None:
+        return Meaning("compute", Key(launched_by.op, launched_by.name, device), op=True)
+    node, _, op = str(event.stats.get("tf_op", "")).rpartition(":")
+    return Meaning("compute", Key(plain(op) or event.name, node or event.name, device), op=True)

@@ -1,0 +1,120 @@
+"""From a profile's sums to what is sent. Pure functions."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tuilab.model.account import COPIES, Account
+from tuilab.model.profile import DeviceTime, Lane, OpTime, Phase, Span
+from tuilab.model.quantity import seconds as shown
+from tuilab.profile.classify import CALL, Key
+from tuilab.profile.sums import PICO, Sums
+from tuilab.profile.threads import Activity
+from tuilab.profile.xplane import Line
+
+MOST_OPS = 500
+
+
+def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
+    """A row an op, the longest first; ops of the pipeline, which run beside the call, come last.
+
+    factor: of the account's time of computing over the profile's, by which each op's is made longer.
+    """
+    calls = max(1, len(of.windows))
+
+    def row(key: Key, phase: Phase, spent: float, busy: float) -> OpTime:
+        return OpTime(
+            op=key.op,
+            name=key.name,
+            device=key.device,
+            phase=phase,
+            count=of.counts.get(key, 0) / calls,
+            seconds=factor * spent * PICO / calls,
+            busy_s=factor * busy * PICO / calls,
+        )
+
+    rows = [row(key, _phase(key, of), of.ops.get(key, 0.0), busy) for key, busy in of.busy.items()]
+    rows += [row(key, "input", 0.0, busy) for key, busy in of.beside.items()]
+    return sorted(rows, key=lambda r: (-r.seconds, -r.busy_s, r.op, r.name))
+
+
+def shortened(rows: Sequence[OpTime], most: int = MOST_OPS) -> list[OpTime]:
+    """The first so many, and for those behind them one row a type and device: sums stay what they are."""
+    behind: dict[tuple[str, str, Phase], list[OpTime]] = {}
+    for row in rows[most:]:
+        behind.setdefault((row.op, row.device, row.phase), []).append(row)
+    together = [
+        msgspec.structs.replace(
+            alike[0],
+            name=alike[0].name if len(alike) == 1 else f"{len(alike):,} more",
+            count=sum(row.count for row in alike),
+            seconds=sum(row.seconds for row in alike),
+            busy_s=sum(row.busy_s for row in alike),
+        )
+        for alike in behind.values()
+    ]
+    return [*rows[:most], *sorted(together, key=lambda row: -row.seconds)]
+
+
+def _phase(key: Key, of: Sums) -> Phase:
+    if key in of.copies:
+        return "copy"
+    return "compute" if key in of.computed else "input"
+
+
+def devices(of: Sums) -> tuple[DeviceTime, ...]:
+    """How long each device was at work."""
+    calls, total = max(1, len(of.windows)), sum(of.phases.values()) or 1.0
+    return tuple(
+        DeviceTime(device=name, seconds=spent * PICO / calls, share=spent / total)
+        for name, spent in sorted(of.devices.items())
+    )
+
+
+def rest(account: Account, step_s: float) -> str:
+    """What fills the call beside its ops: the other parts by name, and what the profiler itself adds."""
+    named = [part for part in account.parts if part.phase not in ("compute", *COPIES, "input_wait")]
+    named.sort(key=lambda part: -part.seconds)
+    words = [
+        f"{part.phase.replace('_', ' ')} {shown(part.seconds)} ({account.share(part.phase):.0%})"
+        for part in named
+        if account.share(part.phase) >= 0.005
+    ]
+    plain = account.total_s
+    if plain > 0 and step_s > 1.1 * plain:
+        words.append(
+            f"the profiler makes the call {step_s / plain:.1f} × as long as the {shown(plain)} without it"
+        )
+    elif plain > 1.1 * step_s > 0:
+        words.append(f"the profiled calls were quicker than the {shown(plain)} measured beside")
+    return "; ".join(words)
+
+
+def timeline(
+    lines: Sequence[Line], found: Activity, of: Sums, most: int
+) -> tuple[tuple[Lane, ...], tuple[Span, ...], int]:
+    """The lanes that have events within the calls, their events by start, and how many were cut off."""
+    if not of.windows:
+        return (), (), 0
+    begin, end = of.windows[0][0], of.windows[-1][1]
+    within = [s for s in found.events if s.event.start < end and s.event.end > begin]
+    within.sort(key=lambda s: (s.event.start, -s.event.end))
+    kept = within[:most]
+    used = sorted({s.lane for s in kept}, key=lambda lane: _rank(lines, lane, found))
+    number = {lane: index for index, lane in enumerate(used)}
+    spans = tuple(
+        Span(
+            lane=number[s.lane],
+            start_s=(s.event.start - begin) * PICO,
+            duration_s=(s.event.end - s.event.start) * PICO,
+            name=s.event.name,
+            phase="input" if s.pipeline else s.meaning.phase or "",
+        )
+        for s in kept
+    )
+    return tuple(Lane(lines[lane].name, lines[lane].device) for lane in used), spans, len(within) - len(kept)
+
+
+def _rank(lines: Sequence[Line], lane: int, found: Activity) -> tuple[bool, str, str]:
+    main = next((s.lane for s in found.events if s.event.name == CALL), -1)
+    return lane != main, lines[lane].device, lines[lane].name

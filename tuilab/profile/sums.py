@@ -1,0 +1,207 @@
+"""A call's time, shared out: each moment belongs to one phase and to the ops that ran in it. Pure."""
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from tuilab.profile.classify import CALL, NEXT, PROGRAM, Key, Meaning
+from tuilab.profile.threads import NOWHERE, Activity, Seen, Segment
+from tuilab.profile.xplane import HOST
+
+Window = tuple[int, int]
+"""Begin and end of a call."""
+
+PICO = 1e-12
+_IDLE = Meaning("python")
+_NEXT = Key("IteratorGetNext", "IteratorGetNext", HOST)
+_TO_DEVICE = re.compile(r"(?i)h2d|htod|hosttodevice")
+_TO_HOST = re.compile(r"(?i)d2h|dtoh|devicetohost")
+
+
+@dataclass
+class Sums:
+    """Sums over all calls, in picoseconds. calls: each one's time by phase, which adds up to its length.
+
+    events: recorded on the calling thread within the calls. ops: each op's share of the calls' time. busy:
+    each op's own durations. devices: how long each device had a kernel running. on_device: of each phase,
+    what another device than the host was at, by its own clock. beside: durations of the input pipeline's ops,
+    which run beside the call. computed, copies: the ops that did so at any time; the others were waited for.
+    """
+
+    windows: list[Window]
+    calls: list[dict[str, float]] = field(default_factory=list)
+    events: int = 0
+    ops: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
+    busy: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
+    devices: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    on_device: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    beside: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
+    counts: dict[Key, int] = field(default_factory=lambda: defaultdict(int))
+    copies: set[Key] = field(default_factory=set)
+    computed: set[Key] = field(default_factory=set)
+
+    @property
+    def phases(self) -> dict[str, float]:
+        """The phases of all calls together."""
+        out: dict[str, float] = {}
+        for call in self.calls:
+            for phase, spent in call.items():
+                out[phase] = out.get(phase, 0.0) + spent
+        return out
+
+
+def windows(events: Iterable[Seen]) -> list[Window]:
+    """The calls, in order."""
+    return sorted((seen.event.start, seen.event.end) for seen in events if seen.event.name == CALL)
+
+
+def sums(found: Activity) -> Sums:
+    """Share the calls' time out.
+
+    A moment is compute when any kernel of the call runs, on any thread or device, and is shared equally
+    among those that do; else a copy; else input while a graph waits for an element; else whatever the calling
+    thread was at.
+    """
+    calls = windows(found.events)
+    out = Sums(calls)
+    main = next((seen.lane for seen in found.events if seen.event.name == CALL), None)
+    parts: list[list[Segment]] = [[] for _ in calls]
+    for segment in found.segments:
+        for index, clipped in _clipped(_settled(segment, found.launchers, main), calls):
+            if not clipped.pipeline or clipped.lane == main:
+                parts[index].append(clipped)
+            elif clipped.meaning.key is not None:
+                out.beside[clipped.meaning.key] += clipped.end - clipped.start
+    for seen in found.events:
+        if seen.event.name.startswith(NEXT) and seen.lane != main:
+            waiting = Segment(NOWHERE, seen.event.start, seen.event.end, Meaning("input", _NEXT))
+            for index, clipped in _clipped(waiting, calls):
+                parts[index].append(clipped)
+    on_device = any(s.meaning.key is not None and s.meaning.key.device != HOST for s in found.segments)
+    for window, segments in zip(calls, parts, strict=True):
+        out.calls.append({})
+        _share(out, window, segments, main, on_device)
+    out.events = sum(
+        seen.lane == main and bool(calls) and calls[0][0] < seen.event.start < calls[-1][1]
+        for seen in found.events
+    )
+    _count(out, found)
+    return out
+
+
+def _settled(segment: Segment, launchers: set[Key], main: int | None) -> Segment:
+    """As only the whole profile shows: a launch is no computing, the pipeline's work is waiting."""
+    told = segment.meaning
+    if told.phase != "compute" or told.key is None:
+        return segment
+    if told.key.device == HOST and told.key in launchers:
+        return replace(segment, meaning=Meaning("scheduling"))
+    if segment.pipeline and segment.lane == main:
+        return replace(segment, meaning=Meaning("input", told.key))
+    return segment
+
+
+def _clipped(segment: Segment, calls: Sequence[Window]) -> Iterable[tuple[int, Segment]]:
+    index = max(0, bisect_right(calls, (segment.start, float("inf"))) - 1)
+    while index < len(calls) and calls[index][0] < segment.end:
+        start, end = max(segment.start, calls[index][0]), min(segment.end, calls[index][1])
+        if end > start:
+            yield index, replace(segment, start=start, end=end)
+        index += 1
+
+
+def _share(out: Sums, window: Window, segments: Sequence[Segment], main: int | None, on_device: bool) -> None:
+    marks: list[tuple[int, int, Segment]] = []
+    for segment in segments:
+        marks += [(segment.start, 1, segment), (segment.end, -1, segment)]
+        key = segment.meaning.key
+        if key is not None and segment.meaning.phase in ("compute", "copy", "input"):
+            out.busy[key] += segment.end - segment.start
+            if segment.meaning.phase == "copy":
+                out.copies.add(key)
+            elif segment.meaning.phase == "compute":
+                out.computed.add(key)
+    marks.sort(key=lambda mark: (mark[0], mark[1]))
+    running = _Running(out, main, on_device)
+    now = window[0]
+    for at, step, segment in marks:
+        if at > now:
+            running.pass_time(at - now)
+            now = at
+        running.change(segment, step)
+    running.pass_time(window[1] - now)
+
+
+class _Running:
+    """What runs now, and the sums that the passing time is booked to."""
+
+    def __init__(self, out: Sums, main: int | None, on_device: bool) -> None:
+        self._out, self._main, self._on_device = out, main, on_device
+        self._active: dict[str, dict[Key, int]] = {"compute": {}, "copy": {}, "input": {}}
+        self._calling = _IDLE
+
+    def change(self, segment: Segment, step: int) -> None:
+        """A segment begins (1) or ends (-1)."""
+        phase, key = segment.meaning.phase, segment.meaning.key
+        aside = phase in ("compute", "copy") or (phase == "input" and segment.lane == NOWHERE)
+        if phase is not None and aside and key is not None:
+            active = self._active[phase]
+            active[key] = active.get(key, 0) + step
+            if active[key] <= 0:
+                del active[key]
+        if segment.lane == self._main:
+            self._calling = segment.meaning if step > 0 else _IDLE
+
+    def pass_time(self, span: int) -> None:
+        """Book `span` picoseconds."""
+        if span <= 0:
+            return
+        phase, active = self._now()
+        call = self._out.calls[-1]
+        call[phase] = call.get(phase, 0.0) + span
+        if any(key.device != HOST for key in active):
+            self._out.on_device[phase] += span
+        together = sum(active.values())
+        for key, number in active.items():
+            self._out.ops[key] += span * number / together
+        for device in {key.device for key in self._active["compute"]}:
+            self._out.devices[device] += span
+
+    def _now(self) -> tuple[str, dict[Key, int]]:
+        if self._active["compute"]:
+            return "compute", self._active["compute"]
+        if self._active["copy"]:
+            return self._way(), self._active["copy"]
+        if self._active["input"]:
+            return "input", self._active["input"]
+        phase = self._calling.phase or "python"
+        if phase == PROGRAM:
+            return ("sync" if self._on_device else "compute"), {}
+        key = self._calling.key
+        return phase, {key: 1} if phase == "input" and key is not None else {}
+
+    def _way(self) -> str:
+        """Whether what is copied comes or goes: by the call's own mark, else by the copies' names."""
+        if self._calling.phase in ("copy_in", "copy_out"):
+            return self._calling.phase
+        ways = {_direction(key.op) for key in self._active["copy"]}
+        return ways.pop() if len(ways) == 1 else "copy"
+
+
+def _direction(name: str) -> str:
+    """What CUPTI and ROCm's tracer call a copy."""
+    if _TO_DEVICE.search(name):
+        return "copy_in"
+    return "copy_out" if _TO_HOST.search(name) else "copy"
+
+
+def _count(out: Sums, found: Activity) -> None:
+    for seen in found.events:
+        key = seen.meaning.key
+        index = bisect_right(out.windows, (seen.event.start, float("inf"))) - 1
+        if key is None or not seen.meaning.op or index < 0 or seen.event.start >= out.windows[index][1]:
+            continue
+        if key.device != HOST or key not in found.launchers:
+            out.counts[key] += 1

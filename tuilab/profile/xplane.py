@@ -1,0 +1,120 @@
+"""The profiler's file as plain data. Times are integers, picoseconds from the profile's start."""
+
+import importlib.util
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Union
+
+HOST = "CPU"
+EMULATED = "emulated_stream"
+"""Begins the name of a thread by which tests emulate a GPU."""
+_PROTOCOL = Path("tsl", "profiler", "protobuf", "xplane_pb2.py")
+_GPU = re.compile(r"^/device:(GPU:\d+)")
+# Statistics that somebody reads; the rest stays in the file.
+_STATS = frozenset(
+    ("id", "_c", "_p", "eager_op", "is_func", "tf_function_call", "hlo_op", "tf_op", "correlation_id")
+)
+
+Stat = Union[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that lasted from `start` to `end`. op: the op's type where the event is a node of a graph."""
+
+    name: str
+    start: int
+    end: int
+    op: str = ""
+    stats: Mapping[str, Stat] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A thread of the host, or a stream of a GPU: its events by start, longer ones first."""
+
+    name: str
+    device: str
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What one profile holds. errors: what the profiler itself says went wrong."""
+
+    lines: tuple[Line, ...]
+    errors: tuple[str, ...] = ()
+
+
+def read(data: bytes) -> Recording:
+    """Parse a serialised XSpace. Raises google.protobuf's DecodeError; ImportError without TensorFlow."""
+    space = _messages().XSpace()
+    space.ParseFromString(data)
+    lines = [line for plane in space.planes for line in _lines(plane)]
+    return Recording(tuple(lines), (*space.errors, *space.warnings))
+
+
+@cache
+def _messages() -> ModuleType:
+    """The file's protocol buffers as TensorFlow ships them, loaded without importing TensorFlow.
+
+    Where TensorFlow is imported besides, both know the same classes. Raises ImportError where it is not
+    installed.
+    """
+    found = importlib.util.find_spec("tensorflow")
+    places = [
+        Path(place) / _PROTOCOL for place in (found.submodule_search_locations if found else None) or ()
+    ]
+    file = next((place for place in places if place.is_file()), None)
+    spec = importlib.util.spec_from_file_location("tuilab_xplane_pb2", file) if file is not None else None
+    if spec is None or spec.loader is None:
+        raise ImportError(f"TensorFlow is not installed, or has no {_PROTOCOL}, which a profile is read with")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _lines(plane: Any) -> list[Line]:
+    gpu = _GPU.match(plane.name)
+    if gpu is None and plane.name not in ("/host:CPU", "/host:CUPTI"):
+        return []
+    names = {key: value.name for key, value in plane.stat_metadata.items()}
+    wanted = {key for key, name in names.items() if name in _STATS}
+    kinds = {key: _kind(value, names, wanted) for key, value in plane.event_metadata.items()}
+    out = []
+    for line in plane.lines:
+        if (line.display_name or line.name).startswith(EMULATED):
+            continue  # the processor's kernels that stand in for an emulated device's are its inside
+        if gpu is not None and not line.name.startswith("Stream"):
+            continue  # rows that TensorBoard derives from the streams
+        origin = line.timestamp_ns * 1_000
+        events = []
+        for event in line.events:
+            name, op, stats = kinds[event.metadata_id]
+            start = origin + event.offset_ps
+            found = {names[s.metadata_id]: _value(s, names) for s in event.stats if s.metadata_id in wanted}
+            events.append(Event(name, start, start + event.duration_ps, op, {**found, **stats}))
+        events.sort(key=lambda event: (event.start, -event.end))
+        title = line.display_name or line.name or str(line.id)
+        out.append(Line(title, gpu[1] if gpu else HOST, tuple(events)))
+    return out
+
+
+def _kind(metadata: Any, names: Mapping[int, str], wanted: set[int]) -> tuple[str, str, dict[str, Stat]]:
+    """What the events of one kind have in common: name, op's type, statistics."""
+    shown = metadata.display_name
+    is_node = bool(shown) and metadata.name.endswith(":" + shown)
+    stats = {names[s.metadata_id]: _value(s, names) for s in metadata.stats if s.metadata_id in wanted}
+    return metadata.name, shown if is_node else "", stats
+
+
+def _value(stat: Any, names: Mapping[int, str]) -> Stat:
+    kind = stat.WhichOneof("value")
+    value: Any = getattr(stat, kind) if kind else ""
+    if kind == "ref_value":
+        return names.get(value, "")
+    return value if isinstance(value, (int, str)) else str(value)

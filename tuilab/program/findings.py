@@ -1,0 +1,734 @@
+"""What costs a watched program time, and what to change: a function for each subject. Pure.
+
+A finding is made only of what was seen. `share` is of the steps' time; by Amdahl's law, what takes that share
+can make the program 1 / (1 - share) times as fast at most.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import PurePath
+from types import MappingProxyType
+
+from tuilab.analysis.words import listed, percent, times
+from tuilab.model.program import Code, Finding, OpRow, Stage
+from tuilab.model.quantity import plural, seconds
+from tuilab.program import source
+from tuilab.program.fold import Process, share_interval
+from tuilab.program.graph import Op, ops_of, reason_of
+
+INPUT = "waiting for input"
+WAITING = 0.15
+"""Share of a step from which waiting for input is told."""
+MANY_TRACES, RETRACING = 4, 0.05
+"""Traces of one function, and the share of the program's time in those beyond the first two."""
+BETWEEN = 0.10
+CALLBACK = "callback "
+"""Before the name of a library's callback, where it is what the stepping thread was seen in."""
+READING, READING_EACH = 0.05, 0.8
+"""Share of the time in which values are read, and reads for each step."""
+FEEDING_BYTES = 2**20
+SMALL_OP_S, MANY_OPS, SCHEDULED = 30e-6, 100, 0.5
+DOUBLE, IDLE = 0.10, 0.20
+LEAST = 20
+"""Steps from which on something is said of a rate."""
+PYTHON_OPS = frozenset(("PyFunc", "EagerPyFunc", "PyFuncStateless"))
+_MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
+_MEMORY_LEFT = 0.05
+
+
+@dataclass(frozen=True)
+class Place:
+    """The machine beside the program: GPUs that are in it, what others use of them; why TensorFlow sees
+    none."""
+
+    gpus: int = 0
+    others: tuple[str, ...] = ()
+    no_gpu: str = ""
+    no_gpu_change: str = ""
+    memory: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of each GPU."""
+
+
+@dataclass
+class Case:
+    """A process with the sources of its own files, and its place."""
+
+    of: Process
+    sources: Mapping[str, str]
+    place: Place
+
+    def function_at(self, number: int) -> tuple[str, int]:
+        """Where a tf.function is the person's: its own line, or the line that called it."""
+        function = self.of.functions.get(number)
+        if function is None:
+            return "", 0
+        if function.own:
+            return function.file, source.definition(self.sources, function.file, function.line)
+        return function.caller or ("", 0)
+
+    def step_at(self) -> tuple[str, int]:
+        """Where the step is."""
+        key = self.of.step
+        if isinstance(key, tuple):
+            return key
+        return self.function_at(key) if key is not None else ("", 0)
+
+    @property
+    def gpus(self) -> list[str]:
+        """The GPUs that the program opened, short."""
+        facts = self.of.facts
+        return (
+            [name.replace("/physical_device:", "") for name in facts.visible if ":GPU:" in name]
+            if facts
+            else []
+        )
+
+
+def findings(case: Case) -> tuple[Finding, ...]:
+    """All that was found, the most that could be gained first."""
+    found: list[Finding] = []
+    for look in LOOKS:
+        found += look(case)
+    return tuple(sorted(found, key=lambda f: -(f.gain_at_most or 0.0)))
+
+
+def gain(
+    share: float, interval: tuple[float, float] | None = None
+) -> tuple[float, tuple[float, float] | None]:
+    """How many times as fast at most, where that share would be gone, with its interval."""
+
+    def factor(part: float) -> float:
+        return 1 / (1 - min(part, 0.99))
+
+    return factor(share), (factor(interval[0]), factor(interval[1])) if interval else None
+
+
+def _made(
+    code: Code, at: tuple[str, int], message: str, share: float | None, change: str, preset: str = "",
+    interval: tuple[float, float] | None = None, sizes: Mapping[str, int] = MappingProxyType({}),
+) -> Finding:  # fmt: skip
+    most, ends = gain(share, interval) if share is not None else (None, None)
+    return Finding(
+        code=code,
+        message=message,
+        file=at[0],
+        line=at[1],
+        share=share,
+        gain_at_most=most,
+        gain_ci95=ends,
+        change=change,
+        preset=preset,
+        sizes=dict(sizes),
+    )
+
+
+def batches(of: Process) -> dict[str, int]:
+    """The program's batch and its images' side, by the names that the presets of training have for them."""
+    out: dict[str, int] = {}
+    for dataset in reversed(of.datasets):
+        sizes = [stage.size for stage in dataset.stages if stage.size]
+        shape = next((shape for shape in dataset.shapes if shape), ())
+        batch = sizes[0] if sizes else shape[0] if shape else None
+        if batch:
+            out["batch"] = batch
+            if len(shape) == 4 and shape[1] and shape[1] == shape[2]:
+                out["side"] = shape[1]
+            break
+    return out
+
+
+def matrices(of: Process) -> dict[str, int]:
+    """The sizes of the first product that the step's arguments allow, by the names that a matmul has."""
+    described = of.traces.get(of.step, []) if isinstance(of.step, int) else []
+    shapes = [one[1] for _, rows in described[:1] for one in rows or () if one[0] == "tensor"]
+    found = [shape for shape in shapes if isinstance(shape, list) and len(shape) == 2 and all(shape)]
+    if not found:
+        return {}
+    m, k = found[0]
+    return {"m": m, "k": k, "n": next((other[1] for other in found[1:] if other[0] == k), k)}
+
+
+# Input
+
+
+def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
+    """The share of a step that waits for input: of the profiled steps, else of the waits that Python saw."""
+    if case.of.seen:
+        return case.of.share(INPUT), share_interval(case.of.seen, INPUT)
+    gaps = case.of.gaps()
+    return (gaps.waiting / gaps.total if gaps.total else 0.0), None
+
+
+def slowest(case: Case) -> tuple[Stage | None, bool]:
+    """The stage that holds the others up, and whether the pipeline ran it in parallel.
+
+    TensorFlow fuses and parallelises stages by itself; what ran is told by the profile's iterators, from the
+    source up. The stage is the one nearest to the source that takes at least half as long as the longest.
+    """
+    if not case.of.datasets:
+        return None, False
+    spent: dict[str, float] = defaultdict(float)
+    for _, seen in case.of.windows:
+        for path, value in seen.stages.items():
+            spent[re.sub(r"\[\d+\]", "", path)] += value
+    spent = {path: v for path, v in spent.items() if path.rpartition("::")[2] not in ("Root", "Prefetch")}
+    longest = max(spent.values(), default=0.0)
+    busy = [path for path, value in spent.items() if value >= longest / 2 and longest > 0]
+    if not busy:
+        return None, False
+    path = max(busy, key=lambda one: one.count("::"))
+    kinds = [_kind(part) for part in path.split("::")]
+    wanted = kinds[-1]
+    best: Stage | None = None
+    for dataset in reversed(case.of.datasets):
+        stages = [stage for stage in dataset.stages if _kind(stage.stage) == wanted]
+        if not stages:
+            continue
+        # Of several of one kind, that with as many of them below it as in the profile's paths.
+        above = kinds.count(wanted) - 1
+        best = stages[min(above, len(stages) - 1)]
+        break
+    return best, "Parallel" in path.rpartition("::")[2] or "MapAndBatch" in path
+
+
+def _kind(name: str) -> str:
+    name = (
+        re.sub(r"(V\d+|\[\d+\])", "", name)
+        .replace("Parallel", "")
+        .replace("Forever", "")
+        .replace("Finite", "")
+    )
+    return {"MapAndBatch": "Map", "TensorSlices": "TensorSlice"}.get(name, name)
+
+
+def waiting(case: Case) -> Iterator[Finding]:
+    """Waiting for input, and why."""
+    share, interval = _waited(case)
+    # What a pipeline does beside the step it cannot do where others have the processors.
+    if share * (1 - case.of.starved) < WAITING or case.of.steps.n < LEAST // 2:
+        return
+    stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
+    python = [
+        stage for stage in stages if stage.stage in ("Map", "ParallelMap") and PYTHON_OPS & set(stage.ops)
+    ]
+    generator = [
+        stage
+        for stage in stages
+        if stage.stage == "FlatMap" and (PYTHON_OPS | {"GeneratorDataset"}) & set(stage.ops)
+    ]
+    held, parallel = slowest(case)
+    if held is not None and not held.own:
+        held = None
+    at_fault = held or (python or generator or [None])[0]  # type: ignore[list-item]
+    if python and (held is None or held in python or not parallel):
+        at_fault = next((stage for stage in python if stage is held), python[0])
+    elif generator and (held is None or held.stage in ("FlatMap", "Generator")):
+        at_fault = generator[0]
+    step = case.of.times().median_s or 0.0
+    at = (at_fault.file, at_fault.line) if at_fault else case.step_at()
+    said = f"{percent(share)} of each step ({seconds(share * step, share * step / 20)}) waits for input"
+    if at_fault is not None:
+        kind = "a Python generator" if at_fault in generator else f"{_shown(at_fault)}"
+        said += f"; {kind} holds it up"
+    change = (
+        "make the stage that holds the others up cheaper, run it in parallel, or keep its results (.cache())"
+    )
+    if at_fault is not None and at_fault in generator:
+        change = "read with TensorFlow's own ops (TFRecord, .map) in place of the Python generator"
+    yield _made("input-bound", at, said, share, change, "slow-map", interval, batches(case.of))
+    if at_fault is not None and at_fault in python:
+        yield _made(
+            "python-in-map",
+            (at_fault.file, at_fault.line),
+            f"{_shown(at_fault)} calls Python for each element, one at a time (the interpreter's lock)",
+            share,
+            "write the mapped function with TensorFlow's ops, or prepare the data once",
+            "python-in-map",
+            interval,
+            batches(case.of),
+        )
+    elif at_fault is not None and at_fault is held and held.stage == "Map" and not parallel:
+        yield _made(
+            "serial-map",
+            (held.file, held.line),
+            f"{_shown(held)} handles one element after the other",
+            share,
+            "give .map num_parallel_calls=tf.data.AUTOTUNE",
+            "serial-augmentation",
+            interval,
+            batches(case.of),
+        )
+    chain = case.of.datasets[-1].stages if case.of.datasets else ()
+    ran = {part for _, seen in case.of.windows for path in seen.stages for part in path.split("::")}
+    own = next((stage for stage in chain if stage.own), None)
+    if ran and own is not None and not any(part.startswith("Prefetch") for part in ran):
+        rest = 1 - share
+        overlap = min(share, rest)
+        yield _made(
+            "no-prefetch",
+            (own.file, own.line),
+            "no stage is prefetched: the next batch is made only after the step has ended",
+            overlap,
+            "end the pipeline with .prefetch(tf.data.AUTOTUNE)",
+            "slow-map",
+            (min(interval[0], 1 - interval[1]), overlap) if interval else None,
+            batches(case.of),
+        )
+
+
+def _shown(stage: Stage) -> str:
+    word = re.sub(r"^Parallel", "", stage.stage)
+    word = re.sub(r"(?<!^)(?=[A-Z])", "_", word).lower()
+    name = f"({stage.function})" if stage.function and stage.function != "<lambda>" else ""
+    return f".{word}{name}"
+
+
+# Functions and traces
+
+
+def tracing(case: Case) -> Iterator[Finding]:
+    """Functions that are traced again and again, and XLA programs compiled so."""
+    of = case.of
+    first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
+    total = of.last - first
+    if total <= 0:
+        return
+    groups: dict[tuple[str, int, str], list[int]] = defaultdict(list)
+    for number, function in of.functions.items():
+        groups[*case.function_at(number), function.name].append(number)
+    for (file, line, name), numbers in groups.items():
+        traces = [trace for number in numbers for trace in of.traces.get(number, [])]
+        if len(traces) < MANY_TRACES or not file:
+            continue
+        spent = sum(took for took, _ in traces[2:])
+        share = spent / total
+        if share < RETRACING:
+            continue
+        xla = any(of.functions[number].xla for number in numbers)
+        differed = difference([what for _, what in traces])
+        if len(numbers) >= MANY_TRACES and len(traces) <= 2 * len(numbers):
+            differed, change = (
+                "the function itself was made anew each time",
+                "make the tf.function once, before the loop",
+            )
+        else:
+            change = _CHANGES.get(
+                differed, "give the function arguments that do not change, or an input_signature"
+            )
+        code: Code = "xla-recompiles" if xla else "retraced"
+        verb = "compiled by XLA" if xla else "traced"
+        said = f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, {percent(share)} of the time"
+        yield _made(code, (file, line), said + (f": {differed}" if differed else ""), share, change)
+
+
+_CHANGES = {
+    "a Python number": "pass it as a tensor (tf.constant), or as a tf.Variable",
+    "a new shape": "pad or batch to one shape (drop_remainder=True), or give an input_signature with None",
+    "a new object": "make the object once and pass the same one",
+}
+
+
+def difference(described: list[list[list[object]] | None]) -> str:
+    """What differed between calls that traced: a Python number, a shape, a type, an object."""
+    found: Counter[str] = Counter()
+    for one, other in pairwise(described):
+        before = sum(found.values())
+        for a, b in zip(one or (), other or (), strict=False):
+            if a == b:
+                continue
+            if a[0] == b[0] == "number":
+                found["a Python number"] += 1
+            elif a[0] == b[0] == "tensor":
+                found["a new shape" if a[1] != b[1] else "a new dtype"] += 1
+            else:
+                found["a new object"] += 1
+        # An object may have the number of one that has gone.
+        if sum(found.values()) == before and any(each[0] == "object" for each in one or ()):
+            found["a new object"] += 1
+    return found.most_common(1)[0][0] if found else ""
+
+
+# Python around and instead of the step
+
+
+def eager(case: Case) -> Iterator[Finding]:
+    """The step runs op by op in Python."""
+    of, key = case.of, case.of.step
+    facts = of.facts
+    if facts is not None and facts.eager_functions:
+        share, interval = _overhead(case)
+        yield _made(
+            "eager-functions",
+            source.call(case.sources, "run_functions_eagerly"),
+            "tf.config.run_functions_eagerly(True): no tf.function runs as a graph",
+            share,
+            "remove the call: it is for debugging",
+            "tiny-ops",
+            interval,
+        )
+        return
+    if not isinstance(key, tuple) or of.tapes[key][0] < LEAST // 2:
+        return
+    share, interval = _overhead(case)
+    at, change = key, "put the step into a function under @tf.function"
+    if of.tapes[key][1]:
+        found = source.argument(case.sources, "run_eagerly")
+        at, change = (found if found[1] else key), "leave run_eagerly=True out of compile()"
+    told = f", of which {percent(share)} is Python and dispatch" if share else ""
+    yield _made(
+        "eager-step", at, f"the step runs op by op in Python{told}", share, change, "tiny-ops", interval
+    )
+
+
+def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
+    if not case.of.seen:
+        return None, None
+    return case.of.share("python", "dispatch", "scheduling"), share_interval(
+        case.of.seen, "python", "dispatch", "scheduling"
+    )
+
+
+def reading(case: Case) -> Iterator[Finding]:
+    """Values that are brought to the host in each step."""
+    of = case.of
+    steps, times_ = of.steps.n, of.times()
+    if steps < LEAST or not times_.median_s:
+        return
+    for (file, line), (n, took, _) in of.reads.items():
+        share = took / (times_.median_s * steps)
+        if of.seen:  # the device's work is waited for where it is not read, too
+            share = min(share, 1 - of.share("compute"))
+        if n >= steps * READING_EACH and share >= READING:
+            yield _made(
+                "read-each-step",
+                (file, line),
+                f"a value is read in each step ({n:,} times), {percent(share)} of the time",
+                min(share, 0.95),
+                "keep it as a tensor; read it every hundred steps, or at the epoch's end",
+            )
+
+
+def feeding(case: Case) -> Iterator[Finding]:
+    """NumPy arrays that are given to the step each time."""
+    of = case.of
+    for number, (n, size) in of.fed.items():
+        each = size / n
+        calls = of.calls.get(number)
+        if calls is None or n < max(LEAST // 2, calls.n // 2) or each < FEEDING_BYTES:
+            continue
+        share = interval = None
+        if of.step == number and of.seen:
+            # Converting and copying lie in dispatch and copies; they can gain no more than that.
+            share, interval = of.share("copies", "dispatch"), share_interval(of.seen, "copies", "dispatch")
+        at = of.functions[number].caller or case.function_at(number)
+        name = of.functions[number].name.rpartition(".")[2]
+        yield _made(
+            "numpy-fed",
+            at,
+            f"NumPy arrays of {each / 1e6:.0f} MB are given to {name} at each call, and copied",
+            share,
+            "make a tf.data.Dataset of them once, with .prefetch(tf.data.AUTOTUNE)",
+            "slow-map",
+            interval,
+        )
+
+
+def between(case: Case) -> Iterator[Finding]:
+    """Python between the steps: callbacks, logging, checkpoints."""
+    of = case.of
+    gaps = of.gaps()
+    if gaps.total <= 0 or of.steps.n < LEAST // 2:
+        return
+    reads = sum(took for _, took, _ in of.reads.values()) * of.steps.kept
+    regular, rare = (gaps.python - gaps.rare) / gaps.total, gaps.rare / gaps.total
+    if of.seen:  # some of what lies between the calls may be ops
+        regular = min(regular, of.share("python"))
+    share = max(0.0, regular + rare - reads / gaps.total - of.starved)
+    if share < BETWEEN:
+        return
+    lines: Counter[tuple[str, int]] = Counter()
+    libraries: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+    seen = 0
+    # Around the call of the step lies TensorFlow's own Python, unless a callback is in it.
+    calling = of.functions[of.step].caller if isinstance(of.step, int) and of.step in of.functions else None
+    for (file, line, _, library, inside), count in of.samples.items():
+        if inside != -1 or not file:
+            continue
+        seen += count
+        if (file, line) == calling and not library:
+            continue
+        if case.gpus and (file, line) in of.reads:
+            continue  # there the GPU is waited for, which has its steps to do
+        # A library's own work around a step is not the person's to mend; a callback that was chosen is.
+        if not library or library.startswith(CALLBACK):
+            lines[file, line] += count
+            libraries[file, line][library] += count
+    if not lines:
+        return
+    # Which line is a sample; where most are the person's, so may all of it be.
+    theirs = sum(lines.values()) / seen
+    share *= 1.0 if theirs >= 0.5 else theirs
+    at, _ = lines.most_common(1)[0]
+    library = libraries[at].most_common(1)[0][0]
+    if share < BETWEEN:
+        return
+    what = library.removeprefix(CALLBACK) or source.line(case.sources, *at) or PurePath(at[0]).name
+    yield _made(
+        "between-steps",
+        at,
+        f"{percent(share)} of the time lies between the steps, most of it here: {what}",
+        share,
+        "do it less often, or beside the training (a thread, an asynchronous checkpoint)",
+    )
+
+
+# Ops
+
+
+def doubles(case: Case) -> Iterator[Finding]:
+    """float64 where float32 would do."""
+    rows = ops_of(case.of)
+    total = sum(row.seconds for row in rows)
+    wide = [row for row in rows if row.dtype in ("float64", "complex128")]
+    profiled = sum(sum(s.values()) for s in case.of.seen) / max(1, len(case.of.seen))
+    spent = sum(row.seconds for row in wide)
+    if not total or not profiled or spent / profiled < DOUBLE:
+        return
+    top = largest(wide)
+    # Half the bytes and, on a processor's vectors, twice the lanes: at most half of these ops' time.
+    share = spent / profiled / 2
+    yield _made(
+        "float64",
+        (top.file, top.line),
+        f"{percent(spent / profiled)} of a step computes in float64 ({top.op})",
+        share,
+        "use float32 (dtype=tf.float32, .astype('float32'), keras.config.set_floatx)",
+        "float64-matmul",
+        sizes=matrices(case.of),
+    )
+
+
+def largest(rows: Sequence[Op]) -> Op:
+    """The op that takes longest; a gradient's only where there is no other, since it is made of another's."""
+    return max(rows, key=lambda row: ("gradient" not in row.name, row.seconds))
+
+
+def precision(case: Case) -> Iterator[Finding]:
+    """A GPU with tensor cores computes in float32."""
+    facts, of = case.of.facts, case.of
+    if facts is None or not case.gpus or facts.policy.startswith("mixed") or not of.seen:
+        return
+    capable = [row for row in facts.physical if row[1] == "GPU" and row[3] and tuple(row[3]) >= (7, 0)]
+    rows = [row for row in ops_of(of) if row.device.startswith("GPU") and row.dtype == "float32"]
+    profiled = sum(sum(s.values()) for s in of.seen) / len(of.seen)
+    matrix = [row for row in rows if any(word in row.op for word in _MATRIX)]
+    spent = sum(row.seconds for row in matrix) / profiled if profiled else 0.0
+    if not capable or spent < 0.4:
+        return
+    top = largest(matrix)
+    yield _made(
+        "mixed-precision",
+        (top.file, top.line) if top.file else case.step_at(),
+        f"{percent(spent)} of a step multiplies matrices in float32 on a GPU that has tensor cores",
+        spent,
+        "keras.mixed_precision.set_global_policy('mixed_float16')",
+        "mixed-precision",
+        sizes=batches(of),
+    )
+
+
+def small_ops(case: Case) -> Iterator[Finding]:
+    """Many small ops: more time goes into starting them than into computing."""
+    of, key = case.of, case.of.step
+    if not of.seen or not isinstance(key, int):
+        return
+    function = of.functions.get(key)
+    counts: dict[str, float] = defaultdict(float)
+    for _, seen in of.windows:
+        for op, runs in seen.counts.items():
+            counts[op.op] += runs / len(of.windows)
+    n = sum(counts.values())
+    spent = of.share("compute")
+    step = of.times().median_s or 0.0
+    started = of.share("scheduling", "dispatch")
+    interval = share_interval(of.seen, "scheduling", "dispatch")
+    if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
+        return
+    small = f"{plural(round(n), 'op')} a step of {seconds(spent * step / n, 1e-7)} each"
+    on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
+    if on_gpu and started >= 0.3:
+        yield _made(
+            "launch-bound",
+            case.step_at(),
+            f"{small}: {percent(started)} of a step goes into launching them",
+            started,
+            "a larger batch, or jit_compile=True",
+            "tiny-ops",
+            interval,
+            {"ops": round(n)},
+        )
+    elif function.own and started >= SCHEDULED and interval is not None and interval[0] >= SCHEDULED - 0.1:
+        yield _made(
+            "xla-off",
+            case.step_at(),
+            f"{small}: {percent(started)} of a step goes into starting them",
+            started,
+            "@tf.function(jit_compile=True) fuses them",
+            "tiny-ops",
+            interval,
+            {"ops": round(n)},
+        )
+
+
+def on_host(case: Case) -> Iterator[Finding]:
+    """Ops of the step on the CPU, in a program whose step computes on a GPU."""
+    of = case.of
+    if not case.gpus or not of.seen or not any(p.name.startswith("compute on GPU") for p in of.parts()):
+        return
+    profiled = sum(sum(s.values()) for s in of.seen) / len(of.seen)
+    for row in ops_of(of):
+        share = row.seconds / profiled
+        kernels = of.kernels.get(row.kind)
+        lacks = kernels is not None and (
+            "GPU" not in kernels or (bool(kernels["GPU"]) and row.dtype not in kernels["GPU"])
+        )
+        if row.device == "CPU" and share >= 0.02 and lacks:
+            yield _made(
+                "host-op",
+                (row.file, row.line),
+                f"{row.op} runs on the CPU: {reason_of(row, of)}; {percent(share)} of a step and two copies",
+                share,
+                "replace it by ops that have a GPU kernel, or move it into the input pipeline",
+                "host-op-in-chain",
+            )
+
+
+# Devices and settings
+
+
+def devices(case: Case) -> Iterator[Finding]:
+    """GPUs that are hidden, not seen, idle, unused, another's, or full."""
+    of, facts, place = case.of, case.of.facts, case.place
+    if facts is None or not facts.opened:
+        return
+    physical = [row[0] for row in facts.physical if row[1] == "GPU"]
+    hidden = [name for name in physical if name not in facts.visible]
+    changed = of.hello.changed.get("CUDA_VISIBLE_DEVICES") if of.hello else None
+    if physical and hidden and not case.gpus:
+        yield _made(
+            "gpu-hidden",
+            source.call(case.sources, "set_visible_devices"),
+            f"the program hides {plural(len(hidden), 'GPU')} from itself",
+            None,
+            "remove the call of tf.config.set_visible_devices",
+        )
+    elif (
+        not physical and changed is not None and changed.strip() in ("", "-1") and (place.gpus or facts.cuda)
+    ):
+        at = source.text(case.sources, "CUDA_VISIBLE_DEVICES")
+        if place.gpus and at[1]:
+            yield _made(
+                "gpu-hidden",
+                at,
+                f"the program sets CUDA_VISIBLE_DEVICES to {changed!r}: no GPU is seen",
+                None,
+                "remove the line",
+            )
+    elif not physical and place.gpus:
+        yield _made(
+            "no-gpu",
+            case.step_at(),
+            place.no_gpu or "this machine has a GPU, and TensorFlow sees none",
+            None,
+            place.no_gpu_change or "`tuilab doctor` names the cause",
+        )
+    if case.gpus and of.seen:
+        busy = {device for _, seen in of.windows for device in seen.devices}
+        if not any(device.startswith("GPU") for device in busy):
+            # A GPU's work may lie beyond a window: it is idle where the host computes in its place.
+            if of.share("compute") >= IDLE:
+                yield _made(
+                    "gpu-idle",
+                    case.step_at(),
+                    f"nothing of a step runs on {listed(case.gpus)}",
+                    None,
+                    "look at why each op is on the CPU (the table of ops)",
+                    "host-op-in-chain",
+                )
+        elif idle := [gpu for gpu in case.gpus if gpu not in busy]:
+            share = 1 - len(set(case.gpus) - set(idle)) / len(case.gpus)
+            yield _made(
+                "gpu-unused",
+                case.step_at(),
+                f"{listed(idle)} computes nothing",
+                share,
+                "tf.distribute.MirroredStrategy() uses every GPU",
+                "data-parallel",
+                sizes=batches(of),
+            )
+    if place.others and case.gpus:
+        yield _made(
+            "gpu-shared",
+            case.step_at(),
+            f"others use the GPU too: {listed(place.others)}",
+            None,
+            "run when it is free, or choose another by CUDA_VISIBLE_DEVICES",
+            "contention",
+        )
+    for name, (_, peak) in facts.memory.items():
+        short = name.replace("/physical_device:", "")
+        whole = place.memory.get(short, 0)
+        left = 1 - (peak << 24) / whole if whole else 1.0
+        if left < _MEMORY_LEFT:
+            yield _made(
+                "memory",
+                case.step_at(),
+                f"{short} has {percent(max(0.0, left))} of its memory left at the peak",
+                None,
+                "a smaller batch, or mixed precision",
+                "device-memory",
+            )
+
+
+def settings(case: Case) -> Iterator[Finding]:
+    """Settings that cost time at each op."""
+    facts = case.of.facts
+    if facts is None:
+        return
+    if facts.numerics:
+        yield _made(
+            "numerics-check",
+            source.call(case.sources, "enable_check_numerics"),
+            "tf.debugging.enable_check_numerics() looks at every tensor for NaN",
+            None,
+            "remove the call once the fault is found",
+        )
+    if facts.determinism:
+        yield _made(
+            "determinism",
+            source.call(case.sources, "enable_op_determinism"),
+            "tf.config.experimental.enable_op_determinism(): slower kernels, and a pipeline in one order",
+            None,
+            "remove the call where results need not be the same to the last bit",
+        )
+
+
+LOOKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
+    waiting,
+    tracing,
+    eager,
+    reading,
+    feeding,
+    between,
+    doubles,
+    precision,
+    small_ops,
+    on_host,
+    devices,
+    settings,
+)
+
+__all__ = ["LOOKS", "Case", "OpRow", "Place", "findings", "gain", "times"]

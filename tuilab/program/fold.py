@@ -1,0 +1,293 @@
+"""What is known of a watched process: a fold over its observer's messages. Pure."""
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tuilab.analysis.statistics import estimate
+from tuilab.model import program as p
+from tuilab.program.window import LONG, Seen
+
+MOST_STEPS = 200_000
+"""Of each kind of call, kept one by one."""
+FEW = 3
+"""Calls from which on something counts as a step."""
+NEXT = "next"
+
+
+@dataclass
+class Calls:
+    """The calls of one kind: starts and ends of the latest ones; how many in all, the first one's start, and
+    the seconds in those that did not trace."""
+
+    starts: "array[float]" = field(default_factory=lambda: array("d"))
+    ends: "array[float]" = field(default_factory=lambda: array("d"))
+    traced: set[int] = field(default_factory=set)
+    n: int = 0
+    spent: float = 0.0
+    first: float = 0.0
+
+    def add(self, start: float, end: float, traced: bool) -> None:
+        """One more."""
+        self.first = self.first if self.n else start
+        self.n += 1
+        self.spent += 0.0 if traced or not end else end - start
+        if len(self.starts) >= MOST_STEPS:
+            old = MOST_STEPS // 2
+            del self.starts[:old], self.ends[:old]
+            self.traced = {index - old for index in self.traced if index >= old}
+        if traced:
+            self.traced.add(len(self.starts))
+        self.starts.append(start)
+        self.ends.append(end or start)
+
+    @property
+    def kept(self) -> float:
+        """The share of all calls whose starts are kept."""
+        return len(self.starts) / self.n if self.n else 1.0
+
+
+@dataclass
+class Gaps:
+    """Seconds between the calls of the steps, from the first to the last: in all, waiting for batches, in
+    other tf.functions.
+
+    total: from the first step's begin to the last one's end. python: what is left of the
+    gaps. regular: the part of `python` that comes with every step, rather than now and then.
+    """
+
+    total: float = 0.0
+    waiting: float = 0.0
+    others: float = 0.0
+    python: float = 0.0
+    rare: float = 0.0
+
+
+@dataclass
+class Process:
+    """One process that imported TensorFlow."""
+
+    hello: p.Hello | None = None
+    functions: dict[int, p.Function] = field(default_factory=dict)
+    calls: dict[p.Key, Calls] = field(default_factory=lambda: defaultdict(Calls))
+    waits: Calls = field(default_factory=Calls)
+    traces: dict[int, list[tuple[float, list[list[object]] | None]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    samples: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
+    reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
+    fed: dict[int, tuple[int, int]] = field(default_factory=dict)
+    tapes: dict[tuple[str, int], tuple[int, bool]] = field(default_factory=dict)
+    facts: p.Facts | None = None
+    datasets: list[p.Dataset] = field(default_factory=list)
+    nodes: dict[str, tuple[str, str, str, int]] = field(default_factory=dict)
+    """By a node's name: its op, dtype, file, line."""
+    windows: list[tuple[p.Window, Seen]] = field(default_factory=list)
+    opened: list[p.Window] = field(default_factory=list)
+    """Every window, whether it was read or not."""
+    kernels: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    uses_profiler: bool = False
+    delayed: float = 0.0
+    last: float = 0.0
+    ended: bool = False
+
+    def apply(self, told: p.Told) -> None:
+        """One more message. A window's file is read by whoever has it, and given to `looked`."""
+        match told:
+            case p.Hello():
+                self.hello, self.last = told, told.now
+            case p.Function():
+                self.functions[told.number] = told
+            case p.Traces():
+                self.traces[told.number] += told.traces
+            case p.Steps():
+                self._steps(told)
+            case p.Facts():
+                self.facts = (
+                    told if told.opened or self.facts is None or not self.facts.opened else self.facts
+                )
+            case p.Dataset():
+                if len(self.datasets) < 100:
+                    self.datasets.append(told)
+            case p.Graph():
+                for name, op, dtype, file, line in told.nodes:
+                    self.nodes.setdefault(name, (op, dtype, file, line))
+            case p.Window():
+                self.opened.append(told)
+            case p.Kernels():
+                self.kernels |= told.ops
+            case p.Fault():
+                self.faults.append(told.text)
+            case p.Profiler():
+                self.uses_profiler = True
+            case p.End():
+                self.last, self.ended = told.now, True
+
+    def looked(self, window: p.Window, seen: Seen) -> None:
+        """A window was read."""
+        self.windows.append((window, seen))
+
+    def _steps(self, told: p.Steps) -> None:
+        self.last, self.delayed = told.now, told.delayed
+        for key, start, end, traced in told.calls:
+            self.calls[key].add(start, end, traced)
+        for start, took in told.waits:
+            self.waits.add(start, start + took, False)
+        for *where, count in told.samples:
+            self.samples[tuple(where)] += count  # type: ignore[index]
+        self.reads = {(file, line): (n, took, name) for file, line, n, took, name in told.reads}
+        self.fed = {number: (n, size) for number, n, size in told.fed}
+        self.tapes = {(file, line): (n, library) for file, line, n, library in told.tapes}
+
+    # What is made of it
+
+    @property
+    def step(self) -> p.Key | None:
+        """What stands for a step: a tape's line, the tf.function in which most time goes, None where there is
+        none."""
+        numbers = [key for key, calls in self.calls.items() if isinstance(key, int) and calls.n >= FEW]
+        best = max(numbers, key=lambda key: self.calls[key].spent, default=None)
+        tape = max(self.tapes, key=lambda key: self.tapes[key][0], default=None)
+        if tape is not None and self.tapes[tape][0] >= max(
+            FEW, self.calls[best].n // 2 if best is not None else 0
+        ):
+            return tape
+        return best
+
+    @property
+    def steps(self) -> Calls:
+        """The calls that stand for steps; the batches of a loop where there are no others."""
+        key = self.step
+        return self.waits if key is None else self.calls[key]
+
+    @property
+    def kind(self) -> p.Kind:
+        """What stands for a step."""
+        key = self.step
+        if key is None:
+            return "batch" if self.waits.n >= FEW else ""
+        if isinstance(key, tuple):
+            return "keras" if self.tapes[key][1] else "eager"
+        function = self.functions.get(key)
+        library = function is not None and not function.own and "keras" in function.file
+        return "keras" if library else "tf.function"
+
+    def durations(self) -> dict[int, float]:
+        """Seconds from each step's begin to the next one's, by the step's number; none that traced or that a
+        window saw."""
+        calls, out, at = self.steps, dict[int, float](), 0
+        gone = calls.n - len(calls.starts)
+        windows = sorted((w.start, w.end) for w in self.opened)
+        for index in range(len(calls.starts) - 1):
+            if index in calls.traced or index + 1 in calls.traced:
+                continue
+            start, end = calls.starts[index], calls.starts[index + 1]
+            while at < len(windows) and windows[at][1] < start:
+                at += 1
+            if at < len(windows) and windows[at][0] < end:
+                continue
+            out[gone + index] = end - start
+        if len(out) < FEW:  # all of a short program may lie in one window
+            out = {
+                gone + i: calls.starts[i + 1] - calls.starts[i]
+                for i in range(len(calls.starts) - 1)
+                if i not in calls.traced
+            }
+        return out
+
+    def times(self) -> p.StepTimes:
+        """A step's median with its interval."""
+        if not self.kind:
+            return p.StepTimes()
+        found = estimate(list(self.durations().values()))
+        if found is None:
+            return p.StepTimes(n=self.steps.n, kind=self.kind)
+        low, high = getattr(found, "low", None), getattr(found, "high", None)
+        return p.StepTimes(
+            n=self.steps.n,
+            median_s=found.median,
+            ci95_s=(low, high) if low is not None and high is not None else None,
+            kind=self.kind,
+        )
+
+    def gaps(self) -> Gaps:
+        """What lies between the calls of the steps."""
+        calls, out = self.steps, Gaps()
+        key = self.step
+        if not isinstance(key, int) or len(calls.starts) < FEW:
+            return out
+        begin, end = calls.starts[0], calls.ends[-1]
+        if 0 in calls.traced:
+            begin = calls.ends[0]
+        inside = sum(
+            calls.ends[i] - calls.starts[i] for i in range(len(calls.starts)) if calls.starts[i] >= begin
+        )
+        out.waiting = _within(self.waits, begin, end)
+        for other, rows in self.calls.items():
+            if other != key and isinstance(other, int):
+                out.others += _within(rows, begin, end, traced=True)
+        out.total = end - begin
+        out.python = max(0.0, end - begin - inside - out.waiting - out.others)
+        between = [calls.starts[i + 1] - calls.ends[i] for i in range(len(calls.starts) - 1)]
+        usual = sorted(between)[len(between) // 2]
+        beyond = sorted(max(0.0, gap - LONG * usual) for gap in between)
+        # The longest may be a warm-up, which does not come again.
+        out.rare, once = sum(beyond[:-1]), beyond[-1]
+        out.total, out.python = out.total - once, max(0.0, out.python - once)
+        out.rare = min(out.python, out.rare)
+        return out
+
+    @property
+    def starved(self) -> float:
+        """The share of the time in which the stepping thread could have run and had no processor."""
+        lasted = self.last - (self.hello.now if self.hello else self.last)
+        return min(1.0, max(0.0, self.delayed / lasted)) if lasted > 0 else 0.0
+
+    @property
+    def seen(self) -> list[dict[str, float]]:
+        """The steps that were profiled, each by part."""
+        return [step for _, window in self.windows for step in window.steps]
+
+    def parts(self) -> tuple[p.StepPart, ...]:
+        """The parts of a step, the largest first: their shares are those of the profiled steps, their seconds
+        add up to the median step."""
+        steps = self.seen
+        total = sum(sum(step.values()) for step in steps)
+        if not total:
+            return ()
+        middle = self.times().median_s or total / len(steps)
+        out = []
+        for name in sorted({name for step in steps for name in step}):
+            share = sum(step.get(name, 0.0) for step in steps) / total
+            out.append(
+                p.StepPart(name=name, seconds=share * middle, share=share, ci95=share_interval(steps, name))
+            )
+        return tuple(sorted(out, key=lambda part: -part.share))
+
+    def share(self, *names: str) -> float:
+        """Of a profiled step, in parts whose names begin so."""
+        return sum(part.share for part in self.parts() if part.name.startswith(names))
+
+
+def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
+    """The 95 % interval of the share of parts whose names begin so, from step to step (a ratio's, by
+    linearisation)."""
+    n = len(steps)
+    if n < FEW:
+        return None
+    tops = [sum(v for name, v in step.items() if name.startswith(names)) for step in steps]
+    lengths = [sum(step.values()) for step in steps]
+    ratio, mean = sum(tops) / sum(lengths), sum(lengths) / n
+    variance = sum((top - ratio * length) ** 2 for top, length in zip(tops, lengths, strict=True)) / (n - 1)
+    half = 2.1 * (variance / n) ** 0.5 / mean
+    return max(0.0, ratio - half), min(1.0, ratio + half)
+
+
+def _within(calls: Calls, begin: float, end: float, *, traced: bool = False) -> float:
+    return sum(
+        calls.ends[i] - calls.starts[i]
+        for i in range(len(calls.starts))
+        if (traced or i not in calls.traced) and begin <= calls.starts[i] and calls.ends[i] <= end
+    )

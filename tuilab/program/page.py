@@ -1,0 +1,156 @@
+"""The page of a watched program: all that is said of it, as data. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tuilab.analysis.words import percent
+from tuilab.model.program import Cost, FunctionRow, OpRow, Page, ProcessRow, StepPart, StepTimes
+from tuilab.program.findings import Case, Place, difference, findings
+from tuilab.program.fold import Process
+from tuilab.program.graph import ops_of, reason_of
+
+MOST_OPS, MOST_FUNCTIONS = 50, 200
+STARVED = 0.1
+"""Share of the time without a processor from which on it is told."""
+
+
+def page_of(
+    processes: Sequence[Process],
+    *,
+    command: tuple[str, ...],
+    exit_code: int | None,
+    host: str,
+    at: str,
+    lasted_s: float,
+    sources: Mapping[str, str],
+    place: Place,
+    faults: Sequence[str] = (),
+) -> Page:
+    """The page of a program by its processes that imported TensorFlow; its figures are those of the busiest
+    one."""
+    rows = tuple(_row(process) for process in processes)
+    notes = [*faults]
+    if not processes:
+        notes.insert(
+            0,
+            "no process of it imported TensorFlow, or Python ran with -I, -E or -S, which keep the observer"
+            " out",
+        )
+        return Page(
+            command=command, exit_code=exit_code, host=host, at=at, lasted_s=lasted_s, notes=tuple(notes)
+        )
+    of = busiest(processes)
+    assert of is not None
+    case = Case(of, sources, place)
+    parts = of.parts()
+    return Page(
+        command=command,
+        exit_code=exit_code,
+        python=of.hello.python if of.hello else "",
+        tensorflow=of.hello.tensorflow if of.hello else "",
+        host=host,
+        at=at,
+        lasted_s=lasted_s,
+        steps=of.times(),
+        parts=parts,
+        functions=functions(case),
+        ops=ops(of),
+        stages=of.datasets[-1].stages if of.datasets else (),
+        findings=findings(case),
+        cost=cost(of),
+        processes=rows,
+        notes=(*notes, *remarks(of, parts, place)),
+    )
+
+
+def busiest(processes: Iterable[Process]) -> Process | None:
+    """The one with the most steps."""
+    return max(processes, key=lambda process: (process.steps.n, process.last), default=None)
+
+
+def _row(process: Process) -> ProcessRow:
+    hello = process.hello
+    if hello is None:
+        return ProcessRow(pid=0, parent=0, command="", steps=StepTimes())
+    return ProcessRow(pid=hello.pid, parent=hello.parent, command=hello.script, steps=process.times())
+
+
+def functions(case: Case) -> tuple[FunctionRow, ...]:
+    """Every tf.function by its code, the most traced first."""
+    groups: dict[tuple[str, int, str], list[int]] = {}
+    for number, function in case.of.functions.items():
+        groups.setdefault((*case.function_at(number), function.name), []).append(number)
+    rows = []
+    for (file, line, name), numbers in groups.items():
+        traces = [trace for number in numbers for trace in case.of.traces.get(number, [])]
+        rows.append(
+            FunctionRow(
+                name=name,
+                file=file,
+                line=line,
+                traces=len(traces),
+                xla=any(case.of.functions[number].xla for number in numbers),
+                calls=sum(case.of.calls[number].n for number in numbers if number in case.of.calls),
+                tracing_s=sum(took for took, _ in traces),
+                differed=difference([what for _, what in traces]),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (-row.traces, -row.calls))[:MOST_FUNCTIONS])
+
+
+def ops(of: Process) -> tuple[OpRow, ...]:
+    """The ops of a step, the longest first."""
+    profiled = sum(sum(step.values()) for step in of.seen) / max(1, len(of.seen))
+    return tuple(
+        OpRow(
+            op=op.op,
+            device=op.device,
+            share=op.seconds / profiled,
+            reason=reason_of(op, of),
+            file=op.file,
+            line=op.line,
+            layer=op.layer,
+        )
+        for op in (ops_of(of)[:MOST_OPS] if profiled else ())
+    )
+
+
+def cost(of: Process) -> Cost:
+    """What watching took of the time since TensorFlow was there."""
+    lasted = of.last - (of.hello.now if of.hello else of.last)
+    spent = sum(window.cost for window in of.opened)
+    return Cost(share=spent / lasted if lasted > 0 else 0.0, windows=len(of.opened))
+
+
+def remarks(of: Process, parts: Sequence[StepPart], place: Place) -> tuple[str, ...]:
+    """What was not seen, and why."""
+    out = []
+    if not of.kind:
+        out.append("no step was seen: no tf.function, gradient tape or dataset was used three times")
+    elif not parts:
+        if of.uses_profiler:
+            out.append(
+                "the program uses TensorFlow's profiler itself: no window was opened, so no parts and no ops"
+            )
+        else:
+            out.append(
+                "the program ended before a window of the profiler had seen whole steps: --once looks at once"
+            )
+    elif len(of.seen) < 10:
+        out.append(f"the parts are those of {len(of.seen)} profiled steps only")
+    if of.uses_profiler and parts:
+        out.append("the program used TensorFlow's profiler itself; no window was open meanwhile")
+    if of.starved >= STARVED:
+        out.append(
+            f"{percent(of.starved)} of the time the program waited for a processor that others had: a quiet"
+            " machine may show other shares"
+        )
+    facts = of.facts
+    if (
+        facts is not None
+        and facts.opened
+        and not any(row[1] == "GPU" for row in facts.physical)
+        and not place.gpus
+    ):
+        out.append("no GPU was found in this machine: what a GPU would do was not seen")
+    out += [f"the observer: {fault}" for fault in of.faults[:5]]
+    return tuple(out)

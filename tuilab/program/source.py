@@ -1,0 +1,71 @@
+"""Where in a person's own source something is written that no event names: by parsing, nothing is run.
+Pure."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+
+@cache
+def _tree(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _nodes(sources: Mapping[str, str]) -> Iterator[tuple[str, ast.AST]]:
+    for file, text in sources.items():
+        tree = _tree(text)
+        for node in ast.walk(tree) if tree is not None else ():
+            yield file, node
+
+
+def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
+    """File and line of the first call of a function of one of these names, however it is reached; ("", 0) for
+    none."""
+    for file, node in _nodes(sources):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in names:
+                return file, node.lineno
+    return "", 0
+
+
+def argument(sources: Mapping[str, str], name: str) -> tuple[str, int]:
+    """File and line of the first call that is given the named argument; ("", 0) for none."""
+    for file, node in _nodes(sources):
+        if isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                if keyword.arg == name:
+                    return file, keyword.value.lineno
+        elif isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store):
+            return file, node.lineno
+    return "", 0
+
+
+def text(sources: Mapping[str, str], value: str) -> tuple[str, int]:
+    """File and line of the first text that is this value; ("", 0) for none."""
+    for file, node in _nodes(sources):
+        if isinstance(node, ast.Constant) and node.value == value:
+            return file, node.lineno
+    return "", 0
+
+
+def definition(sources: Mapping[str, str], file: str, number: int) -> int:
+    """The line of `def` of the function whose decorators begin at `number`; `number` where not known."""
+    tree = _tree(sources.get(file, ""))
+    for node in ast.walk(tree) if tree is not None else ():
+        if (
+            isinstance(node, ast.FunctionDef)
+            and node.decorator_list
+            and node.decorator_list[0].lineno == number
+        ):
+            return node.lineno
+    return number
+
+
+def line(sources: Mapping[str, str], file: str, number: int) -> str:
+    """That line as it is written, "" where it is not known."""
+    lines = sources.get(file, "").splitlines()
+    return lines[number - 1].strip() if 0 < number <= len(lines) else ""

@@ -1,0 +1,244 @@
+"""A window of TensorFlow's profiler over a program's steps: where each step's time went. Pure."""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from tuilab.profile.classify import CALL, Key
+from tuilab.profile.threads import Activity, activity
+from tuilab.profile.xplane import HOST, read
+
+PICO = 1e-12
+WAIT = "IteratorGetNextOp::DoCompute"
+"""The runtime's event for a function that waits for its batch, on whatever thread."""
+ITERATOR = "Iterator::"
+FEW = 3
+"""Calls from which on a function stands for a step."""
+LONG = 5.0
+"""A step this many times as long as the middle one held something else, such as a validation."""
+
+Interval = tuple[int, int]
+
+
+@dataclass
+class Seen:
+    """What a window showed. steps: each step's seconds by part. ops: seconds of a step by op, of the step's
+    own time.
+
+    counts: runs of an op in a step. stages: seconds that each iterator of the pipeline was at work in a step,
+    by its path (`Root::Prefetch::Map`), without what its inputs took. on_main: iterators that ran on the
+    stepping thread. devices: share of the steps' time in which a device computed.
+    """
+
+    steps: list[dict[str, float]] = field(default_factory=list)
+    ops: dict[Key, float] = field(default_factory=dict)
+    counts: dict[Key, float] = field(default_factory=dict)
+    stages: dict[str, float] = field(default_factory=dict)
+    on_main: set[str] = field(default_factory=set)
+    devices: dict[str, float] = field(default_factory=dict)
+    errors: tuple[str, ...] = ()
+
+
+def look(data: bytes) -> Seen:
+    """Read a window. Raises google.protobuf's DecodeError for what is no profile."""
+    recording = read(data)
+    found = activity(recording.lines)
+    calls = sorted((s.event.start, s.event.end, s.lane) for s in found.events if s.event.name == CALL)
+    main, spans = -1, list[Interval]()
+    if calls:
+        main = calls[0][2]
+        spans = [(start, end) for start, end, lane in calls if lane == main]
+    else:
+        main, spans = _of_functions(found)
+    if not spans:
+        return Seen(errors=recording.errors)
+    middle = sorted(end - start for start, end in spans)[len(spans) // 2]
+    spans = [(start, end) for start, end in spans if end - start <= LONG * middle]
+    return _shared(found, spans, main, recording.errors)
+
+
+def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
+    """Steps that nobody has marked: from each call to the next of the tf.function in which most time goes."""
+    calls: dict[tuple[int, str], list[Interval]] = defaultdict(list)
+    for seen in found.events:
+        if "tf_function_call" in seen.event.stats:
+            calls[seen.lane, seen.event.name].append((seen.event.start, seen.event.end))
+    rows = {key: sorted(at) for key, at in calls.items() if len(at) >= FEW}
+    if not rows:
+        return -1, []
+    # Of functions in each other the outer one has most.
+    key = max(rows, key=lambda key: sum(end - start for start, end in rows[key]))
+    starts = [start for start, _ in rows[key]]
+    return key[0], list(pairwise(starts))
+
+
+def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple[str, ...]) -> Seen:
+    waits = _union((s.event.start, s.event.end) for s in found.events if s.event.name == WAIT)
+    computing: dict[str, list[Interval]] = defaultdict(list)
+    copying: list[Interval] = []
+    own: dict[str, list[Interval]] = defaultdict(list)
+    spent: dict[Key, list[Interval]] = defaultdict(list)
+    for segment in found.segments:
+        key, phase = segment.meaning.key, segment.meaning.phase or ""
+        if segment.pipeline and segment.lane != main:
+            continue
+        at = (segment.start, segment.end)
+        if phase == "compute" and key is not None:
+            if key.device == HOST and key in found.launchers:
+                own["dispatch"].append(at)
+            elif segment.pipeline:
+                own["waiting for input"].append(at)
+            else:
+                computing[key.device].append(at)
+                spent[key].append(at)
+        elif phase.startswith("copy"):
+            copying.append(at)
+        elif segment.lane == main:
+            own[_NAMES.get(phase, "python")].append(at)
+    # What a moment is, the first that holds: computing, by device; copies; waiting; else what the thread
+    # itself is at.
+    order: list[tuple[str, list[Interval]]] = [
+        (f"compute on {device}", _union(at)) for device, at in sorted(computing.items(), reverse=True)
+    ]
+    order += [("copies", _union(copying)), ("waiting for input", _union([*waits, *own["waiting for input"]]))]
+    order += [(name, _union(own[name])) for name in ("waiting for the device", "dispatch", "scheduling")]
+    out = Seen(errors=errors)
+    for begin, end in spans:
+        free: list[Interval] = [(begin, end)]
+        parts: dict[str, float] = {}
+        for name, intervals in order:
+            length, free = _take(free, intervals)
+            if length:
+                parts[name] = length * PICO
+        if left := sum(b - a for a, b in free):
+            parts["python"] = parts.get("python", 0.0) + left * PICO
+        out.steps.append(parts)
+    steps, total = len(spans), sum(b - a for a, b in spans)
+    within = _union(spans)
+    for device, ran in computing.items():
+        out.devices[device] = _overlap(_union(ran), within) / total
+    lengths = {device: _overlap(_union(ran), within) for device, ran in computing.items() if device != HOST}
+    _share_ops(out, spent, within, steps, lengths)
+    counts: dict[Key, int] = defaultdict(int)
+    for seen in found.events:
+        if (
+            seen.meaning.op
+            and seen.meaning.key is not None
+            and not seen.pipeline
+            and _inside(seen.event.start, within)
+        ):
+            counts[seen.meaning.key] += 1
+    out.counts = {key: number / steps for key, number in counts.items()}
+    _pipeline(out, found, main, within, steps)
+    return out
+
+
+_NAMES = {
+    "input": "waiting for input",
+    "input_wait": "waiting for input",
+    "scheduling": "scheduling",
+    "dispatch": "dispatch",
+    "sync": "waiting for the device",
+}
+
+
+def _share_ops(
+    out: Seen,
+    spent: dict[Key, list[Interval]],
+    within: list[Interval],
+    steps: int,
+    lengths: dict[str, int],
+) -> None:
+    """Each op's share of the computing time: ops that run at once share it.
+
+    lengths: how long each device computed within the steps. Beside the host's they run behind the steps that
+    asked for them, so that all of the window's count, in proportion.
+    """
+    marks: list[tuple[int, int, Key]] = []
+    for key, intervals in spent.items():
+        for start, end in intervals:
+            if key.device in lengths or _inside(start, within):
+                marks += [(start, 1, key), (end, -1, key)]
+    marks.sort(key=lambda mark: mark[:2])
+    active: dict[Key, int] = {}
+    totals: dict[Key, float] = defaultdict(float)
+    now = 0
+    for at, step, key in marks:
+        together = sum(active.values())
+        for each, number in active.items():
+            totals[each] += (at - now) * number / together
+        now = at
+        active[key] = active.get(key, 0) + step
+        if active[key] <= 0:
+            del active[key]
+    sums: dict[str, float] = defaultdict(float)
+    for key, value in totals.items():
+        sums[key.device] += value
+    factor = {device: length / sums[device] for device, length in lengths.items() if sums[device]}
+    out.ops = {key: value * factor.get(key.device, 1.0) * PICO / steps for key, value in totals.items()}
+
+
+def _pipeline(out: Seen, found: Activity, main: int, within: list[Interval], steps: int) -> None:
+    """How long each iterator was at work, without its inputs: an iterator's event holds those of its
+    inputs."""
+    lanes: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
+    for seen in found.events:
+        if seen.event.name.startswith(ITERATOR):
+            path = seen.event.name.removeprefix(ITERATOR).partition("#")[0]
+            lanes[seen.lane].append((seen.event.start, -seen.event.end, path))
+    total: dict[str, float] = defaultdict(float)
+    for lane, events in lanes.items():
+        stack: list[tuple[int, str]] = []
+        for start, negative, path in sorted(events):
+            end = -negative
+            while stack and stack[-1][0] <= start:
+                stack.pop()
+            clipped = _overlap([(start, end)], within)
+            total[path] += clipped
+            if stack and path.startswith(stack[-1][1]):
+                total[stack[-1][1]] -= clipped
+            stack.append((end, path))
+            if lane == main:
+                out.on_main.add(path)
+    out.stages = {path: max(0.0, value) * PICO / steps for path, value in total.items()}
+
+
+def _union(intervals: Iterable[Interval]) -> list[Interval]:
+    out: list[Interval] = []
+    for start, end in sorted(intervals):
+        if out and start <= out[-1][1]:
+            if end > out[-1][1]:
+                out[-1] = out[-1][0], end
+        elif end > start:
+            out.append((start, end))
+    return out
+
+
+def _take(free: list[Interval], taken: list[Interval]) -> tuple[int, list[Interval]]:
+    """How much of what is free is taken, and what is still free."""
+    total, left = 0, []
+    for begin, end in free:
+        at = begin
+        index = max(0, bisect_right(taken, (begin, begin)) - 1)
+        while index < len(taken) and taken[index][0] < end:
+            start, stop = max(at, taken[index][0]), min(end, taken[index][1])
+            if stop > start:
+                if start > at:
+                    left.append((at, start))
+                total += stop - start
+                at = stop
+            index += 1
+        if end > at:
+            left.append((at, end))
+    return total, left
+
+
+def _overlap(one: list[Interval], other: list[Interval]) -> int:
+    return _take(one, other)[0]
+
+
+def _inside(at: int, within: list[Interval]) -> bool:
+    index = bisect_left(within, (at + 1, 0)) - 1
+    return index >= 0 and within[index][0] <= at < within[index][1]

@@ -1,0 +1,154 @@
+"""The page of a watched program, as text: the verdict first."""
+
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+from pathlib import PurePath
+
+import msgspec
+
+from tuilab.analysis.words import percent, times
+from tuilab.model.program import Finding, Page
+from tuilab.model.quantity import interval, plural, seconds
+
+KINDS = {
+    "keras": "a Keras step",
+    "tf.function": "a tf.function",
+    "eager": "a step in Python",
+    "batch": "a batch of a loop",
+    "": "",
+}
+MOST_ROWS = 12
+
+
+def page_text(page: Page) -> str:
+    """The page in lines of text."""
+    return "\n".join(_lines(page))
+
+
+def headline(page: Page) -> str:
+    """The verdict in one sentence."""
+    if not page.processes:
+        return "TensorFlow was not seen"
+    if not page.steps.kind:
+        return "no step was seen"
+    if not page.findings:
+        return "nothing to mend was found"
+    first = page.findings[0]
+    return f"{first.code}: {first.message}"
+
+
+def place(file: str, line: int, folder: str = "") -> str:
+    """`train.py:12`."""
+    return f"{PurePath(file).name}:{line}" if file and line else ""
+
+
+def _lines(page: Page) -> Iterator[str]:
+    yield f"tuilab watched {' '.join(page.command)}"
+    yield headline(page)
+    steps = page.steps
+    if steps.median_s is not None:
+        ends = f" {interval(*steps.ci95_s, steps.median_s)}" if steps.ci95_s else ""
+        middle = seconds(steps.median_s, steps.median_s / 50)
+        yield f"step ({KINDS[steps.kind]}): {middle}{ends}, {steps.n:,} seen"
+    if page.parts:
+        yield ""
+        width = max(len(part.name) for part in page.parts)
+        for part in page.parts:
+            if part.share >= 0.005:
+                bar = "█" * round(30 * part.share)
+                spent = seconds(part.seconds, part.seconds / 20)
+                yield f"  {part.name:<{width}}  {percent(part.share):>6}  {spent:>8}  {bar}"
+    for finding in page.findings:
+        yield ""
+        yield from _finding(finding)
+    if page.ops:
+        yield ""
+        yield "ops of a step:"
+        for op in page.ops[:MOST_ROWS]:
+            where = place(op.file, op.line)
+            said = "  ".join(word for word in (op.layer, where, op.reason) if word)
+            yield f"  {percent(op.share):>6}  {op.op:<24} {op.device:<6} {said}"
+    told = [row for row in page.functions if row.traces > 1]
+    if told:
+        yield ""
+        yield "functions traced more than once:"
+        for row in told[:MOST_ROWS]:
+            differed = f", {row.differed} differed" if row.differed else ""
+            name, where = row.name.rpartition(".")[2], place(row.file, row.line)
+            yield f"  {name} {where}: {plural(row.traces, 'trace')}{differed}"
+    if len(page.processes) > 1:
+        yield ""
+        yield "processes:"
+        for process in page.processes:
+            took = process.steps.median_s
+            shown = f"{seconds(took, took / 50)} a step" if took else "no step"
+            yield f"  {process.pid} {process.command}: {shown}"
+    yield ""
+    yield f"watching cost {percent(page.cost.share)} in {plural(page.cost.windows, 'window')}"
+    for note in page.notes:
+        yield f"note: {note}"
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    where = place(finding.file, finding.line)
+    yield f"{finding.code}{f'  {where}' if where else ''}"
+    yield f"  {finding.message}"
+    if finding.gain_at_most is not None:
+        ends = ""
+        if finding.gain_ci95 is not None:
+            ends = f" [{finding.gain_ci95[0]:.2f} {finding.gain_ci95[1]:.2f}]"
+        yield f"  mending it gains {times(finding.gain_at_most)}{ends} at most"
+    if finding.change:
+        yield f"  change: {finding.change}"
+    if finding.preset:
+        sizes = "".join(f" --set {name}={size}" for name, size in finding.sizes.items())
+        yield f"  shown by: tuilab run {finding.preset}{sizes}"
+
+
+def page_html(page: Page) -> str:
+    """The page as HTML that carries everything with it."""
+    title = escape(" ".join(page.command))
+    style = (files("tuilab.report") / "page.css").read_text()
+    head = f'<meta charset="utf-8"><title>{title} – tuilab</title><style>{style}</style>'
+    body = (
+        f'<h1>{title}</h1><p class="answer">{escape(headline(page))}</p><pre>{escape(page_text(page))}</pre>'
+    )
+    return f"<!doctype html><html lang=en><head>{head}</head><body>{body}</body></html>\n"
+
+
+def page_markdown(page: Page) -> str:
+    """The page as Markdown."""
+    return f"# {' '.join(page.command)}\n\n{headline(page)}\n\n```text\n{page_text(page)}\n```\n"
+
+
+def page_json(page: Page) -> str:
+    """The page as the object of `tuilab watch --json`."""
+    return msgspec.json.format(msgspec.json.encode(page), indent=2).decode() + "\n"
+
+
+FORMATS = {"markdown": page_markdown, "html": page_html, "json": page_json}
+
+
+def compared(a: Page, b: Page) -> list[str]:
+    """Two watched programs, step by step: `95.0 ms → 21.0 ms a step; waiting for input 83 % → 8 %`."""
+    out = []
+    if a.steps.median_s and b.steps.median_s:
+        one, other = (seconds(m, m / 50) for m in (a.steps.median_s, b.steps.median_s))
+        intervals = a.steps.ci95_s, b.steps.ci95_s
+        same = all(intervals) and _overlap(*intervals)
+        out.append(f"{one} → {other} a step" + (", no difference beyond the noise" if same else ""))
+    shares = [{part.name: part.share for part in page.parts} for page in (a, b)]
+    names = sorted(shares[0].keys() | shares[1].keys(), key=lambda name: -shares[0].get(name, 0.0))
+    out += [
+        f"{name} {percent(shares[0].get(name, 0.0))} → {percent(shares[1].get(name, 0.0))}" for name in names
+    ] * all(shares)
+    codes = [{finding.code for finding in page.findings} for page in (a, b)]
+    for words, some in (("mended", codes[0] - codes[1]), ("new", codes[1] - codes[0])):
+        if some:
+            out.append(f"{words}: {', '.join(sorted(some))}")
+    return out
+
+
+def _overlap(a: tuple[float, float] | None, b: tuple[float, float] | None) -> bool:
+    return a is not None and b is not None and a[0] <= b[1] and b[0] <= a[1]

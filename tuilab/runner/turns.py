@@ -1,0 +1,216 @@
+"""Workers of one machine that measure one run by turns, so that their rounds are of the same minute."""
+
+import asyncio
+import random
+import statistics
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Protocol
+
+import msgspec
+
+from tuilab.model import events as e
+from tuilab.model.arms import LOCAL
+from tuilab.model.requests import Cancel, Measure, Turn
+from tuilab.model.scenario import Budget
+
+LEAST_PROCESSES = 3
+"""Of each environment. A process settles at a pace of its own: one of each tells nothing of a difference."""
+QUICK_S = 2.0
+"""Seconds of rounds of each process of a quick run."""
+
+replace = msgspec.structs.replace
+Tell = Callable[[str, e.Event], None]
+
+
+class Member(Protocol):
+    """A worker that is kept ready: a `Supervisor`."""
+
+    async def start(self) -> None:
+        """Start a worker where there is none."""
+
+    async def renew(self) -> None:
+        """End the worker: the next request is for a fresh one."""
+
+    async def measure(self, request: Measure) -> None:
+        """Queue a part of the run."""
+
+    async def send(self, request: Turn | Cancel) -> None:
+        """Pass it on at once."""
+
+    async def cancel(self, run: str) -> None:
+        """Stop the run."""
+
+
+def budget_of(budget: Budget) -> Budget:
+    """What each environment's processes are to do: equal numbers of rounds, in several processes."""
+    if budget.workers < LEAST_PROCESSES:
+        budget = replace(budget, workers=LEAST_PROCESSES, further_s=QUICK_S)
+    return replace(budget, precision=1e6, chase_s=0.0)
+
+
+class Turns:
+    """One run of several workers, of which one at a time does something.
+
+    A turn of a worker is a round; its first, everything up to its first round: start, building, warm-up. In
+    each cycle each worker has one turn, in random order, and their rounds leave as one. After the last round
+    of all a fresh process of each begins. members: by the hosts that the parts name. tell: given what else
+    they say.
+    """
+
+    def __init__(self, members: Mapping[str, Member], parts: Mapping[str, Measure], tell: Tell) -> None:
+        self._members, self._tell = members, tell
+        self._parts = dict(parts)
+        first = next(iter(parts.values()))
+        self._run, self._budget = first.id, budget_of(first.budget)
+        # A run that is gone on with has some processes already.
+        self._first_worker, self._index = first.worker, 0
+        self._processes = first.worker + 1
+        if first.sweep is None:
+            least = LEAST_PROCESSES if first.worker else self._budget.workers
+            self._processes = max(self._processes, least)
+        self._worker = first.worker
+        self._begun: set[str] = set()
+        self._left: set[str] = set()
+        self._cycle: list[str] = []
+        self._rounds: list[e.Round] = []
+        self._elapsed: dict[tuple[str, int], float] = {}
+        self._endings: dict[str, e.Finished] = {}
+        self._out: set[str] = set()
+        self._imports: dict[str, list[float]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopped = False
+
+    @property
+    def hosts(self) -> Collection[str]:
+        """Those that take turns."""
+        return self._parts.keys()
+
+    async def start(self) -> None:
+        """Begin with the first process of each."""
+        self._begin(self._first_worker)
+
+    async def cancel(self) -> None:
+        """Stop: those that have not begun are left out, the others end as a single worker does."""
+        self._stopped = True
+        await asyncio.gather(*(self._members[host].cancel(self._run) for host in self._parts))
+
+    def receive(self, host: str, event: e.Event) -> None:
+        """An event of a worker's."""
+        if isinstance(event, e.Ready):
+            self._imports.setdefault(host, []).append(event.import_s)
+        elif isinstance(event, e.TurnOver):
+            self._next()
+            return
+        elif isinstance(event, e.Round):
+            self._rounds.append(event)
+            self._elapsed[host, self._worker] = event.elapsed_s
+            return
+        elif isinstance(event, e.Finished):
+            self._ended(host, event)
+            return
+        elif isinstance(event, e.RunStarted) and event.worker > self._first_worker and host != self._first:
+            return  # the process of the first tells for all that further ones begin
+        self._tell(host, event)
+
+    def _begin(self, worker: int) -> None:
+        self._worker, self._begun, self._cycle = worker, set(), []
+        self._left = set(self._parts) - self._out
+        self._first = next(host for host in self._parts if host in self._left)
+        # The first begins first, so that whoever hears of the run hears its beginning first.
+        self._cycle = [self._first, *random.sample(sorted(self._left - {self._first}), len(self._left) - 1)]
+        self._next()
+
+    def _next(self) -> None:
+        """Give the turn to the next worker, and tell the rounds of a cycle that is over."""
+        while self._cycle and self._cycle[0] not in self._left:
+            self._cycle.pop(0)
+        if not self._cycle:
+            self._flush()
+            if not self._left:
+                self._over()
+                return
+            self._cycle = random.sample(sorted(self._left), len(self._left))
+        host = self._cycle.pop(0)
+        if self._stopped and host not in self._begun:
+            self._ended(host, e.Finished(run=self._run, status="cancelled", message="stopped by request"))
+        elif host in self._begun:
+            self._spawn(self._members[host].send(Turn(id=self._run)))
+        else:
+            self._begun.add(host)
+            self._spawn(self._measure(host))
+
+    async def _measure(self, host: str) -> None:
+        further = self._worker > self._first_worker
+        part, short = self._parts[host], further and self._budget.further_s > 0
+        request = replace(
+            part,
+            worker=self._worker,
+            turns=True,
+            budget=self._budget,
+            phases=part.phases and not short,
+            placement=part.placement and not short,
+            finish=False,
+            spool="",
+        )
+        member = self._members[host]
+        if further:
+            self._tell(
+                host, e.Progress(run=self._run, stage=f"{host or LOCAL}: starting process {self._worker + 1}")
+            )
+            await member.renew()
+        try:
+            await member.start()
+        except OSError as error:
+            why = f"{host}: {error.filename}: {error.strerror}"
+            self._ended(host, e.Finished(run=self._run, status="failed", message=why))
+            return
+        await member.measure(request)
+
+    def _flush(self) -> None:
+        """The rounds of a cycle as one, so that they are paired."""
+        rounds, self._rounds = self._rounds, []
+        if not rounds:
+            return
+        songs = [each.canary_s for each in rounds if each.canary_s is not None]
+        merged = replace(
+            rounds[0],
+            index=self._index,
+            blocks=tuple(block for each in rounds for block in each.blocks),
+            elapsed_s=sum(self._elapsed.values()),
+            timed_s=sum(each.timed_s for each in rounds),
+            canary_s=max(songs, default=None),
+            repeated=any(each.repeated for each in rounds),
+        )
+        self._index += 1
+        self._tell(self._first, merged)
+
+    def _ended(self, host: str, event: e.Finished) -> None:
+        """A worker is through with its part of this process, or for good."""
+        if host not in self._left:
+            return
+        before = self._endings.get(host)
+        elapsed = event.elapsed_s + (before.elapsed_s if before else 0.0)
+        self._endings[host] = replace(event, elapsed_s=elapsed)
+        self._left.discard(host)
+        if event.status != "ok":
+            self._out.add(host)
+        self._next()
+
+    def _over(self) -> None:
+        """All are through with this process."""
+        lasting = set(self._parts) - self._out
+        if self._worker + 1 < self._processes and lasting and not self._stopped:
+            self._begin(self._worker + 1)
+            return
+        for host, seconds in self._imports.items():
+            took = statistics.median(seconds)
+            name = host or LOCAL
+            text = f"{name}: TensorFlow is imported in {took:.2f} s (median of {len(seconds)})"
+            self._tell(host, e.Fact(run=self._run, name=f"{name}/import_s", value=took, text=text))
+        for host, ending in self._endings.items():
+            self._tell(host, ending)
+
+    def _spawn(self, awaitable: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(awaitable)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,378 @@
+"""Somebody's own program, started with the observer on its path, and what the observer tells of it.
+
+The program has this process's standard streams, terminal, folder and process group. Each of its processes
+that imports TensorFlow connects to a Unix socket of ours.
+"""
+
+import contextlib
+import fcntl
+import os
+import queue
+import resource
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import tty
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tuilab import observer
+from tuilab.model.errors import InputError
+from tuilab.model.files import write_bytes
+from tuilab.model.program import Told, Window
+from tuilab.model.sanitize import sanitize, sanitize_line
+
+LONGEST_MESSAGE, LONGEST_FILE = 64 * 2**20, 512 * 2**20
+ATTACH_S = 60.0
+"""For TensorFlow's import and the program's answer."""
+SI_KERNEL = 0x80
+"""Of a signal that the terminal sent, to the program too."""
+
+Take = Callable[[int, Told, Path | None], None]
+"""Called from a thread with a process's number, what it told, and where the file of a window lies."""
+REST_S = 0.25
+KEPT_OUTPUT = 2**20
+"""Bytes of a program's output, its last ones, that are kept while a screen has the terminal."""
+
+
+class Listener:
+    """Hears the observers. Messages that are no messages end their connection; `faults` says why.
+
+    take: called from one thread. rest: called from the same, at least every `REST_S` seconds. An observer
+    that is not read gives up, so that its messages are read at once, whatever `take` does meanwhile.
+    """
+
+    def __init__(self, take: Take, rest: Callable[[], None] = lambda: None) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="tuilab-watch-"))
+        self.address = self.folder / "socket"
+        self.faults: list[str] = []
+        self._take, self._rest, self._number = take, rest, 0
+        self._threads = list[threading.Thread]()
+        self._told = queue.SimpleQueue[tuple[int, Told, Path | None] | None]()
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(os.fspath(self.address))
+        self._socket.listen(64)
+        self._begin(self._accept)
+        self._taking = threading.Thread(target=self._take_on, daemon=True)
+        self._taking.start()
+        # Outlives a lab that is killed: its standard input ends with the lab.
+        words = ["/bin/sh", "-c", 'read -r _; rm -rf "$0"', os.fspath(self.folder)]
+        self._keeper = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
+        )
+
+    def close(self, patience: float = 1.0) -> None:
+        """Hear no more; what was sent already is taken first."""
+        with contextlib.suppress(OSError):
+            self.address.unlink()
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        for thread in list(self._threads):
+            thread.join(patience)
+        self._told.put(None)
+        self._taking.join()
+
+    def remove(self) -> None:
+        """Delete the windows' files."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._keeper.communicate()
+
+    def _take_on(self) -> None:
+        while True:
+            with contextlib.suppress(queue.Empty):
+                told = self._told.get(timeout=REST_S)
+                if told is None:
+                    return
+                self._take(*told)
+            self._rest()
+
+    def _begin(self, run: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=run, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            self._number += 1
+            self._begin(self._hear, self._number, connection)
+
+    def _hear(self, number: int, connection: socket.socket) -> None:
+        decoder = msgspec.json.Decoder(Told)
+        with connection, connection.makefile("rb") as stream:
+            while len(head := stream.read(8)) == 8:
+                length, more = int.from_bytes(head[:4], "big"), int.from_bytes(head[4:], "big")
+                if length > LONGEST_MESSAGE or more > LONGEST_FILE:
+                    self.faults.append(f"a message of {length + more} bytes was refused")
+                    return
+                body, raw = stream.read(length), stream.read(more)
+                if len(body) < length or len(raw) < more:
+                    return
+                try:
+                    told = sanitize(decoder.decode(body))
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    self.faults.append(f"a message was not understood: {error}")
+                    continue
+                file = None
+                if isinstance(told, Window):
+                    file = self.folder / f"{number}-{told.start:.3f}.xplane.pb"
+                    write_bytes(file, raw)
+                self._told.put((number, told, file))
+
+
+def command_of(words: Sequence[str]) -> list[str]:
+    """What to start: a Python file or `-m module` by the Python of the active environment, else the words as
+    they are.
+
+    Raises InputError where there is nothing to start.
+    """
+    if not words:
+        raise InputError("watch", "", "a program to start: train.py, -m module, or -- command")
+    return [python(), *words] if is_python(words) else list(words)
+
+
+def is_python(words: Sequence[str]) -> bool:
+    """Whether a Python is to run it: a file of it, or `-m module`."""
+    return bool(words) and (words[0] == "-m" or words[0].endswith(".py"))
+
+
+def python() -> str:
+    """The Python of the active environment, else this one."""
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        found = Path(os.environ.get(name, ""), "bin", "python")
+        if os.environ.get(name) and found.exists():
+            return os.fspath(found)
+    return sys.executable
+
+
+def _environment(listener: Listener, options: str) -> dict[str, str]:
+    """This process's, with the observer first on the program's path."""
+    environment = dict(os.environ)
+    environment[observer.ADDRESS], environment[observer.OPTIONS] = os.fspath(listener.address), options
+    paths = [os.fspath(observer.FOLDER), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    return environment
+
+
+class Hosted:
+    """A program in a terminal of its own, while a screen has ours; `output` is the end of what it has
+    written.
+
+    heard: called from a thread when it has written. ended: called from a thread with its exit code, negative
+    for a signal. Raises InputError for a program that cannot be started.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        listener: Listener,
+        options: str = "",
+        *,
+        size: tuple[int, int] = (80, 24),
+        heard: Callable[[], None] = lambda: None,
+        ended: Callable[[int], None] = lambda code: None,
+    ) -> None:
+        self.output, self.written = bytearray(), 0
+        self._lock, self._show = threading.Lock(), False
+        self._heard, self._ended = heard, ended
+        self._terminal, slave = os.openpty()
+        self.resize(*size)
+        name = os.ttyname(slave)
+        try:
+            # As the leader of a session, whose terminal is the first that it opens.
+            self.pid = os.posix_spawnp(
+                command[0],
+                list(command),
+                _environment(listener, options),
+                file_actions=[
+                    (os.POSIX_SPAWN_OPEN, 0, name, os.O_RDWR, 0),
+                    (os.POSIX_SPAWN_DUP2, 0, 1),
+                    (os.POSIX_SPAWN_DUP2, 0, 2),
+                ],
+                setsid=True,
+                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT],
+            )
+        except OSError as error:
+            os.close(self._terminal)
+            raise InputError(
+                "watch", command[0], f"a program that can be started: {error.strerror}"
+            ) from None
+        finally:
+            os.close(slave)
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+        self._waiting = threading.Thread(target=self._wait, daemon=True)
+        self._waiting.start()
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Its terminal has that size from now on."""
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, data: bytes) -> None:
+        """Type that at its terminal: `\x03` is what Ctrl-C sends."""
+        with contextlib.suppress(OSError):  # its terminal may have gone with it
+            os.write(self._terminal, data)
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = os.read(self._terminal, 65536)
+            except OSError:  # nobody has its terminal open any more
+                data = b""
+            if not data:
+                return
+            with self._lock:
+                self.written += len(data)
+                self.output += data
+                del self.output[:-KEPT_OUTPUT]
+                if self._show:
+                    _write(data)
+            self._heard()
+
+    def _wait(self) -> None:
+        _, status = os.waitpid(self.pid, 0)
+        # What it wrote last is still to be read; a child of it may hold its terminal for longer.
+        self._reading.join(1.0)
+        self._ended(os.waitstatus_to_exitcode(status))
+
+    def hand_over(self) -> None:
+        """Connect it with our terminal, from now to its end: what was kept of its output comes first."""
+        with self._lock:
+            if left := self.written - len(self.output):
+                _write(f"[the first {left:,} bytes of its output were not kept]\r\n".encode())
+            _write(bytes(self.output))
+            self._show = True
+        if not self._waiting.is_alive():
+            return
+
+        def interrupted(number: int, frame: object) -> None:
+            keys = {signal.SIGINT: b"\x03", signal.SIGQUIT: b"\x1c"}
+            self.type(keys[signal.Signals(number)]) if number in keys else self.signal(number)
+
+        def resized(number: int = 0, frame: object = None) -> None:
+            with contextlib.suppress(OSError):
+                self.resize(*os.get_terminal_size(0))
+
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, interrupted)
+        signal.signal(signal.SIGWINCH, resized)
+        resized()
+        before = termios.tcgetattr(0) if os.isatty(0) else None
+        if before is not None:
+            # Its own terminal does what ours would; the keys of signals stay with ours, for Ctrl-Z.
+            tty.setraw(0, termios.TCSANOW)
+            mode = termios.tcgetattr(0)
+            mode[3] |= termios.ISIG
+            termios.tcsetattr(0, termios.TCSANOW, mode)
+        try:
+            while self._waiting.is_alive():
+                if before is None:
+                    self._waiting.join()
+                elif select.select([0], [], [], 0.1)[0]:
+                    data = os.read(0, 1024)
+                    self.type(data)
+                    before = before if data else None
+        finally:
+            if before is not None:
+                termios.tcsetattr(0, termios.TCSANOW, before)
+
+
+def _write(data: bytes) -> None:
+    """To our terminal, which may have gone."""
+    with contextlib.suppress(OSError):
+        view = memoryview(data)
+        while len(view):
+            view = view[os.write(1, view) :]
+
+
+def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
+    """Start the program, pass signals on, wait for its end; returns its exit code, negative for a signal.
+
+    Only from a process's main thread. A signal that the terminal sent has reached the program by itself.
+    Raises InputError for a program that cannot be started.
+    """
+    environment = _environment(listener, options)
+    passed = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, passed | {signal.SIGCHLD, signal.SIGCONT})
+    try:
+        try:
+            pid = os.posix_spawnp(
+                command[0],
+                list(command),
+                environment,
+                setsigmask=before,
+                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+            )
+        except OSError as error:
+            raise InputError(
+                "watch", command[0], f"a program that can be started: {error.strerror}"
+            ) from None
+        while True:
+            told = signal.sigwaitinfo(passed | {signal.SIGCHLD, signal.SIGCONT})
+            if told.si_signo == signal.SIGCHLD:
+                found, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+                if found and os.WIFSTOPPED(status):
+                    if os.WSTOPSIG(status) == signal.SIGSTOP:
+                        os.kill(os.getpid(), signal.SIGSTOP)
+                elif found:
+                    return os.waitstatus_to_exitcode(status)
+            elif told.si_signo == signal.SIGCONT or told.si_code != SI_KERNEL:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, told.si_signo)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_as(code: int) -> int:
+    """End this process by the signal that ended the program; returns the exit code where none did."""
+    if code < 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None
+        os.kill(os.getpid(), -code)
+    return code
+
+
+def attach(address: str, folder: Path, seconds: float) -> bytes:
+    """The profiler's file of a program whose profiler server is at HOST:PORT, taken by TensorFlow's client.
+
+    Raises InputError where no program answers there.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "tuilab.worker.attach",
+        address,
+        os.fspath(folder),
+        str(round(1_000 * seconds)),
+    ]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=seconds + ATTACH_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(
+            "--attach", address, f"a profiler server that answers within {ATTACH_S:.0f} s"
+        ) from None
+    files = sorted(folder.rglob("*.xplane.pb"))
+    if done.returncode or not files:
+        said = [sanitize_line(line, 300) for line in done.stderr.splitlines() if "Error" in line][-1:]
+        raise InputError("--attach", address, f"a program that runs TensorFlow's profiler server: {said}")
+    return files[-1].read_bytes()

@@ -1,0 +1,136 @@
+"""Zygotes: processes that have imported TensorFlow, from which a run's further ones are forked.
+
+A fork inherits its parent's memory layout, so there are several, and processes are forked from them in random
+order (docs/measuring.md has what that is worth). None opens a device.
+"""
+
+import asyncio
+import contextlib
+import os
+import random
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from tuilab.model.machine import Machine
+from tuilab.model.requests import Measure
+from tuilab.runner import forked
+
+COUNT = 3
+PATIENCE_S = 60.0
+EACH = 700 * 2**20
+"""Bytes that a zygote may take while it starts."""
+
+
+class Zygotes:
+    """Started once they are asked for; ended with `close`, or with this process."""
+
+    def __init__(self, env: Mapping[str, str] | None = None, count: int = COUNT) -> None:
+        self._env, self._count = env, count
+        self._sockets: list[socket.socket] = []
+        self._processes: list[asyncio.subprocess.Process] = []
+        self._turns: list[int] = []
+        self._starting: asyncio.Task[bool] | None = None
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process ids of those that live."""
+        return tuple(each.pid for each in self._processes if each.returncode is None)
+
+    async def ready(self) -> bool:
+        """Start them unless they are there, and wait until all can fork; False where that failed."""
+        if self._starting is None:
+            self._starting = asyncio.ensure_future(self._start())
+        return await asyncio.shield(self._starting)
+
+    async def _start(self) -> bool:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                for _ in range(self._count):
+                    await self._spawn()
+                loop = asyncio.get_running_loop()
+                for each in self._sockets:
+                    if not await loop.sock_recv(each, 64):
+                        raise OSError("a zygote ended at its start")
+        except (OSError, TimeoutError):
+            self.kill_now()
+            return False
+        return True
+
+    async def _spawn(self) -> None:
+        here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        here.setblocking(False)
+        self._sockets.append(here)
+        try:
+            self._processes.append(
+                await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-P", "-m", "tuilab.worker.zygote", str(there.fileno())),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.DEVNULL,
+                    stderr=asyncio.subprocess.DEVNULL,
+                    pass_fds=(there.fileno(),),
+                    start_new_session=True,
+                    env={**os.environ, **(self._env or {})},
+                )
+            )
+        finally:
+            there.close()
+
+    def command(self, worker: Sequence[str]) -> tuple[int, list[str], int]:
+        """Which zygote the next worker is from, the command that starts it, the descriptor that it inherits.
+
+        worker: the command whose place it takes. In random order, each zygote as often as the others.
+        """
+        if not self._turns:
+            self._turns = random.sample(range(self._count), self._count)
+        number = self._turns.pop()
+        descriptor = self._sockets[number].fileno()
+        stub = str(Path(forked.__file__))
+        return number, [sys.executable, "-I", "-S", stub, str(descriptor), "--", *worker], descriptor
+
+    def kill_now(self) -> None:
+        """End them without waiting."""
+        for each in self._sockets:
+            each.close()
+        for process in self._processes:
+            with contextlib.suppress(ProcessLookupError):
+                if process.returncode is None:
+                    process.kill()
+        self._sockets, self._turns = [], []
+
+    async def close(self) -> None:
+        """End them, and wait for that."""
+        if self._starting is not None:
+            self._starting.cancel()
+        self.kill_now()
+        for process in self._processes:
+            await process.wait()
+
+    @property
+    def memory(self) -> int:
+        """Bytes that they take, what they share with others counted in parts."""
+        return sum(_proportional(pid) for pid in self.pids)
+
+
+def _proportional(pid: int) -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def possible() -> bool:
+    """Whether this machine can fork workers: Linux, with memory to spare."""
+    return sys.platform == "linux" and psutil.virtual_memory().available > COUNT * EACH
+
+
+def wanted(request: Measure, machine: Machine | None) -> bool:
+    """Whether a run's further processes may be forked: on a machine without a GPU, of a budget that says so.
+
+    A process that has opened CUDA cannot be forked, and one that opens it afterwards has saved nothing.
+    """
+    return bool(request.budget.forks) and machine is not None and not machine.gpus and possible()

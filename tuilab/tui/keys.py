@@ -1,0 +1,93 @@
+"""Keys as people write them, and sentences that name actions, such as `{run} measures`, with their keys."""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+
+from textual.binding import Binding
+from textual.widget import Widget
+
+from tuilab.tui.actions import ACTIONS, Action
+
+_NAMES = {
+    "question_mark": "?", "right_square_bracket": "]", "left_square_bracket": "[", "slash": "/",
+    "comma": ",", "full_stop": ".", "less_than_sign": "<", "greater_than_sign": ">", "plus": "+",
+    "minus": "-", "equals_sign": "=", "percent_sign": "%", "escape": "esc", "pageup": "page up",
+    "pagedown": "page down", "left": "←", "right": "→", "up": "↑", "down": "↓",
+}  # fmt: skip
+_ACTION = re.compile(r"\{([a-z]+(?:[.-][a-z0-9]+)*)\}")
+_declared = {action.id: action.keys for action in ACTIONS}
+
+
+def key_name(key: str) -> str:
+    """Name a key as people write it: `?`, `^p`, `U`, `shift ←`."""
+    modifier, plus, rest = key.rpartition("+")
+    if plus and rest:
+        return f"^{key_name(rest)}" if modifier == "ctrl" else f"{modifier} {key_name(rest)}"
+    return _NAMES.get(key, key)
+
+
+def keys_of(action: Action, keymap: Mapping[str, str]) -> str:
+    """List an action's keys, in a keymap of the person's own, as people write them: `?, f1`."""
+    return ", ".join(key_name(key) for key in keymap.get(action.id, action.keys).split(","))
+
+
+def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
+    """The keys that these widgets have of their own at this moment, what they do, and the action's name."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for widget in filter(None, widgets):
+        for key, active in widget.screen.active_bindings.items():
+            words = active.tooltip or active.binding.description.lower()
+            if active.node is widget and words:
+                found.setdefault((words, active.binding.action), []).append(key)
+    for (words, action), every in found.items():
+        # Some terminals call `O` `shift+o`: that is the same key.
+        keys = [key for key in every if key.removeprefix("shift+").upper() not in every or len(key) == 1]
+        if keys != [words]:  # that `up` goes up need not be said
+            yield ", ".join(map(key_name, keys)), words, action
+
+
+def declared() -> Mapping[str, str]:
+    """Every action that a key can be given to, with its keys as shipped. Loads every screen."""
+    from tuilab import tui
+
+    for module in pkgutil.walk_packages(tui.__path__, f"{tui.__name__}."):
+        importlib.import_module(module.name)
+    _learn()
+    return _declared
+
+
+def _learn() -> None:
+    """Take in the actions of every widget that is loaded."""
+    kinds: list[type[Widget]] = [Widget]
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        if kind.__module__.startswith("tuilab."):
+            for binding in kind.__dict__.get("BINDINGS", ()):
+                if isinstance(binding, Binding) and binding.id:
+                    _declared.setdefault(binding.id, binding.key)
+
+
+def worded(text: str, keymap: Mapping[str, str]) -> str:
+    """Put a key in the place of each action that `text` names; braces around anything else stay.
+
+    The key is the action's first: that of `keymap`, else the shipped one.
+    """
+
+    def key(named: re.Match[str]) -> str:
+        if named[1] not in _declared:
+            _learn()
+        keys = keymap.get(named[1], _declared.get(named[1], ""))
+        name = key_name(keys.partition(",")[0])
+        if len(name) > 1 and name.isalpha() and text[: named.start()].endswith((". ", "? ", "! ")):
+            name = name.capitalize()
+        return name or named[0]
+
+    return _ACTION.sub(key, text) if "{" in text else text
+
+
+def spoken(widget: Widget, text: str) -> str:
+    """`worded` with the keys of the person in front of that widget."""
+    return worded(text, getattr(widget.app, "keymap", {}))

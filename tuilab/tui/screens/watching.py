@@ -1,0 +1,468 @@
+"""A watched program: its verdict, what to change, its steps as they come, its ops, functions and output."""
+
+import gc
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import Reactive
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import ContentSwitcher, Static, Tab, Tabs
+
+from tuilab.analysis.words import percent, times
+from tuilab.lab.offers import Offer
+from tuilab.model.program import Finding, FunctionRow, OpRow, Page, Stage, StepPart
+from tuilab.model.quantity import seconds
+from tuilab.presentation import program as says
+from tuilab.report.program import FORMATS, page_text, place
+from tuilab.tui.keys import keys_here, spoken
+from tuilab.tui.panels.header import Header
+from tuilab.tui.panels.key_bar import KeyBar
+from tuilab.tui.screens import modal
+from tuilab.tui.screens.menu import MenuScreen
+from tuilab.tui.screens.modal import framed
+from tuilab.tui.screens.small import HEIGHTS, WIDTHS, Small
+from tuilab.tui.widgets.answer import AnswerPanel
+from tuilab.tui.widgets.line_widget import LineWidget
+from tuilab.tui.widgets.look import BAD, MUTED, TEXT, Line, Mark, TextStyle, gauge
+from tuilab.tui.widgets.plot import Plot
+from tuilab.tui.widgets.table import Column, Table
+from tuilab.tui.widgets.wording import clip, fit
+
+if TYPE_CHECKING:
+    from tuilab.lab.watch import Watching
+
+TITLES = {
+    "steps": "Steps",
+    "parts": "Parts",
+    "ops": "Ops",
+    "functions": "Functions",
+    "input": "Input",
+    "notes": "Notes",
+    "output": "Output",
+}
+MARK = {"step": Mark("h2", "•")}
+DRAWN_S = 0.1
+"""At least so long between two drawings."""
+GO_ON, STOP = "on", "stop"
+LEAVING = (
+    Offer(GO_ON, "it goes on", "in this terminal, with its output; the page is printed at its end"),
+    Offer(STOP, "it stops", "as by Ctrl-C; what it prints then is seen in this terminal"),
+)
+
+
+class ProgramHeader(Header):
+    """The first line, of a program."""
+
+    def say(self, page: Page, *, running: bool) -> None:
+        """Which program, and what it does."""
+        now = says.status(page, running=running)
+        self._title, self._tone = says.title(page), now.tone
+        self._machine = [
+            word for word in (page.host, f"TensorFlow {page.tensorflow}" * bool(page.tensorflow)) if word
+        ]
+        self._state = spoken(self, now.text + (" · {watch.stop} stops" if now.stop else ""))
+        self.repaint()
+
+
+class About(LineWidget):
+    """What there is to say of the finding under the cursor."""
+
+    DEFAULT_CSS = "About { height: 3; padding: 0 1; }"
+    finding: Finding | None = None
+
+    def show(self, finding: Finding | None) -> None:
+        """Of this one."""
+        if finding != self.finding:
+            self.finding = finding
+            self.repaint()
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        if self.finding is None:
+            return []
+        said, change = (spoken(self, text) for text in says.about(self.finding))
+        lines = clip(said, width, max(1, height - 1))
+        change_lines = clip(change, width, height - len(lines))
+        return [*(((line, TEXT),) for line in lines), *(((line, MUTED),) for line in change_lines)]
+
+
+class Parts(LineWidget):
+    """The parts of a step, the largest first."""
+
+    DEFAULT_CSS = "Parts { height: 1fr; width: 1fr; }"
+    parts: tuple[StepPart, ...] = ()
+
+    def show(self, parts: tuple[StepPart, ...], empty: str) -> None:
+        """These, or why there are none."""
+        self.parts, self.empty = parts, empty
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        if not self.parts:
+            return self.empty_lines(width, height)
+        name = min(max(len(part.name) for part in self.parts), width // 2)
+        bar = max(0, width - name - 19)
+        return [
+            (
+                (f" {fit(part.name, name)} {percent(part.share):>6} ", TEXT),
+                (f"{seconds(part.seconds, part.seconds / 20):>8} ", MUTED),
+                *gauge(part.share, bar, TextStyle("h2")),
+            )
+            for part in self.parts
+        ]
+
+
+class Output(LineWidget):
+    """The last lines that the program has written."""
+
+    DEFAULT_CSS = "Output { height: 1fr; width: 1fr; }"
+
+    def __init__(self, read: Callable[[int], list[str]]) -> None:
+        super().__init__(empty="The program has written nothing yet. {watch.type} types a line into it.")
+        self._read = read
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        found = self._read(height)
+        return [((fit(line, width), TEXT),) for line in found] if found else self.empty_lines(width, height)
+
+
+class WatchScreen(Screen[None]):
+    """Draws the page of a program anew each time that it has changed."""
+
+    AUTO_FOCUS = "#findings Table"
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    HELP = """\
+## A watched program
+
+The **verdict** is at the top; under it what to change, what gains most first, each with its line, its share
+of a step and what mending it gains *at most*. **{table.select}** opens the preset that shows the same, with
+this program's own sizes. Steps are timed all the time; parts and ops are seen in short windows of
+TensorFlow's profiler, and what these cost stands in the verdict.
+
+The program has a terminal of its own, whose last lines are in Output. **{watch.type}** types a line into it,
+**{watch.stop}** is its Ctrl-C. Leaving asks whether it goes on.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "stop", "stop", tooltip="send what Ctrl-C sends", id="watch.stop"),
+        Binding("i", "type", "type", tooltip="type a line into the program", id="watch.type"),
+        Binding("A", "whole", "whole page", tooltip="read the whole page", id="watch.whole"),
+        Binding("e", "export", "export", tooltip="write the page to a file", id="watch.export"),
+        Binding("right_square_bracket", "step_view(1)", "next view", show=False, id="watch.next"),
+        Binding("left_square_bracket", "step_view(-1)", "previous view", show=False, id="watch.previous"),
+        *(
+            Binding(str(number), f"view('{key}')", title.lower(), show=False, id=f"watch.view-{key}")
+            for number, (key, title) in enumerate(TITLES.items(), 1)
+        ),
+        Binding("j", "app.simulate_key('down')", "down", show=False, id="watch.down"),
+        Binding("k", "app.simulate_key('up')", "up", show=False, id="watch.up"),
+        Binding("t", "app.toggle_dark", "light or dark", show=False, id="watch.theme"),
+        Binding("question_mark,f1", "app.help", "help", id="watch.help"),
+        Binding("q,ctrl+q", "app.quit", "leave", id="watch.leave"),
+    ]
+
+    class Told(Message, bubble=False):
+        """There is something new to draw."""
+
+    def __init__(self, watching: "Watching") -> None:
+        super().__init__(id="watch")
+        self.watching = watching
+        self.view = "steps"
+        self.findings = findings_table()
+        self.ops, self.functions, self.stages = ops_table(), functions_table(), stages_table()
+        self._page: Page | None = None
+        self._lock, self._news, self._drawing = threading.Lock(), False, False
+
+    def compose(self) -> ComposeResult:
+        for name in ("filled.tcss", "watching.tcss"):
+            self.app.stylesheet.read(Path(__file__).parents[1] / name)
+        yield ProgramHeader()
+        with framed(Container(id="answer"), "Verdict"):
+            yield AnswerPanel()
+        with framed(Vertical(id="findings"), "What to change"):
+            yield self.findings
+            yield About()
+        with Vertical(id="views", classes="frame"):
+            tabs = Tabs(*(Tab(title, id=key) for key, title in TITLES.items()), active=self.view)
+            tabs.can_focus = False
+            yield tabs
+            with ContentSwitcher(initial="view-steps"):
+                with Horizontal(id="view-steps"):
+                    yield Plot()
+                    beside = Parts()
+                    beside.add_class("beside")
+                    yield beside
+                yield Container(Parts(), id="view-parts")
+                yield Container(self.ops, id="view-ops")
+                yield Container(self.functions, id="view-functions")
+                yield Container(self.stages, id="view-input")
+                yield Container(VerticalScroll(Static(markup=False), id="notes"), id="view-notes")
+                yield Container(Output(self.watching.output), id="view-output")
+        with framed(Container(id="last"), "Output"):
+            yield Output(self.watching.output)
+        yield KeyBar()
+        yield Small()
+
+    def on_mount(self) -> None:
+        self.watching.changed = self.tell
+        self.set_interval(1.0, self._head)
+        self.draw()
+        gc.enable()
+
+    def on_unmount(self) -> None:
+        self.watching.changed = lambda: None
+
+    def on_resize(self) -> None:
+        """Its terminal is as wide as ours: its progress bars fit."""
+        if self.watching.hosted is not None:
+            self.watching.hosted.resize(*self.app.size)
+
+    # Drawing
+
+    def tell(self) -> None:
+        """From any thread: there is something new."""
+        with self._lock:
+            self._news, begin, self._drawing = True, not self._drawing, True
+        if begin:
+            self.post_message(self.Told())
+
+    @on(Told)
+    def _told(self) -> None:
+        with self._lock:
+            self._news = False
+        self.draw()
+        self.set_timer(DRAWN_S, self._again)
+
+    def _again(self) -> None:
+        with self._lock:
+            self._drawing = self._news
+        if self._drawing:
+            self._told()
+
+    def _head(self) -> None:
+        self.query_one(ProgramHeader).say(self.watching.now, running=self.watching.running)
+
+    def draw(self) -> None:
+        """Show what is known now."""
+        watching, running = self.watching, self.watching.running
+        for output in self.query(Output):
+            output.repaint()
+        page = watching.page
+        if page is self._page:
+            return
+        self._page = page
+        empty = partial(says.why_empty, page=page, running=running)
+        self._head()
+        self.query_one(AnswerPanel).say(says.verdict(page, running=running))
+        found = "" if not page.findings else f"{len(page.findings)} found"
+        self.query_one("#findings").border_subtitle = found
+        tables: tuple[tuple[Table[Any], tuple[Any, ...], str], ...] = (
+            (self.findings, page.findings, "findings"),
+            (self.ops, page.ops, "ops"),
+            (self.functions, page.functions, "functions"),
+            (self.stages, page.stages, "input"),
+        )
+        for table, rows, part in tables:
+            table.empty = empty(part)
+            kept = table.cursor
+            if tuple(table.rows) != rows:
+                table.set_rows(rows)
+                table.cursor = min(kept, max(0, len(rows) - 1))
+        self._about()
+        plot = self.query_one(Plot)
+        plot.empty = empty("steps")
+        plot.show_chart(says.chart(page, watching.steps), MARK)
+        for parts in self.query(Parts):
+            parts.show(page.parts, empty("parts"))
+        self.query_one("#notes Static", Static).update(Content(notes(page)))
+
+    @on(Table.Moved)
+    def _about(self) -> None:
+        self.query_one(About).show(self.findings.row)
+
+    # What can be done
+
+    def action_view(self, key: str) -> None:
+        """Bring a view to the front."""
+        had_focus = self.query_one("#views").has_focus_within
+        self.view = self.query_one(Tabs).active = key
+        self.query_one(ContentSwitcher).current = f"view-{key}"
+        if had_focus:
+            shown = self.query_one(f"#view-{key}")
+            place = next((w for w in shown.query("*") if w.focusable), self.findings)
+            self.set_focus(place)
+
+    def action_step_view(self, by: int) -> None:
+        """The view to the left or to the right."""
+        keys = list(TITLES)
+        self.action_view(keys[(keys.index(self.view) + by) % len(keys)])
+
+    def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
+        """Open the view of a tab that was clicked."""
+        if event.tab.id and event.tab.id != self.view and event.tab.id == event.tabs.active:
+            self.action_view(event.tab.id)
+
+    def action_stop(self) -> None:
+        """Send what Ctrl-C sends."""
+        if self.watching.running:
+            self.watching.interrupt()
+            self.say("Ctrl-C was sent to the program.")
+        else:
+            self.say("The program has ended.")
+
+    def action_type(self) -> None:
+        """Type a line into the program."""
+        if not self.watching.running:
+            self.say("The program has ended.")
+            return
+
+        def typed(line: str | None) -> None:
+            if line is not None:
+                self.watching.type(line + "\n")
+
+        said = "It reads what you type, as at its own terminal."
+        self.app.push_screen(
+            MenuScreen("Type into the program", typed="a line, then enter", empty=said), typed
+        )
+
+    def action_whole(self) -> None:
+        """The whole page, as it is printed without a screen."""
+        self.app.push_screen(WholePage(page_text(self.watching.page)))
+
+    def action_page(self, name: str) -> None:
+        """What a click on the verdict opens."""
+        self.action_whole()
+
+    def action_export(self) -> None:
+        """Write the page as a file."""
+        kinds = {"markdown": "md", "html": "html", "json": "json"}
+
+        def chosen(key: str | None) -> None:
+            if key:
+                from tuilab.lab.watch import export
+
+                try:
+                    self.say(f"Written: {export(FORMATS[key](self.watching.page), kinds[key])}")
+                except OSError as error:
+                    self.say(f"Nothing could be written to {Path.cwd()}: {error.strerror}", "error")
+
+        offers = [Offer(key, key, f".{end}") for key, end in kinds.items()]
+        self.app.push_screen(MenuScreen("Export to the current folder", offers), chosen)
+
+    @on(Table.Selected)
+    async def _open(self) -> None:
+        """The preset that shows the same as the finding under the cursor."""
+        finding = self.findings.row
+        if not self.findings.has_focus or finding is None:
+            return
+        if not finding.preset:
+            self.say(f"No preset shows {finding.code}.")
+            return
+        await self.app.open_preset(finding.preset, finding.sizes)  # type: ignore[attr-defined]
+
+    def say(self, text: str, tone: str = "information") -> None:
+        """A short message in the corner."""
+        self.notify(spoken(self, text), severity=tone, markup=False)  # type: ignore[arg-type]
+
+    def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
+        """What the command palette offers."""
+        for keys, words, action in keys_here(self):
+            yield f"{words}  ({keys})", "", partial(self.run_action, action)
+
+
+class WholePage(modal.Page[None]):
+    """The page as text, to be scrolled."""
+
+    HELP = "## The whole page\n\nAs it is printed without a screen, and kept in the history.\n"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("A,q,enter", "close", "close", show=False, id="whole.close")
+    ]
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        with framed(VerticalScroll(), "The page", "arrows and wheel scroll, {page.close} closes"):
+            yield Static(Content(self._text))
+
+
+def where(row: "Finding | OpRow | FunctionRow | Stage") -> str:
+    """`train.py:12`."""
+    return place(row.file, row.line)
+
+
+def notes(page: Page) -> str:
+    """What was not seen, by whom it was watched, and each process."""
+    lines = [says.cost(page)] if page.cost.windows else []
+    lines += [f"{note[:1].upper()}{note[1:]}." for note in page.notes]
+    if page.python:
+        lines.append(f"Python {page.python}, TensorFlow {page.tensorflow}, on {page.host}.")
+    for process in page.processes:
+        took = process.steps.median_s
+        shown = f"{seconds(took, took / 50)} a step, {process.steps.n:,} seen" if took else "no step"
+        lines.append(f"Process {process.pid} ({PurePath(process.command).name}): {shown}.")
+    return "\n".join(lines) or "Nothing to note yet."
+
+
+def findings_table() -> Table[Finding]:
+    """What was found, what gains most first."""
+    columns: list[Column[Finding]] = [
+        Column("found", lambda row: row.code, most=16, style=lambda _: BAD),
+        Column("at", where, most=28, flex=True),
+        Column("share", lambda row: percent(row.share) if row.share is not None else "–", align="right",
+               key=lambda row: row.share or 0.0),
+        Column("gain at most", lambda row: times(row.gain_at_most) if row.gain_at_most else "–",
+               align="right", key=lambda row: row.gain_at_most or 0.0),
+        Column("preset", lambda row: row.preset, most=20, drop=1, style=lambda _: MUTED),
+    ]  # fmt: skip
+    return Table(columns, noun="finding")
+
+
+def ops_table() -> Table[OpRow]:
+    """The ops of a step."""
+    columns: list[Column[OpRow]] = [
+        Column("share", lambda row: percent(row.share), align="right", key=lambda row: row.share),
+        Column("op", lambda row: row.op, most=28),
+        Column("device", lambda row: row.device, most=8),
+        Column("layer", lambda row: row.layer, most=20, drop=2),
+        Column("at", where, most=24),
+        Column("why not on a GPU", lambda row: row.reason, most=60, flex=True, drop=1, style=lambda _: MUTED),
+    ]
+    return Table(columns, noun="op", detail=lambda row: row.reason)
+
+
+def functions_table() -> Table[FunctionRow]:
+    """Each tf.function with its traces."""
+    columns: list[Column[FunctionRow]] = [
+        Column("function", lambda row: row.name.rpartition(".")[2], most=30, flex=True),
+        Column("at", where, most=28),
+        Column("traces", lambda row: f"{row.traces:,}", align="right", key=lambda row: row.traces),
+        Column("calls", lambda row: f"{row.calls:,}", align="right", key=lambda row: row.calls),
+        Column("tracing", lambda row: seconds(row.tracing_s, row.tracing_s / 20) if row.tracing_s else "–",
+               align="right", key=lambda row: row.tracing_s),
+        Column("differed", lambda row: row.differed, most=30, drop=1),
+        Column("XLA", lambda row: "yes" if row.xla else "", width=3, drop=2),
+    ]  # fmt: skip
+    return Table(columns, noun="function", detail=lambda row: row.differed and f"differed: {row.differed}")
+
+
+def stages_table() -> Table[Stage]:
+    """The input pipeline's stages, the last first."""
+    columns: list[Column[Stage]] = [
+        Column("stage", lambda row: row.stage, most=24),
+        Column("function", lambda row: row.function, most=24),
+        Column("at", where, most=28),
+        Column("ops", lambda row: ", ".join(row.ops), most=60, flex=True, drop=1, style=lambda _: MUTED),
+    ]
+    return Table(columns, noun="stage")

@@ -1,0 +1,360 @@
+"""The arithmetic of one op, by its type and its shapes.
+
+Operations are counted as they usually are: a product with its sum is two, a function of each element one, a
+transform of N points 5 N log₂ N (benchFFT; half of it where one side is real), the decompositions of linear
+algebra by their leading terms (Golub and Van Loan 2013). Complex numbers are counted in real operations: six
+for a product, two for a sum.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+Shape = Optional[tuple[int, ...]]
+"""Sides of a tensor; None where they depend on the data."""
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """One op as it runs: its type, and the shapes and dtypes (`float32`) of what it takes and gives.
+
+    attribute: an attribute's value by its name; raises ValueError or KeyError where the op has none.
+    value: what the input at a position holds, where that is known without running the graph, else None.
+    """
+
+    op: str
+    inputs: tuple[Shape, ...]
+    outputs: tuple[Shape, ...]
+    given: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+    attribute: Callable[[str], Any] = field(default=lambda name: None, compare=False)
+    value: Callable[[int], Any] = field(default=lambda index: None, compare=False)
+
+    @property
+    def dtype(self) -> str:
+        """In which it computes: its widest floating or complex dtype, else that of its result."""
+        kinds = [
+            name for name in (*self.made, *self.given) if name.startswith(("float", "complex", "bfloat"))
+        ]
+        if kinds:
+            return max(kinds[: len(self.made) or 1] or kinds, key=_width)
+        return next(iter((*self.made, *self.given)), "")
+
+    def said(self, name: str, otherwise: Any = None) -> Any:
+        """The attribute, or `otherwise` where the op has none."""
+        try:
+            found = self.attribute(name)
+        except (ValueError, KeyError):
+            return otherwise
+        return otherwise if found is None else found
+
+
+def _width(dtype: str) -> int:
+    return int("".join(letter for letter in dtype if letter.isdigit()) or 0)
+
+
+class Unknown(Exception):
+    """The shapes that an op's arithmetic follows from depend on the data."""
+
+
+def arithmetic(op: Shaped) -> float | None:
+    """Operations of one execution; None for a type whose arithmetic is not known here. Raises Unknown."""
+    if op.op in NO_ARITHMETIC or op.op.startswith(("TensorList", "Assign", "VarIs", "Stack")):
+        return float(_size(op.inputs[1])) if op.op in ("AssignAddVariableOp", "AssignSubVariableOp") else 0.0
+    found = _KNOWN.get(op.op)
+    if found is None:
+        return None
+    return found(op)
+
+
+def _size(shape: Shape) -> int:
+    if shape is None:
+        raise Unknown
+    return math.prod(shape)
+
+
+def _of(shapes: tuple[Shape, ...], index: int) -> tuple[int, ...]:
+    shape = shapes[index] if -len(shapes) <= index < len(shapes) else None
+    if shape is None:
+        raise Unknown
+    return shape
+
+
+def _first(op: Shaped) -> int:
+    return _size(_of(op.outputs, 0))
+
+
+def _complex(op: Shaped) -> bool:
+    return op.dtype.startswith("complex")
+
+
+# What makes elements of elements.
+
+
+def _each(cost: float = 1.0) -> Callable[[Shaped], float]:
+    return lambda op: cost * _first(op) * (2 if _complex(op) else 1)
+
+
+def _multiplied(op: Shaped) -> float:
+    return _first(op) * (6 if _complex(op) else 1)
+
+
+def _reduced(op: Shaped) -> float:
+    return float(_size(_of(op.inputs, 0))) * (2 if _complex(op) else 1)
+
+
+def _input(cost: float, index: int = 0) -> Callable[[Shaped], float]:
+    return lambda op: cost * _size(_of(op.inputs, index))
+
+
+def _summed(op: Shaped) -> float:
+    return float((len(op.inputs) - 1) * _first(op)) * (2 if _complex(op) else 1)
+
+
+# Products.
+
+
+def _product(op: Shaped) -> float:
+    """2 m k n, and as often as there are matrices."""
+    left = _of(op.inputs, 0)
+    flipped = op.said("transpose_a") or op.said("adj_x")
+    inner = left[-2] if flipped else left[-1]
+    return (8 if _complex(op) else 2) * _first(op) * inner
+
+
+def _einsum(op: Shaped) -> float:
+    """Two for each combination of all labels of two operands; of one operand a sum over its elements."""
+    text = op.said("equation", "")
+    text = text.decode() if isinstance(text, bytes) else str(text)
+    operands = text.partition("->")[0].split(",")
+    sides: dict[str, int] = {}
+    wide = 1
+    for labels, at in zip(operands, range(len(op.inputs)), strict=False):
+        shape = list(_of(op.inputs, at))
+        before, dots, after = labels.strip().partition("...")
+        if dots:
+            middle = shape[len(before) : len(shape) - len(after)]
+            wide = max(wide, math.prod(middle))
+            shape = shape[: len(before)] + shape[len(shape) - len(after) :]
+        for label, side in zip(before + after, shape, strict=False):
+            sides[label] = max(sides.get(label, 1), side)
+    every = float(wide * math.prod(sides.values()))
+    if len(operands) < 2:
+        return every if every > _first(op) else 0.0
+    return every * (8 if _complex(op) else 2)
+
+
+def _sparse_product(op: Shaped) -> float:
+    """Two for each stored element and column of the dense matrix."""
+    return 2.0 * _of(op.inputs, 0)[0] * _of(op.outputs, 0)[-1] * (4 if _complex(op) else 1)
+
+
+def _convolved(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
+    """Two for each place of the result, and each place and channel in of the filter.
+
+    result: the input that has the forward pass's result's shape; None: the op's output has. kernel: so too.
+    """
+
+    def count(op: Shaped) -> float:
+        made = _of(op.outputs, 0) if result is None else _of(op.inputs, result)
+        weights = _of(op.outputs, 0) if kernel is None else _of(op.inputs, kernel)
+        return 2.0 * math.prod(made) * math.prod(weights[:-1])
+
+    return count
+
+
+def _depthwise(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
+    def count(op: Shaped) -> float:
+        made = _of(op.outputs, 0) if result is None else _of(op.inputs, result)
+        weights = _of(op.outputs, 0) if kernel is None else _of(op.inputs, kernel)
+        return 2.0 * math.prod(made) * math.prod(weights[:-2])
+
+    return count
+
+
+def _pooled(index: int | None) -> Callable[[Shaped], float]:
+    """One for each place of the window and of the result."""
+
+    def count(op: Shaped) -> float:
+        made = _of(op.outputs, 0) if index is None else _of(op.inputs, index)
+        return float(math.prod(op.said("ksize", ())) * math.prod(made))
+
+    return count
+
+
+def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
+    """A step of a cell: the products of its gates, and some functions of each unit.
+
+    The weights' matrix has a row for each input and unit, a column for each gate's unit.
+    """
+
+    def count(op: Shaped) -> float:
+        matrices = [s for s in op.inputs if s is not None and len(s) == 2]
+        given = op.op.startswith("BlockLSTM")
+        x = _of(op.inputs, 1 if given else 0)
+        rows = math.prod(x[:-1])
+        weights = [s for s in matrices if s != tuple(x) and s[0] > x[-1] and (s[1] % (s[0] - x[-1]) == 0)]
+        if not weights:
+            raise Unknown
+        units = weights[0][0] - x[-1]
+        return rows * (sum(2.0 * s[0] * s[1] for s in weights) + cost * units + gates * units)
+
+    return count
+
+
+def _cudnn(op: Shaped) -> float:
+    """Two for each weight, step and example."""
+    x, weights = _of(op.inputs, 0), _size(_of(op.inputs, 3))
+    return 2.0 * weights * math.prod(x[:2])
+
+
+# Transforms.
+
+
+def _transform(rank: int, real: bool) -> Callable[[Shaped], float]:
+    def count(op: Shaped) -> float:
+        # The side with whole lines: a real transform keeps half of one of them.
+        before, after = _of(op.inputs, 0), _of(op.outputs, 0)
+        whole = before if math.prod(before) >= math.prod(after) else after
+        if real and op.op.startswith("RFFT"):
+            lengths = op.value(1)
+            sides = tuple(int(n) for n in lengths) if lengths is not None else before[-rank:]
+            whole = (*after[:-rank], *sides)
+        points = math.prod(whole[-rank:])
+        many = math.prod(whole[:-rank])
+        return many * (2.5 if real else 5.0) * points * math.log2(max(points, 2)) if points > 1 else 0.0
+
+    return count
+
+
+# Linear algebra, of the last two sides.
+
+
+def _matrix(count: Callable[[int, int], float]) -> Callable[[Shaped], float]:
+    def whole(op: Shaped) -> float:
+        shape = _of(op.inputs, 0)
+        rows, columns = shape[-2], shape[-1]
+        return math.prod(shape[:-2]) * count(rows, columns) * (4 if _complex(op) else 1)
+
+    return whole
+
+
+def _solved(cost: float, each: float) -> Callable[[Shaped], float]:
+    """cost n³ of the matrix, and each n² of every right-hand side."""
+
+    def count(op: Shaped) -> float:
+        shape, right = _of(op.inputs, 0), _of(op.inputs, 1)
+        n = shape[-1]
+        one = cost * n**3 + each * n**2 * right[-1]
+        return math.prod(shape[:-2]) * one * (4 if _complex(op) else 1)
+
+    return count
+
+
+def _tall(m: int, n: int) -> float:
+    """Householder's QR with Q written out."""
+    small = min(m, n)
+    return 4.0 * m * n * small - 4.0 / 3 * small**3
+
+
+def types(text: str) -> frozenset[str]:
+    """Types of ops, parted by blanks."""
+    return frozenset(text.split())
+
+
+def _named(names: str, count: Callable[[Shaped], float]) -> dict[str, Callable[[Shaped], float]]:
+    return dict.fromkeys(types(names), count)
+
+
+NO_ARITHMETIC = types("""
+Placeholder PlaceholderWithDefault Const HostConst Identity IdentityN NoOp ReadVariableOp ResourceGather
+ResourceGatherNd Reshape Shape ShapeN Size Rank StridedSlice Slice Pack Unpack ConcatV2 Concat ConcatOffset
+ExpandDims Squeeze Transpose ConjugateTranspose Fill Cast Bitcast StopGradient PreventGradient Snapshot
+EnsureShape Gather GatherV2 GatherNd ScatterNd TensorScatterUpdate ResourceScatterUpdate Tile BroadcastTo
+BroadcastArgs BroadcastGradientArgs Pad PadV2 MirrorPad Split SplitV Reverse ReverseV2 ReverseSequence Roll
+ZerosLike OnesLike Range LinSpace OneHot Select SelectV2 Where InvertPermutation DynamicStitch
+ParallelDynamicStitch DynamicPartition SpaceToBatchND BatchToSpaceND SpaceToDepth DepthToSpace MatrixDiag
+MatrixDiagV2 MatrixDiagV3 MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixSetDiag MatrixSetDiagV2
+MatrixSetDiagV3 MatrixBandPart Diag DiagPart Complex Real Imag StridedSliceGrad Assert CheckNumerics
+CheckNumericsV2 VarHandleOp DestroyResourceOp VariableShape Empty EmptyTensorList DeepCopy CopyHost Copy
+ResourceStridedSliceAssign TensorStridedSliceUpdate StatelessRandomGetKeyCounter StatelessRandomGetAlg
+StatelessRandomGetKeyCounterAlg ExtractImagePatches SparseReshape SparseToDense RaggedRange
+RaggedTensorToTensor RaggedTensorFromVariant RaggedTensorToVariant LookupTableFindV2 LookupTableSizeV2
+OptionalFromValue OptionalGetValue OptionalNone OptionalHasValue FakeParam ImmutableConst GuaranteeConst
+_Arg _Retval _DeviceArg _DeviceRetval _HostSend _HostRecv _Send _Recv _EagerConst Conj
+AnonymousIteratorV3 MakeIterator SymbolicGradient XlaSharding Print PrintV2 StringFormat InplaceUpdate
+""")
+"""Ops that name, move, choose or shape values."""
+
+_KNOWN: dict[str, Callable[[Shaped], float]] = {
+    **_named("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _FusedMatMul SparseMatMul", _product),
+    "Einsum": _einsum,
+    "SparseTensorDenseMatMul": _sparse_product,
+    **_named("Conv2D Conv3D Conv _FusedConv2D _FusedConv3D", _convolved(None, 1)),
+    **_named("Conv2DBackpropInput Conv3DBackpropInputV2", _convolved(2, 1)),
+    **_named("Conv2DBackpropFilter Conv3DBackpropFilterV2", _convolved(2, None)),
+    **_named("DepthwiseConv2dNative _FusedDepthwiseConv2dNative", _depthwise(None, 1)),
+    "DepthwiseConv2dNativeBackpropInput": _depthwise(2, 1),
+    "DepthwiseConv2dNativeBackpropFilter": _depthwise(2, None),
+    **_named("AvgPool MaxPool AvgPool3D MaxPool3D MaxPoolV2 MaxPoolWithArgmax", _pooled(None)),
+    **_named("AvgPoolGrad AvgPool3DGrad", _pooled(1)),
+    **_named("MaxPoolGrad MaxPool3DGrad", _pooled(2)),
+    **_named("FFT IFFT", _transform(1, real=False)),
+    **_named("FFT2D IFFT2D", _transform(2, real=False)),
+    **_named("FFT3D IFFT3D", _transform(3, real=False)),
+    **_named("RFFT IRFFT", _transform(1, real=True)),
+    **_named("RFFT2D IRFFT2D", _transform(2, real=True)),
+    **_named("RFFT3D IRFFT3D", _transform(3, real=True)),
+    **_named("Mul MulNoNan", _multiplied),
+    **_named(
+        """Add AddV2 Sub RealDiv Div DivNoNan FloorDiv FloorMod Mod TruncateDiv TruncateMod Xdivy Xlogy
+        Maximum Minimum Pow Atan2 Neg Abs ComplexAbs Angle Sign Square Sqrt Rsqrt Reciprocal Inv Exp Expm1
+        Log Log1p Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Sigmoid Erf Erfc Erfinv Ndtri
+        Lgamma Digamma Relu Relu6 LeakyRelu Elu Selu Softplus Softsign Floor Ceil Round Rint BiasAdd BiasAddV1
+        Less LessEqual Greater GreaterEqual Equal NotEqual ApproximateEqual LogicalAnd LogicalOr LogicalNot
+        BitwiseAnd BitwiseOr BitwiseXor Invert LeftShift RightShift IsNan IsInf IsFinite
+        TensorScatterAdd TensorScatterSub ReluGrad Relu6Grad LeakyReluGrad EluGrad SeluGrad
+        NextAfter Zeta Polygamma Igamma Igammac Bucketize""",
+        _each(),
+    ),
+    **_named("SquaredDifference TanhGrad SigmoidGrad SqrtGrad RsqrtGrad ReciprocalGrad InvGrad", _each(2)),
+    **_named("SoftplusGrad SoftsignGrad ClipByValue AdjustContrastv2", _each(2)),
+    **_named(
+        "Sum Mean Max Min Prod All Any ArgMax ArgMin EuclideanNorm Cumsum Cumprod BiasAddGrad", _reduced
+    ),
+    **_named("SegmentSum SegmentMean SegmentMax SegmentMin UnsortedSegmentSum UnsortedSegmentMax", _reduced),
+    **_named("UnsortedSegmentMin UnsortedSegmentProd SegmentSumV2 Bincount DenseBincount", _reduced),
+    **_named("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", _reduced),
+    "L2Loss": _input(2),
+    **_named("AddN AccumulateNV2", _summed),
+    **_named("Softmax LogSoftmax", _each(5)),
+    **_named("SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits", _input(6)),
+    **_named("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx", lambda op: _normed(op)),
+    **_named("FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 _FusedBatchNormGradEx", _each(8)),
+    **_named("LSTMBlockCell BlockLSTM BlockLSTMV2", _recurrent(4, 5)),
+    "GRUBlockCell": _recurrent(3, 5),
+    **_named("CudnnRNN CudnnRNNV2 CudnnRNNV3", _cudnn),
+    "Cholesky": _matrix(lambda m, n: n**3 / 3),
+    "Qr": _matrix(_tall),
+    "Lu": _matrix(lambda m, n: 2 * n**3 / 3),
+    **_named("MatrixDeterminant LogMatrixDeterminant", _matrix(lambda m, n: 2 * n**3 / 3)),
+    "MatrixInverse": _matrix(lambda m, n: 2.0 * n**3),
+    "MatrixSolve": _solved(2 / 3, 2),
+    **_named("MatrixTriangularSolve BatchMatrixTriangularSolve", _solved(0, 1)),
+    "Cross": _each(3),
+    **_named("ResizeBilinear ScaleAndTranslate", lambda op: 7.0 * _first(op)),
+    "ResizeNearestNeighbor": lambda op: 0.0,
+    **_named("RGBToHSV HSVToRGB", _each(5)),
+    "ResourceApplyGradientDescent": _input(2, 2),
+    **_named("ResourceApplyMomentum ResourceApplyKerasMomentum", _input(4, 3)),
+    "ResourceApplyAdagradV2": _input(5, 4),
+    "ResourceApplyRMSProp": _input(8, 7),
+    "ResourceApplyAdam": _input(12, 9),
+    **_named("ResourceScatterAdd ResourceScatterSub ResourceScatterNdAdd", _input(1, 2)),
+}
+
+
+def _normed(op: Shaped) -> float:
+    """Training needs the mean and the variance besides; otherwise one factor and one sum are left."""
+    return (7.0 if op.said("is_training", True) else 2.0) * _size(_of(op.inputs, 0))

@@ -1,0 +1,945 @@
+"""What a graph has to do: its arithmetic, the bytes it touches, the ops it starts; by op, so by scope too.
+
+XLA's own cost analysis has no way out of TensorFlow's wheel and counts a loop's body once, so ops are counted
+by their shapes, as the compilers leave them: what no result needs is left out, what follows from constants is
+done when the graph is made, equal ops are one, called functions are gone into, and loops count as often as
+they run where that follows from constants. What is not counted is named.
+"""
+
+import itertools
+import math
+import weakref
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from tuilab.worker.measure.arithmetic import NO_ARITHMETIC, Shape, Shaped, Unknown, arithmetic, types
+
+Key = Hashable
+"""Names a stretch of memory: an argument, a variable, what an op made."""
+
+ALIASES = types(
+    """Identity IdentityN Reshape ExpandDims Squeeze StopGradient PreventGradient Snapshot EnsureShape Bitcast
+    ReadVariableOp CheckNumerics GuaranteeConst"""
+)
+"""Ops that hand on the memory they were given."""
+PARTLY = types(
+    """Gather GatherV2 GatherNd ResourceGather ResourceGatherNd Slice StridedSlice TensorListGetItem
+    TensorListGather"""
+)
+"""Ops that read of their first input no more than they give."""
+BY_SHAPE = types("Shape ShapeN Size Rank VariableShape ZerosLike OnesLike NoOp")
+"""Ops that look at their inputs' shapes alone."""
+CALLS = types("PartitionedCall StatefulPartitionedCall")
+LOOPS = types("While StatelessWhile")
+BRANCHES = types("If StatelessIf Case StatelessCase")
+NO_KERNEL = (ALIASES | BY_SHAPE | CALLS | LOOPS | BRANCHES) | types(
+    """Const Placeholder VarHandleOp PlaceholderWithDefault Slice StridedSlice Pack Unpack Split SplitV Assert
+    AssignVariableOp EmptyTensorList TensorListReserve TensorListFromTensor TensorListGetItem
+    TensorListSetItem"""
+)
+"""Ops that a GPU carries out, or may carry out, without launching anything."""
+PRODUCTS = types("MatMul Conv2D DepthwiseConv2dNative Conv3D")
+_JOINS = types("BiasAdd Relu Relu6 LeakyRelu Elu Sigmoid Tanh")
+"""What TensorFlow may make one kernel with the product before it (grappler's remapper)."""
+FOLDED = 100 * 1024
+"""Bytes that the optimiser makes a constant of, however small what they follow from is."""
+MOST_TRIPS = 200_000
+
+
+@dataclass(frozen=True)
+class Part:
+    """One op of the graph and all its executions in a call.
+
+    name: with the names of the ops around it, `model/dense/MatMul`. flop: operations of all executions; None
+    where they are not known, for the reason `why`. reads: bytes by what is read; writes: so too.
+    """
+
+    name: str
+    op: str
+    dtype: str
+    runs: float
+    flop: float | None
+    reads: Mapping[Key, float]
+    writes: Mapping[Key, float]
+    kernel: bool = False
+    why: str = ""
+
+
+@dataclass
+class Counted:
+    """The parts of a call, and of what is read and written how large it is.
+
+    arguments: the call's own, in their order. state: variables and what else the graph holds. results: what
+    the call hands back.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    sizes: dict[Key, float] = field(default_factory=dict)
+    arguments: list[Key] = field(default_factory=list)
+    state: set[Key] = field(default_factory=set)
+    results: dict[Key, float] = field(default_factory=dict)
+    loops: dict[str, float] = field(default_factory=dict)
+    """How often the body of each loop runs in a call, where that is known; by the loop's name as the runtime
+    writes functions out, `while/body/while`."""
+    notes: list[str] = field(default_factory=list)
+
+    def flop(self) -> dict[str, float]:
+        """Operations by the dtype that they compute in."""
+        return flop(self.parts)
+
+    def uncounted(self) -> tuple[str, ...]:
+        """Types of ops whose arithmetic is in no count, with the reason if there is one; most run first."""
+        found: Counter[str] = Counter()
+        for part in self.parts:
+            if part.flop is None:
+                found[part.op + (f" ({part.why})" if part.why else "")] += max(1, int(part.runs))
+        return tuple(name for name, _ in found.most_common())
+
+    def kernels(self) -> float:
+        """Executions of ops that launch a kernel each on a GPU, at least."""
+        return sum(part.runs for part in self.parts if part.kernel)
+
+    def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
+        """Bytes that these parts (all of them) read from outside, and that they leave there, each once.
+
+        What one of them makes for another is neither: it may stay in a cache or a register.
+        """
+        some = self.parts if parts is None else parts
+        read: dict[Key, float] = defaultdict(float)
+        wrote: dict[Key, float] = {}
+        for part in some:
+            for key, size in part.reads.items():
+                read[key] += size
+            wrote |= part.writes
+        outside = self.results.keys() | self.state
+        if parts is not None:
+            own = {id(part) for part in some}
+            for part in self.parts:
+                if id(part) not in own:
+                    outside |= part.reads.keys()
+        read_in = {
+            key: min(size, self.sizes.get(key) or size)
+            for key, size in read.items()
+            if key not in wrote or key in self.state
+        }
+        handed = self.results
+        left = {key: min(size, handed.get(key, size)) for key, size in wrote.items() if key in outside}
+        return read_in, left
+
+    def by_scope(self, depth: int = 1) -> dict[str, list[Part]]:
+        """The parts by the first names of theirs: `model/dense` at depth 2. "" holds what has none."""
+        found: dict[str, list[Part]] = {}
+        for part in self.parts:
+            scopes = part.name.split("/")[:-1]
+            found.setdefault("/".join(scopes[:depth]), []).append(part)
+        return found
+
+
+def flop(parts: Iterable[Part]) -> dict[str, float]:
+    """Operations of parts by the dtype that they compute in."""
+    found: dict[str, float] = defaultdict(float)
+    for part in parts:
+        if part.flop:
+            found[part.dtype] += part.flop
+    return dict(found)
+
+
+def of_graph(
+    graph: Any, outputs: Iterable[Any], shapes: Sequence[Shape] = (), *, arguments: int | None = None
+) -> Counted:
+    """What one run of a FuncGraph does for these of its tensors and for its side effects.
+
+    shapes: of its inputs in the call, where the graph leaves some open. arguments: how many of its inputs are
+    the call's own; the others are what it holds.
+    """
+    return _Graphs().whole(graph, list(outputs), shapes, arguments)
+
+
+class _Graphs:
+    def __init__(self) -> None:
+        self.counted = Counted()
+        self.handed: list[Key] = []
+        self._serial = itertools.count()
+
+    def key(self) -> Key:
+        return next(self._serial)
+
+    def whole(
+        self, graph: Any, outputs: list[Any], shapes: Sequence[Shape], arguments: int | None
+    ) -> Counted:
+        names = [t.name for t in outputs]
+        open_ = [
+            not t.shape.is_fully_defined() and i < len(shapes) and shapes[i] is not None
+            for i, t in enumerate(graph.inputs)
+        ]
+        if any(open_):
+            sided = [s if o else None for s, o in zip(shapes, open_, strict=False)]
+            graph, outputs = _with_shapes(graph, names, sided)
+        own = len(graph.inputs) if arguments is None else arguments
+        body = _Body(self, graph, "", 1.0, {}, {})
+        for index, tensor in enumerate(graph.inputs):
+            key, size = self.key(), float(_nbytes(tensor) or 0)
+            self.counted.sizes[key] = size
+            body.lies[tensor.name] = key
+            if index < own:
+                self.counted.arguments.append(key)
+            else:
+                self.counted.state.add(key)
+        body.walk(outputs)
+        for tensor in outputs:
+            key = body.lies.get(tensor.name)
+            self.counted.results[key] = float(_nbytes(tensor) or 0)
+            self.handed.append(key)
+        return self.counted
+
+
+class _Body:
+    """One graph's walk. lies: where each tensor lies; holds: values that are known; by the tensor's name."""
+
+    def __init__(
+        self,
+        graphs: _Graphs,
+        graph: Any,
+        prefix: str,
+        runs: float,
+        lies: dict[str, Key],
+        holds: dict[str, Any],
+        written: str = "",
+    ) -> None:
+        """written: what the runtime puts before the names of the ops when it writes functions out."""
+        self.graphs, self.graph, self.prefix, self.runs = graphs, graph, prefix, runs
+        self.written = written
+        self.lies, self.holds = lies, holds
+        self._constant: dict[str, float] = {}
+        self._equal: dict[Hashable, Any] = {}
+        self._same: dict[str, str] = {}
+        self._joined: set[str] = set()
+
+    def walk(self, outputs: Iterable[Any]) -> None:
+        needed = _needed(self.graph, outputs)
+        uses: Counter[str] = Counter(
+            t.op.name for op in self.graph.get_operations() if op.name in needed for t in op.inputs
+        )
+        for op in self.graph.get_operations():
+            if op.name in needed:
+                self._op(op, uses)
+
+    def _op(self, op: Any, uses: Counter[str]) -> None:
+        if op.type == "Placeholder" or not self._new(op):
+            return
+        if op.type in ALIASES and op.inputs:
+            for source, made in zip(op.inputs, op.outputs, strict=False):
+                self._alias(source, made)
+            return
+        if op.type in CALLS:
+            self._call(op)
+        elif op.type in LOOPS:
+            self._loop(op)
+        elif op.type in BRANCHES:
+            self._branch(op)
+        else:
+            self._one(op, uses)
+
+    def _alias(self, source: Any, made: Any) -> None:
+        key = self.lies.get(source.name)
+        if key is None:
+            return
+        self.lies[made.name] = key
+        if source.dtype.name == "resource":
+            # A variable's size is known where it is read.
+            size = float(_nbytes(made) or 0)
+            self.graphs.counted.sizes[key] = max(size, self.graphs.counted.sizes.get(key, 0.0))
+
+    def _new(self, op: Any) -> bool:
+        """Whether the op runs: it follows from more than constants, and no equal one ran before."""
+        stateful = op.op_def is None or op.op_def.is_stateful
+        known = [self._constant.get(t.name) for t in op.inputs]
+        if not stateful and op.type not in LOOPS | BRANCHES | CALLS and all(k is not None for k in known):
+            made = sum(_nbytes(t) or 0 for t in op.outputs)
+            if op.type == "Const" or made <= max(FOLDED, sum(k or 0.0 for k in known)):
+                for tensor in op.outputs:
+                    self._constant[tensor.name] = float(_nbytes(tensor) or 0)
+                    if op.type == "Const":
+                        self.graphs.counted.state.add(self._make(tensor, 1.0))
+                return False
+        if stateful:
+            return True
+        same = op.type, attributes(op), tuple(self._same.get(t.name, t.name) for t in op.inputs)
+        first = self._equal.setdefault(same, op)
+        if first is op:
+            return True
+        for before, again in zip(first.outputs, op.outputs, strict=True):
+            self._same[again.name] = before.name
+            if before.name in self.lies:
+                self.lies[again.name] = self.lies[before.name]
+            if before.name in self.holds:
+                self.holds[again.name] = self.holds[before.name]
+        return False
+
+    def _make(self, tensor: Any, runs: float | None = None) -> Key:
+        key = self.graphs.key()
+        self.lies[tensor.name] = key
+        many = self.runs if runs is None else runs
+        self.graphs.counted.sizes[key] = float(_nbytes(tensor) or 0) * many
+        return key
+
+    def _one(self, op: Any, uses: Counter[str]) -> None:
+        shaped = Shaped(
+            op=op.type,
+            inputs=tuple(_shape(t) for t in op.inputs),
+            outputs=tuple(_shape(t) for t in op.outputs),
+            given=tuple(t.dtype.name for t in op.inputs),
+            made=tuple(t.dtype.name for t in op.outputs),
+            attribute=op.get_attr,
+            value=lambda index: self._value(op.inputs[index]),
+        )
+        reads: dict[Key, float] = {}
+        writes: dict[Key, float] = {}
+        sizes = [float(_nbytes(t) or 0) for t in op.inputs]
+        keys = [self.lies.get(t.name) for t in op.inputs]
+        for index, (size, written) in _traffic(
+            shaped, sizes, [float(_nbytes(t) or 0) for t in op.outputs]
+        ).items():
+            key = keys[index]
+            if key is None:
+                continue
+            if size:
+                reads[key] = reads.get(key, 0.0) + size * self.runs
+            if written:
+                writes[key] = written
+                self.graphs.counted.sizes[key] = max(self.graphs.counted.sizes.get(key, 0.0), written)
+        for tensor in op.outputs:
+            key = self._make(tensor)
+            if op.type == "TensorListSetItem":
+                # The list is changed where it lies.
+                self.lies[tensor.name] = self.lies.get(op.inputs[0].name, key)
+                key = self.lies[tensor.name]
+                writes[key] = sizes[-1] * self.runs
+                continue
+            writes[key] = float(_nbytes(tensor) or 0) * self.runs
+        found, why = _counted(shaped)
+        self.graphs.counted.parts.append(
+            Part(
+                name=self.prefix + op.name,
+                op=op.type,
+                dtype=shaped.dtype,
+                runs=self.runs,
+                flop=None if found is None else found * self.runs,
+                reads=reads,
+                writes=writes,
+                kernel=self._launches(op, uses),
+                why=why,
+            )
+        )
+
+    def _launches(self, op: Any, uses: Counter[str]) -> bool:
+        """Whether the op needs a kernel of its own on a GPU; not what joins the product before it."""
+        if op.type in NO_KERNEL or all(t.dtype.name in HOST_DTYPES for t in op.outputs):
+            return False
+        if op.type in PRODUCTS or op.type.startswith("FusedBatchNorm"):
+            self._joined.add(op.name)
+            return True
+        adds = op.type in ("AddV2", "Add")
+        if adds and any(t.op.type in ("AddV2", "Add", "AddN") and uses[t.op.name] == 1 for t in op.inputs):
+            return False  # several sums become one AddN
+        before = next((t.op for t in op.inputs if t.op.name in self._joined), None)
+        bias = adds and any(t.shape.rank == 1 for t in op.inputs)
+        if before is not None and uses[before.name] == 1 and (bias or op.type in _JOINS):
+            self._joined.add(op.name)
+            return False
+        return True
+
+    # Functions, loops, branches.
+
+    def _enter(self, op: Any, graph: Any, operands: Sequence[Any], runs: float) -> "_Body":
+        written = f"{self.written}{op.name}/"
+        inner = _Body(self.graphs, graph, self._prefix(op, graph), runs, {}, {}, written)
+        for tensor, operand in zip(graph.inputs, operands, strict=False):
+            key = self.lies.get(operand.name)
+            inner.lies[tensor.name] = self._make(operand) if key is None else key
+            known = self._value(operand)
+            if known is not None:
+                inner.holds[tensor.name] = known
+            if operand.name in self._constant:
+                inner._constant[tensor.name] = self._constant[operand.name]
+        return inner
+
+    def _prefix(self, op: Any, graph: Any) -> str:
+        """The names of the scopes around the op, where those of the body do not begin with them already."""
+        scope = op.name.rpartition("/")[0]
+        around = (op.name + "/", scope + "/") if scope else (op.name + "/",)
+        if not scope or any(node.name.startswith(around) for node in graph.get_operations()):
+            return self.prefix
+        return f"{self.prefix}{scope}/"
+
+    def _leave(self, op: Any, inner: "_Body", outputs: Sequence[Any], runs: float) -> None:
+        for made, result in zip(op.outputs, outputs, strict=False):
+            key = inner.lies.get(result.name)
+            self.lies[made.name] = self._make(made, runs) if key is None else key
+            if result.name in inner.holds:
+                self.holds[made.name] = inner.holds[result.name]
+
+    def _call(self, op: Any) -> None:
+        graph = called(self.graph, op.get_attr("f").name, op.inputs)
+        inner = self._enter(op, graph, op.inputs, self.runs)
+        inner.walk(graph.outputs)
+        self._leave(op, inner, graph.outputs, self.runs)
+        for made, result in zip(op.outputs, graph.outputs, strict=False):
+            if result.name in inner._constant:
+                self._constant[made.name] = inner._constant[result.name]
+
+    def _loop(self, op: Any) -> None:
+        condition = called(self.graph, op.get_attr("cond").name, op.inputs)
+        body = called(self.graph, op.get_attr("body").name, op.inputs)
+        values = [self._value(t) for t in op.inputs]
+        trips, left = _trips(condition, body, values)
+        if trips is None:
+            self.graphs.counted.parts.append(
+                Part(self.prefix + op.name, op.type, "", 1, None, {}, {}, why="its trips depend on the data")
+            )
+            for made in op.outputs:
+                self._make(made)
+            return
+        self.graphs.counted.loops[self.written + op.name] = self.runs * trips
+        written = f"{self.written}{op.name}/body/"
+        inner = _Body(self.graphs, body, self._prefix(op, body), self.runs * trips, {}, {}, written)
+        for index, (tensor, operand) in enumerate(zip(body.inputs, op.inputs, strict=True)):
+            passed = _origin(body.outputs[index]) is tensor if index < len(body.outputs) else True
+            key = self.lies.get(operand.name)
+            # What the loop changes lies at the same place; a list too, however it is handed on.
+            inner.lies[tensor.name] = self._make(operand) if key is None else key
+            if passed and values[index] is not None:
+                inner.holds[tensor.name] = values[index]
+            if passed and operand.name in self._constant:
+                inner._constant[tensor.name] = self._constant[operand.name]
+        if trips:
+            inner.walk(body.outputs)
+        self._leave(op, inner, body.outputs, self.runs)
+        for index, made in enumerate(op.outputs):
+            if left.get(index) is not None:
+                self.holds[made.name] = left[index]
+
+    def _branch(self, op: Any) -> None:
+        """The branch with the least arithmetic: that much is done whichever is taken."""
+        if op.type.endswith("If"):
+            names = [op.get_attr("then_branch").name, op.get_attr("else_branch").name]
+        else:
+            names = [function.name for function in op.get_attr("branches")]
+        taken = self._value(op.inputs[0])
+        if taken is not None:
+            at = (0 if bool(taken) else 1) if op.type.endswith("If") else min(int(taken), len(names) - 1)
+            names = [names[at]]
+        tries: list[tuple[float, int, _Body, Any, _Graphs]] = []
+        for name in names:
+            apart = _Graphs()
+            apart._serial = self.graphs._serial
+            apart.counted.sizes = dict(self.graphs.counted.sizes)
+            graph = called(self.graph, name, op.inputs[1:])
+            written = f"{self.written}{op.name}/branch/"
+            inner = _Body(apart, graph, self._prefix(op, graph), self.runs, {}, {}, written)
+            for tensor, operand in zip(graph.inputs, op.inputs[1:], strict=False):
+                key = self.lies.get(operand.name)
+                if key is not None:
+                    inner.lies[tensor.name] = key
+                known = self._value(operand)
+                if known is not None:
+                    inner.holds[tensor.name] = known
+            inner.walk(graph.outputs)
+            tries.append((sum(flop(apart.counted.parts).values()), len(tries), inner, graph, apart))
+        least = min(tries)
+        most = max(tries)
+        counted = self.graphs.counted
+        counted.parts += least[4].counted.parts
+        counted.sizes |= least[4].counted.sizes
+        counted.state |= least[4].counted.state
+        counted.loops |= least[4].counted.loops
+        counted.notes += least[4].counted.notes
+        if most[0] > 1.05 * least[0] and "of branches the one with less to do" not in counted.notes:
+            counted.notes.append("of branches the one with less to do")
+        self._leave(op, least[2], least[3].outputs, self.runs)
+
+    def _value(self, tensor: Any) -> Any:
+        """What a tensor holds, where it follows from constants; None where it does not."""
+        try:
+            return _Values(self.holds).of(tensor)
+        except _NotKnown:
+            return None
+
+
+HOST_DTYPES = frozenset(("int32", "int64", "bool", "string", "resource", "variant", ""))
+"""Of ops whose results mostly live on the host even where the op is a GPU's."""
+
+
+def _traffic(op: Shaped, sizes: Sequence[float], made: Sequence[float]) -> dict[int, tuple[float, float]]:
+    """Bytes that one execution reads of each input, and writes back into it."""
+    if op.op in BY_SHAPE or op.op in ("VarHandleOp", "Const"):
+        return {}
+    found = {index: (size, 0.0) for index, size in enumerate(sizes)}
+    if op.op in PARTLY:
+        found[0] = (sum(made), 0.0)
+    elif op.op in ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"):
+        found[0] = (0.0 if op.op == "AssignVariableOp" else sizes[1], sizes[1])
+    elif op.op.startswith("ResourceApply"):
+        whole = max(sizes, default=0.0)
+        found |= {index: (whole, whole) for index, name in enumerate(op.given) if name == "resource"}
+    elif op.op.startswith("ResourceScatter"):
+        found[0] = (0.0 if op.op.endswith("Update") else sizes[-1], sizes[-1])
+    elif op.op == "TensorListSetItem":
+        found[0] = (0.0, 0.0)
+    elif op.op in ("TensorListStack", "TensorListConcatV2"):
+        found[0] = (sum(made), 0.0)
+    return found
+
+
+def _counted(op: Shaped) -> tuple[float | None, str]:
+    try:
+        return arithmetic(op), ""
+    except Unknown:
+        return (0.0, "") if op.op in NO_ARITHMETIC else (None, "its shapes depend on the data")
+    except (IndexError, TypeError, ValueError):
+        return None, ""
+
+
+def attributes(op: Any) -> bytes:
+    """All that distinguishes two ops of a type beside their inputs."""
+    node = op.node_def
+    kept = sorted((k, v.SerializeToString(deterministic=True)) for k, v in node.attr.items() if k[0] != "_")
+    return repr((kept, node.device)).encode()
+
+
+def _needed(graph: Any, outputs: Iterable[Any]) -> set[str]:
+    """The ops that these tensors and the graph's side effects follow from."""
+    waiting = [t.op for t in outputs] + list(graph.control_outputs)
+    seen: set[str] = set()
+    while waiting:
+        op = waiting.pop()
+        if op.name not in seen:
+            seen.add(op.name)
+            waiting += [t.op for t in op.inputs] + list(op.control_inputs)
+    return seen
+
+
+def _shape(tensor: Any) -> Shape:
+    return tuple(tensor.shape) if tensor.shape.is_fully_defined() else None
+
+
+def _nbytes(tensor: Any) -> int | None:
+    """Bytes of a tensor; None where its shape is not known or its elements have no fixed size."""
+    shape = _shape(tensor)
+    if shape is None or not tensor.dtype.is_numpy_compatible or tensor.dtype.name == "string":
+        return None
+    return math.prod(shape) * int(tensor.dtype.size or 0)
+
+
+def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
+    """The graph of a function, with its callers' shapes where it was traced for any."""
+    known = getattr(graph._get_function(name), "graph", None)
+    inner = known if known is not None else _graph_of(name, [_shape(t) for t in operands])
+    if inner is None:
+        raise LookupError(name)
+    pairs = list(zip(inner.inputs, operands, strict=False))
+    if all(
+        _held(own) or not _held(given)
+        if own.dtype.name in ("resource", "variant")
+        else own.shape.is_fully_defined() or not given.shape.is_fully_defined()
+        for own, given in pairs
+    ):
+        return inner
+    shapes = [
+        _shape(given) if given.dtype.name not in ("resource", "variant") else _shape(own)
+        for own, given in pairs
+    ]
+    try:
+        return _with_shapes(inner, [t.name for t in inner.outputs], shapes, operands)[0]
+    except Exception:  # a graph that cannot be made anew keeps what it knows
+        return inner
+
+
+def _held(handle: Any) -> bool:
+    """Whether it is known what that variable or list holds: a SavedModel's functions do not tell."""
+    from tensorflow.python.ops import handle_data_util
+
+    found = handle_data_util.get_resource_handle_data(handle)
+    return found is not None and bool(found.is_set)
+
+
+def _with_shapes(
+    graph: Any, outputs: Sequence[str], shapes: Sequence[Shape], operands: Sequence[Any] = ()
+) -> tuple[Any, list[Any]]:
+    """The graph with inputs of these shapes (None: as they were), and its outputs of these names.
+
+    operands: what it is called with, where that tells what variables and lists hold.
+    """
+    import tensorflow as tf
+    from tensorflow.python.framework import func_graph
+    from tensorflow.python.ops import handle_data_util
+
+    anew = func_graph.FuncGraph(graph.name)
+    definition = graph.as_graph_def()
+    with anew.as_default():
+        for name in [f.signature.name for f in definition.library.function]:
+            anew._add_function(graph._get_function(name))
+        inputs = {}
+        for index, tensor in enumerate(graph.inputs):
+            shape = shapes[index] if index < len(shapes) else None
+            made = tf.compat.v1.placeholder(tensor.dtype, tensor.shape if shape is None else shape)
+            if tensor.dtype.name in ("resource", "variant"):
+                told = index < len(operands) and operands[index].dtype == tensor.dtype
+                handle_data_util.copy_handle_data(operands[index] if told else tensor, made)
+            anew.inputs.append(made)
+            inputs[tensor.op.name] = made
+        wanted = [*outputs, *(t.name for t in graph.outputs), *(op.name for op in graph.control_outputs)]
+        results = tf.graph_util.import_graph_def(
+            definition,
+            input_map={f"{name}:0": tensor for name, tensor in inputs.items()},
+            name="",
+            return_elements=wanted,
+        )
+    anew.outputs = list(results[len(outputs) : len(outputs) + len(graph.outputs)])
+    anew.control_outputs = list(results[len(outputs) + len(graph.outputs) :])
+    return anew, list(results[: len(outputs)])
+
+
+# Trips.
+
+
+class _NotKnown(Exception):
+    """A value that depends on the data."""
+
+
+def _origin(tensor: Any) -> Any:
+    while tensor.op.type in ("Identity", "EnsureShape", "StopGradient"):
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+class _Values:
+    """Works out small tensors as the runtime would. holds: values of inputs, by the tensor's name."""
+
+    def __init__(self, holds: Mapping[str, Any]) -> None:
+        self._known: dict[str, Any] = dict(holds)
+
+    def of(self, tensor: Any) -> Any:
+        """Raises _NotKnown."""
+        name = tensor.name
+        if name not in self._known:
+            self._known[name] = self._work_out(tensor)
+        return self._known[name]
+
+    def _work_out(self, tensor: Any) -> Any:
+        import numpy as np
+        from tensorflow.python.framework import tensor_util
+
+        op = tensor.op
+        if op.type in ("Placeholder", "While", "StatelessWhile") or tensor.dtype.name in (
+            "resource",
+            "variant",
+        ):
+            raise _NotKnown
+        if (_nbytes(tensor) or 0) > FOLDED:
+            raise _NotKnown
+        if op.type == "StridedSlice":
+            return self._slice(op)
+        made = _SMALL.get(op.type)
+        if made is None:
+            found = tensor_util.constant_value(tensor)
+            if found is None:
+                raise _NotKnown
+            return found
+        if op.type in ("LogicalAnd", "LogicalOr"):
+            return self._logical(op)
+        given = [self.of(t) for t in op.inputs]
+        return np.asarray(made(*given), dtype=tensor.dtype.as_numpy_dtype)
+
+    def _slice(self, op: Any) -> Any:
+        """Of a list of numbers, such as a shape, one or some."""
+        import numpy as np
+
+        masks = [op.get_attr(f"{name}_mask") for name in ("begin", "end", "shrink_axis")]
+        given, *bounds = (np.asarray(self.of(t)) for t in op.inputs)
+        if given.ndim != 1 or any(each.size != 1 for each in bounds) or any(mask > 1 for mask in masks):
+            raise _NotKnown
+        first, last, step = (int(each.reshape(())) for each in bounds)
+        if masks[2]:
+            return given[first]
+        return given[slice(None if masks[0] else first, None if masks[1] else last, step)]
+
+    def _logical(self, op: Any) -> Any:
+        """One side may decide alone."""
+        decides = op.type == "LogicalOr"
+        known: list[bool] = []
+        for each in op.inputs:
+            try:
+                known.append(bool(self.of(each)))
+            except _NotKnown:
+                continue
+        if decides in known:
+            return decides
+        if len(known) < 2:
+            raise _NotKnown
+        return not decides
+
+
+def _small() -> dict[str, Callable[..., Any]]:
+    import operator
+
+    import numpy as np
+
+    return {
+        "Identity": lambda x: x,
+        "StopGradient": lambda x: x,
+        "Cast": lambda x: x,
+        "Add": np.add,
+        "AddV2": np.add,
+        "Sub": np.subtract,
+        "Mul": np.multiply,
+        "FloorDiv": np.floor_divide,
+        "FloorMod": np.mod,
+        "RealDiv": np.true_divide,
+        "Maximum": np.maximum,
+        "Minimum": np.minimum,
+        "Less": operator.lt,
+        "LessEqual": operator.le,
+        "Greater": operator.gt,
+        "GreaterEqual": operator.ge,
+        "Equal": operator.eq,
+        "NotEqual": operator.ne,
+        "LogicalNot": np.logical_not,
+        "LogicalAnd": np.logical_and,
+        "LogicalOr": np.logical_or,
+        "Max": lambda x, axis: np.max(x, axis=tuple(np.atleast_1d(axis))) if np.size(x) else 0,
+        "Min": lambda x, axis: np.min(x, axis=tuple(np.atleast_1d(axis))) if np.size(x) else 0,
+        "Prod": lambda x, axis: np.prod(x, axis=tuple(np.atleast_1d(axis))),
+        "SelectV2": np.where,
+        "Select": np.where,
+    }
+
+
+_SMALL = _small()
+
+
+def _trips(condition: Any, body: Any, values: Sequence[Any]) -> tuple[int | None, dict[int, Any]]:
+    """How often a loop runs, by working out its counters; and what they hold then, by position.
+
+    None where that depends on the data. values: of what the loop begins with, None where not known.
+    """
+    places = {t.name: i for i, t in enumerate(condition.inputs)}
+    inner = {t.name: i for i, t in enumerate(body.inputs)}
+    needed = {places[name] for name in _inputs_of(condition.outputs[0]) if name in places}
+    waiting = list(needed)
+    while waiting:
+        index = waiting.pop()
+        for name in _inputs_of(body.outputs[index]):
+            if name in inner and inner[name] not in needed:
+                needed.add(inner[name])
+                waiting.append(inner[name])
+    state = {i: values[i] for i in needed if values[i] is not None}
+    trips = 0
+    try:
+        while bool(_Values({condition.inputs[i].name: v for i, v in state.items()}).of(condition.outputs[0])):
+            trips += 1
+            if trips > MOST_TRIPS:
+                return None, {}
+            known = _Values({body.inputs[i].name: v for i, v in state.items()})
+            later: dict[int, Any] = {}
+            for index in needed:
+                try:
+                    later[index] = known.of(body.outputs[index])
+                except _NotKnown:
+                    continue
+            state = later
+    except _NotKnown:
+        return None, {}
+    return trips, state
+
+
+def _inputs_of(tensor: Any) -> set[str]:
+    """Names of the placeholders that a tensor follows from."""
+    waiting, seen, found = [tensor.op], set(), set()
+    while waiting:
+        op = waiting.pop()
+        if op.name in seen:
+            continue
+        seen.add(op.name)
+        if op.type == "Placeholder":
+            found.add(op.outputs[0].name)
+        waiting += [t.op for t in op.inputs]
+    return found
+
+
+# Ops that run one by one.
+
+
+@contextmanager
+def counting(arguments: Iterable[Any] = ()) -> Iterator["Recorder"]:
+    """Count the eager ops and the functions that this thread runs inside. Slows them; not for timing.
+
+    arguments: tensors that are the call's own.
+    """
+    from tensorflow.python.framework import op_callbacks
+
+    recorder = Recorder(list(arguments))
+    op_callbacks.add_op_callback(recorder)
+    try:
+        yield recorder
+    finally:
+        op_callbacks.remove_op_callback(recorder)
+
+
+class Recorder:
+    """Counts what TensorFlow tells it after each eager op."""
+
+    def __init__(self, arguments: list[Any]) -> None:
+        from tensorflow.python.eager import context
+
+        self.counted = Counted()
+        self._context = context.context()
+        self._serial = itertools.count()
+        self._places: dict[int, tuple[weakref.ref[Any], Key]] = {}
+        self._made: set[Key] = set()
+        self.counted.arguments = [self.place(tensor) for tensor in arguments if _eager(tensor)]
+
+    def place(self, tensor: Any) -> Key:
+        known = self._places.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            return known[1]
+        key = ("eager", next(self._serial))
+        self._places[id(tensor)] = weakref.ref(tensor), key
+        self.counted.sizes[key] = float(_eager_bytes(tensor))
+        return key
+
+    def __call__(
+        self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+    ) -> None:
+        if graph is not None:
+            return
+        op = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
+        flat = [t for t in inputs if _eager(t)]
+        results = [t for t in outputs or () if _eager(t)]
+        if self._context.has_function(op):
+            self._function(op, flat, results)
+            return
+        named = dict(zip(attrs[::2], attrs[1::2], strict=False)) if attrs else {}
+        self._one(op, flat, results, named)
+
+    def _one(self, op: str, flat: list[Any], results: list[Any], named: Mapping[Any, Any]) -> None:
+        keys = [self.place(t) for t in flat]
+        for key in keys:
+            if key not in self._made and key not in self.counted.arguments:
+                self.counted.state.add(key)
+        if op in ALIASES:
+            for source, result in zip(keys, results, strict=False):
+                self._places[id(result)] = weakref.ref(result), source
+                size = float(_eager_bytes(result))
+                self.counted.sizes[source] = max(size, self.counted.sizes.get(source, 0.0))
+            return
+        shaped = Shaped(
+            op=op,
+            inputs=tuple(_shape(t) for t in flat),
+            outputs=tuple(_shape(t) for t in results),
+            given=tuple(t.dtype.name for t in flat),
+            made=tuple(t.dtype.name for t in results),
+            attribute=lambda name: named[name] if name in named else named[name.encode()],
+            value=lambda index: _small_value(flat[index]),
+        )
+        reads: dict[Key, float] = {}
+        writes: dict[Key, float] = {}
+        sizes = [float(_eager_bytes(t)) for t in flat]
+        for index, (size, written) in _traffic(
+            shaped, sizes, [float(_eager_bytes(t)) for t in results]
+        ).items():
+            if size:
+                reads[keys[index]] = reads.get(keys[index], 0.0) + size
+            if written:
+                writes[keys[index]] = written
+                self.counted.sizes[keys[index]] = max(self.counted.sizes.get(keys[index], 0.0), written)
+        for result in results:
+            key = self.place(result)
+            self._made.add(key)
+            writes[key] = self.counted.sizes[key]
+        found, why = _counted(shaped)
+        kernel = op not in NO_KERNEL and any(t.dtype.name not in HOST_DTYPES for t in results)
+        self.counted.parts.append(Part(op, op, shaped.dtype, 1, found, reads, writes, kernel, why))
+
+    def _function(self, name: str, flat: list[Any], results: list[Any]) -> None:
+        """A function called among eager ops: its graph, with what it is given here."""
+        graph = _graph_of(name, [_shape(t) for t in flat])
+        if graph is None:
+            self.counted.parts.append(Part(name, "a function", "", 1, None, {}, {}))
+            return
+        graphs = _Graphs()
+        inner = graphs.whole(graph, list(graph.outputs), [_shape(t) for t in flat], None)
+        moved: dict[Key, Key] = {}
+        for key, tensor in zip(inner.arguments, flat, strict=False):
+            moved[key] = self.place(tensor)
+            if moved[key] not in self._made and moved[key] not in self.counted.arguments:
+                self.counted.state.add(moved[key])
+        here = next(self._serial)
+        for key, size in inner.sizes.items():
+            mine = moved.setdefault(key, ("inside", here, key))
+            self.counted.sizes[mine] = max(size, self.counted.sizes.get(mine, 0.0))
+        self.counted.state |= {moved[key] for key in inner.state if key in moved}
+        for part in inner.parts:
+            self.counted.parts.append(
+                Part(
+                    part.name, part.op, part.dtype, part.runs, part.flop,
+                    {moved.get(k, k): v for k, v in part.reads.items()},
+                    {moved.get(k, k): v for k, v in part.writes.items()},
+                    part.kernel, part.why,
+                )
+            )  # fmt: skip
+        for key, result in zip(graphs.handed, results, strict=False):
+            mine = moved.get(key)
+            if mine is None:
+                self._made.add(self.place(result))
+            else:
+                self._places[id(result)] = weakref.ref(result), mine
+                if mine not in inner.arguments and mine not in self.counted.state:
+                    self._made.add(mine)
+
+    def hand_back(self, results: Iterable[Any]) -> None:
+        """Tell what the call hands back, while it is still held."""
+        self.counted.results = {self.place(t): float(_eager_bytes(t)) for t in results if _eager(t)}
+
+
+def loops_of(name: str, shapes: Sequence[Shape] = ()) -> dict[str, float]:
+    """How often each loop's body runs in a call of a function that the runtime knows (`Counted.loops`)."""
+    graph = _graph_of(name, shapes)
+    if graph is None:
+        return {}
+    try:
+        return of_graph(graph, graph.outputs, shapes).loops
+    except Exception:  # what cannot be counted has loops of unknown length
+        return {}
+
+
+def _eager(value: Any) -> bool:
+    return hasattr(value, "backing_device")
+
+
+def _eager_bytes(tensor: Any) -> int:
+    return _nbytes(tensor) or 0
+
+
+def _small_value(tensor: Any) -> Any:
+    if (_nbytes(tensor) or FOLDED) >= FOLDED or not hasattr(tensor, "_numpy"):
+        return None
+    return tensor._numpy()  # the public one is watched
+
+
+def _graph_of(name: str, shapes: Sequence[Shape] = ()) -> Any:
+    """The graph of a function that the runtime knows, for arguments of these shapes; None if it has none."""
+    import tensorflow as tf
+    from tensorflow.python.eager import context
+    from tensorflow.python.framework import function_def_to_graph
+
+    given = [tf.TensorShape(shape) for shape in shapes] or None
+    try:
+        return function_def_to_graph.function_def_to_graph(
+            context.context().get_function_def(name), input_shapes=given, include_library_functions=True
+        )
+    except Exception:  # a function that cannot be read is told as not counted
+        return None

@@ -1,0 +1,189 @@
+"""A model's layers: of each its arithmetic, its bytes and its part of the time in which kernels run."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tuilab.model.models import LayerWork
+from tuilab.model.roofline import Work
+from tuilab.profile.sums import Sums
+from tuilab.worker.measure.counting import PRODUCTS, Counted, Part
+from tuilab.worker.measure.work import computed_as
+
+Tree = Mapping[str, Any]
+"""Layers by name: the kind of each, or of a model within the model its own tree."""
+
+MOST = 2_000
+"""Layers that are told of, those that take longest first."""
+_CALLS = re.compile(r"(?:Stateful)?PartitionedCall(?:_\d+)?")
+_ASIDE = ("gradient_tape", "ConstantFolding", "ArithmeticOptimizer")
+"""Scopes that TensorFlow puts around the names of what a layer asked for."""
+_LOSS = "compile_loss"
+_AGAIN = re.compile(r"_\d+$")
+_FUSED = ("_Fused", "_Mkl", "_OneDnn")
+MOST_FUSED = 4
+"""Ops that one kernel does after a product, at most."""
+WHOLE = 0.95
+"""Of the arithmetic: a scope with so much of it is the model, and no layer."""
+
+
+class Layers:
+    """Whose layer an op is, by its name.
+
+    tree: a Keras model's layers; None where only name scopes tell. parts: what the call was counted to do.
+    """
+
+    def __init__(self, tree: Tree | None, parts: Sequence[Part]) -> None:
+        self._tree = tree
+        self._known = frozenset(_names(tree)) if tree is not None else frozenset[str]()
+        scopes = [(part.flop or 0.0, _scopes(part.name)) for part in parts]
+        self._exact = self._votes(each for _, names in scopes for each in names)
+        self._root = _root(scopes) if tree is None else []
+
+    def of(self, name: str, op: str) -> tuple[str, str]:
+        """The layer's name and kind, of a name scope kind "": `("block/conv", "Conv2D")`; "" outside."""
+        scopes = _scopes(name)
+        if self._tree is None:
+            depth = len(self._root)
+            inner = scopes[depth:] if scopes[:depth] == self._root else scopes
+            return (inner[0], "") if inner else (op, "")
+        if scopes and scopes[0] == _LOSS:
+            return _LOSS, "loss"
+        found, level = list[str](), self._tree
+        for scope in scopes:
+            child = self._child(level, scope)
+            if child is None:
+                continue
+            found.append(child)
+            inside = level[child]
+            if isinstance(inside, str):
+                return "/".join(found), inside
+            level = inside
+        beside = scopes[0] if scopes and not found and len(scopes) < 2 else ""
+        return beside, "scope" if beside else ""
+
+    def _child(self, level: Tree, scope: str) -> str | None:
+        """The layer that a scope is of: Keras may enter it more than once, and it is numbered then."""
+        plain = _AGAIN.sub("", scope)
+        order = (scope, plain) if self._exact else (plain, scope)
+        return next((name for name in order if name in level), None)
+
+    def _votes(self, scopes: Iterable[str]) -> bool:
+        """Whether scopes bear the layers' names as they are: `dense_1` may be that layer, or `dense`'s."""
+        votes = 0
+        for scope in scopes:
+            plain = _AGAIN.sub("", scope)
+            if plain != scope:
+                votes += (scope in self._known) - (plain in self._known)
+            else:
+                votes += scope in self._known
+        return votes > 0
+
+
+def layers_of(found: Counted, of: Sums, tree: Tree | None) -> tuple[LayerWork, ...]:
+    """Each layer with its work and its share of the computing, those that take longest first."""
+    whose = Layers(tree, found.parts)
+    parts: dict[str, list[Part]] = defaultdict(list)
+    kinds: dict[str, str] = {}
+    for part in found.parts:
+        name, kind = whose.of(part.name, part.op)
+        parts[name].append(part)
+        kinds[name] = kind
+    products = _Products(found.parts)
+    spent: dict[str, float] = defaultdict(float)
+    for key, time in of.ops.items():
+        if key in of.computed:
+            name, kind = whose.of(products.of(key.name, key.op), key.op)
+            spent[name] += time
+            kinds.setdefault(name, kind)
+    computing = of.phases.get("compute", 0.0)
+    told = [
+        LayerWork(
+            name=name,
+            kind=kinds[name] or _kind(parts[name]),
+            computing=min(1.0, spent[name] / computing) if computing else 0.0,
+            work=_work(found, parts[name]),
+        )
+        for name in {**parts, **spent}
+        if name
+    ]
+    return tuple(sorted(told, key=lambda layer: (-layer.computing, layer.name))[:MOST])
+
+
+class _Products:
+    """Of a kernel that does a product and what follows it, the product: the work is that one's layer's."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = {part.name: part for part in parts}
+        self._makers = {key: part for part in parts for key in part.writes}
+
+    def of(self, name: str, op: str) -> str:
+        """The name of the product's op; the op's own where it is no fused one, or none is found."""
+        known = _CALLS.sub("", name).lstrip("/") if name not in self._parts else name
+        part = self._parts.get(known)
+        if part is None or not op.startswith(_FUSED):
+            return name
+        for _ in range(MOST_FUSED):
+            if part.op in PRODUCTS:
+                return part.name
+            before = [self._makers[key] for key in part.reads if key in self._makers]
+            inner = [maker for maker in before if maker is not part and maker.reads]
+            if not inner:
+                return name
+            part = next((maker for maker in inner if maker.op in PRODUCTS), inner[0])
+        return name
+
+
+def _work(found: Counted, parts: Sequence[Part]) -> Work:
+    by_dtype: dict[str, float] = defaultdict(float)
+    for part in parts:
+        if part.flop:
+            by_dtype[computed_as(part)] += part.flop
+    read, left = found.touched(parts)
+    silent = tuple(dict.fromkeys(part.op for part in parts if part.flop is None))
+    return Work(
+        flop=sum(by_dtype.values()) if by_dtype or not silent else None,
+        by_dtype=dict(by_dtype) if len(by_dtype) > 1 else {},
+        inputs=sum(read.values()),
+        outputs=sum(left.values()),
+        dtype=max(by_dtype, key=by_dtype.__getitem__, default="float32"),
+        uncounted=silent,
+    )
+
+
+def _kind(parts: Sequence[Part]) -> str:
+    """Of a name scope the op that computes most in it."""
+    most: Counter[str] = Counter()
+    for part in parts:
+        most[part.op] += int(part.flop or 0)
+    return most.most_common(1)[0][0] if most else "scope"
+
+
+def _scopes(name: str) -> list[str]:
+    """The scopes around an op that say whose it is."""
+    return [each for each in name.split("/")[:-1] if each not in _ASIDE and not _CALLS.fullmatch(each)]
+
+
+def _root(scopes: Sequence[tuple[float, list[str]]]) -> list[str]:
+    """The scopes that hold the whole model."""
+    root: list[str] = []
+    whole = sum(flop for flop, _ in scopes)
+    while whole:
+        beneath = [(flop, names) for flop, names in scopes if names[: len(root)] == root]
+        children = {names[len(root)] for _, names in beneath if len(names) > len(root)}
+        most: Counter[str] = Counter()
+        for flop, names in beneath:
+            if len(names) > len(root) + 1:
+                most[names[len(root)]] += int(flop)
+        if not most or most.most_common(1)[0][1] < WHOLE * whole or (root and len(children) > 1):
+            break
+        root.append(most.most_common(1)[0][0])
+    return root
+
+
+def _names(tree: Tree) -> Iterable[str]:
+    for name, inside in tree.items():
+        yield name
+        if not isinstance(inside, str):
+            yield from _names(inside)

@@ -1,0 +1,275 @@
+"""A model's inputs: which dimensions are open, and arrays as the model needs them."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+from tuilab.model.errors import InputError
+from tuilab.model.models import ModelInput
+from tuilab.model.parameters import LogInteger, Value
+from tuilab.model.sanitize import sanitize_line
+
+Spec = tuple[str, str, tuple[Optional[int], ...]]
+"""Name, dtype, shape; None for an open dimension."""
+
+BATCH = "batch"
+_AXES = {2: ("length",), 3: ("length", "features"), 4: ("height", "width", "channels")}
+WORDS = ("red", "green", "blue", "cat", "dog", "house", "tree", "seven")
+INTEGERS = 1_000
+"""An integer whose range nothing tells is given numbers below this, or below what the model refuses."""
+LARGEST_DATA = 2**33
+_RANGE = re.compile(r"(?:is not in|outside the valid range of) \[0, (\d+)\)")
+
+
+def axis_name(rank: int, axis: int) -> str:
+    """The parameter that sets this open dimension of an input of this rank."""
+    if axis == 0:
+        return BATCH
+    names = _AXES.get(rank, ())
+    return names[axis - 1] if axis - 1 < len(names) else f"dimension_{axis}"
+
+
+def parameters(specs: Sequence[Spec]) -> tuple[LogInteger, ...]:
+    """A parameter for each open dimension; inputs whose shapes leave the same one open share it."""
+    names: dict[str, None] = {}
+    for _, _, shape in specs:
+        names |= {axis_name(len(shape), i): None for i, n in enumerate(shape) if n is None}
+    ordered = sorted(names, key=lambda name: name != BATCH)
+    return tuple(
+        LogInteger(name=name, help="Examples in one call.", default=32, low=1, high=65_536)
+        if name == BATCH
+        else LogInteger(
+            name=name,
+            help="An open dimension of the inputs.",
+            default=224 if name in ("height", "width") else 64,
+            low=1,
+            high=8_192,
+        )
+        for name in ordered
+    )
+
+
+def sizes(values: Mapping[str, Value]) -> dict[str, int]:
+    """The sizes among the values."""
+    return {name: int(v) for name, v in values.items() if isinstance(v, int) and not isinstance(v, bool)}
+
+
+def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:
+    """The shape at these sizes."""
+    return tuple(known.get(axis_name(len(shape), i), 1) if n is None else n for i, n in enumerate(shape))
+
+
+class Made:
+    """Makes arrays, the same ones each time."""
+
+    def __init__(self, tf: Any) -> None:
+        import numpy as np
+
+        self._tf, self._np = tf, np
+        self._random = np.random.default_rng(0)
+
+    def array(self, dtype: str, shape: tuple[int, ...], hint: Any = None) -> Any:
+        """hint: integers below it, floats up to it, or the words of strings."""
+        np = self._np
+        if dtype == "string":
+            words = hint if isinstance(hint, list) and hint else WORDS
+            return self._random.choice(np.array(words, dtype=object), size=shape)
+        kind = self._tf.as_dtype(dtype).as_numpy_dtype
+        if dtype == "bool":
+            return self._random.random(shape) < 0.5
+        if np.issubdtype(kind, np.integer):
+            most = min(int(hint) if isinstance(hint, (int, float)) else INTEGERS, int(np.iinfo(kind).max) + 1)
+            return self._random.integers(0, max(1, most), size=shape).astype(kind)
+        if np.issubdtype(kind, np.complexfloating):
+            return (self._random.random(shape) + 1j * self._random.random(shape)).astype(kind)
+        return (self._random.random(shape, dtype=np.float32) * (hint or 1.0)).astype(kind)
+
+    def targets(
+        self,
+        model: Any,
+        loss: str,
+        outputs: Sequence[tuple[tuple[int | None, ...], str]],
+        known: Mapping[str, int],
+    ) -> list[Any]:
+        """What a training step is to approach, one array an output, as each one's loss wants it."""
+        names = [str(name) for name in getattr(model, "output_names", [])]
+        found = []
+        for index, (shape, _) in enumerate(outputs):
+            own = loss or _loss_of(model.loss, names[index] if index < len(names) else "", index)
+            at = shaped(shape, known)
+            np = self._np
+            if "sparse" in own:
+                found.append(self._random.integers(0, at[-1], size=at[:-1]).astype("int32"))
+            elif "categorical" in own and at[-1] > 1:
+                found.append(np.eye(at[-1], dtype="float32")[self._random.integers(0, at[-1], size=at[:-1])])
+            elif "binary" in own or "hinge" in own:
+                found.append((self._random.random(at) < 0.5).astype("float32"))
+            else:
+                found.append(self._random.random(at, dtype=np.float32).astype("float32"))
+        return found
+
+
+def _loss_of(loss: Any, name: str, index: int) -> str:
+    """The name of an output's loss, in snake case."""
+    if isinstance(loss, dict):
+        loss = loss.get(name) or list(loss.values())[min(index, len(loss) - 1)]
+    elif isinstance(loss, (list, tuple)):
+        loss = loss[min(index, len(loss) - 1)]
+    said = loss if isinstance(loss, str) else getattr(loss, "name", "") or getattr(loss, "__name__", "")
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(said)).lower()
+
+
+class Given:
+    """The inputs of a model: made as it needs them, or a person's own (`--data`).
+
+    hints: by input, as `Made.array` takes them.
+    """
+
+    def __init__(self, tf: Any, specs: Sequence[Spec], data: str, hints: Mapping[str, Any]) -> None:
+        self.specs, self.said = tuple(specs), tuple[str, ...]()
+        self._tf, self._hints = tf, dict(hints)
+        self._data = _read(data, specs) if data else None
+        if self._data is not None:
+            self.said = (f"The inputs are those of {sanitize_line(Path(data).name, 100)}.",)
+
+    def probe(self, call: Callable[..., Any]) -> None:
+        """Call the model once on small inputs; where integers are out of its range, learn the range."""
+        known = {axis_name(len(s), i): 16 for _, _, s in self.specs for i, n in enumerate(s) if n is None}
+        for size in (16, 64, 128):
+            known = {name: 1 if name == BATCH else size for name in known}
+            if self._in_range(call, known, last=size == 128):
+                return
+
+    def _in_range(self, call: Callable[..., Any], known: Mapping[str, int], last: bool) -> bool:
+        integers = [n for n, d, _ in self.specs if d.startswith(("int", "uint"))]
+        for _ in range(8):
+            arrays = [self._tf.convert_to_tensor(each) for each in self._made(known, largest=True)]
+            try:
+                call(*arrays)
+                return True
+            except self._tf.errors.InvalidArgumentError as error:
+                found = _RANGE.search(str(error))
+                if found and self._data is None:
+                    limit = max(1, int(found[1]))
+                    before = dict(self._hints)
+                    for name in integers:
+                        self._hints[name] = min(limit, int(self._hints.get(name) or INTEGERS))
+                    if self._hints != before:
+                        continue
+                if last:
+                    raise
+                return False
+            except (ValueError, self._tf.errors.OpError):
+                if last:
+                    raise
+                return False
+        return True
+
+    def described(self) -> tuple[ModelInput, ...]:
+        """Each input with its shape and what it is given, in words."""
+        return tuple(
+            ModelInput(
+                name=name,
+                dtype=dtype,
+                shape=tuple(axis_name(len(shape), i) if n is None else n for i, n in enumerate(shape)),
+                values="given" if self._data is not None else self._words(name, dtype),
+            )
+            for name, dtype, shape in self.specs
+        )
+
+    def arrays(self, values: Mapping[str, Value]) -> list[Any]:
+        """Arrays at these values, in the order of the inputs."""
+        return self._made(sizes(values))
+
+    def _made(self, known: Mapping[str, int], largest: bool = False) -> list[Any]:
+        made, out = Made(self._tf), []
+        for index, (name, dtype, shape) in enumerate(self.specs):
+            at = shaped(shape, known)
+            if self._data is not None:
+                out.append(_taken(self._data[index], at, shape, name))
+                continue
+            array = made.array(dtype, at, self._hints.get(name))
+            if largest and dtype in ("int32", "int64"):
+                array[...] = int(self._hints.get(name) or INTEGERS) - 1
+            out.append(array)
+        return out
+
+    def _words(self, name: str, dtype: str) -> str:
+        hint = self._hints.get(name)
+        if dtype == "string":
+            return "words of its vocabulary" if hint else "words of a short list"
+        if dtype == "bool":
+            return "true and false at random"
+        if dtype.startswith(("int", "uint")):
+            most = {"uint8": 256, "int8": 128}.get(dtype, INTEGERS)
+            return f"integers from 0 to {min(most, int(hint or most)) - 1:,}"
+        return f"numbers from 0 to {hint or 1:,.0f}"
+
+
+def _read(data: str, specs: Sequence[Spec]) -> list[Any]:
+    """The arrays of a `.npz` (or `.tfrecord`) by the inputs' names, else in their order."""
+    import numpy as np
+
+    path = Path(data)
+    named = sanitize_line(path.name, 200)
+    if path.stat().st_size > LARGEST_DATA:
+        raise InputError("--data", named, f"at most {LARGEST_DATA:,} bytes")
+    if path.suffix in (".tfrecord", ".tfrecords"):
+        return _records(path, specs)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (ValueError, OSError, EOFError, AttributeError) as error:
+        raise InputError("--data", f"{named} ({error})", "a .npz file as numpy.savez writes it") from None
+    names = [name for name, _, _ in specs]
+    if not all(name in arrays for name in names):
+        if len(arrays) < len(names):
+            raise InputError("--data", f"{named}: {', '.join(arrays)}", "arrays named " + ", ".join(names))
+        names = list(arrays)[: len(names)]
+    out = []
+    for (name, dtype, shape), key in zip(specs, names, strict=True):
+        array = arrays[key]
+        fits = array.ndim == len(shape) and all(
+            n in (None, have) for n, have in zip(shape[1:], array.shape[1:], strict=True)
+        )
+        if not fits or not len(array):
+            raise InputError(f"--data {named}: {key}", array.shape, f"the shape of {name}, {shape}")
+        out.append(array.astype(object if dtype == "string" else dtype))
+    return out
+
+
+def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
+    """The first 4,096 examples of a TFRecord file whose features bear the inputs' names."""
+    import numpy as np
+    import tensorflow as tf
+
+    features = {}
+    for name, dtype, shape in specs:
+        if None in shape[1:]:
+            raise InputError("--data", path.name, f"a .npz file: {name} has open dimensions")
+        kind = tf.string if dtype == "string" else tf.int64 if "int" in dtype else tf.float32
+        features[name] = tf.io.FixedLenFeature([n for n in shape[1:] if n], kind)
+    try:
+        rows = [
+            tf.io.parse_single_example(r, features) for r in tf.data.TFRecordDataset(str(path)).take(4_096)
+        ]
+    except tf.errors.OpError as error:
+        said = sanitize_line(error.message, 200)
+        raise InputError("--data", f"{path.name} ({said})", "features " + ", ".join(features)) from None
+    if not rows:
+        raise InputError("--data", path.name, "at least one example")
+    return [
+        np.stack([row[name].numpy() for row in rows]).astype(object if dtype == "string" else dtype)
+        for name, dtype, _ in specs
+    ]
+
+
+def _taken(array: Any, at: tuple[int, ...], shape: Sequence[int | None], name: str) -> Any:
+    """So many examples, from the beginning again where there are too few; other dimensions must be there."""
+    import numpy as np
+
+    if any(want > have for want, have in zip(at[1:], array.shape[1:], strict=True)):
+        raise InputError(f"--data: {name}", array.shape[1:], f"at least {at[1:]} of each example")
+    rows = np.take(array, range(at[0]), axis=0, mode="wrap")
+    return np.ascontiguousarray(rows[tuple(slice(n) for n in at)])

@@ -1,0 +1,444 @@
+"""A Keras model from a `.keras` or `.h5` file: inference and a training step, in three precisions."""
+
+import json
+import math
+import time
+import weakref
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tuilab.model.errors import InputError
+from tuilab.model.files import open_regular
+from tuilab.model.models import ModelInfo
+from tuilab.model.parameters import Choice, Value
+from tuilab.model.quantity import size
+from tuilab.model.sanitize import sanitize_line
+from tuilab.model.scenario import Opening
+from tuilab.model.workload import Declaration, Variant
+from tuilab.worker.models import memory
+from tuilab.worker.models.inputs import Given, Made, parameters, sizes
+from tuilab.workloads.base import Build, Case, Unavailable, Workload
+
+FLOAT32 = "float32"
+POLICIES = (FLOAT32, "mixed_bfloat16", "mixed_float16")
+INFERENCE, TRAINING = "inference", "training"
+LARGEST_CONFIG = 50_000_000
+"""Bytes of the JSON that describes the layers."""
+LARGEST_RATIO = 200
+"""How many times its size a zipped member may unpack to, from a megabyte on; weights hardly shrink."""
+ROOMY = 64 * 2**20
+"""Bytes that layers may ask for beyond what the file's weights tell."""
+
+_MODULES = (
+    *("keras", "keras.layers", "keras.models", "keras.initializers", "keras.regularizers", "builtins"),
+    *("keras.constraints", "keras.activations", "keras.optimizers", "keras.optimizers.schedules"),
+    *(
+        "keras.losses",
+        "keras.metrics",
+        "keras.dtype_policies",
+        "keras.ops",
+        "keras.random",
+        "keras.quantizers",
+    ),
+)
+_INNER = tuple(
+    f"keras.src.{room}"
+    for room in (
+        *("layers", "models", "ops", "optimizers", "losses", "metrics", "trainers", "activations"),
+        *("initializers", "regularizers", "constraints", "dtype_policies", "quantizers", "backend"),
+    )
+)
+_FUNCTIONS = ("activations", "losses", "metrics", "initializers", "regularizers", "constraints", "ops")
+_CODE = frozenset(("Lambda", "TFSMLayer", "TorchModuleWrapper", "FlaxLayer", "JaxLayer"))
+_TABLES = ("vocabulary", "idf_weights")
+
+
+@dataclass
+class _Opened:
+    """The description and the weights of a file, from which each arm's model is made."""
+
+    name: str
+    config: Any
+    weights: list[Any]
+    trust: bool
+    live: "weakref.WeakValueDictionary[tuple[str, ...], Any]" = field(
+        default_factory=weakref.WeakValueDictionary
+    )
+
+    def model(self, tf: Any, device: str, policy: str, use: str) -> Any:
+        """The model with weights of its own on the device; arms that only differ in their mode share it."""
+        key = device, policy, use
+        model = self.live.get(key)
+        if model is None:
+            config = with_policy(self.config, policy)  # Keras empties what it reads: a copy
+            with tf.device(device):
+                model = _keras().saving.deserialize_keras_object(config, safe_mode=not self.trust)
+                _set(model, self.weights)
+            self.live[key] = model
+        return model
+
+
+def workload(path: Path, opening: Opening) -> Workload:
+    """The file as a workload. Raises InputError, or what Keras raises of a damaged one."""
+    import tensorflow as tf
+
+    name = sanitize_line(path.name, 200)
+    config, weighs = _described(path)
+    if config is not None:
+        examine(config, name, opening, weighs)
+    begun = time.perf_counter()
+    with tf.device("/CPU:0"):
+        model = _keras().models.load_model(path, safe_mode=not opening.trust)
+    load_s = time.perf_counter() - begun
+    if not getattr(model, "inputs", None):
+        raise InputError(
+            name,
+            "a subclassed model without stated inputs",
+            "its SavedModel, which model.export(folder) writes",
+        )
+    opened = _Opened(name, _keras().saving.serialize_keras_object(model), model.get_weights(), opening.trust)
+    specs = [
+        (_input_name(t, i), tf.as_dtype(t.dtype).name, tuple(t.shape)) for i, t in enumerate(model.inputs)
+    ]
+    given = Given(tf, specs, opening.data, _hints(model, opened.config))
+    given.probe(lambda *arrays: model(_packed(tf, model, arrays)))
+    loss, said = _loss(model)
+    outputs = [(tuple(t.shape), tf.as_dtype(t.dtype).name) for t in model.outputs]
+    needs = memory.of_keras(tf, model)
+    axes = parameters(specs)
+    info = ModelInfo(
+        kind="keras",
+        parameters=model.count_params(),
+        inputs=given.described(),
+        load_s=load_s,
+        batch="batch" if any(p.name == "batch" for p in axes) else "",
+        said=(*given.said, *said),
+    )
+    variants = [Variant(INFERENCE, "The model's call, as predict makes it.", does="predicting")]
+    if all(dtype.startswith(("float", "bfloat")) for _, dtype in outputs) and model.trainable_weights:
+        step = "One training step: forward, loss, gradients, optimizer."
+        variants.append(Variant(TRAINING, step, does="training"))
+    declaration = Declaration(
+        name=sanitize_line(str(model.name), 100),
+        title=sanitize_line(path.stem, 100),
+        summary=_summary(info),
+        unit="batch" if info.batch else "call",
+        parameters=(
+            *axes,
+            Choice(
+                name="dtype",
+                label="precision",
+                help="Keras policy of every layer that computes in float32.",
+                default=FLOAT32,
+                options=POLICIES,
+            ),
+        ),
+        variants=tuple(variants),
+        axis=axes[0].name if axes else "",
+        dtype="dtype",
+    )
+
+    def build(b: Build) -> Case:
+        return _build(b, opened, given, loss, outputs)
+
+    def needed(values: Mapping[str, Value]) -> int:
+        return needs(sizes(values), training=len(variants) > 1)
+
+    return Workload(declaration, build, needed, info=info, layers=layers_by_name(model))
+
+
+def _keras() -> Any:
+    import keras
+
+    return keras
+
+
+def layers_by_name(model: Any) -> dict[str, Any]:
+    """By name the kind of each layer, or what a model within the model holds."""
+    inner = _keras().Model
+    return {
+        str(each.name): layers_by_name(each) if isinstance(each, inner) else type(each).__name__
+        for each in model.layers
+        if type(each).__name__ != "InputLayer"
+    }
+
+
+def _summary(info: ModelInfo) -> str:
+    shown = "; ".join(f"{i.name} {i.dtype} ({', '.join(map(str, i.shape))})" for i in info.inputs)
+    return f"A Keras model with {info.parameters:,} weights. Inputs: {sanitize_line(shown, 500)}."
+
+
+def _build(
+    b: Build, opened: _Opened, given: Given, loss: str, outputs: list[tuple[tuple[int | None, ...], str]]
+) -> Case:
+    tf, policy, training = b.tf, b.arm.dtype, b.arm.variant == TRAINING
+    if b.arm.mode == "xla" and any(i.dtype == "string" for i in given.described()):
+        raise Unavailable("XLA compiles numbers only, and this model takes strings")
+    b.progress(f"making the model with {size(sum(w.nbytes for w in opened.weights))} of weights")
+    model = opened.model(tf, b.device, policy, TRAINING if training else INFERENCE)
+    arrays = given.arrays(b.values)
+    if not training:
+
+        def predict(*inputs: Any) -> Any:
+            return model(_packed(tf, model, inputs), training=False)
+
+        return b.tensors(predict, *arrays)
+    known = sizes(b.values)
+    targets = Made(tf).targets(model, loss, outputs, known)
+    with tf.device(b.device):
+        _compiled(tf, model, loss, policy)
+        # Every variable exists before a graph is traced.
+        one = given.arrays({**b.values, **({"batch": 1} if "batch" in b.values else {})})
+        few = Made(tf).targets(model, loss, outputs, {**known, "batch": 1})
+        model.train_step(_step_data(tf, model, [*map(tf.convert_to_tensor, (*one, *few))], len(one)))
+
+    def step(*parts: Any) -> Any:
+        return model.train_step(_step_data(tf, model, list(parts), len(arrays)))
+
+    return b.tensors(step, *arrays, *targets)
+
+
+def _step_data(tf: Any, model: Any, parts: list[Any], count: int) -> tuple[Any, Any]:
+    y = parts[count:]
+    packed = _keras().tree.pack_sequence_as(model.output, y) if len(y) > 1 else y[0]
+    return _packed(tf, model, parts[:count]), packed
+
+
+def _packed(tf: Any, model: Any, inputs: Any) -> Any:
+    inputs = list(inputs)
+    return inputs[0] if len(inputs) == 1 else _keras().tree.pack_sequence_as(model.input, inputs)
+
+
+def _compiled(tf: Any, model: Any, loss: str, policy: str) -> None:
+    """Compile what came without a loss; wrap the optimizer where float16 needs its loss scaled."""
+    keras = _keras()
+    scaled = policy == "mixed_float16"
+    optimizer = model.optimizer if getattr(model, "optimizer", None) is not None else None
+    if optimizer is None:
+        optimizer = keras.optimizers.Adam()
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer) if scaled else optimizer
+        model.compile(optimizer=optimizer, loss=loss, auto_scale_loss=False)
+    elif scaled and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+        model.optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+    if not model.optimizer.built:
+        model.optimizer.build(model.trainable_variables)
+
+
+def _loss(model: Any) -> tuple[str, tuple[str, ...]]:
+    """The loss that a model without one is trained with, and what is said of it; "" where it has its own."""
+    if getattr(model, "optimizer", None) is not None and getattr(model, "loss", None) is not None:
+        return "", ()
+    last = [getattr(t._keras_history.operation, "activation", None) for t in model.outputs]
+    names = {getattr(a, "__name__", "") for a in last}
+    chosen = {"softmax": "categorical_crossentropy", "sigmoid": "binary_crossentropy"}
+    loss = chosen.get(names.pop() if len(names) == 1 else "", "mean_squared_error")
+    return loss, (f"The file has no loss: a training step takes {loss.replace('_', ' ')} and Adam.",)
+
+
+def _set(model: Any, weights: list[Any]) -> None:
+    if len(model.get_weights()) == len(weights):
+        model.set_weights(weights)
+        return
+    raise InputError("weights", len(weights), f"the {len(model.get_weights())} that the layers take")
+
+
+def _input_name(tensor: Any, index: int) -> str:
+    return sanitize_line(str(tensor.name), 100) or f"input_{index}"
+
+
+def with_policy(config: Any, policy: str) -> Any:
+    """The description with this policy for every layer that computes in float32."""
+    if isinstance(config, list):
+        return [with_policy(each, policy) for each in config]
+    if not isinstance(config, dict):
+        return config
+    if config.get("class_name") == "DTypePolicy" and config.get("config", {}).get("name") == FLOAT32:
+        return {**config, "config": {"name": policy}}
+    return {key: with_policy(value, policy) for key, value in config.items()}
+
+
+def _hints(model: Any, config: Any) -> dict[str, Any]:
+    """Of each input what the layer that takes it tells: how many words it knows, which range it rescales."""
+    hints: dict[str, Any] = {}
+    for operation in getattr(model, "operations", None) or model.layers:
+        for node in getattr(operation, "_inbound_nodes", ()):
+            for tensor in node.input_tensors:
+                name, kind = str(tensor._keras_history.operation.name), type(operation).__name__
+                if kind == "Embedding":
+                    hints[name] = operation.input_dim
+                elif kind in ("CategoryEncoding", "IntegerLookup") and hasattr(operation, "num_tokens"):
+                    hints[name] = operation.num_tokens
+                elif kind == "Rescaling" and isinstance(operation.scale, float) and operation.scale < 0.1:
+                    hints[name] = 1.0 / operation.scale
+                elif kind == "StringLookup":
+                    hints[name] = [str(word) for word in operation.get_vocabulary()[1:1_001]]
+    return hints
+
+
+# What a file may do, looked at before Keras reads it
+
+
+def _described(path: Path) -> tuple[Any, int]:
+    """The layers' description and the bytes of the weights. Raises InputError for a damaged archive."""
+    name = sanitize_line(path.name, 200)
+    if path.suffix.lower() != ".keras":
+        return _described_h5(path, name)
+    with open_regular(path) as stream:
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                members = archive.infolist()
+                for member in members:
+                    _check_member(name, member)
+                names = {member.filename for member in members}
+                if "config.json" not in names:
+                    raise InputError(name, "no config.json in it", "a model as model.save(…) writes it")
+                config = json.loads(archive.read("config.json"))
+        except (zipfile.BadZipFile, EOFError, zipfile.zlib.error, NotImplementedError) as error:  # type: ignore[attr-defined]
+            raise InputError(name, f"a damaged archive ({error})", "a whole .keras file") from None
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(name, f"config.json cannot be read ({error})", "a whole .keras file") from None
+    if not isinstance(config, dict):
+        raise InputError(name, "config.json is no description of a model", "a whole .keras file")
+    return config, sum(member.file_size for member in members)
+
+
+def _check_member(name: str, member: zipfile.ZipInfo) -> None:
+    if member.filename.startswith("/") or ".." in Path(member.filename).parts:
+        raise InputError(
+            name, f"{sanitize_line(member.filename, 100)} in it", "names inside the archive only"
+        )
+    if member.file_size > max(2**20, LARGEST_RATIO * member.compress_size):
+        raise InputError(
+            name,
+            f"{sanitize_line(member.filename, 100)} unpacks from {size(member.compress_size)} to "
+            f"{size(member.file_size)}",
+            f"at most {LARGEST_RATIO} times its size",
+        )
+    if member.filename == "config.json" and member.file_size > LARGEST_CONFIG:
+        raise InputError(name, f"config.json of {size(member.file_size)}", f"at most {size(LARGEST_CONFIG)}")
+
+
+def _described_h5(path: Path, name: str) -> tuple[Any, int]:
+    import h5py  # type: ignore[import-untyped]
+
+    with open_regular(path):
+        pass
+    try:
+        with h5py.File(path, "r") as file:
+            text = file.attrs.get("model_config")
+            if text is None:
+                raise InputError(name, "weights alone", "a whole model, as model.save('m.h5') writes it")
+            config = json.loads(text)
+    except OSError as error:
+        raise InputError(name, f"no HDF5 file that can be read ({error})", "a model's .h5 file") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(name, f"its description cannot be read ({error})", "a model's .h5 file") from None
+    return config, path.stat().st_size
+
+
+def examine(config: Any, name: str, opening: Opening, weighs: int) -> None:
+    """Raise InputError where the description would run Python, read files, or ask for more than it holds.
+
+    weighs: bytes of the file's members, unpacked.
+    """
+    known = _registered()
+    for part in _parts(config):
+        kind = str(part.get("class_name", ""))
+        module, registered = part.get("module"), part.get("registered_name")
+        inner = part.get("config")
+        shown = sanitize_line(kind, 100)
+        if isinstance(inner, dict):
+            asked = _asks(part, inner)
+            if asked > 2 * weighs + ROOMY:
+                raise InputError(
+                    name,
+                    f"{shown} asks for {size(asked)}",
+                    f"layers as large as the file's weights, {size(weighs)}",
+                )
+        if opening.trust:
+            continue
+        if kind in _CODE:
+            raise InputError(
+                name,
+                f"a {shown} layer, which runs Python that is in the file",
+                "--trust, if you trust the file",
+            )
+        if isinstance(inner, dict):
+            table = next((inner[key] for key in _TABLES if isinstance(inner.get(key), str)), None)
+            if table is not None:
+                raise InputError(
+                    name,
+                    f"{shown} reads the file {sanitize_line(table, 100)}",
+                    "a table inside the model, or --trust",
+                )
+        if registered in known or kind in known:
+            continue
+        if kind == "function" and isinstance(inner, str) and _is_kerass(inner):
+            continue
+        if module is None and kind and "registered_name" not in part:
+            continue  # a legacy description, which Keras looks up among its own
+        if module is not None and (not _trusted(str(module)) or kind == "function"):
+            raise InputError(
+                name,
+                f"{shown} of {sanitize_line(str(module), 100)}, which is no part of Keras",
+                "--code FILE.py that registers it, or --trust",
+            )
+        if module is None and registered:
+            raise InputError(
+                name,
+                f"the custom object {sanitize_line(str(registered), 100)}",
+                "--code FILE.py that registers it (keras.saving.register_keras_serializable)",
+            )
+
+
+def _trusted(module: str) -> bool:
+    return module in _MODULES or any(module == each or module.startswith(each + ".") for each in _INNER)
+
+
+def _is_kerass(function: str) -> bool:
+    import keras
+
+    return any(hasattr(getattr(keras, room), function) for room in _FUNCTIONS)
+
+
+def _registered() -> frozenset[str]:
+    """Custom objects that `--code` registered, by both their names."""
+    import keras
+
+    names = keras.saving.get_custom_objects()
+    return frozenset((*names, *(name.rpartition(">")[2] for name in names)))
+
+
+def _parts(config: Any) -> Iterator[dict[str, Any]]:
+    """Every object in the description."""
+    waiting = [config]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if "class_name" in each:
+                yield each
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+
+
+def _asks(part: Mapping[str, Any], inner: Mapping[str, Any]) -> int:
+    """Bytes of the layer's main weight as far as its description tells."""
+    made = next((inner[k] for k in ("units", "filters", "output_dim") if isinstance(inner.get(k), int)), 0)
+    if not made:
+        return 0
+    build = part.get("build_config")
+    shape = build.get("input_shape") if isinstance(build, dict) else None
+    taken = inner.get("input_dim")
+    if not isinstance(taken, int):
+        taken = shape[-1] if isinstance(shape, list) and shape and isinstance(shape[-1], int) else 1
+    kernel = inner.get("kernel_size")
+    around = [k for k in kernel if isinstance(k, int)] if isinstance(kernel, list) else []
+    return 4 * made * taken * math.prod(around)

@@ -1,0 +1,66 @@
+"""How much memory a model's call needs, from the shapes alone."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tuilab.worker.measure.counting import CALLS, LOOPS, called
+from tuilab.worker.models.inputs import BATCH
+
+Needs = Callable[..., int]
+"""Bytes at sizes by name, and whether it trains."""
+
+
+def of_keras(tf: Any, model: Any) -> Needs:
+    """Weights, and what the layers make of a batch: all of it held for a gradient, else the largest twice."""
+    weights = sum(math.prod(w.shape) * tf.as_dtype(w.dtype).size for w in model.weights)
+    made = [
+        (tuple(tensor.shape), tf.as_dtype(tensor.dtype).size)
+        for operation in getattr(model, "operations", None) or model.layers
+        for node in getattr(operation, "_inbound_nodes", ())
+        for tensor in node.output_tensors
+    ]
+    return _needs(weights, made)
+
+
+def of_graph(graph: Any) -> Needs:
+    """Likewise of a function's graph."""
+    weights = sum(_captured(t) for t, _ in graph.captures)
+    made = [
+        (tuple(t.shape), t.dtype.size) for t in _tensors(graph) if t.shape.rank is not None and t.dtype.size
+    ]
+    return _needs(weights, made)
+
+
+def _tensors(graph: Any) -> Iterator[Any]:
+    """What the graph's ops make, and those of the functions that it calls."""
+    for op in graph.get_operations():
+        if op.type in CALLS | LOOPS:
+            yield from _tensors(
+                called(graph, op.get_attr("f" if op.type in CALLS else "body").name, op.inputs)
+            )
+        else:
+            yield from op.outputs
+
+
+def _captured(tensor: Any) -> int:
+    data = getattr(tensor, "_handle_data", None)
+    if data is None or not data.is_set or not data.shape_and_type:
+        return 0
+    return sum(4 * math.prod(max(1, d.size) for d in each.shape.dim) for each in data.shape_and_type)
+
+
+def _needs(weights: int, made: Sequence[tuple[tuple[int | None, ...], int]]) -> Needs:
+    def needs(known: Mapping[str, int], *, training: bool = False) -> int:
+        batch = known.get(BATCH, 1)
+        other = max((n for name, n in known.items() if name != BATCH), default=1)
+        each = [
+            item * math.prod(n if n is not None else batch if i == 0 else other for i, n in enumerate(shape))
+            for shape, item in made
+        ]
+        if training:
+            # Adam keeps two numbers a weight beside its gradient.
+            return 4 * weights + 2 * sum(each)
+        return weights + 2 * max(each, default=0)
+
+    return needs

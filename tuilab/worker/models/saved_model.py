@@ -1,0 +1,203 @@
+"""A SavedModel's signature: a graph with its variables, as TensorFlow or `tuilab.capture` wrote it."""
+
+import json
+import math
+import time
+import weakref
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tuilab.captured import MANIFEST, Manifest
+from tuilab.model.errors import InputError
+from tuilab.model.files import read_regular
+from tuilab.model.models import ModelInfo
+from tuilab.model.parameters import Value
+from tuilab.model.sanitize import sanitize_line
+from tuilab.model.scenario import Opening
+from tuilab.model.workload import Declaration
+from tuilab.worker.models import memory
+from tuilab.worker.models.inputs import BATCH, Given, parameters, sizes
+from tuilab.workloads.base import Build, Case, Workload
+
+USUAL = "serving_default"
+LARGEST_GRAPH = 2**31
+_PYTHON = frozenset(("PyFunc", "PyFuncStateless", "EagerPyFunc"))
+_WRITES = frozenset(
+    (
+        *("WriteFile", "SaveV2", "Save", "SaveSlices", "MergeV2Checkpoints", "PrintV2", "SaveDataset"),
+        *("WriteGraphSummary", "CreateSummaryFileWriter", "CreateSummaryDbWriter", "SaveDatasetV2"),
+        *("DebugIdentityV2", "DebugIdentityV3"),
+    )
+)
+_READS = frozenset(
+    (
+        *("ReadFile", "MatchingFiles", "RestoreV2", "Restore", "RestoreSlice", "WholeFileReaderV2"),
+        *("TextLineDataset", "TFRecordDataset", "TFRecordDatasetV2", "FixedLengthRecordDatasetV2"),
+        *("LoadDataset",),
+    )
+)
+_TABLES = frozenset(("InitializeTableFromTextFile", "InitializeTableFromTextFileV2"))
+"""Reads its vocabulary, as every exported lookup does when it is loaded: said, and no reason to refuse."""
+
+
+def workload(folder: Path, signature: str, opening: Opening) -> Workload:
+    """The signature as a workload. Raises InputError, or what TensorFlow raises of a damaged folder."""
+    import tensorflow as tf
+
+    name = sanitize_line(folder.name, 200)
+    manifest = _manifest(folder, name)
+    said = _examine(folder, name, opening)
+    begun = time.perf_counter()
+    live: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+
+    def loaded(device: str) -> Any:
+        found = live.get(device)
+        if found is None:
+            with tf.device(device):
+                found = live[device] = tf.saved_model.load(str(folder))
+        return found
+
+    root = loaded("/CPU:0")
+    load_s = time.perf_counter() - begun
+    chosen = _chosen(root, signature, name)
+    concrete = root.signatures[chosen]
+    specs = _specs(concrete, manifest, name)
+    given = Given(tf, specs, opening.data, {})
+    names = [each[0] for each in specs]
+
+    def called(held: Any, *inputs: Any) -> Any:
+        return held.signatures[chosen](**dict(zip(names, inputs, strict=True)))
+
+    # A captured step changes its variables: what is measured begins where the program was.
+    kept = [(each, each.numpy()) for each in concrete.variables if manifest is not None]
+    given.probe(lambda *inputs: called(root, *inputs))
+    for variable, value in kept:
+        variable.assign(value)
+    axes = parameters(specs)
+    needs = memory.of_graph(concrete.graph)
+    info = ModelInfo(
+        kind="captured" if manifest is not None else "saved_model",
+        parameters=sum(math.prod(v.shape) for v in concrete.variables),
+        inputs=given.described(),
+        load_s=load_s,
+        batch=BATCH if any(p.name == BATCH for p in axes) else "",
+        said=(*said, *given.said, *(manifest.said if manifest else ())),
+    )
+    shown = "; ".join(f"{i.name} {i.dtype} ({', '.join(map(str, i.shape))})" for i in info.inputs)
+    declaration = Declaration(
+        name=sanitize_line(folder.name, 100) or "model",
+        title=sanitize_line(manifest.name if manifest else f"{folder.name}: {chosen}", 100),
+        summary=f"A graph with {info.parameters:,} weights. Inputs: {sanitize_line(shown, 500)}.",
+        unit="batch" if info.batch else "call",
+        parameters=axes,
+        modes=("graph", "xla"),
+        axis=axes[0].name if axes else "",
+    )
+
+    def build(b: Build) -> Case:
+        held = loaded(b.device)
+        case = b.tensors(lambda *inputs: called(held, *inputs), *given.arrays(b.values))
+        return case
+
+    def needed(values: Mapping[str, Value]) -> int:
+        return needs(sizes(values), training=manifest is not None)
+
+    return Workload(declaration, build, needed, info=info, holds=root)
+
+
+def _manifest(folder: Path, name: str) -> Manifest | None:
+    """What `tuilab.capture` wrote beside the graph."""
+    path = folder / MANIFEST
+    if not path.exists():
+        return None
+    try:
+        return Manifest.read(json.loads(read_regular(path, 1_000_000)))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}/{MANIFEST}", "something else", "as tuilab.capture writes it") from None
+
+
+def _chosen(root: Any, signature: str, name: str) -> str:
+    there = [str(each) for each in getattr(root, "signatures", {})]
+    if not there:
+        raise InputError(name, "no signature", "a SavedModel saved with signatures=…")
+    if signature and signature not in there:
+        raise InputError(
+            f"{name}: signature", signature, "one of " + ", ".join(map(sanitize_line, there[:20]))
+        )
+    return signature or (USUAL if USUAL in there else there[0])
+
+
+def _specs(
+    concrete: Any, manifest: Manifest | None, name: str
+) -> list[tuple[str, str, tuple[int | None, ...]]]:
+    """The signature's inputs; those of a captured function in its own order."""
+    found = concrete.structured_input_signature[1]
+    order = [each for each in manifest.arguments if each in found] if manifest else sorted(found)
+    specs = []
+    for key in order:
+        spec = found[key]
+        if spec.shape.rank is None:
+            raise InputError(
+                f"{name}: input {sanitize_line(key, 100)}", "of any rank", "one whose rank is known"
+            )
+        specs.append((str(key), spec.dtype.name, tuple(spec.shape)))
+    return specs
+
+
+def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
+    """What the graph may do beside computing, in sentences. Raises InputError where that needs trust."""
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+    path = folder / "saved_model.pb"
+    try:
+        graphs = SavedModel.FromString(read_regular(path, LARGEST_GRAPH)).meta_graphs
+    except DecodeError:
+        raise InputError(f"{name}/saved_model.pb", "damaged", "a SavedModel that is whole") from None
+    if not graphs:
+        raise InputError(f"{name}/saved_model.pb", "empty", "a SavedModel with a graph")
+    ops: Counter[str] = Counter()
+    for graph in graphs:
+        saver = _of_the_saver(graph)
+        ops.update(node.op for node in graph.graph_def.node if node.name not in saver)
+        for function in graph.graph_def.library.function:
+            if function.signature.name not in saver:
+                ops.update(node.op for node in function.node_def)
+    python = sorted(_PYTHON & ops.keys())
+    if python and not opening.trust:
+        raise InputError(
+            name, f"{python[0]} in its graph, which calls Python", "a graph of ops alone, or --trust"
+        )
+    for does, kinds in (("write", _WRITES), ("read", _READS)):
+        found = [f"{op} × {ops[op]}" for op in sorted(kinds & ops.keys())]
+        if found and not opening.trust:
+            raise InputError(name, f"ops that {does} files: " + ", ".join(found), "--trust, if they may")
+    touched = [f"{op} × {ops[op]}" for op in sorted((_READS | _WRITES | _TABLES) & ops.keys())]
+    return (f"Its graph reads or writes files: {', '.join(touched)}.",) if touched else ()
+
+
+_SAVING = frozenset(("SaveV2", "MergeV2Checkpoints", "ShardedFilename", "RestoreV2"))
+
+
+def _of_the_saver(graph: Any) -> set[str]:
+    """Nodes and functions by which every SavedModel saves and restores itself; no call runs them."""
+    saver = graph.saver_def
+    ends = [saver.save_tensor_name, saver.filename_tensor_name, saver.restore_op_name]
+    nodes = {node.name: node for node in graph.graph_def.node}
+    functions = {each.signature.name: each for each in graph.graph_def.library.function}
+    found: set[str] = set()
+    waiting = [each.partition(":")[0] for each in ends if each]
+    while waiting:
+        at = waiting.pop()
+        if at in found or at not in nodes:
+            continue
+        found.add(at)
+        called = [a.func.name for a in nodes[at].attr.values() if a.func.name]
+        found.update(each for each in called if each in functions)
+    return {
+        each for each in found if each in nodes or {node.op for node in functions[each].node_def} & _SAVING
+    }

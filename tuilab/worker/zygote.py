@@ -1,0 +1,144 @@
+"""A process that has imported TensorFlow and forks workers: `python -m tuilab.worker.zygote DESCRIPTOR`.
+
+Importing TensorFlow is nearly all that a fresh worker costs. A zygote has done that, has opened no device and
+started no thread of its own, and forks a worker for each process that asks over the socket DESCRIPTOR
+(`tuilab.runner.forked`), whose descriptors, environment and folder the worker takes. It ends once whoever
+holds the other end of the socket has gone and its last worker has ended.
+"""
+
+import array
+import contextlib
+import fcntl
+import gc
+import importlib
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import traceback
+from typing import Any, NoReturn
+
+from tuilab.processes import MARK
+
+APART = 200
+"""Descriptors from here on are out of the way of those that a worker is to have."""
+LONGEST = 2**20
+MOST_DESCRIPTORS = 64
+READY = b"ready"
+
+
+def received(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """Read what a process that would be a worker says of itself, and its descriptors; None at the end."""
+    room = socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize)
+    body, found, _, _ = asked.recvmsg(LONGEST, room)
+    descriptors = array.array("i")
+    for level, kind, data in found:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
+    return (json.loads(body), list(descriptors)) if body else None
+
+
+def kill(pid: int) -> None:
+    """End a worker that has not been waited for, with all of its session; it may not have one yet."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        os.kill(pid, signal.SIGKILL)
+
+
+def become_worker(told: dict[str, Any], descriptors: list[int]) -> NoReturn:
+    """Take the place of the process that asked, in the forked one: its descriptors, environment, folder."""
+    os.setsid()
+    apart = [fcntl.fcntl(number, fcntl.F_DUPFD, APART) for number in descriptors]
+    os.closerange(0, APART)
+    for number, wanted in zip(apart, told["descriptors"], strict=True):
+        os.dup2(number, wanted)
+    os.closerange(APART, APART + 2 * len(apart))
+    os.environ.clear()
+    os.environ.update(told["environment"])
+    if mark := os.environ.get(MARK):
+        # What ends with the worker is not the process whose place it takes.
+        os.environ[MARK] = f"{mark}-forked"
+    os.chdir(told["folder"])
+    if path := told.get("path"):
+        sys.path[:] = path
+    sys.argv, sys.orig_argv = ["tuilab.worker"], told["command"]
+    importlib.invalidate_caches()
+    from tuilab.worker.channel import Channel
+
+    channel = Channel.from_stdio()
+    from tuilab.worker.main import main
+
+    code = 1
+    try:
+        code = main(channel)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def serve(asking: socket.socket) -> None:
+    """Fork a worker for each that asks, and tell it how the worker ended; return when all have gone."""
+    selector = selectors.DefaultSelector()
+    selector.register(asking, selectors.EVENT_READ)
+    workers: dict[int, tuple[int, socket.socket]] = {}
+    open_ = True
+    while open_ or workers:
+        for key, _ in selector.select():
+            if key.fileobj not in selector.get_map():  # ended by an event before this one
+                continue
+            if key.fileobj is asking:
+                try:
+                    given = received(asking)
+                except OSError:
+                    given = None
+                if given is None:
+                    selector.unregister(asking)
+                    open_ = False
+                    continue
+                told, descriptors = given
+                answer = socket.socket(fileno=descriptors.pop())
+                pid = os.fork()
+                if not pid:
+                    become_worker(told, descriptors)
+                for number in descriptors:
+                    os.close(number)
+                selector.register(answer, selectors.EVENT_READ, pid)
+                selector.register(ended := os.pidfd_open(pid), selectors.EVENT_READ)
+                workers[ended] = pid, answer
+            elif key.data is not None:  # whoever asked has gone
+                kill(key.data)
+                selector.unregister(key.fileobj)
+            elif key.fileobj in workers:
+                ended = key.fd
+                pid, answer = workers.pop(ended)
+                _, status = os.waitpid(pid, 0)
+                if answer in selector.get_map():
+                    selector.unregister(answer)
+                    with contextlib.suppress(OSError):
+                        answer.send(str(status).encode())
+                answer.close()
+                selector.unregister(ended)
+                os.close(ended)
+
+
+def _main(descriptor: int) -> None:
+    from tuilab.worker.start import import_tensorflow
+
+    asking = socket.socket(fileno=descriptor)
+    import_tensorflow()
+    # What a worker loads before it is ready.
+    import tuilab.worker.main
+    import tuilab.worker.measure.run  # noqa: F401
+
+    gc.collect()
+    gc.freeze()
+    asking.send(READY)
+    serve(asking)
+
+
+if __name__ == "__main__":
+    _main(int(sys.argv[1]))
