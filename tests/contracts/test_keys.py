@@ -49,6 +49,10 @@ def test_no_sentence_names_a_key():
     assert found == []
 
 
+NO_KEY = {"n", "%"}
+"""As in "n rounds" and "the 95 % interval"."""
+
+
 def test_no_help_names_a_key():
     keys = {key_name(key) for keys in declared().values() for key in keys.split(",")} | {"escape", "arrows"}
     found = []
@@ -56,7 +60,7 @@ def test_no_help_names_a_key():
         for line, text in sentences(file):
             if text.startswith("## "):
                 bold = (word for marked in BOLD.findall(text) for word in marked.split())
-                named = {*keys.intersection(bold), *LETTER.findall(text), *WORD.findall(text)} - {"n"}
+                named = {*keys.intersection(bold), *LETTER.findall(text), *WORD.findall(text)} - NO_KEY
                 found += [f"{file.name}:{line}: {named}"] * bool(named)
     assert found == []
 

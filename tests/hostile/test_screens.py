@@ -138,7 +138,7 @@ async def test_documents(tmp_path):
     app = hostile_lab(tmp_path, supply, presets=1)
     async with opened(app, (120, 120)) as pilot:
         seen = Seen(app)
-        for number in range(5):
+        for number in range(6):
             file = scene.document(tmp_path / f"{number:03d}_article.md", supply, pages=4)
             await app.screen.open_path(str(file))
             await rest(pilot, app)

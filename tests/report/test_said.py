@@ -12,7 +12,7 @@ from tuilab.model import events as e
 from tuilab.model.explain import KernelLine, OpExplanation
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.profile import DeviceTime, OpTime, PhaseTime
-from tuilab.model.program import Finding, FunctionRow, OpRow, Page, Part, ProcessRow, StepTimes
+from tuilab.model.program import Finding, FunctionRow, OpRow, Page, ProcessRow, StepPart, StepTimes
 from tuilab.model.result import PointArm
 from tuilab.model.roofline import DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
 from tuilab.report.axes import Axis, limits, linear
@@ -38,8 +38,8 @@ STEPS = StepTimes(n=1_234, median_s=0.1, ci95_s=(0.099, 0.102), kind="keras")
 PAGE = Page(
     command=("python", "train.py"),
     steps=STEPS,
-    parts=(Part(name="input", seconds=0.0834, share=0.834), Part(name="compute", seconds=0.0166, share=0.166),
-           Part(name="other", seconds=1e-5, share=1e-4)),
+    parts=(StepPart(name="input", seconds=0.0834, share=0.834), StepPart(name="compute", seconds=0.0166, share=0.166),
+           StepPart(name="other", seconds=1e-5, share=1e-4)),
     findings=(Finding(code="input-bound", message="83 % of a step waits for input", file="/x/train.py", line=12,
                       gain_at_most=6.0, change="add prefetch"),),
     ops=(OpRow(op="MatMul", device="CPU:0", share=0.12, reason="int32", file="/x/train.py", line=20, layer="d1"),),

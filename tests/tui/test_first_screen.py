@@ -40,8 +40,9 @@ async def test_the_first_screen_answers_five_questions(tmp_path, machine):
         assert "Small STFT: 256 samples" in shown, "what is measured"
         assert ("NVIDIA H200" if gpu else "no GPU") in shown, "on what"
     for shown in before:
-        assert "Enter times" in shown and "how surely" in shown and "next: r measures" in shown
-        assert "Why isn't this using my GPU" in shown and (gpu or "no GPU is visible; g says why" in shown)
+        assert "Why isn't this using my GPU" in shown and "next: r measures" in shown
+        does = "Enter times CPU and GPU" if gpu else "Enter measures the CPU (no GPU is visible; g says why)"
+        assert does in shown and ("how surely" if gpu else "how long a call takes and why") in shown
     for shown in after:
         assert re.search(fastest, shown), "with what result"
         assert re.search(r"done, 24 rounds · ± [\d.]+ %", shown), "how sure"

@@ -71,4 +71,4 @@ async def test_with_other_keys_throughout_every_view_and_page_says_those(tmp_pat
             app.screen.dismiss(None)
             await rest(pilot, app)
             assert app.screen is before
-        assert f"{others['demo.next']} measures, {others['demo.leave']} leaves" in await do("demo")
+        assert f"{others['demo.next']} measures now, {others['demo.leave']} leaves" in await do("demo")

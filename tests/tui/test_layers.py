@@ -47,7 +47,7 @@ async def test_the_layers_stand_under_the_phases(tmp_path: Path, shows):  # noqa
         assert [layer.name for layer in table.rows] == [*(name for name, *_ in LAYERS), "outside of layers"]
         assert sum(layer.share for layer in table.rows) == 1.0
         table.focus()
-        await press(pilot, app, "o o o o")
+        await press(pilot, app, "O O O O")
         assert table.rows[0].name == "encoder/attention" and table.row.name == "outside of layers"
 
 

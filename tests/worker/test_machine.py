@@ -112,7 +112,10 @@ def test_gpus_are_asked_for_their_memory_once_and_those_opened_alone(monkeypatch
         )
         return [told]
 
-    config = SimpleNamespace(GPUOptions=SimpleNamespace, ConfigProto=SimpleNamespace)
+    class ConfigProto(SimpleNamespace):
+        DESCRIPTOR = SimpleNamespace(fields_by_name=("gpu_options", "pluggable_device_options"))
+
+    config = SimpleNamespace(GPUOptions=SimpleNamespace, ConfigProto=ConfigProto)
     inside = {
         "core.protobuf": SimpleNamespace(config_pb2=config),
         "python.client": SimpleNamespace(device_lib=SimpleNamespace(list_local_devices=listed)),

@@ -521,6 +521,11 @@ class Lab:
         """List one more preset. own: of a person's own code, what it declares and where it is."""
         self.state.add(preset, own)
 
+    def keep_secret(self, kept: bool) -> None:
+        """Show no verdict in any place, while a person guesses; or show them again."""
+        self.state.guessing = kept
+        self.changed(Change.SETTINGS)
+
     @property
     def rerun(self) -> bool:
         """Whether live sliders are on: a slider at rest is measured."""

@@ -9,7 +9,6 @@ direction of PCI Express as its specification has it, before any protocol's cost
 FLOP/s, bytes/s, bytes, seconds.
 """
 
-from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -137,4 +136,4 @@ def _whole(name: str, description: str) -> bool:
     words = description.lower().replace("-", " ").split()
     if FASTER_KIN & set(words):
         return False
-    return name in words or name in ["".join(pair) for pair in pairwise(words)]
+    return name in words or name in ["".join(pair) for pair in zip(words, words[1:], strict=False)]

@@ -7,7 +7,6 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tuilab.lab.changes import Change
 from tuilab.presentation.demo import GUESSES, Demo, begin, lines, measured
 from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
@@ -63,15 +62,10 @@ demo and keeps what is on the screen.
     def _enter(self, at: int) -> None:
         demo = self._demo
         begin(self.lab, demo, at)
-        self._keep_secret(True)
+        self.lab.keep_secret(True)
         # As content, because a text would be taken for markup.
         self.border_title = Content(f"Demo {demo.at + 1} of {len(demo.steps)}: {demo.preset.title}")
         self.repaint()
-
-    def _keep_secret(self, kept: bool) -> None:
-        """Show no verdict before the guess, in no place; or show them again."""
-        self.lab.state.guessing = kept
-        self.lab.changed(Change.SETTINGS)
 
     def _measure(self) -> None:
         self._demo.stage = "measure"
@@ -82,7 +76,7 @@ demo and keeps what is on the screen.
     @on(LabChanged)
     def _receive(self, changed: LabChanged) -> None:
         if measured(self.lab, self._demo, changed.event):
-            self._keep_secret(False)
+            self.lab.keep_secret(False)
             self.repaint()
             self.call_later(self._race)
 
@@ -124,5 +118,5 @@ demo and keeps what is on the screen.
 
     def action_leave(self) -> None:
         """End the demo; what is on the screen stays."""
-        self._keep_secret(False)
+        self.lab.keep_secret(False)
         self._done()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tuilab import nvml
 from tuilab.analysis.caveats import Pressure, contention
-from tuilab.analysis.summary import summarise
+from tuilab.analysis.roofline import against_roof
 from tuilab.analysis.words import percent
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
@@ -153,7 +153,7 @@ def shares(context: Context) -> Check:
                 cells.append(cell(f"{name} {count}", call, 2, 0.01))
         timed = by_round(own, cells)
     state = under(measure_roofs(context, ROOFS_S), context.machine, works, timed)
-    found = [arm.roof for arm in summarise(state).arms if arm.roof is not None]
+    found = [roof for arm in state.arms.values() if (roof := against_roof(state, arm, 0)) is not None]
     highest = max((roof.share for roof in found if roof.share is not None), default=None)
     raised = sum("reached" in roof.roof for roof in found)
     words = "none has a roof" if highest is None else f"{percent(highest)} of a roof at most"
