@@ -13,7 +13,7 @@ SYSTEM = {
 }  # fmt: skip
 """They read what the kernel tells, or the system's own libraries and packages."""
 OWN = {
-    "documents/api_tables.py": "the package's own tables",
+    "documents/api/tables.py": "the package's own tables",
     "history/spool.py": "what a worker of the lab's writes, in a folder of the lab's",
     "lab/lab.py": "a page that a child has just written into a temporary folder",
     "lab/watch.py": "what the observer has written into a temporary folder",

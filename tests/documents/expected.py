@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tuilab.documents import DocumentReport, read
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 
 DATA = Path(__file__).parent / "data"
 SUFFIX = ".expected.toml"

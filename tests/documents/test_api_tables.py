@@ -6,7 +6,7 @@ import sys
 import msgspec
 import pytest
 
-from tuilab.documents import api_tables
+from tuilab.documents.api import tables
 from tuilab.model.api import ApiTable, Signature
 
 TABLE = ApiTable(
@@ -19,41 +19,41 @@ TABLE = ApiTable(
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(api_tables, "folder", lambda: tmp_path)
+    monkeypatch.setattr(tables, "folder", lambda: tmp_path)
     return tmp_path
 
 
 def test_a_table_is_kept_for_its_version(cache):
-    assert api_tables.load("9.8.7") is None
-    target = api_tables.save(TABLE)
+    assert tables.load("9.8.7") is None
+    target = tables.save(TABLE)
     assert target.parent == cache and "9.8.7" in target.name
-    assert api_tables.load("9.8.7") == TABLE
-    assert api_tables.load("9.8.6") is None
+    assert tables.load("9.8.7") == TABLE
+    assert tables.load("9.8.6") is None
 
 
 def test_a_damaged_or_foreign_file_is_no_table(cache):
-    target = api_tables.file_for("9.8.7")
+    target = tables.file_for("9.8.7")
     for data in (b"", b"junk", lzma.compress(b"{}"), lzma.compress(msgspec.json.encode(TABLE))[:-20]):
         target.write_bytes(data)
-        assert api_tables.load("9.8.7") is None
-    target.write_bytes(api_tables.pack(msgspec.structs.replace(TABLE, version="1.2.3")))
-    assert api_tables.load("9.8.7") is None
+        assert tables.load("9.8.7") is None
+    target.write_bytes(tables.pack(msgspec.structs.replace(TABLE, version="1.2.3")))
+    assert tables.load("9.8.7") is None
 
 
 def test_a_version_is_no_path():
     for version in ("../../x", "", "a/b", "2.21.0\n"):
         with pytest.raises(ValueError):
-            api_tables.file_for(version)
-        assert api_tables.load(version) is None
+            tables.file_for(version)
+        assert tables.load(version) is None
 
 
 def test_the_shipped_table_serves_its_version_only():
-    assert api_tables.load(api_tables.SHIPPED_VERSION) is api_tables.shipped()
-    assert api_tables.shipped().version == api_tables.SHIPPED_VERSION
+    assert tables.load(tables.SHIPPED_VERSION) is tables.shipped()
+    assert tables.shipped().version == tables.SHIPPED_VERSION
 
 
 def test_the_shipped_table_knows_what_articles_use():
-    table = api_tables.shipped()
+    table = tables.shipped()
     names = set(table.names)
     there = (
         "signal.stft data.Dataset.map io.decode_compressed test.experimental.sync_devices keras.layers.Conv2D"
@@ -83,7 +83,7 @@ def test_the_shipped_table_is_what_a_worker_makes(worker):
     (answer,) = worker.ask("api-table")
     made = msgspec.json.decode(answer.body, type=ApiTable)
     assert len(made.names) > 5_000
-    known = api_tables.shipped()
+    known = tables.shipped()
     if (made.version, made.keras) != (known.version, known.keras):
         pytest.skip(f"TensorFlow {made.version} with Keras {made.keras} is not the shipped table's")
     assert of_tensorflow(made.names) == of_tensorflow(known.names)

@@ -12,7 +12,7 @@ from tests import calling
 from tests.documents.expected import DATA
 from tuilab.cli.check import check
 from tuilab.documents import RULES
-from tuilab.documents.checking import usable_processors
+from tuilab.documents.checker.files import usable_processors
 from tuilab.model.errors import InputError
 
 HEAD = "import time\nimport tensorflow as tf\n\nx = tf.random.normal((64, 64))\ntf.matmul(x, x).numpy()\n"

@@ -113,22 +113,22 @@ def test_import_of_a_document_without_benchmarks(tmp_path):
 
 
 def test_without_names_it_goes_on_and_says_so(monkeypatch):
-    monkeypatch.setattr(opening.api_tables, "for_installed", lambda: None)
+    monkeypatch.setattr(opening.tables, "for_installed", lambda: None)
     result = call(check, ARCHIVE, "--no-worker", "--json")
     assert "not checked" in json.loads(result.stdout)["examples"][0]["unresolved"][0]["reason"]
 
 
 def test_names_are_asked_for_once_where_they_are_not_known(monkeypatch, tmp_path):
     kept = []
-    table = opening.api_tables.shipped()
+    table = opening.tables.shipped()
 
     async def ask():
         kept.append(1)
         return table
 
-    monkeypatch.setattr(opening.api_tables, "folder", lambda: tmp_path)
-    monkeypatch.setattr(opening.api_tables, "SHIPPED_VERSION", "0.0.0")
-    monkeypatch.setattr(opening.api_tables, "installed_version", lambda: "2.21.0")
+    monkeypatch.setattr(opening.tables, "folder", lambda: tmp_path)
+    monkeypatch.setattr(opening.tables, "SHIPPED_VERSION", "0.0.0")
+    monkeypatch.setattr(opening.tables, "installed_version", lambda: "2.21.0")
     monkeypatch.setattr(opening, "_ask", ask)
     for _ in range(2):
         assert "TL003" in call(check, ARCHIVE, "--json").stdout

@@ -8,9 +8,9 @@ import pytest
 
 from tests import calling
 from tests.documents.test_check_options import CLOCK, NO_WAIT
-from tuilab.documents import fix
-from tuilab.documents.checking import check_file
-from tuilab.documents.settings import Settings
+from tuilab.documents.checker import fix
+from tuilab.documents.checker.files import check_file
+from tuilab.documents.checker.settings import Settings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pipes and names of any bytes are Linux's")
 SECONDS = 60.0
@@ -84,7 +84,7 @@ def test_a_name_that_is_no_text_is_written_with_its_bytes(place, layout):
 def mended(file, monkeypatch, then):
     """`--fix` of a file that somebody else writes at a certain moment."""
     from tuilab.documents import read
-    from tuilab.documents.api_tables import shipped
+    from tuilab.documents.api.tables import shipped
 
     report = read(file, shipped())
     then("read")
@@ -115,7 +115,7 @@ def test_a_file_that_is_saved_while_it_is_mended_keeps_what_was_saved(place, mon
 
 
 def test_a_file_that_goes_while_a_folder_is_read_is_told(place):
-    from tuilab.documents.checking import Job
+    from tuilab.documents.checker.files import Job
 
     result = check_file(place / "gone.md", Job(None, Settings()), named=False)
     assert result.error and result.path.endswith("gone.md")

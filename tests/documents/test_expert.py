@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tuilab.documents import read
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 
 HEAD = "import time, timeit\nimport numpy as np\nimport tensorflow as tf\nfrom tensorflow import keras\n"
 SEEN = "print(tf.config.list_physical_devices('GPU'))\n"

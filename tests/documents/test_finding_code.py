@@ -7,8 +7,8 @@ import pytest
 
 from tests.documents.expected import report_of
 from tuilab.documents import read
-from tuilab.documents.decode import decode
-from tuilab.documents.source import from_bytes, open_document
+from tuilab.documents.reading.decode import decode
+from tuilab.documents.reading.source import from_bytes, open_document
 from tuilab.model.errors import InputError
 
 CODE = "import tensorflow as tf\nx = tf.ones(3)"

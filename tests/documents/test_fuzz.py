@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from tests.documents.expected import documents, report_of
 from tests.documents.fuzz import inputs, names
 from tuilab.cli.check import full
-from tuilab.documents import DocumentReport, checking, dumps, output, read
-from tuilab.documents.api_tables import shipped
-from tuilab.documents.parse import NOWHERE
-from tuilab.documents.settings import Settings
+from tuilab.documents import DocumentReport, dumps, read
+from tuilab.documents.api.tables import shipped
+from tuilab.documents.checker import files, output
+from tuilab.documents.checker.settings import Settings
+from tuilab.documents.reading.parse import NOWHERE
 
 LONG = 20_000
 _RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -27,8 +28,8 @@ _watching = False
 
 def printed(report) -> list[str]:
     """The report in every layout."""
-    result = checking.result_of(
-        report, "x.md", checking.Job(None, Settings(level="note", preview=True), whole=True)
+    result = files.result_of(
+        report, "x.md", files.Job(None, Settings(level="note", preview=True), whole=True)
     )
     return [
         *full(result, Settings(level="note")),

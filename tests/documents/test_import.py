@@ -1,7 +1,7 @@
 """A preset that is made of a document is what was meant, or says in its summary what it leaves out."""
 
 from tuilab.documents import read
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 
 HEAD = "import time\nimport numpy as np\nimport tensorflow as tf\n"
 TIMED = "t = time.perf_counter()\n{}\nprint(time.perf_counter() - t)\n"

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuilab.documents import read
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 from tuilab.documents.interpreter import read_program
 from tuilab.documents.interpreter.program import Code
 from tuilab.documents.interpreter.values import Known, Tensor, Unknown
-from tuilab.documents.parse import parse
+from tuilab.documents.reading.parse import parse
 
 HEAD = "import numpy as np, time\nimport tensorflow as tf\n"
 

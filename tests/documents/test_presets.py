@@ -6,7 +6,7 @@ import pytest
 from tests.documents.expected import DATA, documents, report_of
 from tuilab.catalogue.load import read_bytes
 from tuilab.documents import dumps, read, write
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 from tuilab.model.preset import Preset
 
 PRESETS = [preset for document in documents() for preset in report_of(document).presets]

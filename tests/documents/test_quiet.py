@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tuilab.documents import read
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 
 HEAD = "import time, timeit, logging\nimport tensorflow as tf\nfrom tensorflow.keras import backend as K\n"
 TENSORS = "x = tf.random.normal((512, 512))\nf = tf.function(lambda v: v @ v)\nf(x)\ntf.matmul(x, x)\n"

@@ -4,7 +4,7 @@ import pytest
 
 from tuilab.catalogue.validate import validate
 from tuilab.documents import read
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 
 HEAD = "import time, zlib\nimport numpy as np\nimport tensorflow as tf\n"
 START, STOP = "t = time.perf_counter()\n", "\nprint(time.perf_counter() - t)\n"

@@ -6,7 +6,7 @@ import textwrap
 import pytest
 
 from tuilab.documents import RULES, read
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 from tuilab.documents.rules import rule
 
 HEAD = "import time\nimport numpy as np\nimport tensorflow as tf\n\n"

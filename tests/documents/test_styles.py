@@ -7,7 +7,7 @@ import pytest
 
 from tests.documents.expected import line_of
 from tuilab.documents import read
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 
 FOLDER = Path(__file__).parent / "data" / "styles"
 EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.documents.expected import documents
 from tuilab.documents import read
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 
 ARTICLES = "\n\n".join(d.read_text() for d in documents() if d.suffix == ".md")
 USES = "x = tf.zeros((3, 3))\nwith tf.device('/GPU:0'):\n    y = tf.matmul(x, x)\n"

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from tuilab.cli.check import check
 from tuilab.documents import read
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 from tuilab.model.errors import InputError
 
 CELL = {"cell_type": "code", "source": "import tensorflow as tf\nprint(tf.ones(3))\n"}

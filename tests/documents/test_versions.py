@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from tuilab.cli.check import check
 from tuilab.documents import read
-from tuilab.documents.api_tables import shipped
-from tuilab.documents.api_versions import check_version, installed_by, known, table_of
+from tuilab.documents.api.tables import shipped
+from tuilab.documents.api.versions import check_version, installed_by, known, table_of
 from tuilab.model.errors import InputError
 
 NEW = "import tensorflow as tf\nx = tf.image.decode_webp(tf.io.read_file('a.webp'))\n"

@@ -9,9 +9,9 @@ import re
 from pathlib import Path
 
 from tests.environments import build
-from tuilab.documents import api_tables
-from tuilab.documents.api_tables import pack, shipped
-from tuilab.documents.api_versions import BEFORE, FILE, Difference, Versions
+from tuilab.documents.api import tables
+from tuilab.documents.api.tables import pack, shipped
+from tuilab.documents.api.versions import BEFORE, FILE, Difference, Versions
 from tuilab.lab import Lab
 from tuilab.lab.opening import asked_names
 from tuilab.model.api import ApiTable, Signature
@@ -81,7 +81,7 @@ def main() -> None:
     base = shipped()
     every = [difference(base, asked(build.environment(BEFORE)), only_gone=True)]
     every += [difference(base, asked(build.environment(each))) for each in (build.OLDEST, *build.BETWEEN)]
-    target = Path(api_tables.__file__).parent / "data" / FILE
+    target = Path(tables.__file__).parent / "data" / FILE
     write_bytes(target, pack(Versions(tuple(every))), SHARED)
     for each in every:
         print(

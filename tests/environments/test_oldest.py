@@ -14,8 +14,8 @@ from tests.calling import Done, run
 from tests.data_folder import knowing
 from tests.environments import build, names
 from tests.environments.presets import measured
-from tuilab.documents.api_tables import shipped
-from tuilab.documents.api_versions import table_of
+from tuilab.documents.api.tables import shipped
+from tuilab.documents.api.versions import table_of
 from tuilab.interpreter import environment
 
 pytestmark = [pytest.mark.real_worker, pytest.mark.timeout(900)]

@@ -7,7 +7,7 @@ import pytest
 from tests.calling import here
 from tests.made import account
 from tuilab.documents import read
-from tuilab.documents.api_tables import shipped
+from tuilab.documents.api.tables import shipped
 from tuilab.lab.proof import PATTERNS, _host_map, proofs, proven
 from tuilab.model.result import ArmResult
 

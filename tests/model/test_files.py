@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tuilab.catalogue.load import read_bytes, read_file
-from tuilab.documents.source import open_document
+from tuilab.documents.reading.source import open_document
 from tuilab.history.recording import read
 from tuilab.model.errors import InputError
 from tuilab.model.files import SHARED, read_regular, write_bytes, write_text, written

@@ -12,9 +12,10 @@ import msgspec
 from tuilab.catalogue.validate import validate
 from tuilab.cli.exits import BAD_INPUT, DONE, FINDINGS
 from tuilab.cli.lab import tell
-from tuilab.documents import RULES, fix, output, settings
-from tuilab.documents.api_versions import check_version, table_of
-from tuilab.documents.checking import (
+from tuilab.documents import RULES
+from tuilab.documents.api.versions import check_version, table_of
+from tuilab.documents.checker import fix, output, settings
+from tuilab.documents.checker.files import (
     FileResult,
     Job,
     at_least,
@@ -25,9 +26,9 @@ from tuilab.documents.checking import (
     without_baseline,
     write_baseline,
 )
+from tuilab.documents.checker.settings import Settings
 from tuilab.documents.report import ExampleLine, PresetLine
 from tuilab.documents.rules import rule as rule_of
-from tuilab.documents.settings import Settings
 from tuilab.lab.command_line import typed
 from tuilab.lab.opening import STDIN, names_of_tensorflow, read_stdin
 from tuilab.model.errors import InputError

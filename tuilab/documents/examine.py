@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tuilab.documents import build
-from tuilab.documents.api_tables import for_installed, installed_version, shipped
-from tuilab.documents.api_versions import installed_by, minor, table_of
-from tuilab.documents.dialect import plain
-from tuilab.documents.document import Document
+from tuilab.documents.api.tables import for_installed, installed_version, shipped
+from tuilab.documents.api.versions import installed_by, minor, table_of
 from tuilab.documents.example import Example, examples
 from tuilab.documents.interpreter.program import Code, read_program
-from tuilab.documents.parse import Parsed, parse
+from tuilab.documents.presets import build
+from tuilab.documents.reading.dialect import plain
+from tuilab.documents.reading.document import Document
+from tuilab.documents.reading.parse import Parsed, parse
+from tuilab.documents.reading.source import open_document
 from tuilab.documents.recognise import Gap, recognise
 from tuilab.documents.report import DocumentReport, ExampleReport, Unresolved
 from tuilab.documents.rules import check
-from tuilab.documents.source import open_document
-from tuilab.documents.suppress import ignored, ignored_everywhere
+from tuilab.documents.rules.suppress import ignored, ignored_everywhere
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError
 from tuilab.model.preset import Preset
@@ -44,7 +44,7 @@ def read(
 
     Of a file, the modules beside it that it imports are read too, so far as its own code calls them.
 
-    api: the names of the installed TensorFlow (`api_tables.for_installed()`); with None, names and arguments
+    api: the names of the installed TensorFlow (`api.tables.for_installed()`); with None, names and arguments
     are not checked, and that is said. validate: `catalogue`'s check of a preset; one that it refuses is
     reported instead. preview: with the preview rules, and with claims read from the prose. target: which
     TensorFlow the names are of, `1`, `2`, or `auto` to tell by the names. tensorflow: its version, one that

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from tuilab.documents.document import Block, Passage
 from tuilab.documents.facts import Facts
 from tuilab.documents.interpreter.trace import DeviceScope, Event, Loop, Misfit, Region, Trace, Try, Use
 from tuilab.documents.interpreter.values import Listing, Mapping, OpaqueObject, Tensor, Value
+from tuilab.documents.reading.document import Block, Passage
 from tuilab.model.api import ApiTable
 
 _HIDDEN = re.compile(r"^[^#\n]*CUDA_VISIBLE_DEVICES[\"']?\]?\s*=\s*[\"']?(?:-1)?[\"']?\s*$", re.MULTILINE)

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from functools import cached_property
 from math import inf
 
-from tuilab.documents.api_names import old_uses
+from tuilab.documents.api.names import old_uses
 from tuilab.documents.interpreter.trace import Event, Kind, Trace, Use
 from tuilab.documents.interpreter.values import Bound, Known, Layer, Listing, Model, Tensor, Value, truth
 from tuilab.model.api import ApiTable

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import msgspec
 
-from tuilab.documents.document import Document
+from tuilab.documents.reading.document import Document
 from tuilab.documents.rules import Finding
 from tuilab.model.arms import ArmSelection
 from tuilab.model.parameters import Value

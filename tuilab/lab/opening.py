@@ -9,7 +9,8 @@ from typing import Literal
 import msgspec
 
 from tuilab.catalogue.validate import validate
-from tuilab.documents import DocumentReport, api_tables, read, read_installed
+from tuilab.documents import DocumentReport, read, read_installed
+from tuilab.documents.api import tables
 from tuilab.lab.lab import Lab
 from tuilab.lab.offers import Offer
 from tuilab.lab.settings import choose_own, functions, is_own, place_of, preset_file
@@ -93,20 +94,20 @@ def names_of_tensorflow(say: Callable[[str], None], learn: bool = True) -> ApiTa
 
     learn: where they are not known yet, ask a worker for them, once.
     """
-    api = api_tables.for_installed()
+    api = tables.for_installed()
     return _learn(say) if api is None and learn else api
 
 
 def _learn(say: Callable[[str], None]) -> ApiTable | None:
     """Ask a worker for its TensorFlow's names and keep them; without one, go on without."""
-    version = api_tables.installed_version()
+    version = tables.installed_version()
     if not version:
         say("TensorFlow is not installed, so its names are not checked")
         return None
     say(f"asking TensorFlow {version} for its names (only once)")
     try:
         table = asyncio.run(_ask())
-        api_tables.save(table)
+        tables.save(table)
         return table
     except (WorkerError, OSError) as error:
         say(f"names are not checked: {error}")

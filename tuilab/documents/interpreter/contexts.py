@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Literal
 
-from tuilab.documents.dialect import TIME, TIMEIT, TIMEIT_ONCE
 from tuilab.documents.interpreter.calls import call_function
 from tuilab.documents.interpreter.interpreter import Flow, Interpreter
 from tuilab.documents.interpreter.timers import repeated
@@ -18,6 +17,7 @@ from tuilab.documents.interpreter.values import (
     Unknown,
     Value,
 )
+from tuilab.documents.reading.dialect import TIME, TIMEIT, TIMEIT_ONCE
 
 Body = Callable[[Value], Flow]
 

@@ -4,11 +4,11 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
-from tuilab.documents.decode import decode
 from tuilab.documents.interpreter.interpreter import STEPS, STEPS_PER_NODE, Interpreter
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.values import Known, Module, Value
-from tuilab.documents.parse import Parsed, parse
+from tuilab.documents.reading.decode import decode
+from tuilab.documents.reading.parse import Parsed, parse
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
 

@@ -5,14 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuilab.documents.dialect import (
-    TIME,
-    TIMEIT,
-    TIMEIT_ONCE,
-    WHOLE_TIME,
-    WHOLE_TIMEIT,
-    WHOLE_TIMEIT_ONCE,
-)
 from tuilab.documents.interpreter import (  # noqa: F401  (each registers what it reads)
     codec_calls,
     dataset_calls,
@@ -47,6 +39,14 @@ from tuilab.documents.interpreter.values import (
     OpaqueObject,
     Unknown,
     Value,
+)
+from tuilab.documents.reading.dialect import (
+    TIME,
+    TIMEIT,
+    TIMEIT_ONCE,
+    WHOLE_TIME,
+    WHOLE_TIMEIT,
+    WHOLE_TIMEIT_ONCE,
 )
 from tuilab.model.api import ApiTable
 

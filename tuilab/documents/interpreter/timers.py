@@ -25,7 +25,7 @@ from tuilab.documents.interpreter.values import (
     Value,
     integer,
 )
-from tuilab.documents.parse import parse
+from tuilab.documents.reading.parse import parse
 
 T = TypeVar("T")
 DEFAULT_NUMBER = 1_000_000

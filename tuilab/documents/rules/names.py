@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from tuilab.documents.api_names import gone_part, nearest, renamed
-from tuilab.documents.api_versions import when
+from tuilab.documents.api.names import gone_part, nearest, renamed
+from tuilab.documents.api.versions import when
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Event, Use
 from tuilab.documents.rules.rule import Hit, rule

@@ -3,7 +3,7 @@
 from tuilab.documents.example import Example
 from tuilab.documents.rules import beliefs, comparison, names, placement, regions, tracing, warmth  # noqa: F401
 from tuilab.documents.rules.rule import Finding, Hit, Rule, Severity, registered
-from tuilab.documents.suppress import suppressed
+from tuilab.documents.rules.suppress import suppressed
 from tuilab.model.sanitize import sanitize_line
 
 RULES: tuple[Rule, ...] = registered()

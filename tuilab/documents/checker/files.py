@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
+from tuilab.documents.checker.settings import Settings
 from tuilab.documents.examine import Validate, read
 from tuilab.documents.report import CheckResult, DocumentReport, collapsed
 from tuilab.documents.rules.rule import SEVERITIES, Finding, Severity
-from tuilab.documents.settings import Settings
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError
 from tuilab.model.files import SHARED, kind_of, open_regular, read_regular, write_bytes

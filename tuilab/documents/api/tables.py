@@ -94,7 +94,7 @@ def shipped() -> ApiTable:
 
 def brought(name: str, kind: type[Stored]) -> Stored:
     """What a file of the package's own data holds."""
-    found = unpacked(resources.files("tuilab.documents").joinpath("data", name).read_bytes(), kind)
+    found = unpacked(resources.files("tuilab.documents.api").joinpath("data", name).read_bytes(), kind)
     if found is None:
         raise RuntimeError(f"this installation's {name} is damaged; install tuilab again")
     return found

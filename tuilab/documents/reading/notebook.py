@@ -2,8 +2,8 @@
 
 import msgspec
 
-from tuilab.documents.document import Block, Document, Passage
-from tuilab.documents.prose import heading_of
+from tuilab.documents.reading.document import Block, Document, Passage
+from tuilab.documents.reading.prose import heading_of
 from tuilab.model.errors import InputError
 from tuilab.model.sanitize import sanitize_line
 

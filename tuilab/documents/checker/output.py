@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from tuilab.documents.checking import FileResult, at_least
+from tuilab.documents.checker.files import FileResult, at_least
 from tuilab.documents.report import DocumentLine, ExampleLine
 from tuilab.documents.rules import RULES
 from tuilab.documents.rules.rule import Finding, Severity

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from tuilab.documents.decode import LARGEST, MARKS, decode
-from tuilab.documents.document import MOST_CODE, MOST_EXAMPLES, Block, Document, Passage
-from tuilab.documents.markdown import read_markdown
-from tuilab.documents.notebook import read_notebook
-from tuilab.documents.parse import is_python
+from tuilab.documents.reading.decode import LARGEST, MARKS, decode
+from tuilab.documents.reading.document import MOST_CODE, MOST_EXAMPLES, Block, Document, Passage
+from tuilab.documents.reading.markdown import read_markdown
+from tuilab.documents.reading.notebook import read_notebook
+from tuilab.documents.reading.parse import is_python
 from tuilab.model.errors import InputError
 from tuilab.model.files import open_regular
 from tuilab.model.sanitize import sanitize_line

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from tuilab.documents.document import Passage
+from tuilab.documents.reading.document import Passage
 
 _ATX = re.compile(r"^\s{0,3}#{1,6}\s+(?P<text>.+?)\s*#*\s*$")
 _BOLD = re.compile(r"^\s*(?:[-*+]\s+|\d+[.)]\s+)?(?:\*\*|__)(?P<text>[^*_].{0,200}?)(?:\*\*|__)\s*:?\s*$")

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import msgspec
 
-from tuilab.documents.api_tables import SHIPPED_VERSION, brought, shipped
+from tuilab.documents.api.tables import SHIPPED_VERSION, brought, shipped
 from tuilab.model.api import ApiTable, Signature
 from tuilab.model.errors import InputError
 from tuilab.model.sanitize import sanitize_line

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tuilab.documents.claims import claims
-from tuilab.documents.document import Document
 from tuilab.documents.example import Example
+from tuilab.documents.presets.claims import claims
+from tuilab.documents.reading.document import Document
 from tuilab.documents.recognise import Found
 from tuilab.documents.rules import Finding
 from tuilab.model.arms import INPUTS, MODES, ArmSelection

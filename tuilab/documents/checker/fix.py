@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tuilab.documents.decode import LARGEST
-from tuilab.documents.dialect import plain
-from tuilab.documents.parse import parse
+from tuilab.documents.checker.settings import Settings
+from tuilab.documents.reading.decode import LARGEST
+from tuilab.documents.reading.dialect import plain
+from tuilab.documents.reading.parse import parse
+from tuilab.documents.reading.source import from_bytes
 from tuilab.documents.report import DocumentReport
 from tuilab.documents.rules.rule import Finding
-from tuilab.documents.settings import Settings
-from tuilab.documents.source import from_bytes
 from tuilab.model.files import read_regular, write_bytes
 from tuilab.model.sanitize import sanitize_line
 

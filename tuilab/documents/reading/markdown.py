@@ -6,12 +6,12 @@ import textwrap
 from collections.abc import Sequence
 from itertools import islice
 
-from tuilab.documents.dialect import is_notebook, plain
-from tuilab.documents.document import MOST_EXAMPLES, Block, Document, Passage
-from tuilab.documents.fences import Piece, pieces
-from tuilab.documents.frontmatter import front_matter
-from tuilab.documents.parse import is_python
-from tuilab.documents.prose import heading_of, split_between
+from tuilab.documents.reading.dialect import is_notebook, plain
+from tuilab.documents.reading.document import MOST_EXAMPLES, Block, Document, Passage
+from tuilab.documents.reading.fences import Piece, pieces
+from tuilab.documents.reading.frontmatter import front_matter
+from tuilab.documents.reading.parse import is_python
+from tuilab.documents.reading.prose import heading_of, split_between
 from tuilab.documents.words import words
 from tuilab.model.sanitize import sanitize_line
 

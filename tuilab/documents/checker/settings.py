@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from tuilab.documents.api_versions import check_version
+from tuilab.documents.api.versions import check_version
 from tuilab.documents.rules import RULES
 from tuilab.documents.rules.rule import Severity
 from tuilab.model.errors import InputError

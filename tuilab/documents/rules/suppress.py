@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from tuilab.documents.document import Block
 from tuilab.documents.example import Example
+from tuilab.documents.reading.document import Block
 
 _NOQA = re.compile(r"#\s*noqa(?:\s*:\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*))?", re.IGNORECASE)
 _IGNORE = re.compile(

@@ -1,0 +1,1 @@
+"""What `tuilab check` has around the rules: files, settings, baseline, formats of output, `--fix`."""
