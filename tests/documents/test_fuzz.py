@@ -13,6 +13,7 @@ from tests.documents.fuzz import inputs, names
 from tuilab.cli.check import full
 from tuilab.documents import DocumentReport, dumps, read
 from tuilab.documents.api.tables import shipped
+from tuilab.documents.api.versions import known
 from tuilab.documents.checker import files, output
 from tuilab.documents.checker.settings import Settings
 from tuilab.documents.reading.parse import NOWHERE
@@ -53,6 +54,7 @@ def warm() -> Iterator[None]:
     """Everything that is loaded when first used is loaded before anybody watches."""
     for document in documents():
         report_of(document)
+    known()  # the names of other versions, which a document may ask for
     yield
 
 

@@ -120,8 +120,8 @@ def test_no_call_has_more_than_all_of_a_roof(monkeypatch: pytest.MonkeyPatch) ->
     def told(share: float) -> Check:
         for name, value in {"measure_roofs": slow, "by_round": [{0: 1.0}], "under": state}.items():
             monkeypatch.setattr(surroundings, name, lambda *_, value=value: value)
-        arms = (SimpleNamespace(roof=SimpleNamespace(share=share, roof="1 GB/s memory")),)
-        monkeypatch.setattr(surroundings, "summarise", lambda _: SimpleNamespace(arms=arms))
+        roof = SimpleNamespace(share=share, roof="1 GB/s memory")
+        monkeypatch.setattr(surroundings, "against_roof", lambda *_: roof)
         tf = SimpleNamespace(
             device=nullcontext, ones=lambda _: 0, reduce_sum=lambda x: x, matmul=lambda x, y: x,
             raw_ops=SimpleNamespace(SyncDevice=lambda: None),
