@@ -13,6 +13,7 @@ import asyncio
 import codecs
 import errno
 import os
+import re
 import select
 import sys
 from collections.abc import Callable, Iterator
@@ -34,6 +35,11 @@ MOST_WAITING = 8_192
 AT_ONCE = 256
 """Bytes of input that the app is given before it is waited for."""
 TICK_S, SETTLED_S = 0.1, 0.005
+NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
+"""What a terminal is told and never tells: strings for it (titles, links, pictures) and colours (ECMA-48, 5.6
+and 8.3.117). The parser would type each of their characters."""
+UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
+"""What may be the beginning of one of those: what follows is looked at first."""
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 
@@ -92,7 +98,8 @@ class LastingApp(App[int]):
     async def on_event(self, event: Event) -> None:
         # Trouble was seen by whoever goes on, and would cover what they go on with.
         if isinstance(event, Key | MouseDown) and not event.is_forwarded:
-            for said in list(self._notifications):
+            # `list` asks for a length, which takes away what has expired under the iterator.
+            for said in list(iter(self._notifications)):
                 if said.severity != "information":
                     self._unnotify(said)
         await super().on_event(event)
@@ -163,12 +170,13 @@ class Input:
         while not ended.is_set():
             busy = self._settled is not None and not self._settled.done()
             patience = SETTLED_S if busy or self._waiting else TICK_S
-            if select.select([self._driver.fileno], [], [], patience)[0]:
+            came = select.select([self._driver.fileno], [], [], patience)[0]
+            if came:
                 data = os.read(self._driver.fileno, 4096)
                 if not data:
                     return
                 self._take(data)
-            if busy:
+            if busy or (came and UNFINISHED.search(self._waiting)):
                 continue
             if self._waiting:
                 self._hand_on()
@@ -180,7 +188,7 @@ class Input:
     def _take(self, data: bytes) -> None:
         """Keep what may wait; once something was dropped, what follows goes too, until it is handed on."""
         room = 0 if self._dropped else MOST_WAITING - len(self._waiting)
-        self._waiting += data[:room]
+        self._waiting = bytearray(NO_KEYS.sub(b"", bytes(self._waiting) + data[:room]))
         self._dropped += max(0, len(data) - room)
 
     def _hand_on(self) -> None:
