@@ -161,6 +161,18 @@ def test_gpu_kernels_belong_to_the_op_that_launched_them() -> None:
     assert (row.device, row.count, row.phase) == ("GPU:0", 1, "compute")
 
 
+def test_a_kernel_that_begins_between_two_calls_is_counted() -> None:
+    """The device is behind the host: what one call launched may run after that call, and before the next."""
+    main = thread(
+        "python", call(10, 20), *eager("Mul", 11, 15), call(30, 40), *eager("Mul", 31, 35), sync(36, 40)
+    )
+    before, after = event("mul", 2, 4, tf_op="x:Mul"), event("mul", 45, 46, tf_op="x:Mul")
+    out = share(
+        main, stream(before, event("mul", 24, 26, tf_op="x:Mul"), event("mul", 36, 38, tf_op="x:Mul"), after)
+    )
+    assert {key.device: count for key, count in out.counts.items()} == {"CPU": 2, "GPU:0": 2}
+
+
 def test_gpu_events_without_a_launch_tell_their_op_themselves() -> None:
     out = share(
         thread("python", call(0, 100)),

@@ -198,10 +198,17 @@ def _direction(name: str) -> str:
 
 
 def _count(out: Sums, found: Activity) -> None:
+    """Count the ops from the first call's begin to the last one's end.
+
+    A device works on after the call that launched its kernels has returned: those that begin between two calls are
+    a call's too.
+    """
+    if not out.windows:
+        return
+    begin, end = out.windows[0][0], out.windows[-1][1]
     for seen in found.events:
         key = seen.meaning.key
-        index = bisect_right(out.windows, (seen.event.start, float("inf"))) - 1
-        if key is None or not seen.meaning.op or index < 0 or seen.event.start >= out.windows[index][1]:
+        if key is None or not seen.meaning.op or not begin <= seen.event.start < end:
             continue
         if key.device != HOST or key not in found.launchers:
             out.counts[key] += 1
