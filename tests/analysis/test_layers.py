@@ -1,5 +1,7 @@
 """A model's layers against the account: their shares, their roofs, and what lies outside of them."""
 
+import re
+
 import pytest
 
 from tests import made
@@ -78,3 +80,13 @@ def test_without_an_account_no_layer_has_a_share():
         e.LayersKnown(run="r1", arm=made.GRAPH.id, point=0, layers=LAYERS),
     )
     assert layers_at(state, state.arms[made.GRAPH.id], 0) == ()
+
+
+def test_the_short_table_of_layers_says_their_share_and_what_binds_them():
+    lines = table(summarise(run(compute=0.8e-3, dispatch=0.2e-3)), details=False).splitlines()
+    found = [re.split("  +", line.strip()) for line in lines if line.startswith(("layer ", "conv ", "add "))]
+    assert found == [
+        ["layer", "of the call", "FLOP", "of the roof", "bound by"],
+        ["conv", "40 %", "20.0 MFLOP", "50 %", "arithmetic"],
+        ["add", "20 %", "1.00 kFLOP", "50 %", "memory"],
+    ]

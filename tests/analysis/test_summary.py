@@ -23,6 +23,7 @@ from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.claims import Claim, FactIs
+from tuilab.model.models import ModelInfo
 from tuilab.model.result import ArmResult, RunResult
 from tuilab.model.run import RunState
 from tuilab.model.scenario import Axis
@@ -185,3 +186,14 @@ def test_hostile_figures_give_a_result_without_nan() -> None:
     figures += [a.median_s for a in result.arms if a.median_s is not None]
     assert all(math.isfinite(f) for f in figures)
     assert b"null" in msgspec.json.encode(result)
+
+
+def test_a_model_whose_examples_are_not_counted_has_no_rate() -> None:
+    """A batch of unknown size is not taken for one of a single example."""
+    model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="samples")
+    counted, unknown = (measure(begun([GRAPH]), {GRAPH: 1e-3}) for _ in range(2))
+    counted.apply(e.ModelOpened(run="r", model=model))
+    unknown.apply(e.ModelOpened(run="r", model=msgspec.structs.replace(model, batch="rows")))
+    rate = arm_of(summarise(finish(counted)), GRAPH).examples_per_s
+    assert rate == pytest.approx(counted.scenario.parameters["samples"] / 1e-3, rel=0.02)
+    assert arm_of(summarise(finish(unknown)), GRAPH).examples_per_s is None

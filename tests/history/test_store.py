@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from tests.made import GRAPH, MACHINE, folded, profile, rounds, run_of, started
-from tuilab.history import schema
+from tuilab import paths
+from tuilab.history import schema, spool
 from tuilab.history.imports import BROKEN_OFF, import_left
 from tuilab.history.recorder import Recorder
 from tuilab.history.recording import read, write
@@ -445,3 +446,13 @@ def test_a_run_that_was_broken_off_is_said_to_be_and_one_that_ended_is_not(store
         assert import_left(store, tmp_path / f"{name}.jsonl") == [name]
     assert {line.run: line.status for line in store.runs()} == {"whole": whole[-1].status, "torn": "failed"}
     assert [store.state(run).message for run in ("whole", "torn")] == [whole[-1].message, BROKEN_OFF]
+
+
+def test_another_folders_store_leaves_alone_what_waits_in_the_temporary_one(tmp_path, monkeypatch):
+    """What lies there belongs to the folder that a person's runs go to."""
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert spool.elsewhere(tmp_path / "data") is None
+    (paths.fallback_folder() / spool.FOLDER).mkdir(parents=True)
+    assert spool.elsewhere(tmp_path / "data") == paths.fallback_folder() / spool.FOLDER
+    assert spool.elsewhere(tmp_path / "other") is None

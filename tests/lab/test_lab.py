@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.questions import RefusedInput, Unanswered
 from tuilab.model.errors import InputError, WorkerError
-from tuilab.model.events import Event, Finished, Refused, WorkerExited
+from tuilab.model.events import Event, Finished, Log, Refused, WorkerExited
 from tuilab.model.explain import ExplainScenario, ScenarioExplanation
 from tuilab.model.requests import Ask, Measure
 from tuilab.presentation.answer import next_steps
@@ -198,3 +199,26 @@ def test_the_lines_of_the_readme_measure_and_print_the_answer(tmp_path):
     kept = Store.open(tmp_path / "data")
     assert kept.runs(limit=1)[0].answer == done.stdout.strip()
     kept.close()
+
+
+async def test_what_comes_while_a_long_run_is_summed_up_waits_and_is_not_lost(tmp_path):
+    """The summary is worked out in a thread: the figures may not grow under it."""
+    made, _ = lab(tmp_path, rounds=3)
+    async with made:
+        await made.measure(SMALL, budget="quick")
+        begun, end = asyncio.Event(), threading.Event()
+        loop, controller, seen = asyncio.get_running_loop(), made._controller, []
+
+        def slow() -> None:
+            loop.call_soon_threadsafe(begun.set)
+            end.wait(30)
+
+        made.state.sum_up = slow
+        summing = asyncio.ensure_future(controller.sum_up(lambda: seen.append(len(made.state.shown.log))))
+        await begun.wait()
+        before = len(made.state.shown.log)
+        controller.receive(Log(run=made.state.shown.run, text="meanwhile", level="info"))
+        assert len(made.state.shown.log) == before
+        end.set()
+        await summing
+        assert seen == [before] and made.state.shown.log[-1].text == "meanwhile"

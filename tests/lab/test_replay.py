@@ -2,6 +2,9 @@
 
 import asyncio
 import random
+import time
+
+import msgspec
 
 from tests.made import MODES, folded, regular, started
 from tuilab.history.store import Piece, Store
@@ -124,3 +127,31 @@ async def test_rounds_that_cannot_be_read_are_said_and_passed_over(tmp_path):
         assert sum("cannot be read" in line.text for line in state.log) == (round > 0)
     assert state.status == "ok"
     store.close()
+
+
+async def test_a_recording_without_an_end_stands_at_its_last_round():
+    screen = Screen()
+    replay = Replay([started("r1", *MODES), *regular(3)])
+    for round in (2, 3, 1):
+        assert (await at(replay, screen, round)).rounds == replay.round == round
+
+
+async def test_rounds_are_shown_no_sooner_than_they_came():
+    """Each came 20 ms after the one before; a busy machine may show them later."""
+    screen, shown = Screen(), []
+    begun = time.monotonic()
+
+    def receive(event: e.Event) -> None:
+        screen.receive(event)
+        if isinstance(event, e.Round):
+            shown.append((event.elapsed_s, time.monotonic() - begun))
+
+    came = [msgspec.structs.replace(r, elapsed_s=0.02 * (r.index + 1)) for r in regular(5)]
+    replay = Replay([started("r1", *MODES), *came])
+    replay.paused = False
+    playing = asyncio.ensure_future(replay.play(receive, screen.rewind))
+    async with asyncio.timeout(30):
+        while not replay.over:
+            await asyncio.sleep(0)
+    playing.cancel()
+    assert len(shown) == 5 and all(real >= 0.9 * elapsed for elapsed, real in shown), shown

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.model.sanitize import sanitize_block, sanitize_line
+from tuilab.model.events import Log
+from tuilab.model.sanitize import ELLIPSIS, sanitize, sanitize_block, sanitize_line
 
 
 @given(st.text(st.characters(), max_size=300))
@@ -44,3 +45,10 @@ def test_a_long_line_is_cut_with_an_ellipsis():
 
 def test_a_block_keeps_its_lines():
     assert sanitize_block("a\r\nb\tc\rd") == "a\nb    c\nd"
+
+
+def test_a_text_of_a_message_is_cut_at_200_000_characters():
+    told = sanitize(Log(run="r", text="x" * 200_001, level="info")).text
+    assert len(told) == 200_001 and told[-1] == ELLIPSIS
+    whole = Log(run="r", text="x" * 200_000, level="info")
+    assert sanitize(whole) is whole

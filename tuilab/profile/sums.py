@@ -200,8 +200,8 @@ def _direction(name: str) -> str:
 def _count(out: Sums, found: Activity) -> None:
     """Count the ops from the first call's begin to the last one's end.
 
-    A device works on after the call that launched its kernels has returned: those that begin between two calls are
-    a call's too.
+    A device works on after the call that launched its kernels has returned: those that begin between two
+    calls are a call's too.
     """
     if not out.windows:
         return
