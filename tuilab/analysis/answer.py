@@ -28,6 +28,7 @@ from tuilab.analysis.reading import (
 )
 from tuilab.analysis.roofline import bound_sentence
 from tuilab.analysis.sweeps import crossovers, series_of
+from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.words import listed, on_axis, percent, short, size, times
 from tuilab.model.account import COPIES
 from tuilab.model.brief import Brief
@@ -60,6 +61,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         parts += [c.sentence for c in crossed[:1] if c.status != "unknown" or not state.running]
         parts += sentences(state, point) or _of_each_kind(state, point)
         parts += [_span(state)] if not crossed else []
+        parts.append(_disturbed(state, arms, point))
         parts += [_merged(arms, point), _vanished(state, point), failures(state, point), without]
         parts.append(bound_sentence(state, against))
     else:
@@ -110,6 +112,16 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
             said[0] = f"{_capital(kind, keep=False)}: {first}{said[0][1:]}"
         out += said
     return out
+
+
+def _disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
+    """The arms whose pace is another while nobody else is at work, each with both figures."""
+    found = [(arm, apart) for arm in arms if (apart := undisturbed(state, arm, point)) is not None]
+    if not found:
+        return ""
+    said = [f"{name_of(arm, point)}: {apart.sentence}" for arm, apart in found[:MOST_NAMED]]
+    more = f" ({len(found) - MOST_NAMED} more likewise)" if len(found) > MOST_NAMED else ""
+    return _capital(" ".join(f"{part}." for part in said) + more, keep=bool(found[0][0].arm.host))
 
 
 def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:

@@ -35,6 +35,7 @@ from tuilab.analysis.reading import (
 )
 from tuilab.analysis.roofline import against_roof, bounds, sweep_bound
 from tuilab.analysis.sweeps import alike, crossovers
+from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.verdicts import by_host, verdicts
 from tuilab.analysis.words import listed, times
 from tuilab.model.claims import Claim
@@ -193,6 +194,7 @@ def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
         account=whole,
         flags=_flags(state, arm, point),
         roof=against_roof(state, arm, point),
+        undisturbed=undisturbed(state, arm, point),
         does=does(arm, point),
     )
 
@@ -210,6 +212,8 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
     cell = arm.cells.get(point)
     if cell is not None and (found := doubt(cell)) is not None:
         lines.insert(0, CaveatLine(found.code, found.message))
+    if (apart := undisturbed(state, arm, point)) is not None:
+        lines.insert(0, CaveatLine("undisturbed", apart.sentence))
     if elsewhere(arm, point):
         message = f"asked for {arm.arm.device}, computed on {device_of(arm, point)}"
         lines.insert(0, CaveatLine("other-device", message))

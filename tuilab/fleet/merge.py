@@ -86,7 +86,7 @@ class SweepRun:
         """One event of a cell, whose only point is 0, as one of the sweep's."""
         run = self._request.id
         match event:
-            case e.RunStarted() | e.Progress():
+            case e.RunStarted() | e.Progress() | e.HostWatched():
                 return
             case e.Finished():
                 if event.status == "failed":

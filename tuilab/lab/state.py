@@ -567,7 +567,7 @@ def _first_called(state: RunState) -> bool:
 def ghost(state: RunState) -> RunState:
     """The run with what a plot draws of it; its placement, logs and single calls are let go."""
     arms = {name: _arm(arm) for name, arm in state.arms.items()}
-    return replace(state, arms=arms, log=[], flags=[], facts=[], canaries=array("d"))
+    return replace(state, arms=arms, log=[], flags=[], facts=[], canaries=array("d"), windows=[])
 
 
 def _arm(arm: ArmState) -> ArmState:

@@ -287,6 +287,25 @@ class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
     """Which of the fresh workers measured it."""
 
 
+class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """What else went on over some rounds that followed each other, a quarter of a second or one round."""
+
+    first: Count
+    """The first of its rounds, from 0: in an event of the process, in a run's state of the run."""
+    rounds: Count
+    """How many rounds."""
+    others: Seconds
+    """Processors that others used meanwhile, on average; what a virtual machine's neighbours took counts."""
+    canary_s: Seconds
+    """The fixed tiny workload around the rounds, their median."""
+
+
+class HostWatched(_RunEvent, frozen=True, kw_only=True, tag="host"):
+    """What else went on while one process did a point's rounds, said when they are over."""
+
+    windows: tuple[HostWindow, ...]
+
+
 class Accounted(_RunEvent, frozen=True, kw_only=True, tag="account"):
     """Where a call's time goes, as one process found out after its rounds."""
 
@@ -492,6 +511,7 @@ Event = (
     | WarmedUp
     | TurnOver
     | Round
+    | HostWatched
     | Accounted
     | Phases
     | Placement

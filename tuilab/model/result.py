@@ -61,6 +61,19 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
     """What the intervals are of: `within this process and minute`, `over 5 processes`."""
 
 
+class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
+    """An arm's pace in those rounds in which nobody else was at work; `median_s` has all rounds."""
+
+    median_s: float
+    """Seconds per call."""
+    ci95_s: tuple[float, float]
+    """Its 95 % interval."""
+    n: int
+    """How many of the arm's blocks."""
+    sentence: str
+    """Both figures."""
+
+
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     """One arm's figures. Times are seconds per call; None where it did not run."""
 
@@ -103,6 +116,8 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     """Of a model: the batch over the median; None where the batch is not open or there is no figure."""
     roof: ArmRoof | None = None
     """Against its device's roof; None where its work or the figure is not known."""
+    undisturbed: Undisturbed | None = None
+    """Null where it does not differ from `median_s`, or too few rounds were undisturbed to tell."""
     does: str = ""
     """What its calls do, where the run's arms do different things; only what does the same is compared."""
 

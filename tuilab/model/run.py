@@ -17,6 +17,8 @@ from tuilab.model.events import (
     Fact,
     Finished,
     FirstCalls,
+    HostWatched,
+    HostWindow,
     LayersKnown,
     Log,
     MachineJoined,
@@ -141,6 +143,10 @@ class RunState:
     progress: Progress | None = None
     rounds: int = 0
     canaries: "array[float]" = field(default_factory=lambda: array("d"))
+    windows: list[HostWindow] = field(default_factory=list)
+    """What else went on over which rounds; empty where several hosts or workers share rounds."""
+    process_began: int = 0
+    """The round with which the latest process began."""
     repeated: int = 0
     timed_s: float = 0.0
     elapsed_s: float = 0.0
@@ -173,6 +179,7 @@ class RunState:
     def _start(self, event: RunStarted) -> None:
         if event.worker > 0 and event.run == self.run:
             self.workers, self.budget = event.worker + 1, event.budget
+            self.process_began = self.rounds
             self.status, self.message, self.detail = None, "", ""  # gone on with, it is over no more
             self._begin(-1 if event.zygote is None else event.zygote)
             return
@@ -197,6 +204,8 @@ class RunState:
     def _fold(self, event: Event) -> None:
         if isinstance(event, Round):
             self._round(event)
+        elif isinstance(event, HostWatched):
+            self._watched(event)
         elif isinstance(event, Progress):
             self.progress = event
         elif isinstance(event, MachineJoined):
@@ -221,6 +230,13 @@ class RunState:
             self.flags.append(event)
         elif isinstance(event, Fact):
             self.facts.append(event)
+
+    def _watched(self, event: HostWatched) -> None:
+        if len({(arm.arm.host, arm.arm.together) for arm in self.arms.values()}) > 1:
+            return  # the process does not know which of the run's rounds were its own
+        for seen in event.windows:
+            first = self.process_began + seen.first
+            self.windows.append(HostWindow(first, seen.rounds, seen.others, seen.canary_s))
 
     def _round(self, event: Round) -> None:
         index = self.rounds

@@ -14,7 +14,7 @@ import psutil
 from tuilab import nvml
 from tuilab.analysis.caveats import Pressure
 from tuilab.analysis.words import listed, percent
-from tuilab.model.events import Caveat
+from tuilab.model.events import Caveat, HostWindow
 from tuilab.model.quantity import size
 
 LOOPS = 2_000
@@ -129,6 +129,46 @@ def pressure_since(before: Counters) -> Pressure | None:
         throttled_s=_gain(before.throttled_s, now.throttled_s),
         others_s=None if busy is None else max(0.0, busy - (now.own_s - before.own_s)),
     )
+
+
+WINDOW_S = 0.25
+"""Long enough for the kernel's ticks to tell what others used, and shorter than most that others do."""
+
+
+class HostWatch:
+    """Looks at what else goes on over windows of successive rounds."""
+
+    def __init__(self) -> None:
+        self._seen: list[HostWindow] = []
+        self._songs: list[float] = []
+        self._first, self._before = 0, read_counters()
+
+    def start(self, index: int) -> None:
+        """Begin a window at that round; what an unfinished one has seen is forgotten."""
+        self._first, self._songs, self._before = index, [], read_counters()
+
+    def after(self, song: float, index: int) -> None:
+        """That round is over, song the slower canary around it."""
+        self._songs.append(song)
+        if time.monotonic() - self._before.at >= WINDOW_S:
+            self._close(index)
+
+    def windows(self, index: int) -> tuple[HostWindow, ...]:
+        """All that were seen since this was last asked; index: of the round to come."""
+        if self._songs and time.monotonic() - self._before.at >= SHORTEST_S:
+            self._close(index - 1)
+        seen, self._seen = tuple(self._seen), []
+        return seen
+
+    def _close(self, last: int) -> None:
+        now = read_counters()
+        busy = _gain(self._before.busy_s, now.busy_s)
+        if busy is not None:
+            own, wall = now.own_s - self._before.own_s, now.at - self._before.at
+            song = statistics.median(self._songs)
+            window = HostWindow(self._first, last + 1 - self._first, max(0.0, busy - own) / wall, song)
+            self._seen.append(window)
+        self._first, self._songs, self._before = last + 1, [], now
 
 
 def _gain(before: float | None, now: float | None) -> float | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from tuilab.analysis.statistics import estimate
-from tuilab.model.events import Block, Round
+from tuilab.model.events import Block, HostWatched, Round
 from tuilab.worker.context import Cancelled
 from tuilab.worker.measure import interference
 from tuilab.worker.measure.bench import Bench, TimedArm
@@ -69,6 +69,7 @@ class Rounds:
         self._begun = bench.stopwatch.now()
         self._before_s, self._wasted_s = bench.elapsed_s, 0.0
         self._counted = interference.read_counters()
+        self._watch = interference.HostWatch()
         every = strides([cell.cost_s for cell in cells], self._budget.rounds, limit_s)
         self._every = {id(cell): stride for cell, stride in zip(cells, every, strict=True)}
 
@@ -77,6 +78,7 @@ class Rounds:
         self._bench.reporter.settle()
         self._counted = interference.read_counters()
         self._bench.canary.start()
+        self._watch.start(self._bench.rounds)
         index = 0
         try:
             while wanted := self._wanted():
@@ -90,6 +92,10 @@ class Rounds:
             self._bench.elapsed_s = self._before_s + self._elapsed
             seen = interference.pressure_since(self._counted)
             self._bench.pressures += [seen] if seen else []
+            windows = self._watch.windows(self._bench.rounds)
+            # Rounds of workers that take turns are put together elsewhere, where they have other numbers.
+            if windows and not self._bench.request.turns:
+                self._bench.reporter.say(HostWatched(run=self._bench.run, windows=windows))
             self._bench.reporter.flush()
 
     def _let_others(self) -> None:
@@ -151,6 +157,7 @@ class Rounds:
         self._bench.canary.accept()
         self._bench.disturbed += moved
         self._accept(blocks, song, attempt > 0)
+        self._watch.after(song, self._bench.rounds - 1)
 
     def _visit(self, cell: TimedArm, blocks: list[Block]) -> None:
         """One block of one cell, and a single call beside it where that is another thing."""

@@ -1,0 +1,72 @@
+"""An arm's pace while nobody else was at work, beside its pace as the host is now.
+
+Where others come and go, a run's least disturbed rounds tell the pace of an idle machine. A window of rounds
+counts as undisturbed where others used next to nothing of the processors and the canary sang as fast as ever
+in the run; the time that threads waited for a processor tells less (docs/measuring.md).
+"""
+
+import statistics
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from tuilab.analysis.processes import estimate_of, kept_estimate
+from tuilab.analysis.statistics import once
+from tuilab.model.events import HostWindow
+from tuilab.model.quantity import interval, median_of
+from tuilab.model.result import Undisturbed
+from tuilab.model.run import ArmSamples, ArmState, RunState
+
+OTHERS = 0.2
+"""Of one processor: the ticks of a quarter of a second tell no less."""
+SONG = 1.08
+"""Over the canary's fastest songs while nobody else was at work: processes differ by some per cent."""
+LEAST = 20
+"""Samples, of which the interval of a median is narrow enough to be held against another."""
+SOME = 0.9
+"""The share of an arm's samples beyond which there is nothing to tell apart."""
+
+
+def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | None:
+    """Its pace in undisturbed rounds; None where these are few, or not surely faster than all."""
+    cell = arm.cells.get(point)
+    if cell is None or not state.windows:
+        return None
+    return once(cell, ("undisturbed", len(state.windows)), lambda: _of(cell, state.windows))
+
+
+def quiet(windows: Sequence[HostWindow]) -> list[HostWindow]:
+    """Those in which nobody else was at work, as far as the machine tells."""
+    alone = [window for window in windows if window.others < OTHERS]
+    if not alone:
+        return []
+    songs = sorted(window.canary_s for window in alone)
+    usual = statistics.median(songs[: max(1, len(songs) // 10)])
+    return [window for window in alone if window.canary_s <= SONG * usual]
+
+
+def cut(cell: ArmSamples, windows: Sequence[HostWindow]) -> ArmSamples:
+    """The samples of these windows' rounds, process by process as they were."""
+    ordered = sorted(windows, key=lambda window: window.first)
+    firsts = [window.first for window in ordered]
+    part = ArmSamples(begun=cell.begun, zygotes=cell.zygotes)
+    for index, sample in zip(cell.rounds, cell.samples, strict=True):
+        at = bisect_right(firsts, index) - 1
+        if at >= 0 and index < ordered[at].first + ordered[at].rounds:
+            part.rounds.append(index)
+            part.samples.append(sample)
+    return part
+
+
+def _of(cell: ArmSamples, windows: Sequence[HostWindow]) -> Undisturbed | None:
+    part = cut(cell, quiet(windows))
+    if not LEAST <= len(part.samples) <= SOME * len(cell.samples):
+        return None
+    alone, now = estimate_of(part), kept_estimate(cell)
+    if alone is None or now is None or alone.interval is None or now.interval is None:
+        return None
+    if alone.interval[1] >= now.interval[0]:
+        return None
+    figure = median_of(alone.median, alone.half_width)
+    figures = f"{figure} {interval(*alone.interval, alone.median)} undisturbed"
+    sentence = f"{figures}; {median_of(now.median, now.half_width)} as the host is now"
+    return Undisturbed(median_s=alone.median, ci95_s=alone.interval, n=len(part.samples), sentence=sentence)
