@@ -52,6 +52,7 @@ def test_a_run_from_the_store_is_the_run_as_it_was_live(tmp_path_factory, rounds
     events = [
         started("r1", *MODES),
         *sorted(rounds, key=lambda r: r.worker),
+        e.HostWatched(run="r1", windows=(e.HostWindow(0, len(rounds), 0.5, 1e-5),)),
         e.Finished(run="r1", status="ok"),
     ]
     store = Store.open(tmp_path_factory.mktemp("history"))

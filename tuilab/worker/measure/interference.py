@@ -138,30 +138,36 @@ WINDOW_S = 0.25
 class HostWatch:
     """Looks at what else goes on over windows of successive rounds."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        now: Callable[[], float] = time.monotonic,
+        read: Callable[[], Counters] = read_counters,
+    ) -> None:
+        self._now, self._read = now, read
         self._seen: list[HostWindow] = []
         self._songs: list[float] = []
-        self._first, self._before = 0, read_counters()
+        self._first, self._before = 0, read()
 
     def start(self, index: int) -> None:
         """Begin a window at that round; what an unfinished one has seen is forgotten."""
-        self._first, self._songs, self._before = index, [], read_counters()
+        self._first, self._songs, self._before = index, [], self._read()
 
     def after(self, song: float, index: int) -> None:
         """That round is over, song the slower canary around it."""
         self._songs.append(song)
-        if time.monotonic() - self._before.at >= WINDOW_S:
-            self._close(index)
+        self._close(index, WINDOW_S)
 
     def windows(self, index: int) -> tuple[HostWindow, ...]:
         """All that were seen since this was last asked; index: of the round to come."""
-        if self._songs and time.monotonic() - self._before.at >= SHORTEST_S:
-            self._close(index - 1)
+        if self._songs:
+            self._close(index - 1, SHORTEST_S)
         seen, self._seen = tuple(self._seen), []
         return seen
 
-    def _close(self, last: int) -> None:
-        now = read_counters()
+    def _close(self, last: int, least_s: float) -> None:
+        if self._now() - self._before.at < least_s:
+            return
+        now = self._read()
         busy = _gain(self._before.busy_s, now.busy_s)
         if busy is not None:
             own, wall = now.own_s - self._before.own_s, now.at - self._before.at

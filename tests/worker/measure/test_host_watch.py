@@ -1,0 +1,53 @@
+"""What others use of the processors is told window by window, by the kernel's own counters."""
+
+import pytest
+
+from tuilab.model.events import HostWindow
+from tuilab.worker.measure.interference import Counters, HostWatch
+
+
+class Host:
+    """Counters of a machine on which others use `others` processors, and this process one."""
+
+    def __init__(self) -> None:
+        self.at = self.busy_s = 0.0
+
+    def spend(self, seconds: float, others: float) -> None:
+        self.at += seconds
+        self.busy_s += seconds * (1 + others)
+
+    def read(self) -> Counters:
+        return Counters(self.at, 0, None, None, self.busy_s, self.at)
+
+
+def watched(rounds: list[tuple[float, float, float]], begin: int = 0) -> tuple[HostWindow, ...]:
+    host = Host()
+    watch = HostWatch(lambda: host.at, host.read)
+    watch.start(begin)
+    for index, (seconds, others, song) in enumerate(rounds, begin):
+        host.spend(seconds, others)
+        watch.after(song, index)
+    return watch.windows(begin + len(rounds))
+
+
+def test_short_rounds_share_a_window_and_long_ones_have_each_their_own() -> None:
+    found = watched([(0.05, 0.0, 5e-5)] * 5 + [(0.6, 1.5, 7e-5), (0.6, 0.0, 5e-5)], begin=3)
+    assert [(w.first, w.rounds) for w in found] == [(3, 5), (8, 1), (9, 1)]
+    assert [w.others for w in found] == pytest.approx([0.0, 1.5, 0.0])
+    assert [w.canary_s for w in found] == [5e-5, 7e-5, 5e-5]
+
+
+def test_what_is_left_at_the_end_counts_where_the_kernel_can_tell_of_it() -> None:
+    assert [(w.first, w.rounds) for w in watched([(0.3, 0, 5e-5), (0.22, 0, 5e-5)])] == [(0, 1), (1, 1)]
+    assert [(w.first, w.rounds) for w in watched([(0.3, 0, 5e-5), (0.05, 0, 5e-5)])] == [(0, 1)]
+
+
+def test_a_start_forgets_what_was_before() -> None:
+    host = Host()
+    watch = HostWatch(lambda: host.at, host.read)
+    host.spend(5.0, 2.0)
+    watch.start(7)
+    host.spend(0.3, 0.0)
+    watch.after(5e-5, 7)
+    assert [(w.first, w.rounds) for w in watch.windows(8)] == [(7, 1)]
+    assert watch.windows(8) == ()
