@@ -191,9 +191,11 @@ def test_hostile_figures_give_a_result_without_nan() -> None:
 def test_a_model_whose_examples_are_not_counted_has_no_rate() -> None:
     """A batch of unknown size is not taken for one of a single example."""
     model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="samples")
-    counted, unknown = (measure(begun([GRAPH]), {GRAPH: 1e-3}) for _ in range(2))
+    counted, unknown, fixed = (measure(begun([GRAPH]), {GRAPH: 1e-3}) for _ in range(3))
     counted.apply(e.ModelOpened(run="r", model=model))
     unknown.apply(e.ModelOpened(run="r", model=msgspec.structs.replace(model, batch="rows")))
+    fixed.apply(e.ModelOpened(run="r", model=msgspec.structs.replace(model, batch="")))
     rate = arm_of(summarise(finish(counted)), GRAPH).examples_per_s
     assert rate == pytest.approx(counted.scenario.parameters["samples"] / 1e-3, rel=0.02)
-    assert arm_of(summarise(finish(unknown)), GRAPH).examples_per_s is None
+    for state in (unknown, fixed):
+        assert arm_of(summarise(finish(state)), GRAPH).examples_per_s is None

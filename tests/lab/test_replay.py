@@ -129,13 +129,6 @@ async def test_rounds_that_cannot_be_read_are_said_and_passed_over(tmp_path):
     store.close()
 
 
-async def test_a_recording_without_an_end_stands_at_its_last_round():
-    screen = Screen()
-    replay = Replay([started("r1", *MODES), *regular(3)])
-    for round in (2, 3, 1):
-        assert (await at(replay, screen, round)).rounds == replay.round == round
-
-
 async def test_rounds_are_shown_no_sooner_than_they_came():
     """Each came 20 ms after the one before; a busy machine may show them later."""
     screen, shown = Screen(), []

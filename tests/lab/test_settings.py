@@ -209,3 +209,5 @@ def test_of_each_device_its_graph_on_what_lies_there_stands_for_it(chosen):
         ("CPU:0", "graph", "resident"),
         ("GPU:0", "graph", "resident"),
     ]
+    without = chosen.with_arms(modes=("graph-xla", "eager"), inputs=("resident",))
+    assert {arm.mode for arm in s.representative(without, GPU_MACHINE)} == {"eager"}

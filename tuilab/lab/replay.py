@@ -76,7 +76,7 @@ class Replay:
         if isinstance(part, Piece):
             lines = sum(before + number < within for number, (before, _) in enumerate(part.lines))
             return self._rounds[index] + within - lines
-        return self._rounds[index] + (isinstance(part, Round) and within > 0)
+        return self._rounds[index]
 
     @property
     def over(self) -> bool:
