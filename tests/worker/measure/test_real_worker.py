@@ -3,10 +3,13 @@
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.conftest import Worker, fold
+from tuilab.analysis.reading import VANISHED
 from tuilab.model import events, requests
 from tuilab.model.arms import Arm, Input, Mode
 from tuilab.model.events import Event
@@ -302,3 +305,14 @@ def test_a_crossover_is_narrowed_by_new_sizes(worker: Worker) -> None:
     assert added and all(50 < size < 1_000 for size in added)
     # The level arm takes 300 µs; one that grows with its size overtakes it there.
     assert min(abs(size - 300) for size in added) < 60
+
+
+def test_strings_are_work_that_a_graph_does_and_that_xla_is_not_asked_for(worker: Worker) -> None:
+    """Asked for it, XLA would end the process with a later call."""
+    file = Path(__file__).parents[2] / "contradictions" / "own.py"
+    asked = request("own", Arm("CPU:0", "graph"), Arm("CPU:0", "xla"), placement=True)
+    state = fold(worker.measure(structs.replace(asked, scenario=Scenario("own", {}, f"{file}:strings"))))
+    graph, xla = state.arms.values()
+    assert (graph.status, [flag.code for flag in graph.flags if flag.code == VANISHED]) == ("ok", [])
+    assert (xla.status, xla.reason) == ("unavailable", "XLA has no strings: an arm of another mode runs it")
+    assert state.status == "ok"

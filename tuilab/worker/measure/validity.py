@@ -26,6 +26,8 @@ MOST_GONE = 0.5
 """The share of the work asked for that may be missing: honest graphs fold windows, masks and indices."""
 LEAST_LEFT = 0.1
 """The share that an XLA program does at least, by rough counts of its instructions and of the trace."""
+OF_A_STRING = 100.0
+"""Rough operations that an op of strings does with each: it reads characters, and makes memory for them."""
 LEAST_MERGED = 0.1
 """The share of the work that must be merged before it is said."""
 
@@ -180,6 +182,8 @@ def _work(op: Any) -> float:
         return 0.0
     ins, outs = [_count(t) for t in op.inputs], [_count(t) for t in op.outputs]
     made = float(sum(outs))
+    if any(t.dtype.name == "string" for t in op.inputs):
+        return OF_A_STRING * max(ins + outs)
     if "MatMul" in op.type and len(op.inputs) >= 2:
         shape = op.inputs[0].shape
         inner = shape[-1] if shape.rank else None
