@@ -9,6 +9,8 @@ recognise/    the workloads that an example amounts to
 presets/      those workloads as presets, with the claims of the prose
 examine.py, report.py  all of it in order, and what it gives
 checker/      what `tuilab check` has around it: many files, settings, baseline, formats, `--fix`
+
+`python -m tuilab.documents FILE` prints a document's trace line by line.
 """
 
 from tuilab.documents.examine import read, read_installed

@@ -12,8 +12,9 @@ from tuilab.documents.api.tables import for_installed, installed_version, shippe
 from tuilab.documents.api.versions import installed_by, minor, table_of
 from tuilab.documents.example import Example, examples
 from tuilab.documents.interpreter.program import Code, read_program
+from tuilab.documents.interpreter.trace import Trace
 from tuilab.documents.presets import build
-from tuilab.documents.reading.dialect import plain
+from tuilab.documents.reading.dialect import Plain, plain
 from tuilab.documents.reading.document import Document
 from tuilab.documents.reading.parse import Parsed, parse
 from tuilab.documents.reading.source import open_document
@@ -122,15 +123,8 @@ def _own(statement: ast.stmt) -> Iterator[ast.Call]:
             waiting.append(part)
 
 
-def _read(
-    document: Document,
-    api: ApiTable | None,
-    validate: Validate | None,
-    preview: bool,
-    target: str,
-    folder: Path | None,
-    installs: int,
-) -> DocumentReport:
+def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trace, list[Plain], list[Parsed]]:
+    """What the document's code would do, and each block's code as plain Python and parsed."""
     plains = [plain(block.code) for block in document.blocks]
     parsed = [parse(p.lines, b.line) for p, b in zip(plains, document.blocks, strict=True)]
     code = [
@@ -149,7 +143,19 @@ def _read(
         _DEFERS.search(block.code) and is_deferred(part.statements)
         for block, part in zip(document.blocks, parsed, strict=True)
     )
-    trace = read_program(code, api or shipped(), deferred, folder)
+    return read_program(code, api, deferred, folder), plains, parsed
+
+
+def _read(
+    document: Document,
+    api: ApiTable | None,
+    validate: Validate | None,
+    preview: bool,
+    target: str,
+    folder: Path | None,
+    installs: int,
+) -> DocumentReport:
+    trace, plains, parsed = traced(document, api or shipped(), folder)
     found = examples(document.blocks, trace, api, target)
     reports = []
     everywhere = ignored_everywhere(document.lines)

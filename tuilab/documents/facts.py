@@ -196,7 +196,7 @@ _LATEST = 64
 
 def _shapes(event: Event) -> tuple[object, ...]:
     """The shapes and dtypes by which a call of a graph is traced; () where one is not known."""
-    given = [v for name, v in event.arguments.items() if name.startswith("argument ")]
+    given = event.arguments.values()
     known = [(v.shape, v.dtype) for v in given if isinstance(v, Tensor) and v.shape and None not in v.shape]
     return tuple(known) if known and len(known) == len(given) else ()
 
@@ -231,5 +231,5 @@ _TRACED = {
 
 def _subject_value(event: Event) -> Value | None:
     if event.kind == "graph":
-        return event.arguments.get("graph")
+        return event.runs
     return event.arguments.get("self") if event.kind in ("train", "host-op") else None

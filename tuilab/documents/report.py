@@ -70,7 +70,7 @@ class ExampleLine(msgspec.Struct, frozen=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """The object that `tuilab check --json` prints."""
+    """What was read of one document: `document` and `examples` of a file in `tuilab check --json`."""
 
     document: DocumentLine
     examples: tuple[ExampleLine, ...]

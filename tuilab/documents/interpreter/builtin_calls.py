@@ -9,6 +9,7 @@ from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.items import iterate
 from tuilab.documents.interpreter.library import Arguments, handles
 from tuilab.documents.interpreter.scope import Scope
+from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -100,8 +101,8 @@ def _print(interpreter: Interpreter, values: list[Value], args: Arguments) -> Va
         interpreter.reads(value, "print()", args.line)
     interpreter.tell(values, args.line)
     words = " ".join(str(v.value) if isinstance(v, Known) else "{}" for v in values)
-    kind = "effect" if interpreter.in_graph() else "print"
-    interpreter.event(kind, "print()", args.line, {"text": Known(words[:400])})  # type: ignore[arg-type]
+    kind: Kind = "effect" if interpreter.in_graph() else "print"
+    interpreter.event(kind, "print()", args.line, {"text": Known(words[:400])})
     return NONE
 
 

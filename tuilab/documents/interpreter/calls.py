@@ -213,11 +213,18 @@ def call_graph(
         for part in parts_of(result):
             part.inside, part.made = False, -1
         found = parts_of(result)
-        given = {f"argument {name}": value for name, value in (numbered(args) | keywords).items()}
-        interpreter.event("graph", name_of(graph.target), line, {"graph": graph, **given}, result)
+        given = by_parameter(graph.target, args, keywords)
+        interpreter.event("graph", name_of(graph.target), line, given, result).runs = graph
         for part in found:
             part.made = len(interpreter.trace.events) - 1
     return result
+
+
+def by_parameter(target: Value, args: list[Value], keywords: Keywords) -> dict[str, Value]:
+    """Arguments under the names of the function's parameters; under their positions where those end."""
+    spec = target.node.args if isinstance(target, Function) else None
+    names = [p.arg for p in (*spec.posonlyargs, *spec.args)] if spec else []
+    return {names[int(at)] if int(at) < len(names) else at: v for at, v in numbered(args).items()} | keywords
 
 
 def parts_of(value: Value) -> list[Tensor]:

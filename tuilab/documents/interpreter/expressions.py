@@ -78,35 +78,55 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
         return told(left.value, [right], line)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return tensors.operator(interpreter, op, left, right, line)
+    timed = _on_times(interpreter, op, left, right, line)
+    if timed is not None:
+        return timed
+    if interpreter.place.loops or isinstance(left, Unknown) or isinstance(right, Unknown):
+        interpreter.event("python", type(op).__name__, line)
+    return _on_constants(op, left, right, line) or _unresolved(left, right, line)
+
+
+def _on_times(
+    interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int
+) -> Value | None:
+    """The time between two readings, or a time that stays one whatever is done to it; None without any."""
     if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Clock):
         return interpreter.region(right.event, left.event)
     interpreter.dates(left, right)
-    if isinstance(left, Elapsed) and isinstance(right, Elapsed):
-        if isinstance(op, ast.Div | ast.FloorDiv | ast.Sub):
-            interpreter.compare([left.region, right.region])
-        return left
+    divides = isinstance(op, ast.Div | ast.FloorDiv)
     if isinstance(left, Elapsed):
-        if isinstance(op, ast.Div | ast.FloorDiv):
+        if isinstance(right, Elapsed):
+            if divides or isinstance(op, ast.Sub):
+                interpreter.compare([left.region, right.region])
+        elif divides:
             interpreter.trace.regions[left.region].divided = True
         return left
     if isinstance(right, Elapsed):
         return right
     if isinstance(op, ast.Add) and (times_in(left) or times_in(right)):
         return told("", [left, right], line)
-    if interpreter.place.loops or isinstance(left, Unknown) or isinstance(right, Unknown):
-        interpreter.event("python", type(op).__name__, line)
-    if isinstance(left, Known) and isinstance(right, Known):
-        try:
-            return Known(arithmetic.binary(op, left.value, right.value))
-        except Unresolved:
-            return Unknown("an operation whose result is not followed", line)
-    if isinstance(left, Listing) and isinstance(right, Listing) and isinstance(op, ast.Add):
-        return _appended(left, right)
-    if isinstance(op, ast.Mult):
-        for one, other in ((left, right), (right, left)):
-            count = other.value if isinstance(other, Known) else None
-            if isinstance(one, Listing) and isinstance(count, int):
-                return _repeated(one, count)
+    return None
+
+
+def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Value | None:
+    """The result on constants and lists; None where an operand is neither."""
+    match left, right:
+        case Known(), Known():
+            try:
+                return Known(arithmetic.binary(op, left.value, right.value))
+            except Unresolved:
+                return Unknown("an operation whose result is not followed", line)
+        case Listing(), Listing() if isinstance(op, ast.Add):
+            return _appended(left, right)
+        case (Listing() as one, Known(value=int(count))) | (Known(value=int(count)), Listing() as one) if (
+            isinstance(op, ast.Mult)
+        ):
+            return _repeated(one, count)
+    return None
+
+
+def _unresolved(left: Value, right: Value, line: int) -> Value:
+    """What is left of an operation: a number, or the reason why an operand is not known."""
     if is_number(left) and is_number(right):
         return Number("a number that is not known", line)
     for value in (left, right):

@@ -7,7 +7,7 @@ from typing import Any
 from tuilab.documents.interpreter.interpreter import Interpreter, expression, times_in
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.tensors import sliced
-from tuilab.documents.interpreter.trace import Loop
+from tuilab.documents.interpreter.trace import Kind, Loop
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -22,6 +22,7 @@ from tuilab.documents.interpreter.values import (
     Mapping,
     Number,
     OpaqueObject,
+    Shape,
     Span,
     Tensor,
     Unknown,
@@ -221,17 +222,18 @@ def _slice(interpreter: Interpreter, value: Value, node: ast.Slice, scope: Scope
                 len(range(side)[slice(*numbers)]) if known and side is not None and numbers[2] != 0 else None
             )
             shape = (first, *shape[1:])
-        result = Tensor(shape, value.dtype, value.library, -1, value.inside)
-        kind = "op" if value.library == "tf" else "host-op"
-        interpreter.event(kind, "tf.strided_slice", line, {"x": value}, result)  # type: ignore[arg-type]
-        return result
+        return _part(interpreter, value, shape, line)
     return value if isinstance(value, Many) else Unknown("a slice of what is not known", line)
 
 
 def _of_tensor(interpreter: Interpreter, tensor: Tensor, index: Value, line: int) -> Value:
-    result = Tensor(sliced(tensor, index), tensor.dtype, tensor.library, -1, tensor.inside)
-    kind = "op" if tensor.library == "tf" else "host-op"
-    interpreter.event(kind, "tf.strided_slice", line, {"x": tensor}, result)  # type: ignore[arg-type]
+    return _part(interpreter, tensor, sliced(tensor, index), line)
+
+
+def _part(interpreter: Interpreter, tensor: Tensor, shape: Shape | None, line: int) -> Tensor:
+    result = Tensor(shape, tensor.dtype, tensor.library, -1, tensor.inside)
+    kind: Kind = "op" if tensor.library == "tf" else "host-op"
+    interpreter.event(kind, "tf.strided_slice", line, {"x": tensor}, result)
     return result
 
 

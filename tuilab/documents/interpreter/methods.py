@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tuilab.documents.interpreter import attributes, dataset_calls, keras_calls, ops, timers
+from tuilab.documents.interpreter import attributes, dataset_calls, keras_calls, objects, ops
 from tuilab.documents.interpreter.arithmetic import LONGEST_LIST, LONGEST_TEXT
 from tuilab.documents.interpreter.expressions import told
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered, times_in
@@ -11,7 +11,6 @@ from tuilab.documents.interpreter.names import dtype_of
 from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.values import (
     NONE,
-    Api,
     Bound,
     Dataset,
     Elapsed,
@@ -28,8 +27,6 @@ from tuilab.documents.interpreter.values import (
     Unknown,
     Value,
 )
-
-_LIBRARY_METHODS = ("apply_gradients", "minimize", "update_state")
 
 
 def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int) -> Value:
@@ -55,7 +52,7 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
         case Elapsed():
             return owner
         case OpaqueObject():
-            return _opaque_object(interpreter, owner, name, args, keywords, line)
+            return objects.method(interpreter, objects.Asked(owner, name, args, keywords, line))
         case Graph() | Function() if name == "__call__":
             return interpreter.call(owner, args, keywords, line)
         case Graph():
@@ -191,107 +188,3 @@ def _constant(interpreter: Interpreter, value: Any, name: str, args: list[Value]
             interpreter.reads(given_value, "formatting", line)
         return told(value, args, line)
     return Unknown(f"what {name}() gives", line)
-
-
-def _opaque_object(
-    interpreter: Interpreter,
-    owner: OpaqueObject,
-    name: str,
-    args: list[Value],
-    keywords: Keywords,
-    line: int,
-) -> Value:
-    if owner.kind == "object" and str(owner.data).startswith("tf.keras.metrics."):
-        interpreter.use(Api(f"{owner.data}.{name}", f"{str(owner.data).rpartition('.')[2]}.{name}"), line)
-    match owner.kind:
-        case "rng":
-            return interpreter.call(Api(f"rng.{name}"), args, keywords, line)
-        case "tf-rng" if name in _DRAWS:
-            return interpreter.call(Api(f"tf.random.{name}"), args, keywords, line)
-        case "timer":
-            given = Arguments(line, numbered(args) | keywords)
-            return timers.timer_method(interpreter, owner, name, given)
-        case "tape" if name in ("gradient", "jacobian", "batch_jacobian"):
-            if args and isinstance(args[0], Unknown):
-                # What is differentiated is not known, nor where it runs.
-                interpreter.event("opaque", f"the {name} of what is not known", line)
-                return Listing("list", [], open=True)
-            interpreter.event("op", f"tf.GradientTape.{name}", line, {}, Tensor(None, None))
-            return Listing("list", [], open=True)
-        case "super":
-            # A class of the document or of a library: what its constructor sets is not known.
-            if name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
-                interpreter.event("opaque", f"super().{name}", line)
-        case "session" if name in ("run", "partial_run"):
-            interpreter.deferred = True
-            interpreter.event("graph", "sess.run", line, {"graph": _fetched(args, keywords, owner)})
-            result = Tensor(None, None, "np", made=len(interpreter.trace.events) - 1)
-            interpreter.sync("sess.run()", line, result)
-            return result
-        case "benchmark" if name == "pedantic":
-            return timers.pytest_benchmark(interpreter, name, args, keywords, line)
-        case "generator":
-            interpreter.event("opaque", "a generator", line)
-        case "writer":
-            return NONE
-        case "iterator" if name in ("get_next", "next"):
-            return interpreter.call(Api("builtins.next"), [owner], {}, line)
-        case "bytes":
-            return owner
-        case "object" if str(owner.data).startswith("tf.distribute.") and name in _RUNS:
-            return _on_replicas(interpreter, name, args, keywords, line)
-        case "lite" if name == "invoke":
-            made = interpreter.event("host-op", "invoke", line, {"self": owner}, Tensor(None, None, "np"))
-            owner.data["output"] = made.result
-            return NONE
-        case "lite" if name in ("get_tensor", "tensor"):
-            output = owner.data.get("output")
-            if isinstance(output, Tensor):
-                interpreter.sync(f"{name}()", line, output)
-                return output
-            return Tensor(None, None, "np")
-        case "lite":
-            interpreter.event("config", f"tf.lite.Interpreter.{name}", line)
-            return Unknown(f"what {name}() gives", line)
-        case "object" if name in ("result", "numpy") and "metrics" in str(owner.data):
-            result = Tensor((), "float32")
-            interpreter.event("op", f"{owner.data}.{name}", line, {}, result)
-            return result
-        case "object":
-            kind: Kind = "op" if name in _LIBRARY_METHODS else "build"
-            interpreter.event(kind, f"{owner.data}.{name}", line, {})
-            return Unknown(f"what {name}() gives", line)
-    return Unknown(f"what {name}() gives", line)
-
-
-_DRAWS = ("normal", "uniform", "truncated_normal")
-_RUNS = ("run", "experimental_run", "experimental_run_v2", "experimental_distribute_dataset", "reduce")
-
-
-def _on_replicas(
-    interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int
-) -> Value:
-    """What a `tf.distribute` strategy runs: the function on each replica, with what it is given."""
-    if name == "experimental_distribute_dataset":
-        return args[0] if args else Unknown("a distributed dataset", line)
-    if name == "reduce":
-        result = Tensor(None, None, inside=interpreter.in_graph() is not None)
-        interpreter.event("op", "tf.distribute.Strategy.reduce", line, numbered(args), result)
-        return result
-    target = args[0] if args else keywords.get("fn", NONE)
-    given = args[1] if len(args) > 1 else keywords.get("args", Listing("tuple", []))
-    named = args[2] if len(args) > 2 else keywords.get("kwargs", Mapping({}))
-    inputs = list(given.items) if isinstance(given, Listing) else [given]
-    by_name = {str(k): v for k, v in named.items.items()} if isinstance(named, Mapping) else {}
-    return interpreter.call(target, inputs, by_name, line)
-
-
-def _fetched(args: list[Value], keywords: Keywords, session: Value) -> Value:
-    """What a session is asked for: the first of several; the session where that is not known."""
-    value = args[0] if args else keywords.get("fetches", session)
-    if isinstance(value, Listing) and value.items:
-        value = value.items[0]
-    # A tensor's op is run as the tensor is, without bringing its value back.
-    if isinstance(value, Bound) and value.name in ("op", "initializer") and isinstance(value.owner, Tensor):
-        value = value.owner
-    return value

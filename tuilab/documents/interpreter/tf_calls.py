@@ -3,7 +3,7 @@
 from tuilab.documents.interpreter import names
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.library import Arguments, handles, short
-from tuilab.documents.interpreter.trace import Traced
+from tuilab.documents.interpreter.trace import Kind, Traced
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -234,8 +234,8 @@ def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Any other name of TensorFlow: a class gives an object, a function is an op."""
     word = short(name).rpartition(".")[2]
     if name.startswith(_NO_WORK) or word[:1].isupper() or name == "tf.print":
-        kind = "config" if name != "tf.print" else "op"
-        interpreter.event(kind, name, args.line, args.values)  # type: ignore[arg-type]
+        kind: Kind = "config" if name != "tf.print" else "op"
+        interpreter.event(kind, name, args.line, args.values)
         return (
             OpaqueObject("object", name) if word[:1].isupper() else Unknown(f"what {name} gives", args.line)
         )

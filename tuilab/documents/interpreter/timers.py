@@ -7,7 +7,7 @@ from typing import TypeVar
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords
 from tuilab.documents.interpreter.library import Arguments, handles
 from tuilab.documents.interpreter.names import CLOCKS
-from tuilab.documents.interpreter.trace import Loop
+from tuilab.documents.interpreter.trace import Kind, Loop
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -41,8 +41,8 @@ def clock(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("time.sleep")
 def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    kind = "effect" if interpreter.in_graph() else "sleep"
-    interpreter.event(kind, "time.sleep()", args.line, args.values)  # type: ignore[arg-type]
+    kind: Kind = "effect" if interpreter.in_graph() else "sleep"
+    interpreter.event(kind, "time.sleep()", args.line, args.values)
     return NONE
 
 

@@ -132,7 +132,8 @@ class Place:
 class Event:
     """Something the code would do. arguments: by the API's own parameter names.
 
-    name: canonical (`tf.matmul`, also for `@`). result: the value that it gives.
+    name: canonical (`tf.matmul`, also for `@`). result: the value that it gives. runs: of a graph's call,
+    the `tf.function`, or what a session fetches.
     """
 
     index: int
@@ -142,6 +143,7 @@ class Event:
     place: Place
     arguments: dict[str, Value] = field(default_factory=dict)
     result: Value | None = None
+    runs: Value | None = None
 
 
 @dataclass(eq=False)

@@ -89,9 +89,9 @@ def _preset(
 
 def arms(found: Found) -> ArmSelection:
     """The arms that the code has. What it leaves open stays open: no scope, any device; eager, any mode."""
-    devices = ("CPU", "GPU")
+    devices: tuple[str, ...] = ("CPU", "GPU")
     if found.devices and not found.anywhere and found.workload != "pingpong":
-        devices = tuple(d for d in devices if d in found.devices)  # type: ignore[assignment]
+        devices = tuple(d for d in devices if d in found.devices)
     modes = MODES
     if found.modes:
         modes = tuple(m for m in MODES if m in found.modes or (m == "eager" and found.eager))

@@ -142,7 +142,7 @@ def _around(example: Example, event: Event) -> int:
     if graph is None:
         return 0
     for call in example.trace.events[event.index :]:
-        if call.kind == "graph" and call.arguments.get("graph") is graph:
+        if call.kind == "graph" and call.runs is graph:
             return len(call.place.loops)
     return 0
 

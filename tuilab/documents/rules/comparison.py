@@ -147,7 +147,7 @@ def _is_meant(one: Region, other: Region) -> bool:
 
 
 def _is_compiled(events: list[Event]) -> bool:
-    graphs = (e.arguments.get("graph") for e in events if e.kind == "graph")
+    graphs = (e.runs for e in events if e.kind == "graph")
     return any(isinstance(graph, Graph) and graph.jit for graph in graphs)
 
 

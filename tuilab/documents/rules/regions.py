@@ -528,7 +528,7 @@ def _set_up(example: Example, event: Event, measured: bool, timer: str) -> str:
             return f"data is made ({event.name})" if drawn else ""
         return f"data is made ({event.name})" if count > (_TINY if drawn else _LARGE) else ""
     if event.name == "sess.run" and event.kind == "graph":
-        fetched = event.arguments.get("graph")
+        fetched = event.runs
         known = isinstance(fetched, Tensor) and fetched.made >= 0
         made = example.trace.events[fetched.made].name if known and isinstance(fetched, Tensor) else ""
         return "variables are initialised" if made.endswith(_INITIALISERS) else ""

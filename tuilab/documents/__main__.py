@@ -1,0 +1,104 @@
+"""For developers: `python -m tuilab.documents FILE` prints a document's trace beside its lines."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tuilab.documents.api.tables import shipped
+from tuilab.documents.examine import traced
+from tuilab.documents.interpreter.trace import Event, Region, Trace
+from tuilab.documents.interpreter.values import (
+    Elapsed,
+    Known,
+    Listing,
+    Number,
+    Tensor,
+    Unknown,
+    Value,
+)
+from tuilab.documents.reading.document import Document
+from tuilab.documents.reading.source import open_document
+from tuilab.model.errors import InputError
+from tuilab.model.sanitize import sanitize_line
+
+
+def shown(value: Value | None) -> str:
+    """A value in a few words: `float32[64, ?]`, `region 2`, `? why it is not known`."""
+    match value:
+        case None:
+            return ""
+        case Known():
+            return repr(value.value)[:60]
+        case Tensor():
+            sides = ["?" if side is None else str(side) for side in value.shape or ()]
+            where = "" if value.library == "tf" else "np "
+            return f"{where}{value.dtype or '?'}[{', '.join(sides) if value.shape is not None else '…'}]"
+        case Elapsed():
+            return f"region {value.region}"
+        case Number():
+            return "a number"
+        case Unknown():
+            return f"? {value.reason}"
+        case Listing():
+            more = ", …" if value.open or len(value.items) > 4 else ""
+            return f"{value.kind}({', '.join(map(shown, value.items[:4]))}{more})"
+        case _:
+            return type(value).__name__
+
+
+def told(event: Event) -> str:
+    """An event in one line: its kind and name, its arguments, what it gives, and how often it runs."""
+    given = ", ".join(f"{name}={shown(value)}" for name, value in event.arguments.items())
+    result = f" → {shown(event.result)}" if event.result is not None else ""
+    place = event.place
+    marks = [f"on {'/'.join(place.families)}"] if place.families else []
+    if place.loops:
+        marks.append(f"{'?' if place.repeats is None else place.repeats} times")
+    marks += [f"in {place.traced.by}"] if place.traced else []
+    marks += ["if somebody calls it"] if place.uncalled else []
+    return f"{event.index:>5} {event.kind} {event.name}({given}){result}" + "".join(f" · {m}" for m in marks)
+
+
+def timing(number: int, region: Region) -> str:
+    """A region in one line: the events between its readings, and where it is printed."""
+    lines = ", ".join(str(line) for line, _ in region.told)
+    name = f" {region.name}" if region.name else ""
+    return f"region {number}{name}: events {region.first + 1} to {region.last - 1}, {region.clock}" + (
+        f", told at line {lines}" if lines else ""
+    )
+
+
+def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
+    """Each line of code, and below it what it does; the same line again where it is read again."""
+    happens: dict[int, list[str]] = {}
+    for event in trace.events:
+        happens.setdefault(event.line, []).append(told(event))
+    for number, region in enumerate(trace.regions):
+        happens.setdefault(region.last_line, []).append(timing(number, region))
+    for line, reason in trace.notes:
+        happens.setdefault(line, []).append(f"not followed: {reason}")
+    for block in document.blocks:
+        for number, text in enumerate(block.code.split("\n"), block.line):
+            yield f"{number:>5} │ {text}".rstrip()
+            for part in happens.get(number, ()):
+                yield f"      │     {sanitize_line(part, 400)}"
+
+
+def main(words: list[str]) -> int:
+    """Print the trace of one file. Returns the exit code: 2 where it cannot be read."""
+    if len(words) != 1:
+        print("usage: python -m tuilab.documents FILE", file=sys.stderr)
+        return 2
+    path = Path(words[0])
+    try:
+        document = open_document(path)
+    except InputError as error:
+        print(f"{sanitize_line(str(path), 300)}: expected {error.expected}", file=sys.stderr)
+        return 2
+    for line in trace_lines(document, traced(document, shipped(), path.absolute().parent)[0]):
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,201 @@
+"""Methods of a library's objects: a timer, a gradient tape, a session, a strategy, a TFLite interpreter."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tuilab.documents.interpreter import timers
+from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered
+from tuilab.documents.interpreter.library import Arguments
+from tuilab.documents.interpreter.trace import Kind
+from tuilab.documents.interpreter.values import (
+    NONE,
+    Api,
+    Bound,
+    Listing,
+    Mapping,
+    OpaqueObject,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+_DRAWS = ("normal", "uniform", "truncated_normal")
+_RUNS = ("run", "experimental_run", "experimental_run_v2", "experimental_distribute_dataset", "reduce")
+_LIBRARY_METHODS = ("apply_gradients", "minimize", "update_state")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A method, what it is called on, and with what."""
+
+    owner: OpaqueObject
+    name: str
+    args: list[Value]
+    keywords: Keywords
+    line: int
+
+
+Method = Callable[[Interpreter, Asked], Value | None]
+# By the kind of object. None: what the method gives is not known.
+METHODS: dict[str, Method] = {}
+
+
+def method(interpreter: Interpreter, asked: Asked) -> Value:
+    """What the method gives."""
+    read = METHODS.get(asked.owner.kind)
+    result = read(interpreter, asked) if read is not None else None
+    return Unknown(f"what {asked.name}() gives", asked.line) if result is None else result
+
+
+def of(kind: str) -> Callable[[Method], Method]:
+    """Register what reads the methods of a kind of object."""
+
+    def register(function: Method) -> Method:
+        METHODS[kind] = function
+        return function
+
+    return register
+
+
+@of("rng")
+def numpy_generator(interpreter: Interpreter, asked: Asked) -> Value | None:
+    return interpreter.call(Api(f"rng.{asked.name}"), asked.args, asked.keywords, asked.line)
+
+
+@of("tf-rng")
+def generator_of_tensors(interpreter: Interpreter, asked: Asked) -> Value | None:
+    if asked.name not in _DRAWS:
+        return None
+    return interpreter.call(Api(f"tf.random.{asked.name}"), asked.args, asked.keywords, asked.line)
+
+
+@of("timer")
+def timer(interpreter: Interpreter, asked: Asked) -> Value | None:
+    given = Arguments(asked.line, numbered(asked.args) | asked.keywords)
+    return timers.timer_method(interpreter, asked.owner, asked.name, given)
+
+
+@of("benchmark")
+def benchmark(interpreter: Interpreter, asked: Asked) -> Value | None:
+    if asked.name != "pedantic":
+        return None
+    return timers.pytest_benchmark(interpreter, asked.name, asked.args, asked.keywords, asked.line)
+
+
+@of("tape")
+def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
+    if asked.name not in ("gradient", "jacobian", "batch_jacobian"):
+        return None
+    if asked.args and isinstance(asked.args[0], Unknown):
+        # What is differentiated is not known, nor where it runs.
+        interpreter.event("opaque", f"the {asked.name} of what is not known", asked.line)
+    else:
+        interpreter.event("op", f"tf.GradientTape.{asked.name}", asked.line, {}, Tensor(None, None))
+    return Listing("list", [], open=True)
+
+
+@of("super")
+def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
+    """A class of the document or of a library: what its constructor sets is not known."""
+    if asked.name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
+        interpreter.event("opaque", f"super().{asked.name}", asked.line)
+    return None
+
+
+@of("session")
+def session(interpreter: Interpreter, asked: Asked) -> Value | None:
+    if asked.name not in ("run", "partial_run"):
+        return None
+    interpreter.deferred = True
+    fetched = _fetched(asked)
+    event = interpreter.event("graph", "sess.run", asked.line, {"fetches": fetched})
+    event.runs = fetched
+    result = Tensor(None, None, "np", made=event.index)
+    interpreter.sync("sess.run()", asked.line, result)
+    return result
+
+
+@of("generator")
+def generator(interpreter: Interpreter, asked: Asked) -> Value | None:
+    interpreter.event("opaque", "a generator", asked.line)
+    return None
+
+
+@of("writer")
+def writer(interpreter: Interpreter, asked: Asked) -> Value | None:
+    return NONE
+
+
+@of("iterator")
+def iterator(interpreter: Interpreter, asked: Asked) -> Value | None:
+    if asked.name not in ("get_next", "next"):
+        return None
+    return interpreter.call(Api("builtins.next"), [asked.owner], {}, asked.line)
+
+
+@of("bytes")
+def data(interpreter: Interpreter, asked: Asked) -> Value | None:
+    return asked.owner
+
+
+@of("lite")
+def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
+    """TFLite computes in `invoke()`; its output is a copy."""
+    owner, name, line = asked.owner, asked.name, asked.line
+    if name == "invoke":
+        made = interpreter.event("host-op", "invoke", line, {"self": owner}, Tensor(None, None, "np"))
+        owner.data["output"] = made.result
+        return NONE
+    if name not in ("get_tensor", "tensor"):
+        interpreter.event("config", f"tf.lite.Interpreter.{name}", line)
+        return None
+    output = owner.data.get("output")
+    if not isinstance(output, Tensor):
+        return Tensor(None, None, "np")
+    interpreter.sync(f"{name}()", line, output)
+    return output
+
+
+@of("object")
+def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
+    """Of a class of TensorFlow's or Keras', by its dotted name."""
+    made, name, line = str(asked.owner.data), asked.name, asked.line
+    if made.startswith("tf.keras.metrics."):
+        interpreter.use(Api(f"{made}.{name}", f"{made.rpartition('.')[2]}.{name}"), line)
+    if made.startswith("tf.distribute.") and name in _RUNS:
+        return _on_replicas(interpreter, asked)
+    if name in ("result", "numpy") and "metrics" in made:
+        result = Tensor((), "float32")
+        interpreter.event("op", f"{made}.{name}", line, {}, result)
+        return result
+    kind: Kind = "op" if name in _LIBRARY_METHODS else "build"
+    interpreter.event(kind, f"{made}.{name}", line, {})
+    return None
+
+
+def _on_replicas(interpreter: Interpreter, asked: Asked) -> Value:
+    """What a `tf.distribute` strategy runs: the function on each replica, with what it is given."""
+    name, args, keywords, line = asked.name, asked.args, asked.keywords, asked.line
+    if name == "experimental_distribute_dataset":
+        return args[0] if args else Unknown("a distributed dataset", line)
+    if name == "reduce":
+        result = Tensor(None, None, inside=interpreter.in_graph() is not None)
+        interpreter.event("op", "tf.distribute.Strategy.reduce", line, numbered(args), result)
+        return result
+    target = args[0] if args else keywords.get("fn", NONE)
+    given = args[1] if len(args) > 1 else keywords.get("args", Listing("tuple", []))
+    named = args[2] if len(args) > 2 else keywords.get("kwargs", Mapping({}))
+    inputs = list(given.items) if isinstance(given, Listing) else [given]
+    by_name = {str(k): v for k, v in named.items.items()} if isinstance(named, Mapping) else {}
+    return interpreter.call(target, inputs, by_name, line)
+
+
+def _fetched(asked: Asked) -> Value:
+    """What a session is asked for: the first of several; the session where that is not known."""
+    value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
+    if isinstance(value, Listing) and value.items:
+        value = value.items[0]
+    # A tensor's op is run as the tensor is, without bringing its value back.
+    if isinstance(value, Bound) and value.name in ("op", "initializer") and isinstance(value.owner, Tensor):
+        value = value.owner
+    return value
