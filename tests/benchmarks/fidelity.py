@@ -32,9 +32,10 @@ from tuilab.worker.context import Context
 from tuilab.worker.measure.bench import TimedArm
 from tuilab.worker.measure.stopwatch import LEAD_IN_FROM, Stopwatch
 from tuilab.worker.measure.warmup import warm_up
-from tuilab.workloads import _feed, find
-from tuilab.workloads._burn import burn
+from tuilab.workloads import find
 from tuilab.workloads.base import Workload
+from tuilab.workloads.parts import feed
+from tuilab.workloads.parts.burn import burn
 
 LIMIT = 0.10
 LEAST_ROUNDS, WHOLE_S, PRECISE = 15, 40.0, 0.03
@@ -440,7 +441,7 @@ class Found:
 
 def compare(tf: Any, scenario: Scenario, workload: Workload | None = None) -> Found:
     """Measure one scenario both ways. workload: where it is none of the lab's own."""
-    _feed.burn = _burn_once
+    feed.burn = _burn_once
     workload = workload or find(scenario.workload)
     declaration = workload.declaration
     values = check_values(declaration.parameters, declaration.constraints, scenario.values)

@@ -5,7 +5,7 @@ import time
 import psutil
 import pytest
 
-from tuilab.workloads._child import Child, shared
+from tuilab.workloads.parts.child import Child, shared
 
 ECHO = "tests.workloads.children:echo"
 PATIENCE_S = 15.0

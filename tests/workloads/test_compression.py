@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from tests.workloads.conftest import marks
 from tuilab.model.arms import MODES
-from tuilab.workloads import _quantise, compression
+from tuilab.workloads import compression
+from tuilab.workloads.parts import quantise
 
 SMALL = {"elements": 5_000, "block": 64}
 ROUNDED_UP = 5_056
@@ -22,9 +23,9 @@ ROUNDED_UP = 5_056
 def test_packing_loses_nothing(tf, bits, data):
     shape = (data.draw(st.integers(1, 4)), 8 * data.draw(st.integers(1, 4)))
     codes = data.draw(arrays(np.uint8, shape, elements=st.integers(0, 2**bits - 1)))
-    packed = _quantise.pack(tf, tf.constant(codes), bits)
+    packed = quantise.pack(tf, tf.constant(codes), bits)
     assert packed.shape == (shape[0], shape[1] * bits // 8)
-    np.testing.assert_array_equal(_quantise.unpack(tf, packed, bits).numpy(), codes)
+    np.testing.assert_array_equal(quantise.unpack(tf, packed, bits).numpy(), codes)
 
 
 @pytest.mark.parametrize("bits", [8, 4, 2])
@@ -33,8 +34,8 @@ def test_packing_loses_nothing(tf, bits, data):
 def test_the_error_is_half_a_step_at_most(tf, bits, data):
     floats = st.floats(-1e6, 1e6, width=32)
     blocks = data.draw(arrays(np.float32, (3, 16), elements=floats))
-    codes, low, step = _quantise.quantise(tf, tf.constant(blocks), bits)
-    back = _quantise.dequantise(tf, codes, low, step, bits).numpy()
+    codes, low, step = quantise.quantise(tf, tf.constant(blocks), bits)
+    back = quantise.dequantise(tf, codes, low, step, bits).numpy()
     rounding = 4 * np.spacing(np.abs(blocks).max(1, keepdims=True)) + 256 * np.finfo(np.float32).tiny
     assert (np.abs(back - blocks) <= step.numpy() / 2 + rounding).all()
 
@@ -44,9 +45,9 @@ def test_a_block_whose_steps_would_be_denormal_comes_back_as_its_smallest_value(
     tiny = np.finfo(np.float32).tiny
     spread = np.linspace(0, 0.99 * (2**bits - 1) * tiny, 16, dtype=np.float32)
     blocks = np.stack([spread, spread - 100 * tiny, np.linspace(0, tiny, 16, dtype=np.float32)])
-    codes, low, step = _quantise.quantise(tf, tf.constant(blocks), bits)
+    codes, low, step = quantise.quantise(tf, tf.constant(blocks), bits)
     assert not codes.numpy().any() and not step.numpy().any()
-    back = _quantise.dequantise(tf, codes, low, step, bits).numpy()
+    back = quantise.dequantise(tf, codes, low, step, bits).numpy()
     np.testing.assert_array_equal(back, np.broadcast_to(blocks.min(1, keepdims=True), back.shape))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuilab.workloads import _kernels
+from tuilab.workloads.parts import kernels
 
 
 @pytest.mark.parametrize(
@@ -17,12 +17,12 @@ from tuilab.workloads import _kernels
     ],
 )
 def test_kernels_of_a_gpu_are_known_without_one(tf, op, dtype, there):
-    assert _kernels.registered(tf, op, dtype, "GPU") is there
+    assert kernels.registered(tf, op, dtype, "GPU") is there
 
 
 @pytest.mark.parametrize(("dtype", "there"), [("float32", True), ("string", False)])
 def test_the_registry_says_what_a_cpu_does(tf, dtype, there):
-    assert _kernels.registered(tf, "MatMul", dtype, "CPU") is there
+    assert kernels.registered(tf, "MatMul", dtype, "CPU") is there
     x = tf.constant([["1"]]) if dtype == "string" else tf.constant([[1.0]])
     if there:
         assert tf.raw_ops.MatMul(a=x, b=x).dtype == dtype
@@ -37,13 +37,13 @@ def test_ops_without_a_kernel_are_found_in_functions_and_what_they_call(tf):
         return tf.raw_ops.BandedTriangularSolve(matrix=tf.ones((1, 3)), rhs=x)
 
     spec = tf.TensorSpec((3, 3), tf.float32)
-    assert _kernels.without_kernel(tf, lambda x: tf.nn.relu(x @ x), spec) == []
-    assert _kernels.without_kernel(tf, lambda x: inner(x) + 1, spec) == ["BandedTriangularSolve"]
+    assert kernels.without_kernel(tf, lambda x: tf.nn.relu(x @ x), spec) == []
+    assert kernels.without_kernel(tf, lambda x: inner(x) + 1, spec) == ["BandedTriangularSolve"]
     ints = tf.TensorSpec((3, 3), tf.int32)
-    assert _kernels.without_kernel(tf, lambda x: x @ x, ints) == ["MatMul"]
+    assert kernels.without_kernel(tf, lambda x: x @ x, ints) == ["MatMul"]
 
 
 def test_a_build_without_gpu_kernels_says_nothing_about_gpus(make, monkeypatch):
-    monkeypatch.setattr(_kernels, "has_gpu_rows", lambda: False)
+    monkeypatch.setattr(kernels, "has_gpu_rows", lambda: False)
     assert list(make("matmul", "plain", m=4, k=4, n=4).facts) == ["relative-error"]
     assert "host-only-ops" not in make("stft", "whole", samples=512).facts

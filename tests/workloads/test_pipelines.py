@@ -8,13 +8,13 @@ import pytest
 
 from tests.workloads.conftest import marks
 from tuilab.model.parameters import defaults
-from tuilab.workloads import _burn, _feed, _images
 from tuilab.workloads.base import Unavailable
 from tuilab.workloads.input_pipeline import DECLARATION
+from tuilab.workloads.parts import burn, feed, images
 
 PLAIN = {"images": 40, "side": 8, "batch": 10, "host_cost": 0, "augment": "none"}
-VARIANTS = [v.name for v in _feed.VARIANTS]
-IN_MEMORY = [v for v in VARIANTS if v != _feed.FROM_MEMORY]
+VARIANTS = [v.name for v in feed.VARIANTS]
+IN_MEMORY = [v for v in VARIANTS if v != feed.FROM_MEMORY]
 
 
 def pairs(left, right, usual):
@@ -24,9 +24,9 @@ def pairs(left, right, usual):
     ]
 
 
-def images(pixels="uint8", count=40):
+def some_images(pixels="uint8", count=40):
     rng = np.random.default_rng(0)
-    made = _images._random(_images.Shape(count, 8, pixels), rng, count)
+    made = images._random(images.Shape(count, 8, pixels), rng, count)
     return made.astype(np.float32) / 255 if pixels == "uint8" else made
 
 
@@ -39,7 +39,7 @@ def test_every_variant_delivers_the_same_images_in_order_from_the_host(make, var
     made = make("input_pipeline", variant, mode, device="CPU:1", **PLAIN, pixels=pixels)
     if variant != "python-loop":  # in which nothing is mapped
         assert (made.facts["mapped-python-runs"], made.facts["map-device"]) == (1, "CPU")
-    want = np.concatenate([images(pixels)] * 3)
+    want = np.concatenate([some_images(pixels)] * 3)
     with made.case.scope():
         got = np.concatenate([made.case.call()[0].numpy() for _ in range(4)])
     # Which images come first depends on how many were drawn before; their order does not.
@@ -49,7 +49,7 @@ def test_every_variant_delivers_the_same_images_in_order_from_the_host(make, var
 
 @pytest.mark.parametrize(
     ("variant", "source", "why"),
-    [("python-loop", "tfrecord", "from memory"), (_feed.FROM_MEMORY, "memory", "prefetched")],
+    [("python-loop", "tfrecord", "from memory"), (feed.FROM_MEMORY, "memory", "prefetched")],
 )
 def test_what_makes_no_sense_of_a_source_says_why(make, variant, source, why):
     with pytest.raises(Unavailable, match=why):
@@ -71,9 +71,9 @@ def test_a_record_file_holds_the_same_kind_of_images_and_leaves_nothing_behind(
 
 
 def test_a_record_is_read_as_it_was_written(tf):
-    pixels = images("float32", 1)[0]
-    record = _images._record(tf, pixels.tobytes(), 7)
-    image, label = _images.parse(tf, _images.Shape(1, 8, "float32"), tf.constant(record))
+    pixels = some_images("float32", 1)[0]
+    record = images._record(tf, pixels.tobytes(), 7)
+    image, label = images.parse(tf, images.Shape(1, 8, "float32"), tf.constant(record))
     np.testing.assert_array_equal(image.numpy(), pixels)
     assert int(label) == 7
 
@@ -82,7 +82,7 @@ def test_a_record_is_read_as_it_was_written(tf):
 def test_augmentation_changes_images_within_its_bounds(make, variant):
     values = PLAIN | {"augment": "brightness and flip"}
     received, _ = make("input_pipeline", variant, **values).call()
-    got, sources = received.numpy(), images()
+    got, sources = received.numpy(), some_images()
     flipped = sources[:, :, ::-1]
     shifts, swapped = [], 0
     for image in got:
@@ -92,13 +92,13 @@ def test_augmentation_changes_images_within_its_bounds(make, variant):
         assert spread < 1e-5, "an image that is no shifted one of the sources"
         shifts.append(shift)
         swapped += was_flipped
-    assert max(map(abs, shifts)) <= _feed.BRIGHTNESS + 1e-6
+    assert max(map(abs, shifts)) <= feed.BRIGHTNESS + 1e-6
     assert len({round(float(s), 6) for s in shifts}) > 5, "each image gets its own brightness"
 
 
 def test_the_host_cost_grows_with_what_was_asked_and_changes_no_image(tf):
-    assert _burn.burn(tf, 0) is None
-    small, large = _burn.burn(tf, 200), _burn.burn(tf, 5_000)
+    assert burn.burn(tf, 0) is None
+    small, large = burn.burn(tf, 200), burn.burn(tf, 5_000)
     # How long a byte takes depends on what else the machine does, how many are inflated on what was asked.
     assert 0 < 2 * int(small.inflated) < int(large.inflated)
     assert 0 < small.cost_s < large.cost_s
@@ -124,19 +124,19 @@ def counted(tf, monkeypatch):
         mapped[0] += 1
         return image
 
-    class Counting(_burn.Burn):
+    class Counting(burn.Burn):
         def apply(self, tf, value):
             image = tf.numpy_function(count, [super().apply(tf, value)], value.dtype)
             image.set_shape(value.shape)
             return image
 
-    def draw(self, next=_feed.Feed.next):
+    def draw(self, next=feed.Feed.next):
         drawn[0] += 1
         return next(self)
 
-    made = _burn.burn(tf, 2_000)
-    monkeypatch.setattr(_feed, "burn", lambda *_: Counting(made.blocks, made.inflated, made.cost_s))
-    monkeypatch.setattr(_feed.Feed, "next", draw)
+    made = burn.burn(tf, 2_000)
+    monkeypatch.setattr(feed, "burn", lambda *_: Counting(made.blocks, made.inflated, made.cost_s))
+    monkeypatch.setattr(feed.Feed, "next", draw)
     return lambda: (mapped[0], drawn[0])
 
 
@@ -163,7 +163,7 @@ def test_only_serial_maps_no_more_than_is_drawn_and_all_rest_after_a_block(make,
             assert mapped == drawn * batch
         else:
             assert mapped > drawn * batch, "it works ahead"
-    most = (drawn + 2 * _feed.PREFETCH + 4) * batch + 4 * (os.cpu_count() or 1)
+    most = (drawn + 2 * feed.PREFETCH + 4) * batch + 4 * (os.cpu_count() or 1)
     assert settled(counted)[0] - begun[0] < most, "its buffers have an end"
 
 
@@ -171,7 +171,7 @@ def test_the_slider_reaches_the_documents_sizes():
     images_ = DECLARATION.parameter("images")
     assert images_.low <= 10_000 <= images_.high
     values = defaults(DECLARATION.parameters) | {"images": 10_000, "side": 64, "pixels": "float32"}
-    assert _feed.memory(values) > 2 * 491_520_000
+    assert feed.memory(values) > 2 * 491_520_000
 
 
 MODES = ["eager", "graph", "xla"]

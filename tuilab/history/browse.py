@@ -1,6 +1,7 @@
 """The runs of the store a page at a time, in a chosen order, for lists that are too long to read whole."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -109,9 +110,9 @@ def _entry(row: Sequence[object], tags: tuple[str, ...]) -> Entry:
     return Entry(line=line, parameters=_parameters(scenario), brief=_known(brief, line.rounds))
 
 
-def _parameters(scenario: object) -> dict[str, Value]:
+def _parameters(scenario: Any) -> dict[str, Value]:
     try:
-        known = _scenario.decode(scenario).parameters  # type: ignore[arg-type]
+        known = _scenario.decode(scenario).parameters
     except (msgspec.MsgspecError, TypeError, UnicodeDecodeError):
         return {}
     return {
@@ -120,12 +121,12 @@ def _parameters(scenario: object) -> dict[str, Value]:
     }
 
 
-def _known(brief: object, rounds: int) -> Brief | None:
+def _known(brief: Any, rounds: int) -> Brief | None:
     """What is kept, unless the run has gained rounds since."""
     if not brief:
         return None
     try:
-        found = _brief.decode(brief)  # type: ignore[arg-type]
+        found = _brief.decode(brief)
     except (msgspec.MsgspecError, TypeError, UnicodeDecodeError):
         return None
     if found.rounds != rounds:

@@ -1,6 +1,7 @@
 """A run in a list: a row of the store, whoever wrote it, made safe to show."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -33,18 +34,18 @@ _NUMBERS = {"rounds", "size"}
 
 def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
     """The line of a row of `COLUMNS`, its texts clean. Most are, which one look at all of them tells."""
-    known = dict(zip(_NAMES, row, strict=True))
+    known: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
     texts = [value for name, value in known.items() if name not in _NUMBERS and value is not None]
     try:
-        fine = "".join([*texts, *tags]).isprintable()  # type: ignore[list-item]
+        fine = "".join([*texts, *tags]).isprintable()
     except TypeError:
         fine = False
     if not fine:
         known, tags = _mended(known), tuple(sanitize_line(str(tag), 64) for tag in tags)
-    return RunLine(**known, tags=tags)  # type: ignore[arg-type]
+    return RunLine(**known, tags=tags)
 
 
-def _mended(known: Mapping[str, object]) -> dict[str, object]:
+def _mended(known: Mapping[str, Any]) -> dict[str, Any]:
     """A row whose texts are texts, and clean; only a note has lines."""
     out = dict(known)
     for name, value in known.items():

@@ -14,8 +14,8 @@ from tuilab.model.quantity import size as shown
 from tuilab.model.scenario import Scenario
 from tuilab.worker.context import Context
 from tuilab.workloads import find
-from tuilab.workloads._device import moved
 from tuilab.workloads.base import Case, Function, Mark, Workload
+from tuilab.workloads.parts.device import moved
 
 MOST_SETS = 65_536
 LARGEST_L2 = 128 * 2**20

@@ -21,7 +21,7 @@ from tuilab.worker.build import empty_call, last_level_cache
 from tuilab.worker.context import Context
 from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.selftest.decisions import noise_of
-from tuilab.workloads._device import moved
+from tuilab.workloads.parts.device import moved
 
 ITEM = 8
 STREAM_ARRAYS, TIMES_CACHE = 3, 4

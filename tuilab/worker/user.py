@@ -34,8 +34,8 @@ from tuilab.model.workload import Declaration
 from tuilab.worker.context import Context
 from tuilab.worker.tracebacks import PACKAGE, owns, text_of, told
 from tuilab.workloads import declare as own
-from tuilab.workloads._drain import LEAST_CALLS, Drain, drawing
 from tuilab.workloads.base import Build, Case, Mark, Workload
+from tuilab.workloads.parts.drain import LEAST_CALLS, Drain, drawing
 
 BATCH = LogInteger(name="batch", help="Examples in one call of the model.", default=32, low=1, high=4_096)
 _imported: set[int] = set()

@@ -9,9 +9,9 @@ from tuilab.model.arms import Arm
 from tuilab.model.parameters import Choice, Integer, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
-from tuilab.workloads import _kernels, _quantise
-from tuilab.workloads._device import moved, observed, observed_family
 from tuilab.workloads.base import Build, Case, Mark, Unavailable, Workload
+from tuilab.workloads.parts import kernels, quantise
+from tuilab.workloads.parts.device import moved, observed, observed_family
 
 ITEM = 4
 PERIOD = 1_000
@@ -97,7 +97,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
     """
     block, bits = int(values["block"]), int(str(values["bits"]))
     count = -(-int(values["elements"]) // block) * block
-    whole, packed = ITEM * count, count * bits / 8 + count / block * _quantise.SIDE_BYTES
+    whole, packed = ITEM * count, count * bits / 8 + count / block * quantise.SIDE_BYTES
     if arm.variant == "quantise":
         return Work(flop=5 * count, inputs=whole, outputs=packed)
     if arm.variant == "dequantise":
@@ -209,15 +209,15 @@ def _decode(b: Build, values: Any) -> Case:
 def _quantised(b: Build, values: Any) -> Case:
     tf, bits = b.tf, int(b.word("bits"))
     _report_loss(b, values, bits)
-    return b.tensors(lambda blocks: _quantise.quantise(tf, blocks, bits), values)
+    return b.tensors(lambda blocks: quantise.quantise(tf, blocks, bits), values)
 
 
 def _dequantised(b: Build, values: Any) -> Case:
     tf, bits = b.tf, int(b.word("bits"))
     with tf.device(b.host):
-        parts = [part.numpy() for part in _quantise.quantise(tf, tf.constant(values), bits)]
+        parts = [part.numpy() for part in quantise.quantise(tf, tf.constant(values), bits)]
     _report_loss(b, values, bits)
-    return b.tensors(lambda codes, low, step: _quantise.dequantise(tf, codes, low, step, bits), *parts)
+    return b.tensors(lambda codes, low, step: quantise.dequantise(tf, codes, low, step, bits), *parts)
 
 
 def _report(b: Build, bytes_in: int, bytes_out: int, largest: float, rms: float) -> None:
@@ -237,19 +237,19 @@ def _report_loss(b: Build, values: Any, bits: int) -> None:
 
     tf, some = b.tf, values[: max(1, 2**20 // values.shape[1])]
     with tf.device(b.host):
-        parts = _quantise.quantise(tf, tf.constant(some), bits)
-        back = _quantise.dequantise(tf, *parts, bits).numpy()
+        parts = quantise.quantise(tf, tf.constant(some), bits)
+        back = quantise.dequantise(tf, *parts, bits).numpy()
     error = np.abs(back.astype(np.float64) - some)
-    ratio = _quantise.ratio(values.shape[1], bits)
+    ratio = quantise.ratio(values.shape[1], bits)
     rms = float(np.sqrt(np.mean(error**2)))
     _report(b, values.nbytes, round(values.nbytes / ratio), float(error.max()), rms)
     spec = tf.TensorSpec((1, values.shape[1]), tf.float32)
-    _kernels.report_host_only(b, "the lossy kind", lambda x: _quantise.quantise(tf, x, bits), spec)
+    kernels.report_host_only(b, "the lossy kind", lambda x: quantise.quantise(tf, x, bits), spec)
 
 
 def _report_apis(b: Build) -> None:
     """Whether the functions that the examples call are there, and the kernel of the one that is."""
-    _kernels.report(b, "DecodeCompressed", "string")
+    kernels.report(b, "DecodeCompressed", "string")
     place = observed_family(b.tf.constant([0.5, 1.5]))
     b.fact("constant-device", place, f"tf.constant of floats, with no device asked for, lies on the {place}")
     found = hasattr(b.tf.io, "compress")

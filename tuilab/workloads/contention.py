@@ -9,10 +9,10 @@ from tuilab.model.arms import Arm
 from tuilab.model.parameters import Integer, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
-from tuilab.workloads._child import Child, Pipe, shared
-from tuilab.workloads._device import observed, short
-from tuilab.workloads._precision import ITEM_BYTES, precise, precision
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
+from tuilab.workloads.parts.child import Child, Pipe, shared
+from tuilab.workloads.parts.device import observed, short
+from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
 
 PROCESS_BYTES = 700_000_000
 """Resident memory of a process that has imported TensorFlow and run a product."""

@@ -7,8 +7,8 @@ from tuilab.model.arms import Arm, family
 from tuilab.model.parameters import AtMost, Choice, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
-from tuilab.workloads._device import moved, observed
 from tuilab.workloads.base import Build, Case, Workload
+from tuilab.workloads.parts.device import moved, observed
 
 TO_DEVICE, TO_HOST, BOTH = "to device", "to host", "both"
 

@@ -8,9 +8,9 @@ from tuilab.model.arms import Arm, family
 from tuilab.model.parameters import Integer, LogInteger, MultipleOf, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
-from tuilab.workloads import _images
-from tuilab.workloads._device import observed, short
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
+from tuilab.workloads.parts import images
+from tuilab.workloads.parts.device import observed, short
 
 SINGLE, MIRRORED = "single", "mirrored"
 PROCESS_BYTES = 200_000_000
@@ -60,17 +60,17 @@ DECLARATION = Declaration(
 def memory(values: Mapping[str, Value]) -> int:
     """Bytes at the peak: images, the first layer's activations and gradients, a model for each replica."""
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
-    images = 4 * batch * side * side * _images.CHANNELS
+    inputs = 4 * batch * side * side * images.CHANNELS
     activations = 4 * batch * side * side * filters
-    dense = 4 * (side // 2) ** 2 * filters * _images.LABELS
-    return 2 * images + 4 * activations + 4 * dense * int(values["replicas"]) + PROCESS_BYTES
+    dense = 4 * (side // 2) ** 2 * filters * images.LABELS
+    return 2 * inputs + 4 * activations + 4 * dense * int(values["replicas"]) + PROCESS_BYTES
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """The network's step (`_images.step`), its weights read and written once by plain descent."""
+    """The network's step (`images.step`), its weights read and written once by plain descent."""
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     # Keras multiplies float32 as TF32 where the GPU can.
-    return _images.step(batch, side, filters, dtype="tf32", passes=2)
+    return images.step(batch, side, filters, dtype="tf32", passes=2)
 
 
 def build(b: Build) -> Case:
@@ -82,7 +82,7 @@ def _single(b: Build) -> Case:
     tf = b.tf
     with tf.device(b.device):
         network = Network(b)
-        batch = tuple(tf.identity(tf.convert_to_tensor(part)) for part in _images.random_batch(b))
+        batch = tuple(tf.identity(tf.convert_to_tensor(part)) for part in images.random_batch(b))
     step = b.compiled(network.step)
     return Case(
         call=lambda: step(*batch),
@@ -98,7 +98,7 @@ def _mirrored(b: Build) -> Case:
     strategy = _strategy(tf, tuple(devices))
     with strategy.scope():
         network = Network(b)
-    shares = [_shared(tf, strategy, devices, part) for part in _images.random_batch(b)]
+    shares = [_shared(tf, strategy, devices, part) for part in images.random_batch(b)]
 
     def step() -> Any:
         losses = strategy.run(network.step, args=tuple(shares))
@@ -151,11 +151,11 @@ class Network:
         keras.utils.set_random_seed(0)
         self.model = keras.Sequential(
             [
-                keras.Input((side, side, _images.CHANNELS)),
+                keras.Input((side, side, images.CHANNELS)),
                 keras.layers.Conv2D(b.integer("filters"), 3, activation="relu"),
                 keras.layers.MaxPooling2D(2),
                 keras.layers.Flatten(),
-                keras.layers.Dense(_images.LABELS),
+                keras.layers.Dense(images.LABELS),
             ]
         )
         self._optimizer = keras.optimizers.SGD(0.01)

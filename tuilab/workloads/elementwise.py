@@ -7,8 +7,8 @@ from tuilab.model.arms import Arm
 from tuilab.model.parameters import LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
-from tuilab.workloads._precision import ITEM_BYTES, precise, precision
 from tuilab.workloads.base import Build, Case, Workload
+from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
 
 UNROLLED = 1_000
 """Ops laid out one after another in a graph; a longer chain loops over such a piece."""

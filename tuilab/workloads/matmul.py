@@ -7,9 +7,9 @@ from tuilab.model.arms import Arm
 from tuilab.model.parameters import LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
-from tuilab.workloads import _kernels
-from tuilab.workloads._precision import ITEM_BYTES, precise, precision, require, storage
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
+from tuilab.workloads.parts import kernels
+from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision, require, storage
 
 TENSOR_CORE_MULTIPLE = 8
 SAMPLED = 64
@@ -80,7 +80,7 @@ def build(b: Build) -> Case:
     dtype = storage(b.arm.dtype)
     left, right = _factors(b, sides, dtype)
     case = precise(b, b.tensors(b.tf.matmul, left, right))
-    _kernels.report(b, "MatMul", dtype)
+    kernels.report(b, "MatMul", dtype)
     _report_error(b, case, left[:SAMPLED], right)
     return case
 

@@ -11,9 +11,9 @@ from tuilab.model.parameters import AtMost, Boolean, LogInteger, Value
 from tuilab.model.quantity import size
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
-from tuilab.workloads._child import Child, Pipe, shared
-from tuilab.workloads._device import observed, short
 from tuilab.workloads.base import Build, Case, Workload
+from tuilab.workloads.parts.child import Child, Pipe, shared
+from tuilab.workloads.parts.device import observed, short
 
 MORE_THAN_ANY_HOST = 2**44
 """16 TiB: refused by the allocator before a byte of it is touched."""

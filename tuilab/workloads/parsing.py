@@ -7,8 +7,8 @@ from tuilab.model.arms import Arm
 from tuilab.model.parameters import Integer, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration
-from tuilab.workloads import _kernels
 from tuilab.workloads.base import Build, Case, Workload
+from tuilab.workloads.parts import kernels
 
 FIELD_BYTES = 8
 STRING_OPS = ("StringSplitV2", "StringToNumber", "DecodeCSV", "ParseExampleV2")
@@ -54,7 +54,7 @@ def build(b: Build) -> Case:
         return tf.reduce_sum(tf.reshape(numbers, (-1, fields)), 1)
 
     for op in STRING_OPS:
-        _kernels.report(b, op, "string")
+        kernels.report(b, op, "string")
     function = b.compiled(parsed)
     return Case(
         call=lambda: function(text),

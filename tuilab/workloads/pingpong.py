@@ -7,9 +7,9 @@ from tuilab.model.arms import Arm
 from tuilab.model.parameters import AtMost, Integer, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
-from tuilab.workloads import _kernels
-from tuilab.workloads._precision import ITEM_BYTES, precise, precision
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
+from tuilab.workloads.parts import kernels
+from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
 
 HOST_ONLY = "BandedTriangularSolve"
 """An op for floats with a CPU kernel only; with one band of ones it hands on what it is given."""
@@ -119,7 +119,7 @@ def build(b: Build) -> Case:
     factor = np.eye(side, dtype=b.arm.dtype)[rng.permutation(side)]
     case = precise(b, b.tensors(chain, x, small, factor))
     if variant == "host-only":
-        _kernels.report(b, HOST_ONLY, b.arm.dtype)
+        kernels.report(b, HOST_ONLY, b.arm.dtype)
     return case
 
 

@@ -9,9 +9,9 @@ from tuilab.model.arms import Arm
 from tuilab.model.parameters import AtMost, Boolean, Choice, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
-from tuilab.workloads import _kernels
-from tuilab.workloads._precision import ITEM_BYTES, precision
 from tuilab.workloads.base import Build, Case, Function, Unavailable, Workload
+from tuilab.workloads.parts import kernels
+from tuilab.workloads.parts.precision import ITEM_BYTES, precision
 
 FIR = (0.1, 0.2, 0.3, 0.2, 0.1)
 
@@ -213,7 +213,7 @@ def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
 def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
     """Which of the transform's ops lack a GPU kernel; and whether TensorFlow has a filter of its own."""
     spec = b.tf.TensorSpec(shape, b.arm.dtype)
-    _kernels.report_host_only(b, "this transform", transform, spec)
+    kernels.report_host_only(b, "this transform", transform, spec)
     if not b.flag("pinned"):
         _report_windows(b)
     if b.flag("filter"):
@@ -224,7 +224,7 @@ def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
 
 def _report_windows(b: Build) -> None:
     """Which windows, with and without padding at the end, need an op that has no GPU kernel."""
-    if not _kernels.has_gpu_rows():
+    if not kernels.has_gpu_rows():
         return
     spec, lacking = b.tf.TensorSpec((1, 1_024), b.arm.dtype), []
     found = windows(b.tf)
@@ -233,7 +233,7 @@ def _report_windows(b: Build) -> None:
             transform = partial(
                 b.tf.signal.stft, frame_length=256, frame_step=128, window_fn=window, pad_end=pad_end
             )
-            if _kernels.without_kernel(b.tf, transform, spec):
+            if kernels.without_kernel(b.tf, transform, spec):
                 lacking.append(f"{name}{', padded' if pad_end else ''}")
     told = ", ".join(lacking) if lacking else "none"
     text = (

@@ -7,11 +7,11 @@ from tuilab.model.arms import Arm
 from tuilab.model.parameters import Choice, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
-from tuilab.workloads import _feed, _images
-from tuilab.workloads._device import observed
-from tuilab.workloads._drain import LEAST_CALLS
-from tuilab.workloads._precision import precise, require
 from tuilab.workloads.base import Build, Case, Workload
+from tuilab.workloads.parts import feed, images
+from tuilab.workloads.parts.device import observed
+from tuilab.workloads.parts.drain import LEAST_CALLS
+from tuilab.workloads.parts.precision import precise, require
 
 POLICIES = {
     "float32": "float32",
@@ -29,7 +29,7 @@ DECLARATION = Declaration(
     summary="One step of a network with one convolution, fed by an input pipeline.",
     unit="step",
     parameters=(
-        *_feed.PARAMETERS,
+        *feed.PARAMETERS,
         LogInteger(
             name="filters",
             help="Filters of the convolution, 3 × 3 each: the weight of the step against its input.",
@@ -48,7 +48,7 @@ DECLARATION = Declaration(
     inputs=("resident",),
     variants=(
         Variant(RESIDENT, "One batch, already on the device: the step alone."),
-        *_feed.VARIANTS,
+        *feed.VARIANTS,
     ),
     axis="host_cost",
     dtype="dtype",
@@ -65,16 +65,16 @@ def memory(values: Mapping[str, Value]) -> int:
     """
     side, batch, filters = (int(values[name]) for name in ("side", "batch", "filters"))
     activations = 4 * batch * side * side * filters
-    dense = 4 * (side // 2) ** 2 * filters * _images.LABELS
-    return _feed.memory(values) + 8 * activations + 5 * dense + PROCESS_BYTES
+    dense = 4 * (side // 2) ** 2 * filters * images.LABELS
+    return feed.memory(values) + 8 * activations + 5 * dense + PROCESS_BYTES
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """The network's step (`_images.step`), Adam's three values a weight read and written; and its input."""
+    """The network's step (`images.step`), Adam's three values a weight read and written; and its input."""
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     dtype = arm.dtype.removeprefix("mixed_")
-    step = _images.step(batch, side, filters, dtype=dtype, passes=6)
-    return step if arm.variant == RESIDENT else _feed.fed(step, values, arm)
+    step = images.step(batch, side, filters, dtype=dtype, passes=6)
+    return step if arm.variant == RESIDENT else feed.fed(step, values, arm)
 
 
 def build(b: Build) -> Case:
@@ -88,13 +88,13 @@ def build(b: Build) -> Case:
 
     if b.arm.variant == RESIDENT:
         return _resident(b, b.compiled(bare))
-    feed = _feed.open_feed(b)
-    step = b.compiled(lambda images, labels: bare(feed.prepare(images), labels))
-    return _fed(b, feed, step)
+    fed = feed.open_feed(b)
+    step = b.compiled(lambda images, labels: bare(fed.prepare(images), labels))
+    return _fed(b, fed, step)
 
 
 def _resident(b: Build, step: Callable[..., Any]) -> Case:
-    batch = _on_device(b, _images.random_batch(b))
+    batch = _on_device(b, images.random_batch(b))
     return precise(
         b,
         Case(
@@ -107,7 +107,7 @@ def _resident(b: Build, step: Callable[..., Any]) -> Case:
     )
 
 
-def _fed(b: Build, feed: _feed.Feed, step: Callable[..., Any]) -> Case:
+def _fed(b: Build, feed: feed.Feed, step: Callable[..., Any]) -> Case:
     example = feed.next()
 
     def call() -> Any:
@@ -138,12 +138,12 @@ def network(tf: Any, side: int, filters: int, dtype: str) -> Any:
     layers = keras.layers
     model = keras.Sequential(
         [
-            keras.Input((side, side, _images.CHANNELS)),
+            keras.Input((side, side, images.CHANNELS)),
             layers.Conv2D(filters, 3, activation="relu", dtype=policy),
             layers.MaxPooling2D(2, dtype=policy),
             layers.Flatten(dtype=policy),
             # Softmax and loss stay in float32, as the mixed-precision guide asks.
-            layers.Dense(_images.LABELS, dtype=policy),
+            layers.Dense(images.LABELS, dtype=policy),
             layers.Activation("softmax", dtype="float32"),
         ]
     )
@@ -151,7 +151,7 @@ def network(tf: Any, side: int, filters: int, dtype: str) -> Any:
     if dtype == "mixed_float16":
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
     model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy", metrics=["accuracy"])
-    model.train_step((tf.zeros((1, side, side, _images.CHANNELS)), tf.zeros((1,), tf.int32)))
+    model.train_step((tf.zeros((1, side, side, images.CHANNELS)), tf.zeros((1,), tf.int32)))
     return model
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from tuilab.analysis.phases import CopyCost, copy_cost
 from tuilab.model.quantity import seconds, size
 from tuilab.worker.measure.stopwatch import Stopwatch
-from tuilab.workloads._device import moved
+from tuilab.workloads.parts.device import moved
 
 SIZES = tuple(4**power for power in range(8, 14))
 """64 KiB to 64 MiB."""

@@ -20,8 +20,8 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.validity import OwnCode, Watch, of_graph, refusal, watched
 from tuilab.worker.placement import Observation, observe
 from tuilab.worker.tracebacks import cause, text_of, told
-from tuilab.workloads._precision import TF32_FROM
 from tuilab.workloads.base import Case, Unavailable, Workload
+from tuilab.workloads.parts.precision import TF32_FROM
 
 MEMORY_SHARE = 0.9
 """Of the free memory; the rest is left to the system and to what no workload foresees."""

@@ -1,5 +1,6 @@
 """Does the clock tell time, and does a block read what a spin of known length took?"""
 
+import functools
 import math
 import statistics
 import time
@@ -56,7 +57,7 @@ def slope(context: Context, *, long: bool) -> Check:
     cells = []
     for length in LENGTHS_S:
         calls = 2 ** max(0, math.ceil(math.log2(BLOCK_S / length)))
-        cells.append(cell(f"{length}", lambda length=length: spin(length), calls, length))  # type: ignore[misc]
+        cells.append(cell(f"{length}", functools.partial(spin, length), calls, length))
     rounds = by_round(own, cells)
     read = [statistics.median(each.values()) for each in rounds]
     figure, call_s = fitted(LENGTHS_S, read)

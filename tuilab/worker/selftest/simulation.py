@@ -56,8 +56,8 @@ def median_coverage(trials: int = 1_000, n: int = 60, rho: float = 0.4, seed: in
     covered = 0
     for row in samples.tolist():
         found = estimate(row)
-        held = found is not None and found.interval is not None
-        covered += held and found.low <= 1.1 <= found.high  # type: ignore[union-attr,operator]
+        if found is not None and found.low is not None and found.high is not None:
+            covered += found.low <= 1.1 <= found.high
     return Coverage(covered, trials)
 
 
@@ -140,8 +140,8 @@ def crossover_coverage(
     for _ in range(trials):
         lines = two_lines(rng, spread, rounds)
         found = crossover(*sweep(lines, refine), Pair("a", "b"))
-        held = found.status == "found" and found.ci95 is not None
-        covered += held and found.ci95[0] <= lines.crossing <= found.ci95[1]  # type: ignore[index]
+        if found.status == "found" and found.ci95 is not None:
+            covered += found.ci95[0] <= lines.crossing <= found.ci95[1]
     return Coverage(covered, trials)
 
 

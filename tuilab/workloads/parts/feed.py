@@ -21,11 +21,11 @@ from tuilab.model.parameters import Choice, Integer, LogInteger, Parameter, Valu
 from tuilab.model.quantity import seconds
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Variant
-from tuilab.workloads import _images
-from tuilab.workloads._burn import Burn, burn
-from tuilab.workloads._device import observed_family
-from tuilab.workloads._drain import Drain
 from tuilab.workloads.base import Build, Mark, Unavailable
+from tuilab.workloads.parts import images
+from tuilab.workloads.parts.burn import Burn, burn
+from tuilab.workloads.parts.device import observed_family
+from tuilab.workloads.parts.drain import Drain
 
 BRIGHTNESS = 0.2
 FROM_MEMORY = "from-memory"
@@ -112,13 +112,13 @@ AHEAD = ("prefetched", FROM_MEMORY, "cached", "in-step")
 def memory(values: Mapping[str, Value]) -> int:
     """Bytes at the peak, by what was seen: the images three times, the cache twice, batches in flight."""
     shape = shape_of(values)
-    image = shape.side * shape.side * _images.CHANNELS * 4
+    image = shape.side * shape.side * images.CHANNELS * 4
     return 3 * shape.bytes + 2 * shape.count * image + IN_FLIGHT * int(values["batch"]) * image
 
 
-def shape_of(values: Mapping[str, Value]) -> _images.Shape:
+def shape_of(values: Mapping[str, Value]) -> images.Shape:
     """The data set that the values describe."""
-    return _images.Shape(int(values["images"]), int(values["side"]), str(values["pixels"]))
+    return images.Shape(int(values["images"]), int(values["side"]), str(values["pixels"]))
 
 
 def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
@@ -127,11 +127,11 @@ def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
     A cached image has been prepared before, and the host's cost is all that is known of the preparation.
     """
     count, side = int(values["batch"]), int(values["side"])
-    pixel = _images.PIXEL_BYTES[str(values["pixels"])] if arm.variant == "in-step" else 4
+    pixel = images.PIXEL_BYTES[str(values["pixels"])] if arm.variant == "in-step" else 4
     cost_s = 0.0 if arm.variant == "cached" else count * int(values["host_cost"]) * 1e-6
     return msgspec.structs.replace(
         step,
-        to_device=count * side**2 * _images.CHANNELS * pixel,
+        to_device=count * side**2 * images.CHANNELS * pixel,
         host_s=cost_s,
         host_parallel=arm.variant not in ("serial", "as-written", "python-loop"),
     )
@@ -218,7 +218,7 @@ def open_feed(b: Build) -> Feed:
     return feed
 
 
-def _feed(b: Build, shape: _images.Shape, cost: Burn | None, hold: ExitStack) -> Feed:
+def _feed(b: Build, shape: images.Shape, cost: Burn | None, hold: ExitStack) -> Feed:
     tf, variant = b.tf, b.arm.variant
     traced = [0]
     kind = b.word("augment")
@@ -226,7 +226,7 @@ def _feed(b: Build, shape: _images.Shape, cost: Burn | None, hold: ExitStack) ->
 
     def element(*parts: Any) -> tuple[Any, Any]:
         traced[0] += 1
-        image, label = parts if len(parts) == 2 else _images.parse(tf, shape, parts[0])
+        image, label = parts if len(parts) == 2 else images.parse(tf, shape, parts[0])
         if cost is not None:
             image = cost.apply(tf, image)
         return (image, label) if in_step else (scaled(tf, image), label)
@@ -262,12 +262,12 @@ def _feed(b: Build, shape: _images.Shape, cost: Burn | None, hold: ExitStack) ->
 class _PythonLoop:
     """Batches as a loop in Python makes them, from images in memory."""
 
-    def __init__(self, b: Build, shape: _images.Shape, cost: Burn | None, hold: ExitStack) -> None:
+    def __init__(self, b: Build, shape: images.Shape, cost: Burn | None, hold: ExitStack) -> None:
         if b.word("source") == "tfrecord":
             raise Unavailable("the loop in Python takes its images from memory")
         self._b, self._cost = b, cost
-        images, labels = hold.enter_context(_images.in_memory(b, shape))
-        self._images, self._labels = images.numpy(), labels.numpy()
+        pixels, labels = hold.enter_context(images.in_memory(b, shape))
+        self._images, self._labels = pixels.numpy(), labels.numpy()
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         import numpy as np
@@ -292,10 +292,10 @@ class _PythonLoop:
             yield made
 
 
-def _elements(b: Build, shape: _images.Shape, hold: ExitStack) -> Any:
+def _elements(b: Build, shape: images.Shape, hold: ExitStack) -> Any:
     if b.word("source") == "tfrecord" and b.arm.variant != FROM_MEMORY:
-        return b.tf.data.TFRecordDataset(hold.enter_context(_images.in_file(b, shape)))
-    return b.tf.data.Dataset.from_tensor_slices(hold.enter_context(_images.in_memory(b, shape)))
+        return b.tf.data.TFRecordDataset(hold.enter_context(images.in_file(b, shape)))
+    return b.tf.data.Dataset.from_tensor_slices(hold.enter_context(images.in_memory(b, shape)))
 
 
 def _options(tf: Any, variant: str) -> Any:
