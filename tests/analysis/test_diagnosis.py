@@ -95,7 +95,10 @@ def test_input_bound_by_the_profilers_thresholds(share: float, severity: str | N
 @pytest.mark.parametrize(("share", "severity"), [(0.02, None), (0.1, "moderate"), (0.15, "high")])
 def test_launch_bound_by_the_profilers_thresholds(share: float, severity: str | None) -> None:
     state = phases(
-        measure(begun([GPU_GRAPH]), {GPU_GRAPH: 1.0}), GPU_GRAPH, dispatch=share, compute=1 - share
+        measure(begun([GPU_GRAPH]), {GPU_GRAPH: 2**-8}),
+        GPU_GRAPH,
+        dispatch=share * 2**-8,
+        compute=(1 - share) * 2**-8,
     )
     placed(state, GPU_GRAPH, e.Node("m", "MatMul", "GPU:0"))
     launch = found(state, "launch-bound")
@@ -103,6 +106,12 @@ def test_launch_bound_by_the_profilers_thresholds(share: float, severity: str | 
     if launch:
         assert launch[0].sentence.endswith(" % of each call launching its 1 op.")
     assert not found(state, "dispatch-bound")
+
+
+def test_what_one_op_cannot_take_to_start_is_not_called_launching_it() -> None:
+    """4 % of 240 ms: something else had the processor."""
+    state = phases(measure(begun([GRAPH]), {GRAPH: 0.24}), GRAPH, dispatch=0.01, compute=0.23)
+    assert not found(placed(state, GRAPH, e.Node("m", "MatMul", "CPU:0")), "launch-bound")
 
 
 def test_copies() -> None:

@@ -1,10 +1,16 @@
 """Bars that race, and recordings of other machines among them."""
 
+from types import SimpleNamespace
+
 import msgspec
 
+from tests import made
 from tests.tui.data import run_state
 from tests.tui.lab import lab, opened, press, rest, text, until
+from tuilab.analysis.summary import summarise
 from tuilab.model.arms import Arm
+from tuilab.model.events import WorkKnown
+from tuilab.model.roofline import Work
 from tuilab.presentation.race import Racer, racers
 from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.panels.replay_strip import ReplayStrip
@@ -65,3 +71,16 @@ async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins
         await view.run_action("race")
         await rest(pilot, app)
         assert "No arm has a time yet." in text(app)
+
+
+def test_only_arms_that_do_the_same_work_race():
+    small, large, other = (Arm("CPU:0", "graph", variant=name) for name in ("zip", "zip-more", "unzip"))
+    state = made.folded(made.started("r1", small, large, other), *made.rounds("r1", 9, small, large, other))
+    for arm, kind in ((small, "compresses"), (large, "compresses"), (other, "inflates")):
+        state.apply(WorkKnown(run="r1", arm=arm.id, point=0, work=Work(flop=None, does=kind)))
+    shown = SimpleNamespace(result=lambda: summarise(state), shown=state, ghosts_of=lambda _: [state])
+    state.machine, there = msgspec.structs.replace(state.machine, host="elsewhere"), state.machine
+    lab_state = SimpleNamespace(**vars(shown) | {"shown": SimpleNamespace(arms=state.arms, machine=there)})
+    found = racers(lab_state, SimpleNamespace(drawn=lambda _: set(state.arms)))
+    assert {r.arm for r in found if not r.recorded} == {small, large}
+    assert {r.arm for r in found if r.recorded} <= {small, large} != set()

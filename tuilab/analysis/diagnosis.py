@@ -37,6 +37,8 @@ LAUNCH = (0.03, 0.15)
 DISPATCH = (0.20, 0.50)
 COPYING = (0.20, 0.50)
 UNEXPLAINED, ALL = 0.20, 0.999
+LONGEST_LAUNCH_S = 1e-3
+"""An op that takes longer to start waited for something else: another process, or memory."""
 FIRST_CALLS = 1_000
 NOTEWORTHY = 1.2
 WORTH = 1.1
@@ -117,6 +119,9 @@ def _launch(
     share = parts.share("dispatch")
     severity = _grade(share, LAUNCH)
     if arm.arm.mode == "eager" or severity is None:
+        return
+    ops = sum(op_counts(arm, point).values())
+    if severity != "high" and ops and parts.seconds("dispatch") > ops * LONGEST_LAUNCH_S:
         return
     of = f" its {launched.removeprefix('one ')}" if (launched := launches(arm, point)) else ""
     yield Diagnosis(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
+from tuilab.analysis.reading import does
 from tuilab.lab.state import LabState
 from tuilab.model.arms import Arm, family
 from tuilab.model.run import RunState
@@ -31,26 +32,31 @@ class Racer:
 
 
 def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
-    """The measured arms that are drawn, and opponents from each recording that may be; the fastest first."""
+    """The measured arms that are drawn, and opponents from each recording that may be; the fastest first.
+
+    Of arms that do different work those race that do what the first of them does.
+    """
     result, shown = state.result(), state.shown
-    own = [
-        Racer(shown.arms[arm.id].arm, arm.label, arm.median_s)
+    drawn = [
+        (arm.does, Racer(shown.arms[arm.id].arm, arm.label, arm.median_s))
         for arm in (result.arms if result else ())
         if arm.median_s is not None and arm.id in viewing.drawn(shown)
     ]
+    work = drawn[0][0] if drawn else ""
+    own = [racer for kind, racer in drawn if kind == work]
     here = shown.machine.host if shown.machine else ""
     others = [other for other in state.ghosts_of(shown) if other.machine and other.machine.host != here]
-    against = [racer for other in others for racer in _fastest(other)]
+    against = [racer for other in others for racer in _fastest(other, work)]
     return sorted([*own, *against], key=lambda racer: racer.seconds)
 
 
-def _fastest(run: RunState) -> Iterator[Racer]:
-    """The fastest arm of each family of devices in another machine's run."""
+def _fastest(run: RunState, work: str) -> Iterator[Racer]:
+    """The fastest arm of each family of devices in another machine's run, of those that do that work."""
     where = f"{run.machine.host if run.machine else ''}, {run.at[:10]}"
     best: dict[str, Racer] = {}
     for arm in run.arms.values():
-        samples = next((cell.samples for cell in arm.cells.values() if cell.samples), None)
-        if samples:
+        point, samples = next(((i, c.samples) for i, c in arm.cells.items() if c.samples), (0, None))
+        if samples and does(arm, point) == work:
             racer = Racer(arm.arm, arm.label, median(samples), where)
             kind = family(arm.device or arm.arm.device)
             best[kind] = min(best.get(kind, racer), racer, key=lambda racer: racer.seconds)
