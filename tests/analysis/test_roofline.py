@@ -1,6 +1,8 @@
 """What a machine can do at most, what follows for an arm, and for a GPU that is not here."""
 
 import math
+import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -26,6 +28,7 @@ from tuilab.analysis.roofline import (
 )
 from tuilab.analysis.summary import summarise
 from tuilab.analysis.verdicts import judge
+from tuilab.analysis.words import percent
 from tuilab.model import events as e
 from tuilab.model.arms import Arm, ArmPattern
 from tuilab.model.claims import Claim, Crosses, Faster, PhaseShare
@@ -519,27 +522,62 @@ def test_there_are_sixty_programs() -> None:
     assert len(PROGRAMS) >= 60
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_no_programs_best_time_beats_the_bound(name: str) -> None:
+def call_of(name: str) -> GpuCall:
+    """What the bound is worked out of, for that program."""
     kernels, mode, copied = PROGRAMS[name]
     by_dtype: dict[str, float] = {}
     for dtype, flop, _ in kernels:
         by_dtype[dtype] = by_dtype.get(dtype, 0.0) + flop
-    first, last = kernels[0], kernels[-1]
     work = Work(
         flop=sum(by_dtype.values()),
         by_dtype=by_dtype,
         # What one kernel hands to the next may stay in a cache, so only the ends are moved for certain.
-        inputs=first[2] / 2,
-        outputs=last[2] / 2,
+        inputs=kernels[0][2] / 2,
+        outputs=kernels[-1][2] / 2,
         kernels=len(kernels),
     )
-    call = GpuCall(
+    return GpuCall(
         work, CPU_ROOFS, mode, copied, ops=len(kernels), kernels=1 if mode == "xla" else len(kernels)
     )  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_programs_best_time_beats_the_bound(name: str) -> None:
+    kernels, mode, copied = PROGRAMS[name]
+    call = call_of(name)
     for sheet in SHEETS.values():
         bound, best = call.on(sheet).seconds, best_possible(kernels, mode, copied, sheet)
         assert bound <= best * (1 + 1e-9)
         assert len(kernels) > 1 or bound == pytest.approx(best, rel=0.05), (
             "a bound that no program comes near"
         )
+
+
+KINDS = {
+    "one product of two matrices": r"product-(?!copied)",
+    "one product, its factors copied in each call": "product-copied",
+    "ops by element, one after another, as a graph": r"chain-\d",
+    "the same, as one program of XLA's": "chain-xla",
+    "small ops one by one, eager": "eager",
+    "rows looked up in a table": "lookup",
+    "a Fourier transform": "transform",
+    "a product, then ops by element in another dtype": "mixed",
+}
+"""The programs by what they do, as docs/measuring.md lists them."""
+
+
+def test_the_table_of_bounds_in_the_papers_is_what_they_come_to() -> None:
+    rows, counted = [], 0
+    for kind, begin in KINDS.items():
+        names = [name for name in PROGRAMS if re.match(begin, name)]
+        shares = [
+            call_of(name).on(sheet).seconds / best_possible(*PROGRAMS[name], sheet)
+            for name in names
+            for sheet in SHEETS.values()
+        ]
+        low, high = percent(min(shares)), percent(max(shares))
+        rows.append(f"| {kind} | {len(names)} | {low if low == high else f'{low} to {high}'} |")
+        counted += len(names)
+    assert counted == len(PROGRAMS)
+    told = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text()
+    assert [row for row in rows if row not in told] == [], "\n".join(rows)
