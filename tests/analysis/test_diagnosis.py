@@ -7,6 +7,7 @@ from tests.made import EAGER, GPU_GRAPH, GRAPH, XLA
 from tuilab.analysis.diagnosis import Diagnosis, diagnose
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
+from tuilab.model.roofline import Work
 from tuilab.model.run import RunState
 
 
@@ -110,8 +111,12 @@ def test_launch_bound_by_the_profilers_thresholds(share: float, severity: str | 
 
 def test_what_one_op_cannot_take_to_start_is_not_called_launching_it() -> None:
     """4 % of 240 ms: something else had the processor."""
-    state = phases(measure(begun([GRAPH]), {GRAPH: 0.24}), GRAPH, dispatch=0.01, compute=0.23)
-    assert not found(placed(state, GRAPH, e.Node("m", "MatMul", "CPU:0")), "launch-bound")
+    for arm, dispatch in ((GRAPH, 0.01), (GRAPH, 0.2), (XLA, 0.01)):
+        state = phases(measure(begun([arm]), {arm: 0.24}), arm, dispatch=dispatch, compute=0.24 - dispatch)
+        assert not found(placed(state, arm, e.Node("m", "MatMul", "CPU:0")), "launch-bound")
+    # A loop whose length depends on the data may start any number of them.
+    state.apply(e.WorkKnown(run="r", arm=XLA.id, point=0, work=Work(flop=None, uncounted=("While",))))
+    assert found(state, "launch-bound")
 
 
 def test_copies() -> None:

@@ -148,9 +148,8 @@ def test_presets(worker: Worker, name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", re.findall(r"(?m)^def ([a-z]\w*)", OWN.read_text()))
 def test_functions_as_people_write_them(worker: Worker, name: str) -> None:
-    # TensorFlow's XLA aborts the process on a captured tensor of strings.
-    modes = ("eager", "graph") if name == "strings" else ("eager", "graph", "xla")
-    state = run(worker, f"{OWN}:{name}", ArmSelection(devices=("CPU:0",), modes=modes))
+    every = ArmSelection(devices=("CPU:0",), modes=("eager", "graph", "xla"))
+    state = run(worker, f"{OWN}:{name}", every)
     assert any(arm.median_s for arm in collected.summarise(state).arms), state.detail
     assert contradictions(state) == []
 

@@ -9,6 +9,7 @@ from tuilab.analysis.reading import (
     arm_status,
     axes,
     compare,
+    endless,
     estimate_at,
     family_of,
     launches,
@@ -121,7 +122,8 @@ def _launch(
     if arm.arm.mode == "eager" or severity is None:
         return
     ops = sum(op_counts(arm, point).values())
-    if severity != "high" and ops and parts.seconds("dispatch") > ops * LONGEST_LAUNCH_S:
+    started = 1 if arm.arm.mode == "xla" else ops
+    if ops and not endless(arm, point) and parts.seconds("dispatch") > started * LONGEST_LAUNCH_S:
         return
     of = f" its {launched.removeprefix('one ')}" if (launched := launches(arm, point)) else ""
     yield Diagnosis(

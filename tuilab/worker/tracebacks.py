@@ -60,7 +60,9 @@ def _place(error: BaseException) -> str:
     if not mine:
         return ""
     file, line, name = mine[-1]
-    return f" ({sanitize_line(Path(file).name, 80)}, line {line}, in {sanitize_line(name, 80)})"
+    # AutoGraph and Python name no function where it is a lambda.
+    within = f", in {sanitize_line(name, 80)}" if name.isidentifier() and name != "None" else ""
+    return f" ({sanitize_line(Path(file).name, 80)}, line {line}{within})"
 
 
 def text_of(error: BaseException) -> str:
