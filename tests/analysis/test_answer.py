@@ -121,6 +121,15 @@ def test_noise_too_wide_for_equality_says_so() -> None:
     assert "cannot be told apart within the noise; a difference below " in answer(finish(state))
 
 
+def test_one_round_each_is_not_called_noise() -> None:
+    """850 ms beside 5 ms is no noise; but nothing says yet how much of it is."""
+    state = begun([EAGER, GRAPH, XLA], gpu=False)
+    blocks = tuple(e.Block(arm.id, 0, 1, each) for arm, each in ((EAGER, 0.85), (GRAPH, 0.012), (XLA, 0.005)))
+    state.apply(e.Round(run="r", index=0, blocks=blocks, elapsed_s=1.0))
+    figures = "CPU xla (5.0 ms), CPU graph (12 ms) and CPU eager (850 ms)"
+    assert answer(finish(state)).startswith(f"{figures} have too few rounds to be told apart.")
+
+
 def test_two_wild_rounds_tell_no_difference_and_no_absurd_one() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 5e-3}, rounds=2, spread=2.0)
     text = answer(finish(state))

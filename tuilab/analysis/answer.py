@@ -235,7 +235,10 @@ def _lead(
         widest = percent(max(max(high, 1 / low) for low, high in spans) - 1)
         return _capital(f"{so_far}{listed(figures)} lie within {widest} of each other.", keep=keep)
     if not all(_close(arm, arms[0], point) for arm in tied[1:]):
-        verb = "cannot be told apart yet" if state.running else "cannot be told apart within the noise"
+        verb = "cannot be told apart within the noise"
+        if all(each is None or each.least is None for each in found):
+            verb = "have too few rounds to be told apart"
+        verb = "cannot be told apart yet" if state.running else verb
     elif len(tied) == len(arms):
         verb = "are equal within the noise"
     else:
