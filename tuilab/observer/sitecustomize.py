@@ -59,7 +59,7 @@ def observe(address):
 
     MOST_CALLS, MOST_FUNCTIONS, MOST_NODES, MOST_SITES = 200_000, 2_000, 20_000, 2_000
     CALL = "tuilab call"
-    FLUSH_S, SAMPLE_S, PATIENCE_S = 0.25, 0.05, 0.5
+    FLUSH_S, SAMPLE_S, PATIENCE_S = 0.25, 0.05, 10.0
 
     settings = {"every": 0.0, "window": 0.4, "share": 0.02, "once": 0.0}
     for part in os.environ.get("TUILAB_WATCH_OPTIONS", "").split(","):
@@ -68,13 +68,14 @@ def observe(address):
             settings[name] = float(value)
 
     class Channel:
-        """The way to the lab. A lab that does not read, or has gone, costs the program nothing but the
-        messages."""
+        """The way to the lab. What other threads say the observing one sends: a lab that does not read, or
+        has gone, costs the program nothing but the messages."""
 
         def __init__(self):
+            import collections
             import socket
 
-            self.lock = threading.Lock()
+            self.sender, self.said = None, collections.deque(maxlen=MOST_CALLS)
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.settimeout(PATIENCE_S)
             self.socket.connect(address)
@@ -84,10 +85,10 @@ def observe(address):
             import json
             import socket
 
-            if not self.open:
-                return
-            body = json.dumps({"kind": kind, **what}, default=str).encode()
-            with self.lock:
+            self.said.append((kind, raw, what))
+            while self.open and self.said and self.sender == threading.get_ident():
+                kind, raw, what = self.said.popleft()
+                body = json.dumps({"kind": kind, **what}, default=str).encode()
                 try:
                     head = len(body).to_bytes(4, "big") + len(raw).to_bytes(4, "big")
                     view = memoryview(head + body + raw)
@@ -301,6 +302,7 @@ def observe(address):
         # What the observing thread does ----------------------------------------------------------
 
         def run(self):
+            self.channel.sender = threading.get_ident()
             try:
                 self.hello()
                 flushed, due = now(), None
@@ -707,6 +709,7 @@ def observe(address):
                 self.yielding.set()
                 self.thread.join(2.0)
                 if not self.thread.is_alive():
+                    self.channel.sender = threading.get_ident()
                     self.flush()
                     self.channel.send("end", now=now(), cpu=time.process_time())
                 self.channel.close()

@@ -557,7 +557,7 @@ def small_ops(case: Case) -> Iterator[Finding]:
     interval = share_interval(of.seen, "scheduling", "dispatch")
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
-    small = f"{plural(round(n), 'op')} a step of {seconds(spent * step / n, 1e-7)} each"
+    small = f"{plural(round(n), 'op')} a step of {seconds(spent * step / n, spent * step / n / 20)} each"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
     if on_gpu and started >= 0.3:
         yield _made(

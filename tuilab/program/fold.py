@@ -76,6 +76,8 @@ class Process:
         default_factory=lambda: defaultdict(list)
     )
     samples: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
+    after: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
+    """Those since the last step: what comes after all steps costs none of them time."""
     reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
     fed: dict[int, tuple[int, int]] = field(default_factory=dict)
     tapes: dict[tuple[str, int], tuple[int, bool]] = field(default_factory=dict)
@@ -135,8 +137,12 @@ class Process:
             self.calls[key].add(start, end, traced)
         for start, took in told.waits:
             self.waits.add(start, start + took, False)
+        if told.calls or told.waits:
+            self.samples += self.after
+            self.after.clear()
+        into = self.samples if told.calls or told.waits else self.after
         for *where, count in told.samples:
-            self.samples[tuple(where)] += count  # type: ignore[index]
+            into[tuple(where)] += count  # type: ignore[index]
         self.reads = {(file, line): (n, took, name) for file, line, n, took, name in told.reads}
         self.fed = {number: (n, size) for number, n, size in told.fed}
         self.tapes = {(file, line): (n, library) for file, line, n, library in told.tapes}

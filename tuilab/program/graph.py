@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from tuilab.analysis.operations import computes
@@ -18,6 +19,9 @@ _SCOPES = (
     "StatefulPartitionedCall",
     "PartitionedCall",
 )
+_MODELS = ("sequential", "functional", "model")
+LAYERS = 6
+"""Inner scopes from which on a scope is a model's: a layer has a few, such as `moments`."""
 _OPTIMIZERS = ("adam", "sgd", "rmsprop", "adamw", "adagrad", "lion", "nadam", "optimizer")
 
 
@@ -45,9 +49,10 @@ def ops_of(of: Process) -> list[Op]:
             spent[key] += value / len(of.windows)
     merged: dict[tuple[str, str, str, str, int, str, str], float] = defaultdict(float)
     names: dict[tuple[str, str, str, str, int, str, str], str] = {}
+    models = models_of(of.nodes)
     for key, value in spent.items():
         kind, dtype, file, line = node_of(of, key)
-        row = computes(key.op), key.device, dtype, file, line, layer_of(key.name), kind
+        row = computes(key.op), key.device, dtype, file, line, layer_of(key.name, models), kind
         merged[row] += value
         names.setdefault(row, key.name)
     out = [
@@ -76,18 +81,26 @@ def node_of(of: Process, key: Key) -> tuple[str, str, str, int]:
     return key.op, "", "", 0
 
 
-def layer_of(name: str) -> str:
-    """The Keras layer in whose scope a node is, "" for none."""
+def _scopes(name: str) -> list[str]:
     while (shorter := _INLINED.sub("", name)) != name:
         name = shorter
-    parts = [part for part in name.split("/")[:-1] if part not in _SCOPES]
-    if not parts or parts[0].startswith(_OPTIMIZERS):
+    return [part for part in name.split("/")[:-1] if part not in _SCOPES]
+
+
+def models_of(names: Iterable[str]) -> set[str]:
+    """The outer scopes with so many inner ones that they are models, rather than layers."""
+    inner: dict[str, set[str]] = defaultdict(set)
+    for outer, *rest in filter(None, map(_scopes, names)):
+        inner[outer].update(rest[:1])
+    return {outer for outer, some in inner.items() if len(some) >= LAYERS}
+
+
+def layer_of(name: str, models: Collection[str] = ()) -> str:
+    """The Keras layer in whose scope a node is, "" for none."""
+    outer, inner = [*_scopes(name), "", ""][:2]
+    if outer.startswith(_OPTIMIZERS):
         return ""
-    return (
-        parts[1]
-        if len(parts) > 1 and parts[0].startswith(("sequential", "functional", "model"))
-        else parts[0]
-    )
+    return inner if inner and (outer in models or outer.startswith(_MODELS)) else outer
 
 
 def reason_of(op: Op, of: Process) -> str:
