@@ -2,7 +2,7 @@
 
 `python -m tests.tui.recorded` draws them to tests/pictures. The recordings lie in tests/recordings: a run of
 stft-small, a sweep of stft-crossover, what `tuilab profile stft-small --mode xla --json` printed, and a sample of
-the devices, all of one host.
+the devices, all of one host; and the page, the steps and the output of a watched `fit` with Python in its map.
 """
 
 import asyncio
@@ -16,8 +16,11 @@ import msgspec
 
 from tests.tui.lab import TestLab, lab, opened, press, rest
 from tests.tui.scripted import ScriptedRunner
+from tests.tui.watched import Typed, settled
 from tuilab.history import recording
+from tuilab.lab.watch import Options, Watching
 from tuilab.model.events import Answer, Event, Refused, RunStarted
+from tuilab.model.program import Page
 from tuilab.model.requests import Ask, Measure
 from tuilab.model.telemetry import DeviceSample
 from tuilab.tui.themes import DARK, LIGHT
@@ -98,6 +101,28 @@ async def draw(app: TestLab) -> dict[str, str]:
     return out
 
 
+class Program(msgspec.Struct):
+    """A program as it was watched."""
+
+    page: Page
+    steps: list[tuple[int, float]]
+    output: list[str]
+
+
+async def draw_program(home: Path) -> str:
+    """The page of the watched program, as SVG."""
+    told = msgspec.json.decode((RECORDINGS / "watched.json").read_bytes(), type=Program)
+    watching = Watching(told.page.command, Options())
+    watching.page, watching.steps = told.page, dict(told.steps)
+    watching.program.exit_code = told.page.exit_code
+    watching.program.began, watching.program.ended = 0.0, told.page.lasted_s
+    watching.hosted = Typed("\r\n".join(told.output).encode())  # type: ignore[assignment]
+    app = lab(home, watching=watching)
+    async with app.run_test(size=USUAL) as pilot:
+        await settled(pilot, app)
+        return app.export_screenshot(title="tuilab")
+
+
 def words_of(svg: str) -> list[str]:
     """The text of a picture, piece by piece."""
     return re.findall(r">([^<]+)</text>", svg)
@@ -106,7 +131,9 @@ def words_of(svg: str) -> list[str]:
 def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
-        for name, svg in asyncio.run(draw(recorded_lab(Path(home), setattr))).items():
+        drawn = asyncio.run(draw(recorded_lab(Path(home), setattr)))
+        drawn["watch"] = asyncio.run(draw_program(Path(home)))
+        for name, svg in drawn.items():
             (PICTURES / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 

@@ -11,9 +11,9 @@ from textual.pilot import Pilot
 from tests.tui import watched
 from tests.tui.lab import TestLab, lab, text, until
 from tests.tui.picture import picture
-from tests.tui.quick import handled
 from tests.tui.test_pictures import shows  # noqa: F401
 from tests.tui.tour import SIZES
+from tests.tui.watched import settled
 from tuilab.lab.watch import Watching
 from tuilab.tui.screens.watching import TITLES, WatchScreen
 
@@ -28,15 +28,6 @@ async def opened(app: TestLab, size: tuple[int, int] = (120, 40)) -> AsyncIterat
             assert app.painter is not None
             app.painter.close()
             await app.lab._controller.close()
-
-
-async def settled(pilot: Pilot[int], app: TestLab) -> None:
-    """Wait until what was told is drawn."""
-    screen = app.screen_stack[0]
-    assert isinstance(screen, WatchScreen)
-    await until(pilot, lambda: not screen._drawing)
-    for _ in range(3):
-        await handled(app)
 
 
 async def press(pilot: Pilot[int], app: TestLab, *keys: str) -> None:

@@ -3,11 +3,16 @@
 import itertools
 from collections.abc import Callable
 
+from textual.pilot import Pilot
+
+from tests.tui.lab import TestLab, until
+from tests.tui.quick import handled
 from tuilab.lab import watch
 from tuilab.lab.watch import Options, Watching
 from tuilab.model.program import Dataset, Facts, Function, Hello, Stage, Steps, Told, Traces, Window
 from tuilab.profile.classify import Key
 from tuilab.program.window import Seen
+from tuilab.tui.screens.watching import WatchScreen
 
 FILE = "/home/ada/train.py"
 BEGAN, CLOCK = 1_000.0, 1_084.0
@@ -103,3 +108,12 @@ def end(made: Watching, code: int) -> None:
     """It has ended."""
     made.program.exit_code, made.program.ended = code, CLOCK
     made.draw()
+
+
+async def settled(pilot: Pilot[int], app: TestLab) -> None:
+    """Wait until what was told is drawn."""
+    screen = app.screen_stack[0]
+    assert isinstance(screen, WatchScreen)
+    await until(pilot, lambda: not screen._drawing)
+    for _ in range(3):
+        await handled(app)

@@ -39,7 +39,8 @@ def test_pages_are_kept_replaced_and_found(tmp_path: Path, monkeypatch: pytest.M
         in here("history", "compare", "w1", "w2").stdout
     )
     assert "mended: input-bound" in here("history", "compare", "w1", "w2").stdout
-    assert "w1111" in here("history", "programs").stdout
+    listed = here("history", "programs").stdout
+    assert "w1111" in listed and "python train.py" in listed and "95.0 ms" in listed
     assert (
         msgspec.json.decode(here("export", "w1", "--format", "json").stdout.encode(), type=Page).steps.n
         == 100

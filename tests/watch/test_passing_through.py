@@ -206,3 +206,55 @@ def test_a_program_goes_on_when_the_lab_is_killed(tmp_path: Path) -> None:
     assert process.stdout.read() == "done\n"
     assert "Traceback" not in process.stderr.read()
     assert process.wait(10) == -signal.SIGKILL
+
+
+MANY = """
+import tensorflow as tf
+
+step = tf.function(lambda x: x * 0.5)
+x = tf.ones((4, 4))
+for _ in range(300):
+    x = step(x)
+"""
+EDGES = {
+    "left at once": (f"{MANY}\nimport os\nos._exit(3)", 300),
+    "killed": (f"{MANY}\nimport os, time\ntime.sleep(1)\nos.kill(os.getpid(), 9)", 300),
+    "in a thread": (
+        f"import threading\nt = threading.Thread(target=exec, args=({MANY!r}, {{}}))\nt.start()\nt.join()",
+        300,
+    ),
+    "forked before": (f"import os\nchild = os.fork()\n{MANY}\nchild and os.waitpid(child, 0)", 300),
+    "forked behind": (f"{MANY}\nimport os\nif not os.fork(): os._exit(0)\nos.wait()", 300),
+    "replaced": (
+        f"import sys, os\nimport tensorflow\nos.execv(sys.executable, [sys.executable, '-c', {MANY!r}])",
+        300,
+    ),
+    "many functions": (
+        "import tensorflow as tf\nfor _ in range(300):\n"
+        "    tf.function(lambda x: x + 1.0, autograph=False)(tf.constant(1.0))",
+        0,
+    ),
+    "sessions": (
+        "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\n"
+        "with tf.Session() as session:\n    print(session.run(tf.constant(1.0) + 1.0))\n"
+        "import time\ntime.sleep(1)",
+        0,
+    ),
+}
+SAID = {"sessions": "graph mode", "many functions": "made anew each time"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n == "left at once" else pytest.mark.long) for n in EDGES]
+)
+def test_programs_at_the_edges_run_as_by_themselves_and_their_steps_are_told(
+    tmp_path: Path, name: str
+) -> None:
+    text, steps = EDGES[name]
+    alone, watched = both(tmp_path, text)
+    assert (watched.returncode, watched.stdout) == (alone.returncode, alone.stdout), watched.stderr
+    assert "Traceback" not in watched.stderr
+    page = (tmp_path / "page.txt").read_text()
+    assert SAID.get(name, f"{steps} seen") in page and "observer" not in page, page
+    assert [name for name in os.listdir(tmp_path) if name.startswith(("tuilab-watch", "window"))] == []

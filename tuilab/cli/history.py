@@ -86,14 +86,17 @@ def pin(run: str, as_: str) -> None:
 def programs_(limit: int, as_json: bool) -> None:
     """List the programs that were watched, latest first."""
     from tuilab.lab.watch import earlier
-    from tuilab.report.program import headline
+    from tuilab.model.quantity import seconds
+    from tuilab.report.program import called, headline
 
     found = earlier(limit)
     if as_json:
         emit([{"program": program, "page": page} for program, page in found])
         return
     for program, page in found:
-        click.echo(f"{program[:8]}  {page.at[:16]}  {' '.join(page.command)[:40]:<40}  {headline(page)}")
+        step = page.steps.median_s
+        took = seconds(step, step / 50) if step else ""
+        click.echo(f"{program[:8]}  {page.at[:16]}  {called(page)[:40]:<40}  {took:>8}  {headline(page)}")
     if not found:
         click.echo("no program was watched yet", err=True)
 

@@ -33,7 +33,11 @@ SIGNALLED = 128
     "--every", type=click.FloatRange(0.5), default=None, help="Seconds between windows of the profiler."
 )
 @click.option(
-    "--window", type=click.FloatRange(0.05, 5), default=0.4, show_default=True, help="Seconds of a window."
+    "--window",
+    type=click.FloatRange(0.05, 5),
+    default=0.4,
+    show_default=True,
+    help="Seconds of a window, at most.",
 )
 @click.option(
     "-o",

@@ -97,6 +97,8 @@ class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
     memory: dict[str, tuple[int, int]] = {}
     """Of a GPU, in use and at most, in units of 16 MiB."""
     eager_functions: bool = False
+    sessions: bool = False
+    """It runs in TensorFlow 1's graph mode."""
     determinism: bool = False
     numerics: bool = False
     policy: str = ""

@@ -59,6 +59,7 @@ def observe(address):
 
     MOST_CALLS, MOST_FUNCTIONS, MOST_NODES, MOST_SITES = 200_000, 2_000, 20_000, 2_000
     CALL = "tuilab call"
+    ENOUGH = 60  # steps of a window: more take memory and time, and tell nothing more
     FLUSH_S, SAMPLE_S, PATIENCE_S = 0.25, 0.05, 10.0
 
     settings = {"every": 0.0, "window": 0.4, "share": 0.02, "once": 0.0}
@@ -409,6 +410,7 @@ def observe(address):
                 found["visible"] = [d.name for d in config.get_visible_devices()]
                 found["cuda"] = bool(self.tf.test.is_built_with_cuda())
                 found["memory"] = self.memory(found["visible"])
+            found["sessions"] = context.default_execution_mode == context.GRAPH_MODE
             found["eager_functions"] = bool(config.functions_run_eagerly())
             from tensorflow.python.framework import config as framework
 
@@ -571,6 +573,8 @@ def observe(address):
                 lasted = now() - opened
                 if lasted >= settings["window"] and (len(self.recent) >= 4 or lasted >= 4.0):
                     return
+                if lasted >= settings["window"] / 4 and len(self.recent) > ENOUGH:
+                    return
                 if self.yielding.wait(0.01):
                     return
                 self.sample()
@@ -702,12 +706,12 @@ def observe(address):
             with self.window_lock:
                 self.giving_way = False
 
-        def end(self):
+        def end(self, patience=2.0):
             """The program ends by itself."""
             try:
                 self.leaving.set()
                 self.yielding.set()
-                self.thread.join(2.0)
+                self.thread.join(patience)
                 if not self.thread.is_alive():
                     self.channel.sender = threading.get_ident()
                     self.flush()
@@ -799,6 +803,15 @@ def observe(address):
                 last.end()
 
         atexit.register(at_exit)
+        plain = os._exit
+
+        def leave(status):
+            last = here()
+            if last is not None:
+                last.end(0.5)
+            plain(status)
+
+        os._exit = leave
 
     def see_functions():
         """Mark each outermost tf.function by the annotation that TensorFlow puts around it: no frame is

@@ -32,8 +32,8 @@ def page_of(
     if not processes:
         notes.insert(
             0,
-            "no process of it imported TensorFlow, or Python ran with -I, -E or -S, which keep the observer"
-            " out",
+            "no process of it had imported TensorFlow when it ended, or Python ran with -I, -E or -S, which"
+            " keep the observer out",
         )
         return Page(
             command=command, exit_code=exit_code, host=host, at=at, lasted_s=lasted_s, notes=tuple(notes)
@@ -124,7 +124,9 @@ def cost(of: Process) -> Cost:
 def remarks(of: Process, parts: Sequence[StepPart], place: Place) -> tuple[str, ...]:
     """What was not seen, and why."""
     out = []
-    if not of.kind:
+    if not of.kind and of.facts is not None and of.facts.sessions:
+        out.append("no step was seen: it runs in TensorFlow 1's graph mode, whose sessions are not watched")
+    elif not of.kind:
         out.append("no step was seen: no tf.function, gradient tape or dataset was used three times")
     elif not parts:
         if of.uses_profiler:

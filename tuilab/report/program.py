@@ -38,6 +38,13 @@ def headline(page: Page) -> str:
     return f"{first.code}: {first.message}"
 
 
+def called(page: Page) -> str:
+    """The command without the folders of its Python and its file: `python train.py --epochs 3`."""
+    first, second, *rest = [*page.command, "", ""][: max(2, len(page.command))]
+    words = [PurePath(first).name, PurePath(second).name if second.endswith(".py") else second, *rest]
+    return " ".join(filter(None, words))
+
+
 def place(file: str, line: int, folder: str = "") -> str:
     """`train.py:12`."""
     return f"{PurePath(file).name}:{line}" if file and line else ""
