@@ -1,6 +1,7 @@
 """`tuilab.capture`: a function or model of a running program, written as a folder that `tuilab run` opens.
 
-Needs nothing but the program's own TensorFlow.
+Needs nothing but the program's own TensorFlow: the observer of `tuilab watch` loads this file in programs
+where the lab is not installed, in Python 3.9 and later.
 """
 
 import inspect
@@ -28,7 +29,7 @@ class Manifest:
     said: tuple[str, ...] = ()
     """What the capture found, in sentences."""
     versions: Mapping[str, str] | None = None
-    """Of what wrote it: `tensorflow`, `python`, `tuilab`."""
+    """Of what wrote it: `tensorflow`, `python`."""
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> "Manifest":
@@ -47,7 +48,8 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
 
     target: a function, a `tf.function`, a method of one, or a Keras model (then without arguments its
     inference). Tensors and arrays become inputs, their first dimension open where the function can be traced
-    so; other arguments become part of the graph. Variables come along with their values, an optimizer's too.
+    so, and of an iterator over a dataset what it yields; other arguments become part of the graph. Variables
+    come along with their values, an optimizer's too.
     folder: where to write, `captured/NAME` by default; one that `capture` wrote before is replaced. The
     function is traced once more, and not run. Raises ValueError where there is no tensor to call it with,
     and whatever the function raises while it is traced.
@@ -57,8 +59,12 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
     if not arguments and not named and hasattr(target, "inputs") and getattr(target, "inputs", None):
         return _model(tf, target, folder)
     name = _name(target)
+    arguments, named = tf.nest.map_structure(
+        lambda each: _Drawn(tf, each.element_spec) if isinstance(each, tf.data.Iterator) else each,
+        (arguments, named),
+    )
     flat = tf.nest.flatten((arguments, named), expand_composites=True)
-    given = [tf.convert_to_tensor(each) for each in flat if _is_data(tf, each)]
+    given = [spec for each in flat for spec in _specs(tf, each)]
     if not given:
         raise ValueError(f"tuilab.capture: {name} was given no tensor or array to call it with")
     words = _words(target, arguments, named, len(given), tf)
@@ -66,7 +72,10 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
 
     def called(*tensors: Any) -> Any:
         left = iter(tensors)
-        filled = [next(left) if _is_data(tf, each) else each for each in flat]
+        filled = [
+            each.given(left) if isinstance(each, _Drawn) else next(left) if _is_data(tf, each) else each
+            for each in flat
+        ]
         again, by_name = tf.nest.pack_sequence_as((arguments, named), filled, expand_composites=True)
         return _named(tf, target(*again, **by_name))
 
@@ -90,25 +99,23 @@ def _model(tf: Any, model: Any, folder: "str | Path") -> Path:
 def _write(
     tf: Any,
     called: Callable[..., Any],
-    given: list[Any],
+    exact: list[Any],
     words: list[str],
     name: str,
     folder: "str | Path",
     said: list[str],
 ) -> Path:
     function = tf.function(called)
-    exact = [tf.TensorSpec(t.shape, t.dtype, name=word) for t, word in zip(given, words, strict=True)]
+    exact = [tf.TensorSpec(t.shape, t.dtype, name=word) for t, word in zip(exact, words)]  # noqa: B905
     concrete = _relaxed(tf, function, exact, said)
     root = tf.Module()
     root.held = list(concrete.graph.variables)
     path = Path(folder) if folder else Path("captured") / name
     if path.exists() and not (path / MANIFEST).exists() and any(path.iterdir()):
         raise ValueError(f"tuilab.capture: {path} holds something else; name another folder")
-    tf.saved_model.save(root, str(path), signatures={SIGNATURE: concrete})
-    from importlib.metadata import version
-
-    from tuilab.model.files import write_text
-
+    # A call is measured, never differentiated; and gradients of a distribution strategy cannot be saved.
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    tf.saved_model.save(root, str(path), signatures={SIGNATURE: concrete}, options=options)
     manifest = Manifest(
         name=name,
         arguments=tuple(words),
@@ -117,10 +124,9 @@ def _write(
         versions={
             "tensorflow": tf.__version__,
             "python": sys.version.partition(" ")[0],
-            "tuilab": version("tuilab"),
         },
     )
-    write_text(path / MANIFEST, [json.dumps({"version": VERSION, **asdict(manifest)}, indent=1)])
+    (path / MANIFEST).write_text(json.dumps({"version": VERSION, **asdict(manifest)}, indent=1))
     return path
 
 
@@ -145,6 +151,40 @@ def _relaxed(tf: Any, function: Any, exact: list[Any], said: list[str]) -> Any:
         return function.get_concrete_function(*exact)
 
 
+class _Drawn:
+    """Stands for an iterator over a dataset: it yields the function's own inputs, each time the same."""
+
+    def __init__(self, tf: Any, spec: Any, batch: Any = None) -> None:
+        self._tf, self.spec, self._batch = tf, spec, batch
+
+    def leaves(self) -> list[Any]:
+        return list(self._tf.nest.flatten(self.spec, expand_composites=True))
+
+    def given(self, left: Any) -> "_Drawn":
+        """With these tensors in the places of the specs."""
+        filled = [next(left) if isinstance(each, self._tf.TensorSpec) else None for each in self.leaves()]
+        batch = self._tf.nest.pack_sequence_as(self.spec, filled, expand_composites=True)
+        return _Drawn(self._tf, self.spec, batch)
+
+    def __iter__(self) -> "_Drawn":
+        return self
+
+    def __next__(self) -> Any:
+        return self._batch
+
+    get_next = __next__
+
+    def get_next_as_optional(self) -> Any:
+        return self._tf.experimental.Optional.from_value(self._batch)
+
+
+def _specs(tf: Any, leaf: Any) -> list[Any]:
+    """What of an argument's leaf becomes inputs: tensors, or the specs of them."""
+    if isinstance(leaf, _Drawn):
+        return [each for each in leaf.leaves() if isinstance(each, tf.TensorSpec)]
+    return [tf.convert_to_tensor(leaf)] if _is_data(tf, leaf) else []
+
+
 def _is_data(tf: Any, value: Any) -> bool:
     if isinstance(value, tf.Variable):
         return False
@@ -166,8 +206,12 @@ def _words(target: Any, arguments: Any, named: Any, count: int, tf: Any) -> list
         bound = {}
     words: list[str] = []
     for name, value in bound.items():
-        data = [each for each in tf.nest.flatten(value, expand_composites=True) if _is_data(tf, each)]
-        words += [name] if len(data) == 1 else [f"{name}_{index}" for index in range(len(data))]
+        flat = tf.nest.flatten(value, expand_composites=True)
+        data = [each for leaf in flat for each in _specs(tf, leaf)]
+        if len(data) in (2, 3) and isinstance(value, _Drawn):
+            words += ("x", "y", "sample_weight")[: len(data)]
+        else:
+            words += [name] if len(data) == 1 else [f"{name}_{index}" for index in range(len(data))]
     return _clean(words if len(words) == count else [f"input_{index}" for index in range(count)])
 
 
@@ -182,5 +226,7 @@ def _clean(words: list[str]) -> list[str]:
 
 def _named(tf: Any, outputs: Any) -> dict[str, Any]:
     """Each tensor of the outputs under a name, as a signature needs it."""
+    optional = tf.experimental.Optional
+    outputs = [e.get_value() if isinstance(e, optional) else e for e in tf.nest.flatten(outputs)]
     flat = [each for each in tf.nest.flatten(outputs, expand_composites=True) if each is not None]
     return {f"output_{index:03d}": tf.convert_to_tensor(each) for index, each in enumerate(flat)}

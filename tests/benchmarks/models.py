@@ -60,7 +60,7 @@ def script(
         if variant == INFERENCE:
             predict = in_mode(tf, lambda x: model(x, training=False), mode)
             return lambda: predict(x)
-        if model.optimizer is None:
+        if getattr(model, "optimizer", None) is None:
             model.compile("adam", "mse", auto_scale_loss=False)
         y = (
             given[count]

@@ -12,6 +12,7 @@ import pytest
 
 from tests.terminal.lab import environment, opened
 from tests.terminal.terminal import Terminal
+from tests.watch.running import PROGRAMS
 
 pytestmark = pytest.mark.terminal
 
@@ -116,3 +117,15 @@ def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None
         assert terminal.ended(60) == -signal.SIGINT
         assert "KeyboardInterrupt" in terminal.last_words
     assert left(tmp_path) == []
+
+
+@pytest.mark.slow
+def test_a_step_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> None:
+    """Of a Keras `fit` that nobody changed: its whole training step, with the batch as a slider."""
+    text = (PROGRAMS / "good_fit_dataset.py").read_text().replace("epochs=2", "epochs=1000")
+    with watching(tmp_path, text, (80, 24)) as terminal:
+        terminal.see("of Keras takes")
+        terminal.press("c")
+        terminal.see("multi_step_on_iterator", "batch", seconds=120)
+        terminal.press("r")
+        terminal.see("CPU graph", seconds=120)

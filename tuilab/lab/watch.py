@@ -1,6 +1,7 @@
 """Watching somebody's own program: started or attached to, its page made as it goes."""
 
 import contextlib
+import itertools
 import os
 import platform
 import re
@@ -17,10 +18,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tuilab import captured
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular, write_text
-from tuilab.model.program import Facts, Hello, Page, Told, Window
+from tuilab.model.program import Caught, Facts, Hello, Page, Told, Window
 from tuilab.model.sanitize import sanitize_line
+from tuilab.paths import data_folder, private_folder
 from tuilab.program.findings import Place
 from tuilab.program.fold import Process
 from tuilab.program.page import busiest, page_of
@@ -203,6 +206,8 @@ class Watching:
         self.page = self.program.page()
         self.steps: dict[int, float] = {}
         """Seconds of the latest steps, by their numbers."""
+        self.caught: Callable[[Caught], None] = lambda told: None
+        """To be set; called from a thread when a function was caught, or could not be."""
         self.hosted: watched.Hosted | None = None
         self._listener: watched.Listener | None = None
         self._due, self._told, self._placed = 0.0, 0, False
@@ -240,6 +245,8 @@ class Watching:
         """One more message."""
         self.program.take(number, told, file)
         self._told += 1
+        if isinstance(told, Caught):
+            self.caught(told)
         if isinstance(told, Window):
             self.program.read()
         if isinstance(told, Facts) and told.opened and not self._placed:
@@ -268,6 +275,23 @@ class Watching:
         stand = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
         found = [line for line in stand if not OF_THE_WINDOWS.match(line)]
         return [sanitize_line(line, 500) for line in (found[:-1] if not found[-1] else found)[-lines:]]
+
+    def catch(self, number: int | None = None) -> str:
+        """Have a tf.function of the busiest process written as a folder at its next call; returns its name.
+
+        number: its own; the one that stands for a step where it is None. What becomes of it is told to
+        `caught`. Raises InputError where there is none, or nobody to ask.
+        """
+        of = self.program.busiest
+        key = of.step if of is not None and number is None else number
+        if of is None or not isinstance(key, int) or key not in of.functions:
+            raise InputError("watch", "no step in a tf.function yet", "a tf.function that was called")
+        name = of.functions[key].name.rpartition(".")[2]
+        process = next(n for n, each in self.program.processes.items() if each is of)
+        words = {"catch": key, "folder": str(_caught_folder(name)), "captured": captured.__file__}
+        if not self.running or self._listener is None or not self._listener.ask(process, **words):
+            raise InputError("watch", "the program has ended", "a program that runs and calls it again")
+        return name
 
     def interrupt(self) -> None:
         """Send what Ctrl-C sends."""
@@ -299,6 +323,14 @@ class Watching:
             self.hosted.hand_over()
             self._over.wait()
         return self.program
+
+
+def _caught_folder(name: str) -> Path:
+    """Where a caught function goes: a folder of its own, kept with the runs that will be of it."""
+    folder = private_folder(data_folder() / "captured")
+    plain = "".join(c if c.isalnum() or c in "_-" else "_" for c in name)[:100] or "function"
+    numbered = (folder / (plain if index == 1 else f"{plain}-{index}") for index in itertools.count(1))
+    return next(path for path in numbered if not path.exists())
 
 
 def attach(address: str, seconds: float) -> Watched:

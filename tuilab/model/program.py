@@ -166,6 +166,15 @@ class Profiler(_Told, frozen=True, kw_only=True, tag="profiler"):
     """The program uses the profiler itself: no window opens meanwhile."""
 
 
+class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
+    """A function was caught at its next call, as the lab had asked. problem: why it was not."""
+
+    number: int
+    folder: str
+    problem: str = ""
+    took: float = 0.0
+
+
 class End(_Told, frozen=True, kw_only=True, tag="end"):
     """The process ends by itself."""
 
@@ -173,7 +182,21 @@ class End(_Told, frozen=True, kw_only=True, tag="end"):
     cpu: float = 0.0
 
 
-Told = Hello | Function | Traces | Steps | Facts | Dataset | Graph | Window | Kernels | Fault | Profiler | End
+Told = (
+    Hello
+    | Function
+    | Traces
+    | Steps
+    | Facts
+    | Dataset
+    | Graph
+    | Window
+    | Kernels
+    | Fault
+    | Profiler
+    | Caught
+    | End
+)
 
 # The page
 
@@ -209,6 +232,8 @@ class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
     tracing_s: float = 0.0
     differed: str = ""
     """What differed between its traces."""
+    number: int = 0
+    """Its own in the process, of several made by the same code the last one's."""
 
 
 class OpRow(msgspec.Struct, frozen=True, kw_only=True):

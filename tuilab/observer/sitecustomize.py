@@ -80,7 +80,7 @@ def observe(address):
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.settimeout(PATIENCE_S)
             self.socket.connect(address)
-            self.open = True
+            self.open, self.inbox = True, b""
 
         def send(self, kind, raw=b"", **what):
             import json
@@ -98,6 +98,26 @@ def observe(address):
                 except OSError:
                     # Half a message may have gone: what follows would not be understood.
                     self.close()
+
+        def asked(self):
+            """What the lab asks for: lines of JSON, each once; None where there is none."""
+            import json
+            import select
+
+            if not self.open:
+                return None
+            waiting = select.poll()
+            waiting.register(self.socket, select.POLLIN)
+            if waiting.poll(0):
+                try:
+                    self.inbox += self.socket.recv(65_536)
+                except OSError:
+                    return None
+            line, found, rest = self.inbox.partition(b"\n")
+            if not found:
+                return None
+            self.inbox = rest
+            return json.loads(line.decode())
 
         def close(self):
             self.open = False
@@ -170,6 +190,7 @@ def observe(address):
             self.seen_graphs, self.told, self.faults, self.ops = set(), {}, set(), set()
             self.waits = []
             self.recent = []
+            self.wanted = None
 
         # What the program's own thread does -----------------------------------------------------
 
@@ -185,6 +206,28 @@ def observe(address):
             if arguments is not None:
                 self.look_at(number, arguments)
             return number
+
+        def catch(self, function, arguments, named):
+            """Write this call's function as a folder, for the lab: it is traced once more, and not run."""
+            asked, self.wanted, start, problem = self.wanted, None, now(), ""
+            self.give_way()
+            depth.now = getattr(depth, "now", 0) + 1
+            current[0] = None  # what tracing and saving do is not the program's doing
+            try:
+                spec = importlib.util.spec_from_file_location("tuilab_captured", asked["captured"])
+                module = importlib.util.module_from_spec(spec)
+                sys.modules[spec.name] = module
+                spec.loader.exec_module(module)
+                module.capture(function, *(arguments or ()), folder=asked["folder"], **(named or {}))
+            except Exception as error:
+                problem = "%s: %s" % (type(error).__name__, error)
+            finally:
+                sys.modules.pop("tuilab_captured", None)
+                current[0] = self
+                depth.now -= 1
+            self.channel.send(
+                "caught", number=asked["catch"], folder=asked["folder"], problem=problem, took=now() - start
+            )
 
         def new_function(self, function):
             import weakref
@@ -311,6 +354,7 @@ def observe(address):
                     if not self.channel.open:
                         return
                     self.sample()
+                    self.wanted = self.channel.asked() or self.wanted
                     if now() - flushed >= FLUSH_S:
                         self.flush()
                         flushed = now()
@@ -832,6 +876,9 @@ def observe(address):
                             start = now()
                             arguments = local.get("args")
                             number = one.enter(local["self"], arguments, start)
+                            if one.wanted is not None and one.wanted["catch"] == number:
+                                one.catch(local["self"], arguments, local.get("kwds"))
+                                start = now()
                             self.at = one, number, start, arguments
                 except Exception as error:
                     if current[0] is not None:

@@ -92,6 +92,7 @@ def functions(case: Case) -> tuple[FunctionRow, ...]:
                 calls=sum(case.of.calls[number].n for number in numbers if number in case.of.calls),
                 tracing_s=sum(took for took, _ in traces),
                 differed=difference([what for _, what in traces]),
+                number=numbers[-1],
             )
         )
     return tuple(sorted(rows, key=lambda row: (-row.traces, -row.calls))[:MOST_FUNCTIONS])

@@ -57,6 +57,7 @@ class Listener:
         self.faults: list[str] = []
         self._take, self._rest, self._number = take, rest, 0
         self._threads = list[threading.Thread]()
+        self._connections = dict[int, socket.socket]()
         self._told = queue.SimpleQueue[tuple[int, Told, Path | None] | None]()
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(os.fspath(self.address))
@@ -80,6 +81,14 @@ class Listener:
             thread.join(patience)
         self._told.put(None)
         self._taking.join()
+
+    def ask(self, number: int, **what: object) -> bool:
+        """Ask the observer in the process of that number; False where it hears no more."""
+        try:
+            self._connections[number].sendall(msgspec.json.encode(what) + b"\n")
+        except (OSError, KeyError):
+            return False
+        return True
 
     def remove(self) -> None:
         """Delete the windows' files."""
@@ -107,6 +116,7 @@ class Listener:
             except OSError:
                 return
             self._number += 1
+            self._connections[self._number] = connection
             self._begin(self._hear, self._number, connection)
 
     def _hear(self, number: int, connection: socket.socket) -> None:

@@ -96,13 +96,24 @@ class LabApp(LastingApp):
 
         It is measured at once, but for a program that is still running, whose processors it would share.
         """
+        screen = self._over(name)
+        self.run_worker(screen.open_with(name, values, measure=not self._watched_runs), exit_on_error=False)
+
+    def open_caught(self, folder: str) -> None:
+        """Open a function that was caught in the watched program in the lab, as `open_preset` does."""
+        screen = self._over()
+        self.run_worker(screen.open_caught(folder, measure=not self._watched_runs), exit_on_error=False)
+
+    def _over(self, preset: str = "") -> LabScreen:
+        """The lab over the watched program."""
         if not self.is_screen_installed("lab"):
             # No lab before: its worker would take processors from the program.
-            options = replace(self.options, preset=name)
+            options = replace(self.options, preset=preset)
             self.install_screen(LabScreen(options, self._make_lab, self.keymap, self.read_keymap), "lab")
         screen = self.get_screen("lab", LabScreen)
-        self.push_screen("lab")
-        self.run_worker(screen.open_with(name, values, measure=not self._watched_runs), exit_on_error=False)
+        if self.screen is not screen:
+            self.push_screen("lab")
+        return screen
 
     @property
     def _watched_runs(self) -> bool:

@@ -61,7 +61,7 @@ def test_the_gradient_is_its_layers_and_the_optimizer_is_a_scope(tf, net):
     layers = {each.name: each for each in layers_of(found, timed(found), layers_by_name(net))}
     # Forward, and by input and by weights.
     assert layers["dense_1"].work.flop == pytest.approx(3 * 2 * 2 * BATCH * WIDTH * WIDTH, rel=0.05)
-    assert (layers["adam"].kind, layers["compile_loss"].kind) == ("scope", "loss")
+    assert (layers[net.optimizer.name].kind, layers["compile_loss"].kind) == ("scope", "loss")
 
 
 def test_a_fused_kernel_is_the_layers_whose_product_it_computes(tf, net):

@@ -423,6 +423,21 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         """Open a preset with the sizes of a watched program, once the screen is filled."""
         await self._ready.wait()
         preset = next(p for p in self.lab.state.presets if p.name == name)
+        self._beside(preset, values, measure)
+
+    async def open_caught(self, folder: str, *, measure: bool) -> None:
+        """Open a function that was caught in a watched program, once the screen is filled."""
+        await self._ready.wait()
+
+        def taken(preset: "Preset", own: "tuple[Declaration, str] | None") -> None:
+            self.lab.add_preset(preset, own)
+            self._list_presets()
+            self._beside(preset, {}, measure)
+
+        await self.open_path(folder, taken)
+
+    def _beside(self, preset: "Preset", values: "Mapping[str, Value]", measure: bool) -> None:
+        """Show a preset over a watched program, and measure it where that is wanted."""
         self.lab.present(preset, values)
         told = "{watched} goes back to your program."
         if measure:
@@ -567,8 +582,8 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         """Open what a path names, beside everything else: reading and asking the worker take their time."""
         self.run_worker(self.open_path(words), exit_on_error=False)
 
-    async def open_path(self, words: str | None) -> None:
-        """Open what a path names; what is wrong with it is said."""
+    async def open_path(self, words: str | None, taken: "Callable[..., None] | None" = None) -> None:
+        """Open what a path names; what is wrong with it is said. taken: what is done with a preset."""
         from tuilab.lab import opening
         from tuilab.lab.files import remember_opened
         from tuilab.lab.questions import Unanswered
@@ -592,7 +607,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             else:
                 if kind == "code":
                     self.say(f"Asking {words} what it declares…")
-                self._take(*await opening.preset(self.lab, words))
+                (taken or self._take)(*await opening.preset(self.lab, words))
             self._mistyped = ""
             remember_opened(words)
         except InputError as error:

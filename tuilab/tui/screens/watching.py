@@ -20,7 +20,8 @@ from textual.widgets import ContentSwitcher, Static, Tab, Tabs
 
 from tuilab.analysis.words import percent, times
 from tuilab.lab.offers import Offer
-from tuilab.model.program import Finding, FunctionRow, OpRow, Page, Stage, StepPart
+from tuilab.model.errors import InputError
+from tuilab.model.program import Caught, Finding, FunctionRow, OpRow, Page, Stage, StepPart
 from tuilab.model.quantity import seconds
 from tuilab.presentation import program as says
 from tuilab.report.program import FORMATS, page_text, place
@@ -150,12 +151,16 @@ of a step and what mending it gains *at most*. **{table.select}** opens the pres
 this program's own sizes. Steps are timed all the time; parts and ops are seen in short windows of
 TensorFlow's profiler, and what these cost stands in the verdict.
 
+**{watch.catch}** catches the program's step, or in Functions the one under the cursor: at its next call it is
+traced once more, written with its variables as a folder, and opened in the lab, where sliders move it.
+
 The program has a terminal of its own, whose last lines are in Output. **{watch.type}** types a line into it,
 **{watch.stop}** is its Ctrl-C. Leaving asks whether it goes on.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", "stop", tooltip="send what Ctrl-C sends", id="watch.stop"),
         Binding("i", "type", "type", tooltip="type a line into the program", id="watch.type"),
+        Binding("c", "catch", "catch", tooltip="catch its step as a workload", id="watch.catch"),
         Binding("A", "whole", "whole page", tooltip="read the whole page", id="watch.whole"),
         Binding("e", "export", "export", tooltip="write the page to a file", id="watch.export"),
         Binding("right_square_bracket", "step_view(1)", "next view", show=False, id="watch.next"),
@@ -173,6 +178,13 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
 
     class Told(Message, bubble=False):
         """There is something new to draw."""
+
+    class Taken(Message, bubble=False):
+        """A function was caught, or could not be."""
+
+        def __init__(self, caught: Caught) -> None:
+            super().__init__()
+            self.caught = caught
 
     def __init__(self, watching: "Watching") -> None:
         super().__init__(id="watch")
@@ -215,12 +227,14 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
 
     def on_mount(self) -> None:
         self.watching.changed = self.tell
+        self.watching.caught = self._heard_of
         self.set_interval(1.0, self._head)
         self.draw()
         gc.enable()
 
     def on_unmount(self) -> None:
         self.watching.changed = lambda: None
+        self.watching.caught = lambda told: None
 
     def on_resize(self) -> None:
         """Its terminal is as wide as ours: its progress bars fit."""
@@ -334,6 +348,28 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self.app.push_screen(
             MenuScreen("Type into the program", typed="a line, then enter", empty=said), typed
         )
+
+    def action_catch(self) -> None:
+        """Catch the step, or the function under the cursor."""
+        row = self.functions.row if self.view == "functions" else None
+        try:
+            name = self.watching.catch(row.number if row is not None else None)
+        except (InputError, OSError) as error:
+            self.say(f"Nothing was caught: {error}.", "warning")
+            return
+        self.say(f"{name} is caught at its next call; for that it is traced once more.")
+
+    def _heard_of(self, told: Caught) -> None:
+        """From a thread: what became of it."""
+        self.post_message(self.Taken(told))
+
+    @on(Taken)
+    def _taken(self, event: Taken) -> None:
+        told = event.caught
+        if told.problem:
+            self.say(f"It could not be caught: {told.problem.splitlines()[0]}", "error")
+            return
+        self.app.open_caught(told.folder)  # type: ignore[attr-defined]
 
     def action_whole(self) -> None:
         """The whole page, as it is printed without a screen."""
