@@ -124,8 +124,8 @@ def test_a_step_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> No
     """Of a Keras `fit` that nobody changed: its whole training step, with the batch as a slider."""
     text = (PROGRAMS / "good_fit_dataset.py").read_text().replace("epochs=2", "epochs=1000")
     with watching(tmp_path, text, (80, 24)) as terminal:
-        terminal.see("of Keras takes")
+        terminal.see("Keras step takes")
         terminal.press("c")
-        terminal.see("multi_step_on_iterator", "batch", seconds=120)
+        terminal.see("multi_step_on_iterator", "batch", "ready, r measures", seconds=120)
         terminal.press("r")
-        terminal.see("CPU graph", seconds=120)
+        terminal.see("CPU graph takes", seconds=120)

@@ -15,6 +15,7 @@ from tests.tui.test_pictures import shows  # noqa: F401
 from tests.tui.tour import SIZES
 from tests.tui.watched import settled
 from tuilab.lab.watch import Watching
+from tuilab.model.program import Caught
 from tuilab.tui.screens.watching import TITLES, WatchScreen
 
 
@@ -121,6 +122,47 @@ async def test_keys_reach_the_program(tmp_path: Path, made) -> None:
         watched.end(made, 1)
         await press(pilot, app, "x", "i")
         assert made.hosted.typed == b"\x03yes\n"  # type: ignore[union-attr]
+
+
+class Asked:
+    """Stands for the way to the observer."""
+
+    def __init__(self) -> None:
+        self.words = list[tuple[int, str]]()
+
+    def ask(self, process: int, *, catch: int, folder: str, captured: str) -> bool:
+        self.words.append((catch, Path(folder).name))
+        return True
+
+
+async def test_a_key_has_the_step_or_a_function_caught(tmp_path: Path, made, monkeypatch) -> None:
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    asked = made._listener = Asked()
+    app = lab(tmp_path, watching=made)
+
+    def said(words: str) -> bool:
+        return any(words in told.message for told in app._notifications)
+
+    async with opened(app) as pilot:
+        await press(pilot, app, "c")
+        await until(pilot, lambda: said("Nothing was caught: no step of it is a tf.function"))
+        watched.play(made)
+        await press(pilot, app, "c")
+        await until(pilot, lambda: said("is caught at its next call"))
+        of = made.program.busiest
+        assert of is not None and [number for number, _ in asked.words] == [of.step]
+        await press(pilot, app, "4")
+        app.screen.set_focus(app.screen.functions)  # type: ignore[attr-defined]
+        await press(pilot, app, "home", "c")
+        first = made.page.functions[0]
+        assert asked.words[-1] == (first.number, first.name.rpartition(".")[2])
+        assert first.number != of.step
+        made.take(1, Caught(number=1, folder="x", problem="ValueError: it was given no tensor\nat all"), None)
+        await until(pilot, lambda: said("could not be caught: ValueError: it was"))
+        watched.end(made, 0)
+        await press(pilot, app, "c")
+        await until(pilot, lambda: said("the program has ended"))
+        assert len(asked.words) == 2
 
 
 @pytest.mark.parametrize(("choice", "typed"), [("enter", b""), ("down enter", b"\x03")])

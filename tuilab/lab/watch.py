@@ -280,17 +280,17 @@ class Watching:
         """Have a tf.function of the busiest process written as a folder at its next call; returns its name.
 
         number: its own; the one that stands for a step where it is None. What becomes of it is told to
-        `caught`. Raises InputError where there is none, or nobody to ask.
+        `caught`. Raises LookupError where there is none, or nobody to ask, OSError where there is no place.
         """
         of = self.program.busiest
         key = of.step if of is not None and number is None else number
         if of is None or not isinstance(key, int) or key not in of.functions:
-            raise InputError("watch", "no step in a tf.function yet", "a tf.function that was called")
+            raise LookupError("no step of it is a tf.function that was called")
         name = of.functions[key].name.rpartition(".")[2]
         process = next(n for n, each in self.program.processes.items() if each is of)
         words = {"catch": key, "folder": str(_caught_folder(name)), "captured": captured.__file__}
         if not self.running or self._listener is None or not self._listener.ask(process, **words):
-            raise InputError("watch", "the program has ended", "a program that runs and calls it again")
+            raise LookupError("the program has ended")
         return name
 
     def interrupt(self) -> None:

@@ -20,7 +20,6 @@ from textual.widgets import ContentSwitcher, Static, Tab, Tabs
 
 from tuilab.analysis.words import percent, times
 from tuilab.lab.offers import Offer
-from tuilab.model.errors import InputError
 from tuilab.model.program import Caught, Finding, FunctionRow, OpRow, Page, Stage, StepPart
 from tuilab.model.quantity import seconds
 from tuilab.presentation import program as says
@@ -354,7 +353,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         row = self.functions.row if self.view == "functions" else None
         try:
             name = self.watching.catch(row.number if row is not None else None)
-        except (InputError, OSError) as error:
+        except (LookupError, OSError) as error:
             self.say(f"Nothing was caught: {error}.", "warning")
             return
         self.say(f"{name} is caught at its next call; for that it is traced once more.")
