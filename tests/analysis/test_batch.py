@@ -1,6 +1,9 @@
 """The batch that pays."""
 
-from tuilab.analysis.batch import paying
+from types import SimpleNamespace
+
+from tuilab.analysis.batch import batch_answer, paying
+from tuilab.model.models import ModelInfo
 from tuilab.model.result import PointArm, PointResult
 
 
@@ -30,3 +33,16 @@ def test_one_batch_or_none_that_ran_says_nothing():
     assert paying(swept({4: [1e-3]}), "batch") is None
     assert paying(swept({4: [None], 8: [None]}), "batch") is None
     assert paying(swept({4: [1e-3], 8: [1e-3]}), "length") is None
+
+
+def test_what_fits_is_told_for_each_variant_where_it_differs():
+    def said(**of: int) -> str:
+        model = ModelInfo(
+            kind="keras", parameters=1, inputs=(), batch="batch", fits=min(of.values()), fits_of=of
+        )
+        found = batch_answer(SimpleNamespace(model=model, sweep=None), (), ())  # type: ignore[arg-type]
+        assert found is not None and found.fits == min(of.values())
+        return found.sentence
+
+    assert "about 9,000 (inference) and 400 (training) fit" in said(inference=9_000, training=400)
+    assert "about 70 fit" in said(inference=70, training=70)

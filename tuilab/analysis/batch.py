@@ -26,7 +26,9 @@ def batch_answer(
     if pays is not None:
         words.append(f"A batch of {pays:,} reaches {ENOUGH:.0%} of the best throughput.")
     if fits is not None:
-        words.append(f"Up to about {fits:,} fit into the memory that is free, by their shapes.")
+        each = " and ".join(f"{n:,} ({variant})" for variant, n in model.fits_of.items() if variant)
+        shown = each if len(set(model.fits_of.values())) > 1 else f"{fits:,}"
+        words.append(f"Up to about {shown} fit into the memory that is free, by their shapes.")
     return BatchAnswer(pays=pays, fits=fits, crossover=gpu, sentence=" ".join(words))
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tuilab import captured
+from tuilab import observer
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular, write_text
 from tuilab.model.program import Caught, Facts, Hello, Page, Told, Window
@@ -288,7 +288,7 @@ class Watching:
             raise LookupError("no step of it is a tf.function that was called")
         name = of.functions[key].name.rpartition(".")[2]
         process = next(n for n, each in self.program.processes.items() if each is of)
-        words = {"catch": key, "folder": str(_caught_folder(name)), "captured": captured.__file__}
+        words = {"catch": key, "folder": str(_caught_folder(name)), "captured": str(observer.CAPTURE)}
         if not self.running or self._listener is None or not self._listener.ask(process, **words):
             raise LookupError("the program has ended")
         return name

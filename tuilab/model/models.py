@@ -62,7 +62,10 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     batch: str = ""
     """The parameter that counts the examples of a call, "" where their number is fixed."""
     fits: int | None = None
-    """The largest batch whose memory is free, on this host; estimated from the shapes, nothing was tried."""
+    """The largest batch whose memory is free, on this host, for whichever of its arms; estimated from the
+    shapes, nothing was tried."""
+    fits_of: dict[str, int] = {}
+    """Likewise by variant: an inference holds less than a training step."""
     said: tuple[str, ...] = ()
     """What was chosen or found when it was opened, in sentences."""
     layers: tuple[Layer, ...] = ()

@@ -105,6 +105,7 @@ class Workload:
     """A declaration and the function that builds an arm of it.
 
     memory: bytes of host memory that the values will need at the peak, None where that is not known.
+    memory_of: likewise of an arm of a variant, where they differ.
     work: what one call of an arm has to do at least, None where the worker is to read it from the graph.
     info: of a model's file, what it holds. layers: by name each one's kind, or a model's own layers; None
     where a graph's name scopes alone tell. holds: kept alive too.
@@ -117,3 +118,10 @@ class Workload:
     info: ModelInfo | None = None
     layers: Mapping[str, Any] | None = None
     holds: object = None
+    memory_of: Callable[[Mapping[str, Value], str], int] | None = None
+
+    def needs(self, values: Mapping[str, Value], variant: str) -> int:
+        """Bytes that an arm of this variant needs at the values; 0 where that is not known."""
+        if self.memory_of is not None:
+            return self.memory_of(values, variant)
+        return self.memory(values) if self.memory is not None else 0

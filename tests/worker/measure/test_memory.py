@@ -1,8 +1,11 @@
 """A point that needs more memory than is free is refused before it is built."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.worker.measure.simulated import Simulation
+from tuilab.model.arms import Arm
 from tuilab.worker.measure import prepare
 from tuilab.workloads.base import Unavailable, Workload
 
@@ -37,6 +40,19 @@ def test_a_control_groups_limit_counts(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_what_all_arms_need_together_is_told_before_the_last_is_refused(monkeypatch):
     monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
-    assert prepare.tight(workload(4 * 10**8), {}, 2) == ""
-    assert "all 3 arms need up to 1.2 GB" in prepare.tight(workload(4 * 10**8), {}, 3).replace("1.20", "1.2")
-    assert prepare.tight(workload(None), {}, 9) == ""
+    arm = Arm("CPU:0", "graph")
+    assert prepare.tight(workload(4 * 10**8), {}, [arm] * 2) == ""
+    told = prepare.tight(workload(4 * 10**8), {}, [arm] * 3)
+    assert "all 3 arms need up to 1.2 GB" in told.replace("1.20", "1.2")
+    assert prepare.tight(workload(None), {}, [arm] * 9) == ""
+
+
+def test_a_variant_that_needs_less_is_let_through_where_another_is_refused(monkeypatch):
+    monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
+    needs = {"inference": 10**8, "training": 4 * 10**9}
+    either = replace(workload(4 * 10**9), memory_of=lambda values, variant: needs[variant])
+    prepare.refuse(either, {}, "inference")
+    with pytest.raises(Unavailable, match="needs about 4.00 GB"):
+        prepare.refuse(either, {}, "training")
+    mode = Arm("CPU:0", "graph", variant="inference")
+    assert prepare.tight(either, {}, [mode] * 5) == ""

@@ -41,24 +41,24 @@ def free_memory() -> int:
     return max(0, left)
 
 
-def refuse(workload: Workload, values: Values) -> None:
-    """Raise Unavailable where the workload says that these values need more memory than is free."""
-    needed = workload.memory(values) if workload.memory else 0
+def refuse(workload: Workload, values: Values, variant: str = "") -> None:
+    """Raise Unavailable where the workload says that such an arm needs more memory than is free."""
+    needed = workload.needs(values, variant)
     available = free_memory()
     if needed > MEMORY_SHARE * available:
         raise Unavailable(f"needs about {size(needed)} of memory; {size(available)} are free")
 
 
-def tight(workload: Workload, values: Values, arms: int) -> str:
+def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
     """What the arms of a point need together, where that is more than is free; "" where it is not.
 
     All of them are held while they take turns, though some share their data, so the last may be refused.
     """
-    needed = arms * workload.memory(values) if workload.memory else 0
+    needed = sum(workload.needs(values, arm.variant) for arm in arms)
     available = free_memory()
-    if arms < 2 or needed <= MEMORY_SHARE * available:
+    if len(arms) < 2 or needed <= MEMORY_SHARE * available:
         return ""
-    return f"all {arms} arms need up to {size(needed)} of memory together; {size(available)} are free"
+    return f"all {len(arms)} arms need up to {size(needed)} of memory together; {size(available)} are free"
 
 
 def missing_device(machine: Machine, arm: Arm) -> str:

@@ -70,16 +70,22 @@ def measure(context: Context, request: Request) -> None:
 
 
 def _fitting(bench: Bench, model: ModelInfo) -> ModelInfo:
-    """The model with the largest batch whose memory is free at the run's other values."""
-    memory, batch = bench.workload.memory, bench.workload.declaration.parameter(model.batch)
-    if memory is None or not isinstance(batch, LogInteger):
+    """The model with the largest batch of each variant whose memory is free at the run's other values."""
+    batch = bench.workload.declaration.parameter(model.batch)
+    if bench.workload.memory is None or not isinstance(batch, LogInteger):
         return model
-    free, low, high = MEMORY_SHARE * free_memory(), 0, batch.high
-    while low < high:
-        middle = (low + high + 1) // 2
-        fits = memory({**bench.values, batch.name: middle}) <= free
-        low, high = (middle, high) if fits else (low, middle - 1)
-    return msgspec.structs.replace(model, fits=low)
+    free = MEMORY_SHARE * free_memory()
+
+    def largest(variant: str) -> int:
+        low, high = 0, batch.high
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = bench.workload.needs({**bench.values, batch.name: middle}, variant) <= free
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return low
+
+    of = {variant: largest(variant) for variant in dict.fromkeys(a.variant for a in bench.request.arms)}
+    return msgspec.structs.replace(model, fits=min(of.values(), default=None), fits_of=of)
 
 
 def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:

@@ -51,7 +51,7 @@ class _Point:
 
     def measure(self, arms: Sequence[Arm]) -> dict[str, ArmStatus]:
         self._bench.reporter.say(*declared(self._bench, self._point.index, self._values))
-        if words := tight(self._bench.workload, self._values, len(arms)):
+        if words := tight(self._bench.workload, self._values, arms):
             caveat = Caveat(run=self._bench.run, code="memory-tight", message=words, point=self._where)
             self._bench.flag([caveat])
         try:
@@ -75,7 +75,7 @@ class _Point:
 
     def _prepare(self, arm: Arm) -> None:
         try:
-            refuse(self._bench.workload, self._values)
+            refuse(self._bench.workload, self._values, arm.variant)
             cell = prepare(self._bench, arm, self._values, self._point.index)
             self._cells.append(cell)
             self._bench.reporter.say(*counted(self._bench, cell))

@@ -145,9 +145,12 @@ def workload(path: Path, opening: Opening) -> Workload:
         return _build(b, opened, given, loss, outputs)
 
     def needed(values: Mapping[str, Value]) -> int:
-        return needs(sizes(values), training=len(variants) > 1)
+        return needed_of(values, variants[-1].name)
 
-    return Workload(declaration, build, needed, info=info, layers=layers_by_name(model))
+    def needed_of(values: Mapping[str, Value], variant: str) -> int:
+        return needs(sizes(values), training=variant == TRAINING)
+
+    return Workload(declaration, build, needed, info=info, layers=layers_by_name(model), memory_of=needed_of)
 
 
 def _keras() -> Any:
