@@ -58,6 +58,7 @@ NAMES = (
     "shares",
     "link",
     "still-idle",
+    "forked",
     "hog",
 )
-"""The checks in the order in which they come; `link` only where there is a GPU."""
+"""The checks in the order in which they come; `link` only where there is a GPU, `forked` where runs fork."""

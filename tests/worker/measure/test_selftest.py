@@ -15,7 +15,7 @@ from tuilab.analysis.summary import summarise
 from tuilab.model.roofline import DeviceRoofs, MemoryRoof, Roofs, Work
 from tuilab.model.selftest import NAMES, Check, SelftestSummary
 from tuilab.worker.measure.bench import TimedArm
-from tuilab.worker.selftest import clock, decisions, run, surroundings
+from tuilab.worker.selftest import clock, decisions, forks, run, surroundings
 from tuilab.worker.selftest.bench import bench, by_round, cell, spin
 
 QUIET = Pressure(wall_s=2.0, cores=2, switches=3, waited_s=0.0, others_s=0.02)
@@ -132,6 +132,27 @@ def test_no_call_has_more_than_all_of_a_roof(monkeypatch: pytest.MonkeyPatch) ->
     assert told(5.57).figure == 5.57 and "557 % of a roof at most" in told(5.57).message
 
 
+@pytest.mark.parametrize(("apart", "passes"), [(0.0, True), (0.3, False), (-0.3, False)])
+def test_forks_that_take_another_time_than_fresh_processes_fail(apart: float, passes: bool) -> None:
+    draw = random.Random(1)
+    fresh = [draw.gauss(-8.0, 0.03) for _ in range(forks.FRESH)]
+    found = forks.judged([draw.gauss(-8.0 + apart, 0.03) for _ in range(forks.FORKS)], fresh)
+    assert found.passed is passes
+    assert found.figure == pytest.approx(math.exp(apart), rel=0.05)
+
+
+def test_forks_like_fresh_processes_fail_in_one_self_test_of_a_hundred() -> None:
+    draw = random.Random(2)
+    drawn = ([draw.gauss(-8.0, 0.1) for _ in range(forks.FRESH + forks.FORKS)] for _ in range(2_000))
+    failed = sum(not forks.judged(logs[: forks.FORKS], logs[forks.FORKS :]).passed for logs in drawn)
+    assert 5 <= failed <= 40
+
+
+def test_nothing_is_forked_where_a_run_forks_nothing() -> None:
+    for about in ({"gpus": ("a GPU",), "environment": ""}, {"gpus": (), "environment": "/home/me/venv"}):
+        assert forks.forked(SimpleNamespace(machine=SimpleNamespace(**about))) is None  # type: ignore[arg-type]
+
+
 def test_there_is_a_check_for_every_name() -> None:
     asked = run.Selftest()
     assert tuple(run._checks(context(), asked, {})) == NAMES  # type: ignore[arg-type]
@@ -143,7 +164,7 @@ def test_a_real_worker_tests_itself(worker: Worker) -> None:
     *checks, end = worker.ask("selftest")
     assert {answer.kind for answer in checks} == {"Check"} and end.kind == "SelftestSummary"
     found = {c.name: c for c in (msgspec.json.decode(answer.body, type=Check) for answer in checks)}
-    assert list(found) == [name for name in NAMES if name != "link" or worker.machine.gpus]
+    assert list(found) == [name for name in NAMES if name != ("forked" if worker.machine.gpus else "link")]
     summary = msgspec.json.decode(end.body, type=SelftestSummary)
     assert summary.seconds < 120
     assert found["hog"].passed and found["spin-slope"].passed

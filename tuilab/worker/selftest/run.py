@@ -12,7 +12,7 @@ from tuilab.model.quantity import plural
 from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary
 from tuilab.worker.context import Context
 from tuilab.worker.measure import interference
-from tuilab.worker.selftest import clock, decisions, simulation, surroundings
+from tuilab.worker.selftest import clock, decisions, forks, simulation, surroundings
 from tuilab.worker.selftest.simulation import Coverage
 
 Checks = dict[str, Callable[[], Optional[Check]]]
@@ -89,6 +89,7 @@ def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -
         "shares": lambda: surroundings.shares(context),
         "link": lambda: surroundings.link(context),
         "still-idle": lambda: surroundings.still_idle(during),
+        "forked": lambda: forks.forked(context),
         "hog": lambda: surroundings.hog(context),
     }
     return {name: made[name] for name in NAMES}
