@@ -8,9 +8,9 @@ import socket
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import IO, Optional
+from typing import Optional
 
 from tuilab.analysis.statistics import median, t_quantile
 from tuilab.analysis.words import percent
@@ -42,8 +42,8 @@ def forked(context: Context) -> Optional[Check]:
         random.shuffle(turns)
         found: dict[str, list[float]] = {"fresh": [], "forked": []}
         for kind in turns:
-            with _forked(asking) if kind == "forked" else _fresh() as (told, asked):
-                found[kind].append(math.log(_measured(told, asked)))
+            with _forked(asking) if kind == "forked" else _fresh() as (told, ask):
+                found[kind].append(math.log(_measured(told, ask)))
     return judged(found["forked"], found["fresh"])
 
 
@@ -67,8 +67,8 @@ def judged(forks: Sequence[float], fresh: Sequence[float]) -> Check:
     )
 
 
-Ends = tuple[IO[bytes], IO[bytes]]
-"""What a worker tells, and where it is asked."""
+Ends = tuple[Iterable[bytes], Callable[[bytes], object]]
+"""What a worker tells, and what asks it."""
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def _fresh() -> Iterator[Ends]:
     )
     assert process.stdin is not None and process.stdout is not None
     try:
-        yield process.stdout, process.stdin
+        yield process.stdout, process.stdin.write
     finally:
         process.stdin.close()
         process.stdout.close()
@@ -110,26 +110,25 @@ def _zygote() -> Iterator[socket.socket]:
 @contextmanager
 def _forked(asking: socket.socket) -> Iterator[Ends]:
     """As `tuilab.runner.forked` asks for one; it is killed when `mine` is closed."""
-    stdin, asked = os.pipe()
-    told, stdout = os.pipe()
-    mine, answer = socket.socketpair()
-    empty = os.open(os.devnull, os.O_RDWR)
     request = {
         "environment": dict(os.environ),
         "folder": os.getcwd(),
         "command": [sys.executable, "-m", "tuilab.worker"],
         "descriptors": [0, 1, 2],
     }
-    with mine, open(told, "rb") as reads, open(asked, "wb", buffering=0) as writes:
-        with answer:
-            given = [stdin, stdout, empty, answer.fileno()]
+    mine, answer = socket.socketpair()
+    here, there = socket.socketpair()
+    with mine, here:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        with answer, there:
+            given = [there.fileno(), there.fileno(), nothing, answer.fileno()]
             socket.send_fds(asking, [json.dumps(request).encode()], given)
-        for number in (stdin, stdout, empty):
-            os.close(number)
-        yield reads, writes
+        os.close(nothing)
+        with here.makefile("rb") as reads:
+            yield reads, here.sendall
 
 
-def _measured(told: IO[bytes], asked: IO[bytes]) -> float:
+def _measured(told: Iterable[bytes], ask: Callable[[bytes], object]) -> float:
     """The median of a small STFT in that worker, seconds per call."""
     state, declaration = RunState(), find("stft").declaration
     values = check_values(declaration.parameters, declaration.constraints, {"samples": 4_096})
@@ -140,7 +139,7 @@ def _measured(told: IO[bytes], asked: IO[bytes]) -> float:
     for line in told:
         event = e.decode(line)
         if isinstance(event, e.Ready):
-            asked.write(encode(request))
+            ask(encode(request))
         state.apply(event)
         if isinstance(event, e.Finished):
             break
