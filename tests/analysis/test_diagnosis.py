@@ -109,6 +109,16 @@ def test_launch_bound_by_the_profilers_thresholds(share: float, severity: str | 
     assert not found(state, "dispatch-bound")
 
 
+def test_one_op_is_not_told_to_become_one_graph() -> None:
+    """That would launch one op too."""
+    state = measure(begun([EAGER, XLA]), {EAGER: 1e-3, XLA: 0.9e-3})
+    phases(placed(state, EAGER, e.Node("m", "MatMul", "CPU:0")), EAGER, dispatch=4e-4, compute=6e-4)
+    (one,) = found(placed(state, XLA, e.Node("m", "MatMul", "CPU:0")), "dispatch-bound")
+    assert one.sentence.endswith("dispatching its 1 op.") and one.remedy.startswith(
+        "Give each call more work"
+    )
+
+
 def test_what_one_op_cannot_take_to_start_is_not_called_launching_it() -> None:
     """4 % of 240 ms: something else had the processor."""
     for arm, dispatch in ((GRAPH, 0.01), (GRAPH, 0.2), (XLA, 0.01)):

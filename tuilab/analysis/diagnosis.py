@@ -91,7 +91,9 @@ def _dispatch(
     found = compare(arm, graph, point) if graph is not None else None
     if _refuted(found):
         return
-    if graph is not None:
+    if ops == 1 and not retraced(arm, point):
+        remedy = "Give each call more work: a larger batch."
+    elif graph is not None:
         left = sum(op_counts(graph, point).values())
         if graph.arm.mode == "xla":
             text += "; XLA launches one program" if left else ""

@@ -522,8 +522,10 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim)
         own = account.total_s - account.seconds(*COPIES, NOT_KNOWN)
         share = most / (most + own)
         if own > 0 and share < when.share:
-            text = f"the host computes for {seconds(own)} whatever the device; copies over the slowest link"
-            text += f" ever made take {seconds(most)}, {percent(share)} of a call"
+            text = (
+                f"the host computes for {seconds(own)} whatever the device; copies over one lane of the first"
+            )
+            text += f" PCI Express, slower than any GPU's, take {seconds(most)}, {percent(share)} of a call"
             return "impossible", f"{BY_BOUND} {text}; {threshold(claim, f'at least {percent(when.share)}')}."
     return None
 
