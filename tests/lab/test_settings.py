@@ -203,11 +203,11 @@ def test_a_file_that_is_not_there_or_no_python_is_refused(tmp_path):
 
 
 def test_of_each_device_its_graph_on_what_lies_there_stands_for_it(chosen):
-    every = chosen.with_arms(modes=("eager", "graph", "graph-xla"), inputs=("copied", "resident"))
+    every = chosen.with_arms(modes=("eager", "graph", "xla"), inputs=("copied", "resident"))
     picked = s.representative(every, GPU_MACHINE)
     assert [(arm.device, arm.mode, arm.input) for arm in picked] == [
         ("CPU:0", "graph", "resident"),
         ("GPU:0", "graph", "resident"),
     ]
-    without = chosen.with_arms(modes=("graph-xla", "eager"), inputs=("resident",))
+    without = chosen.with_arms(modes=("xla", "eager"), inputs=("resident",))
     assert {arm.mode for arm in s.representative(without, GPU_MACHINE)} == {"eager"}
