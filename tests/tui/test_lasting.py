@@ -1,8 +1,12 @@
-"""What is written to the terminal."""
+"""What is written to the terminal, and what is said in its corner."""
 
 import io
+from collections.abc import Iterator
 
-from tuilab.tui.lasting import PAINT, Forgiving
+import pytest
+from textual.notifications import Notification
+
+from tuilab.tui.lasting import PAINT, Forgiving, LastingApp
 
 
 def test_a_paint_that_is_the_last_one_again_is_not_sent():
@@ -12,3 +16,28 @@ def test_a_paint_that_is_the_last_one_again_is_not_sent():
     for text in (one, one, other, one, "\a", "\a"):
         assert terminal.write(text) == len(text)
     assert terminal.file.getvalue() == one + other + one + "\a\a" and terminal.sent == 3 * len(one) + 2
+
+
+async def test_a_message_that_ends_as_a_key_is_pressed_ends_nothing_else(monkeypatch: pytest.MonkeyPatch):
+    """Textual lets go of what is over whenever it looks, also in the middle of going through it."""
+    looks: Iterator[bool] = iter((False, False))
+    app = LastingApp()
+    async with app.run_test() as pilot:
+        app.notify("trouble", severity="warning", timeout=60)
+        app.notify("words", timeout=60)
+        await pilot.pause()
+        monkeypatch.setattr(Notification, "has_expired", property(lambda one: next(looks, True)))
+        await pilot.press("z")
+    assert not list(looks)
+
+
+async def test_what_stands_there_is_not_said_again_and_trouble_goes_with_the_next_key():
+    app = LastingApp()
+    async with app.run_test() as pilot:
+        for words in ("nothing runs", "nothing runs", "another"):
+            app.notify(words, timeout=60)
+        app.notify("trouble", severity="warning", timeout=60)
+        await pilot.pause()
+        assert [said.message for said in app._notifications] == ["nothing runs", "another", "trouble"]
+        await pilot.press("z")
+        assert [said.message for said in app._notifications] == ["nothing runs", "another"]

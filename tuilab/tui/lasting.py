@@ -25,16 +25,19 @@ from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.driver import Driver
 from textual.events import Event, Key, MouseDown
+from textual.notifications import Notify
 
 LOOK_S = 1.0
 """How often it is looked whether the terminal is still there."""
 PAINT = 1_000
 """What is longer is a paint of the screen: cells at their places, and nothing else. Characters."""
 MOST_WAITING = 8_192
-"""Bytes of input that may wait for the app. What comes beyond is dropped: nobody types or pastes as much."""
+"""Bytes of input that may wait for the app. Where there is more, all is dropped: nobody types as much."""
 AT_ONCE = 256
 """Bytes of input that the app is given before it is waited for."""
 TICK_S, SETTLED_S = 0.1, 0.005
+QUIET_S = 0.5
+"""After so long without any input whatever was too much has ended, and what comes next is somebody's own."""
 NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
 """What a terminal is told and never tells: strings for it (titles, links, pictures) and colours (ECMA-48, 5.6
 and 8.3.117). The parser would type each of their characters."""
@@ -104,6 +107,11 @@ class LastingApp(App[int]):
                     self._unnotify(said)
         await super().on_event(event)
 
+    def on_notify(self, event: Notify) -> None:
+        """What stands there already is not said again: a key held down would cover the screen with it."""
+        if any(said.message == event.notification.message for said in self._notifications):
+            event.prevent_default()
+
     def pending(self) -> int:
         """Messages that wait for the app, its screen or what has the focus."""
         screen = self.screen_stack[-1:]
@@ -169,7 +177,7 @@ class Input:
         """Read and hand on until the event is set or the terminal has gone. Raises OSError."""
         while not ended.is_set():
             busy = self._settled is not None and not self._settled.done()
-            patience = SETTLED_S if busy or self._waiting else TICK_S
+            patience = SETTLED_S if busy or self._waiting else QUIET_S if self._dropped else TICK_S
             came = select.select([self._driver.fileno], [], [], patience)[0]
             if came:
                 data = os.read(self._driver.fileno, 4096)
@@ -180,16 +188,18 @@ class Input:
                 continue
             if self._waiting:
                 self._hand_on()
+            elif self._dropped:
+                if not came:
+                    self._renew()
             else:
                 self._bear(self._parser.tick)
-                if self._dropped:
-                    self._renew()
 
     def _take(self, data: bytes) -> None:
-        """Keep what may wait; once something was dropped, what follows goes too, until it is handed on."""
-        room = 0 if self._dropped else MOST_WAITING - len(self._waiting)
-        self._waiting = bytearray(NO_KEYS.sub(b"", bytes(self._waiting) + data[:room]))
-        self._dropped += max(0, len(data) - room)
+        """Keep what may wait. What is more is dropped whole, and what follows too, until there is a pause."""
+        self._waiting = bytearray(NO_KEYS.sub(b"", bytes(self._waiting) + data))
+        if self._dropped or len(self._waiting) > MOST_WAITING:
+            self._dropped += len(self._waiting)
+            self._waiting.clear()
 
     def _hand_on(self) -> None:
         text = self._decode(bytes(self._waiting[:AT_ONCE]))
