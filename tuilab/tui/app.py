@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
     from tuilab.model.parameters import Value
     from tuilab.presentation.painter import Painter
+    from tuilab.tui.screens.lab_filling import Filling
 
 
 class LabApp(LastingApp):
@@ -119,7 +120,7 @@ class LabApp(LastingApp):
     def _watched_runs(self) -> bool:
         return self.options.watching is not None and self.options.watching.running
 
-    def _make_lab(self, screen: LabScreen) -> "Lab":
+    def _make_lab(self, screen: "Filling") -> "Lab":
         from tuilab.lab import Lab
         from tuilab.lab.state import LabState
         from tuilab.presentation.painter import Painter

@@ -1,57 +1,35 @@
 """The main screen: header, presets, answer, picture, controls, placement, keys."""
 
-import asyncio
-import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import getters, on
-from textual.app import ComposeResult
+from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Horizontal, Vertical
 from textual.reactive import Reactive
-from textual.screen import Screen
 from textual.widget import Widget
 
 from tuilab.lab.changes import Change
 from tuilab.lab.offers import Offer
-from tuilab.lab.threads import run_in_daemon_thread
-from tuilab.presentation import titles
-from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.actions import ACTIONS, by_line
 from tuilab.tui.keys import keys_of, spoken
-from tuilab.tui.messages import LabChanged
-from tuilab.tui.panels.presets import Presets, PresetsPanel
-from tuilab.tui.screens.small import HEIGHTS, WIDTHS, Small
+from tuilab.tui.panels.presets import Presets
+from tuilab.tui.screens.lab_filling import Filling
+from tuilab.tui.screens.small import HEIGHTS, WIDTHS
 
 if TYPE_CHECKING:
-    from tuilab.catalogue import Catalogue
-    from tuilab.lab import Lab
     from tuilab.model.parameters import Value
-    from tuilab.model.preset import Preset
-    from tuilab.model.workload import Declaration
-    from tuilab.tui.options import Options
     from tuilab.tui.panels.controls import Controls
-    from tuilab.tui.panels.header import Header
     from tuilab.tui.panels.views import Views
-    from tuilab.tui.views.placement import PlacementLog
-    from tuilab.tui.widgets.answer import AnswerPanel
 
-LONGEST_SAID, LONGEST_TROUBLE = 600, 140
-"""Characters of a message, and of one that tells of trouble: more would cover the screen."""
 PAGES = {
     "answer": "tuilab.tui.screens.answer:AnswerScreen",
     "machines": "tuilab.tui.screens.machines:MachinesScreen",
     "why": "tuilab.tui.screens.why:WhyScreen",
 }
 """What is loaded when it is first opened; each is given the lab."""
-TYPED = "a document, a preset file, or code such as model.py:forward; → completes"
-OPENS = """A document's text with what is wrong with its benchmarks, a preset, or your own function or Keras \
-model. Type its path below, then enter."""
 ADDS = """Another machine: the system's ssh starts its worker with your configuration, keys and agent; \
 tuilab sees no password. `ssh HOST true` must work without a prompt, and tuilab must be installed there.
 
@@ -59,8 +37,8 @@ Another environment of this machine, with a TensorFlow from 2.16 on: NAME=PATH, 
 Nothing is installed or written there."""
 
 
-class LabScreen(Screen[None]):
-    """Begins with the presets, so that the first paint is quick; frames and what is in them come after it."""
+class LabScreen(Filling):
+    """What a person sees and can do, once it is filled."""
 
     ALLOW_IN_MAXIMIZED_VIEW = "#foot"
     AUTO_FOCUS = ""  # the presets, after the first paint
@@ -93,115 +71,6 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
   at most.
 """
 
-    presets = getters.query_one(Presets)
-    lab: "Lab"
-    header: "Header"
-    views: "Views"
-    answer: "AnswerPanel"
-    controls: "Controls"
-    placement: "PlacementLog"
-
-    def __init__(
-        self,
-        options: "Options",
-        lab: "Callable[[LabScreen], Lab]",
-        keymap: Mapping[str, str],
-        read_keymap: Callable[[], Sequence[str]],
-    ) -> None:
-        """lab: makes the lab, after the first paint: to load it takes as long as to load all of Textual.
-
-        keymap: the person's own keys, once `read_keymap` was called, which returns what is wrong with them.
-        """
-        super().__init__(id="lab")
-        self.options, self.keymap = options, keymap
-        self.viewing = ViewOptions()
-        self._make_lab, self._read_keymap = lab, read_keymap
-        self.filled = False
-        self._ready = asyncio.Event()
-        """The lab is there; until then only `run` and what is the app's can be done."""
-        self._hasty = self._dragging = False
-        self._mistyped = ""
-        """What was to be opened and could not be, to be put right."""
-        self._found: Catalogue | None = None
-
-    def compose(self) -> ComposeResult:
-        rows, self._found = titles.at_start(self.options.presets)
-        # What comes later is mounted in these: to mount on the screen itself draws all of it once more.
-        yield Container(id="head")
-        with Horizontal(id="body"):
-            yield PresetsPanel(rows)
-        yield Container(id="foot")
-
-    def on_mount(self) -> None:
-        self.call_after_refresh(self._frame)
-
-    async def _frame(self) -> None:
-        """The rest of the screen, still empty: half as long to make as all that the first paint needs."""
-        from tuilab.tui.panels.header import Header
-        from tuilab.tui.panels.key_bar import KeyBar
-        from tuilab.tui.panels.views import Views
-        from tuilab.tui.screens.modal import framed
-
-        self.app.stylesheet.read(Path(__file__).parents[1] / "filled.tcss")
-        self.header, self.views, body = Header(), Views(), self.query_one("#body")
-        names = {"answer": "Answer", "controls": "Controls", "below": "Placement"}
-        answer, controls, below = (framed(Container(id=key), title) for key, title in names.items())
-        with self.app.batch_update():
-            await self.query_one("#head").mount(self.header)
-            await self.query_one("#foot").mount(KeyBar(), Small())
-            await body.mount(Vertical(answer, self.views, controls, below, id="work"))
-        self.call_after_refresh(self._fill)
-
-    async def _fill(self) -> None:
-        """What is in the frames. The worker comes first: it takes longest."""
-        options, lab = self.options, self._make_lab(self)
-        state = lab.state
-        await lab.start()
-
-        from tuilab.lab.files import first_visit
-        from tuilab.tui.panels.controls import Controls
-        from tuilab.tui.views.placement import PlacementLog
-        from tuilab.tui.widgets.answer import AnswerPanel
-        from tuilab.tui.widgets.plot import figure
-
-        self.lab = lab
-        lab.load_presets(*options.presets, found=self._found)
-        if self._found is None:
-            titles.keep(options.presets, titles.titles(state.presets, state.problems))
-        wrong = lab.open_first(options.preset)
-        self._list_presets()
-        self.viewing.newcomer = options.newcomer if options.newcomer is not None else first_visit()
-        self.answer, self.controls, self.placement = AnswerPanel(), Controls(state), PlacementLog()
-        with self.app.batch_update():
-            self.set_focus(self.presets)
-            await self.query_one("#answer", Container).mount(self.answer)
-            await self.query_one("#controls", Container).mount(self.controls)
-            await self.query_one("#below", Container).mount(self.placement)
-            await self.views.fill(lab, self.viewing)
-            await self.controls.draw()
-        notices = lab.keep_runs(finish=options.hangup == "finish")
-        self.filled = True
-        self.refresh_bindings()
-        for problem in [*notices, *self._read_keymap()]:
-            self.warn(problem)
-        if wrong and ".py:" not in options.preset:
-            self.warn(wrong)
-        self._draw(LabChanged(~Change.NOTHING))
-        self.run_worker(lab.show_pinned(), exit_on_error=False)
-        # The plotting library is loaded while the worker still loads TensorFlow.
-        self.run_worker(figure, thread=True, exit_on_error=False)
-        if options.replay is not None:
-            await self.play(str(options.replay))
-        elif ".py:" in options.preset:
-            self.open_soon(options.preset)
-        elif options.demo:
-            await self.action_demo()
-        elif self._hasty:
-            lab.begin()
-        gc.freeze()
-        gc.enable()
-        self._ready.set()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Dimmed until the screen is filled, but for what needs nothing of the lab."""
         if action == "replay" and parameters:
@@ -210,50 +79,6 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             return self.options.watching is not None
         return True if self.filled or action == "run" else None
 
-    # Drawing, as the painter asks for it
-
-    def draw(self, change: Change, painted: Callable[[], None] = lambda: None) -> None:
-        """Draw that change; `painted` is called once it is on its way to the terminal."""
-        self.post_message(LabChanged(change))
-        self.call_after_refresh(painted)
-
-    @on(LabChanged)
-    def _draw(self, event: LabChanged) -> None:
-        """Show what changed."""
-        if not self.filled:
-            return
-        from tuilab.presentation.answer import answer, next_steps
-
-        change, state = event.change, self.lab.state
-        self.header.tell(state)
-        if self.lab.replaying is None and (strip := self.query("#replay")):
-            strip.remove()
-            self.refresh_bindings()
-        self.answer.say(answer(state, newcomer=self.viewing.newcomer))
-        steps = spoken(self, f"next: {next_steps(state)}")
-        if steps != self.views.border_subtitle and not self._dragging:  # to set it draws all of the panel
-            self.views.border_subtitle = steps
-        controls = self.query_one("#controls")
-        if (cost := state.cost) != controls.border_subtitle and not self._dragging:
-            controls.border_subtitle = cost
-        if change & (Change.SETTINGS | Change.OVER | Change.LOOK) and not self._dragging:
-            opened = state.settings.preset.name if state.settings else ""
-            modified = state.settings is not None and not state.settings.original
-            verdicts = {} if state.guessing else state.verdicts
-            self.presets.show(opened, verdicts, modified, here=state.guessing)
-        if change & (Change.SETTINGS | Change.WORKER | Change.FIGURES):
-            self.call_later(self.controls.draw)
-        if change & Change.FIGURES and self.placement.is_on_screen:
-            self.placement.draw(state)
-        view = self.views.view
-        if view is not None and view.wants & change:
-            view.draw()
-        for text, level in state.hosts.tell():
-            self.say(text, "error" if level == "error" else "information")
-
-    def _list_presets(self) -> None:
-        self.query_one(PresetsPanel).load(titles.titles(self.lab.state.presets, self.lab.state.problems))
-
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
         """What the command palette offers: (words, help, what to do) of each action, then of each preset."""
         for action in ACTIONS:
@@ -261,36 +86,6 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             yield words, spoken(self, action.help), partial(self.run_action, action.name)
         for preset in self.lab.state.presets if self.filled else ():
             yield f"open {preset.name}", preset.title, partial(self.open_preset, preset.name)
-
-    def warn(self, text: str) -> None:
-        """A warning of the lab's own: in the corner, and in the log."""
-        self.lab.say(text, "warning")
-        self.say(text, "warning")
-
-    def say(self, text: str, tone: str = "information") -> None:
-        """A short message in the corner; one that tells of trouble stays longer, until the next key.
-
-        Of trouble that takes many words the log has the rest.
-        """
-        from tuilab.model.sanitize import sanitize_block
-
-        seconds = 4 if tone == "information" else 10
-        words = sanitize_block(spoken(self, text), LONGEST_SAID)
-        if tone != "information" and len(words) > LONGEST_TROUBLE:
-            self.lab.say(words, "error" if tone == "error" else "warning")
-            cut = words[:LONGEST_TROUBLE].rpartition(" ")[0]
-            words = f"{cut} … " + spoken(self, "All of it is in the log ({view-log}).")
-        self.notify(words, severity=tone, markup=False, timeout=seconds)  # type: ignore[arg-type]
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Tell a person what is wrong with what they gave, instead of raising it."""
-        from tuilab.model.errors import InputError
-
-        try:
-            yield
-        except InputError as error:
-            self.say(str(error), "error")
 
     # Measure
 
@@ -358,7 +153,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         """Everything as the document has it."""
         self.lab.restore()
 
-    # ViewOptions
+    # Views
 
     async def action_view(self, key: str) -> None:
         """Bring a view to the front."""
@@ -374,15 +169,6 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
 
     # Go
 
-    def action_presets(self) -> None:
-        """Give the keys to the presets; open or close the drawer on a narrow screen."""
-        if self.has_class("-narrow"):
-            self.toggle_class("-drawer")
-            if not self.has_class("-drawer"):
-                self.action_controls()
-                return
-        self.set_focus(self.presets)
-
     def action_maximize_panel(self) -> None:
         """Give the panel that has the keys the whole screen, or give it back."""
         if self.maximized is not None:
@@ -397,27 +183,10 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         if self.has_class("-drawer"):
             self.action_presets()
 
-    def action_controls(self) -> None:
-        """Give the keys to the first slider."""
-        first = next((w for w in self.controls.query("*") if w.focusable), None)
-        if first is not None:
-            self.set_focus(first)
-
     @on(Presets.Chosen)
     def _chosen(self, event: Presets.Chosen) -> None:
         if self.filled:
             self.open_preset(event.preset)
-
-    def open_preset(self, name: str) -> None:
-        """Open a preset, and measure it where live sliders are on."""
-        preset = next(p for p in self.lab.state.presets if p.name == name)
-        self.lab.open(preset)
-        views = self.views
-        if (preset.sweep is None) == (views.key == "sweep"):
-            # The picture that shows what the preset measures: a curve for a sweep, samples otherwise.
-            self.call_later(views.open, "sweep" if preset.sweep else "live")
-        if self.has_class("-drawer"):
-            self.action_presets()
 
     async def open_with(self, name: str, values: "Mapping[str, Value]", *, measure: bool) -> None:
         """Open a preset with the sizes of a watched program, once the screen is filled."""
@@ -567,63 +336,6 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         except ValueError as error:
             self.say(f"Nothing was exported: {error}", "error")
 
-    def action_open(self) -> None:
-        """Open a document, a preset file or code of one's own."""
-        from tuilab.lab.files import preferences
-        from tuilab.tui.screens.menu import MenuScreen, Paths
-
-        recent = [Offer(path, path) for path in preferences().recent]
-        self.app.push_screen(
-            MenuScreen("Open", recent, typed=TYPED, empty=OPENS, suggester=Paths(), begun=self._mistyped),
-            self.open_soon,
-        )
-
-    def open_soon(self, words: str | None) -> None:
-        """Open what a path names, beside everything else: reading and asking the worker take their time."""
-        self.run_worker(self.open_path(words), exit_on_error=False)
-
-    async def open_path(self, words: str | None, taken: "Callable[..., None] | None" = None) -> None:
-        """Open what a path names; what is wrong with it is said. taken: what is done with a preset."""
-        from tuilab.lab import opening
-        from tuilab.lab.files import remember_opened
-        from tuilab.lab.questions import Unanswered
-        from tuilab.model.errors import InputError
-        from tuilab.tui.screens.document import DocumentScreen
-        from tuilab.tui.screens.menu import MenuScreen
-
-        if not words:
-            return
-        self._mistyped, kind = words, opening.kind(words)
-        try:
-            if kind == "recording":
-                await self.play(words)
-            elif kind == "document":
-                report = await run_in_daemon_thread(opening.document, words)
-                if offers := opening.offered(words, report):
-                    page = MenuScreen(f"Functions of {Path(words).name}", offers)
-                    self.app.push_screen(page, self.open_soon)
-                else:
-                    self.app.push_screen(DocumentScreen(report, self.lab), self._take)
-            else:
-                if kind == "code":
-                    self.say(f"Asking {words} what it declares…")
-                (taken or self._take)(*await opening.preset(self.lab, words))
-            self._mistyped = ""
-            remember_opened(words)
-        except InputError as error:
-            self.say(f"{error}. {{open}} brings back what you typed.", "error")
-        except Unanswered as error:
-            self.lab.say(error.detail or str(error), "error")
-            more = " The log ({view-log}) has the details." if error.detail else ""
-            self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
-
-    def _take(self, preset: "Preset | None", own: "tuple[Declaration, str] | None" = None) -> None:
-        """List one more preset, open it and measure it."""
-        if preset is not None:
-            self.lab.add_preset(preset, own)
-            self._list_presets()
-            self.open_preset(preset.name)
-
     def action_history(self) -> None:
         """Every run that was kept, to find, compare, tag, pin, delete, take along or replay."""
         from tuilab.lab.replay import RUN
@@ -634,56 +346,3 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
                 await self.play(RUN + run)
 
         self.app.push_screen(HistoryScreen(self.lab), chosen)
-
-    async def action_replay(self, do: str = "", *by: int) -> None:
-        """Show a recorded run as if it were live. do: what the player is to do instead, such as `pause`."""
-        if do:
-            self.lab.play(lambda replay: getattr(replay, do)(*by))
-            return
-        from tuilab.tui.screens.menu import MenuScreen
-
-        found = await self.lab.recorded()
-        page = MenuScreen(
-            "Replay", found, typed="or the path of a recorded file, then enter",
-            empty="No run has been kept yet. Type the path of a recorded file below.",
-        )  # fmt: skip
-        self.app.push_screen(page, self.play)
-
-    async def play(self, name: str | None) -> None:
-        """Replay a run of the history, or a file."""
-        from tuilab.tui.panels.replay_strip import ReplayStrip
-
-        if not name:
-            return
-        with self._told():
-            await self.lab.replay(name)
-            if not self.query(ReplayStrip):
-                await self.query_one("#work", Vertical).mount(ReplayStrip(self.lab), after=self.views)
-            self.query_one(ReplayStrip).focus()
-            self.refresh_bindings()
-
-    async def action_demo(self) -> None:
-        """Guess whether a claim holds, then see."""
-        from tuilab.presentation.demo import Demo, tour
-        from tuilab.tui.panels.demo_bar import DemoBar
-
-        if self.query(DemoBar):
-            return
-        steps = tour(self.lab.state.presets, self.lab.state.machine)
-        if not steps:
-            self.say("No preset here has a claim to measure.", "warning")
-            return
-
-        async def done() -> None:
-            self.remove_class("-demo")
-            await self.query(DemoBar).remove()
-            if self.has_class("-narrow"):
-                self.action_controls()
-            else:
-                self.action_presets()
-
-        bar = DemoBar(self.lab, Demo(steps), lambda: self.call_later(done))
-        self.add_class("-demo")
-        await self.query_one("#work", Vertical).mount(bar, before=0)
-        bar.focus()
-        await self.views.open("live")

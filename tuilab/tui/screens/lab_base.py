@@ -1,0 +1,131 @@
+"""What each part of the main screen builds on: the lab, the widgets, a word to the person who sits there."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from textual import getters, on
+from textual.screen import Screen
+
+from tuilab.lab.changes import Change
+from tuilab.presentation.view_options import ViewOptions
+from tuilab.tui.keys import spoken
+from tuilab.tui.messages import LabChanged
+from tuilab.tui.panels.presets import Presets
+
+if TYPE_CHECKING:
+    from textual.notifications import SeverityLevel
+
+    from tuilab.lab import Lab
+    from tuilab.tui.panels.controls import Controls
+    from tuilab.tui.panels.header import Header
+    from tuilab.tui.panels.views import Views
+    from tuilab.tui.views.placement import PlacementLog
+    from tuilab.tui.widgets.answer import AnswerPanel
+
+LONGEST_SAID, LONGEST_TROUBLE = 600, 140
+"""Characters of a message, and of one that tells of trouble: more would cover the screen."""
+
+
+class LabBase(Screen[None]):
+    """The lab, once it was made, the widgets, once they were filled, and how they are drawn."""
+
+    presets = getters.query_one(Presets)
+    lab: "Lab"
+    header: "Header"
+    views: "Views"
+    answer: "AnswerPanel"
+    controls: "Controls"
+    placement: "PlacementLog"
+    viewing: ViewOptions
+    filled = False
+    """The lab and the widgets are there."""
+    _dragging = False
+    """A slider is being dragged: what its panel says waits for the end."""
+
+    def warn(self, text: str) -> None:
+        """A warning of the lab's own: in the corner, and in the log."""
+        self.lab.say(text, "warning")
+        self.say(text, "warning")
+
+    def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
+        """A short message in the corner; one that tells of trouble stays longer, until the next key.
+
+        Of trouble that takes many words the log has the rest.
+        """
+        from tuilab.model.sanitize import sanitize_block
+
+        seconds = 4 if tone == "information" else 10
+        words = sanitize_block(spoken(self, text), LONGEST_SAID)
+        if tone != "information" and len(words) > LONGEST_TROUBLE:
+            self.lab.say(words, "error" if tone == "error" else "warning")
+            cut = words[:LONGEST_TROUBLE].rpartition(" ")[0]
+            words = f"{cut} … " + spoken(self, "All of it is in the log ({view-log}).")
+        self.notify(words, severity=tone, markup=False, timeout=seconds)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell a person what is wrong with what they gave, instead of raising it."""
+        from tuilab.model.errors import InputError
+
+        try:
+            yield
+        except InputError as error:
+            self.say(str(error), "error")
+
+    def draw(self, change: Change, painted: Callable[[], None] = lambda: None) -> None:
+        """Draw that change; `painted` is called once it is on its way to the terminal."""
+        self.post_message(LabChanged(change))
+        self.call_after_refresh(painted)
+
+    @on(LabChanged)
+    def _draw(self, event: LabChanged) -> None:
+        self.show(event.change)
+
+    def show(self, change: Change) -> None:
+        """Show what changed."""
+        if not self.filled:
+            return
+        from tuilab.presentation.answer import answer, next_steps
+
+        state = self.lab.state
+        self.header.tell(state)
+        if self.lab.replaying is None and (strip := self.query("#replay")):
+            strip.remove()
+            self.refresh_bindings()
+        self.answer.say(answer(state, newcomer=self.viewing.newcomer))
+        steps = spoken(self, f"next: {next_steps(state)}")
+        if steps != self.views.border_subtitle and not self._dragging:  # to set it draws all of the panel
+            self.views.border_subtitle = steps
+        controls = self.query_one("#controls")
+        if (cost := state.cost) != controls.border_subtitle and not self._dragging:
+            controls.border_subtitle = cost
+        if change & (Change.SETTINGS | Change.OVER | Change.LOOK) and not self._dragging:
+            opened = state.settings.preset.name if state.settings else ""
+            modified = state.settings is not None and not state.settings.original
+            verdicts = {} if state.guessing else state.verdicts
+            self.presets.show(opened, verdicts, modified, here=state.guessing)
+        if change & (Change.SETTINGS | Change.WORKER | Change.FIGURES):
+            self.call_later(self.controls.draw)
+        if change & Change.FIGURES and self.placement.is_on_screen:
+            self.placement.draw(state)
+        view = self.views.view
+        if view is not None and view.wants & change:
+            view.draw()
+        for text, level in state.hosts.tell():
+            self.say(text, "error" if level == "error" else "information")
+
+    def action_presets(self) -> None:
+        """Give the keys to the presets; open or close the drawer on a narrow screen."""
+        if self.has_class("-narrow"):
+            self.toggle_class("-drawer")
+            if not self.has_class("-drawer"):
+                self.action_controls()
+                return
+        self.set_focus(self.presets)
+
+    def action_controls(self) -> None:
+        """Give the keys to the first slider."""
+        first = next((w for w in self.controls.query("*") if w.focusable), None)
+        if first is not None:
+            self.set_focus(first)

@@ -1,0 +1,97 @@
+"""Opening what a path names: a document, a preset file, a recording, code of one's own."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuilab.lab.offers import Offer
+from tuilab.lab.threads import run_in_daemon_thread
+from tuilab.presentation import titles
+from tuilab.tui.panels.presets import PresetsPanel
+from tuilab.tui.screens.lab_playing import Playing
+
+if TYPE_CHECKING:
+    from tuilab.model.preset import Preset
+    from tuilab.model.workload import Declaration
+
+TYPED = "a document, a preset file, or code such as model.py:forward; → completes"
+OPENS = """A document's text with what is wrong with its benchmarks, a preset, or your own function or Keras \
+model. Type its path below, then enter."""
+
+
+class Opening(Playing):
+    """The main screen as far as it opens something; a recording is played."""
+
+    _mistyped = ""
+    """What was to be opened and could not be, to be put right."""
+
+    def action_open(self) -> None:
+        """Open a document, a preset file or code of one's own."""
+        from tuilab.lab.files import preferences
+        from tuilab.tui.screens.menu import MenuScreen, Paths
+
+        recent = [Offer(path, path) for path in preferences().recent]
+        self.app.push_screen(
+            MenuScreen("Open", recent, typed=TYPED, empty=OPENS, suggester=Paths(), begun=self._mistyped),
+            self.open_soon,
+        )
+
+    def open_soon(self, words: str | None) -> None:
+        """Open what a path names, beside everything else: reading and asking the worker take their time."""
+        self.run_worker(self.open_path(words), exit_on_error=False)
+
+    async def open_path(self, words: str | None, taken: Callable[..., None] | None = None) -> None:
+        """Open what a path names; what is wrong with it is said. taken: what is done with a preset."""
+        from tuilab.lab import opening
+        from tuilab.lab.files import remember_opened
+        from tuilab.lab.questions import Unanswered
+        from tuilab.model.errors import InputError
+        from tuilab.tui.screens.document import DocumentScreen
+        from tuilab.tui.screens.menu import MenuScreen
+
+        if not words:
+            return
+        self._mistyped, kind = words, opening.kind(words)
+        try:
+            if kind == "recording":
+                await self.play(words)
+            elif kind == "document":
+                report = await run_in_daemon_thread(opening.document, words)
+                if offers := opening.offered(words, report):
+                    page = MenuScreen(f"Functions of {Path(words).name}", offers)
+                    self.app.push_screen(page, self.open_soon)
+                else:
+                    self.app.push_screen(DocumentScreen(report, self.lab), self._take)
+            else:
+                if kind == "code":
+                    self.say(f"Asking {words} what it declares…")
+                (taken or self._take)(*await opening.preset(self.lab, words))
+            self._mistyped = ""
+            remember_opened(words)
+        except InputError as error:
+            self.say(f"{error}. {{open}} brings back what you typed.", "error")
+        except Unanswered as error:
+            self.lab.say(error.detail or str(error), "error")
+            more = " The log ({view-log}) has the details." if error.detail else ""
+            self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
+
+    def _take(self, preset: "Preset | None", own: "tuple[Declaration, str] | None" = None) -> None:
+        """List one more preset, open it and measure it."""
+        if preset is not None:
+            self.lab.add_preset(preset, own)
+            self._list_presets()
+            self.open_preset(preset.name)
+
+    def _list_presets(self) -> None:
+        self.query_one(PresetsPanel).load(titles.titles(self.lab.state.presets, self.lab.state.problems))
+
+    def open_preset(self, name: str) -> None:
+        """Open a preset, and measure it where live sliders are on."""
+        preset = next(p for p in self.lab.state.presets if p.name == name)
+        self.lab.open(preset)
+        views = self.views
+        if (preset.sweep is None) == (views.key == "sweep"):
+            # The picture that shows what the preset measures: a curve for a sweep, samples otherwise.
+            self.call_later(views.open, "sweep" if preset.sweep else "live")
+        if self.has_class("-drawer"):
+            self.action_presets()

@@ -1,0 +1,62 @@
+"""Runs that are shown again, and the demo, each with a bar of its own on the main screen."""
+
+from textual.containers import Vertical
+
+from tuilab.tui.screens.lab_base import LabBase
+
+
+class Playing(LabBase):
+    """The main screen as far as it plays a recorded run, or the demo."""
+
+    async def action_replay(self, do: str = "", *by: int) -> None:
+        """Show a recorded run as if it were live. do: what the player is to do instead, such as `pause`."""
+        if do:
+            self.lab.play(lambda replay: getattr(replay, do)(*by))
+            return
+        from tuilab.tui.screens.menu import MenuScreen
+
+        found = await self.lab.recorded()
+        page = MenuScreen(
+            "Replay", found, typed="or the path of a recorded file, then enter",
+            empty="No run has been kept yet. Type the path of a recorded file below.",
+        )  # fmt: skip
+        self.app.push_screen(page, self.play)
+
+    async def play(self, name: str | None) -> None:
+        """Replay a run of the history, or a file."""
+        from tuilab.tui.panels.replay_strip import ReplayStrip
+
+        if not name:
+            return
+        with self._told():
+            await self.lab.replay(name)
+            if not self.query(ReplayStrip):
+                await self.query_one("#work", Vertical).mount(ReplayStrip(self.lab), after=self.views)
+            self.query_one(ReplayStrip).focus()
+            self.refresh_bindings()
+
+    async def action_demo(self) -> None:
+        """Guess whether a claim holds, then see."""
+        from tuilab.presentation.demo import Demo, tour
+        from tuilab.tui.panels.demo_bar import DemoBar
+
+        if self.query(DemoBar):
+            return
+        steps = tour(self.lab.state.presets, self.lab.state.machine)
+        if not steps:
+            self.say("No preset here has a claim to measure.", "warning")
+            return
+
+        async def done() -> None:
+            self.remove_class("-demo")
+            await self.query(DemoBar).remove()
+            if self.has_class("-narrow"):
+                self.action_controls()
+            else:
+                self.action_presets()
+
+        bar = DemoBar(self.lab, Demo(steps), lambda: self.call_later(done))
+        self.add_class("-demo")
+        await self.query_one("#work", Vertical).mount(bar, before=0)
+        bar.focus()
+        await self.views.open("live")
