@@ -10,7 +10,7 @@ from tests import calling
 from tests.documents.test_check_options import CLOCK, NO_WAIT
 from tuilab.documents.checker import fix
 from tuilab.documents.checker.files import check_file
-from tuilab.documents.checker.settings import Settings
+from tuilab.documents.checker.settings import CheckSettings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pipes and names of any bytes are Linux's")
 SECONDS = 60.0
@@ -88,7 +88,7 @@ def mended(file, monkeypatch, then):
 
     report = read(file, shipped())
     then("read")
-    fixed = fix.fix(file, report, Settings())
+    fixed = fix.fix(file, report, CheckSettings())
     then("worked out")
     return fixed
 
@@ -115,7 +115,7 @@ def test_a_file_that_is_saved_while_it_is_mended_keeps_what_was_saved(place, mon
 
 
 def test_a_file_that_goes_while_a_folder_is_read_is_told(place):
-    from tuilab.documents.checker.files import Job
+    from tuilab.documents.checker.files import CheckJob
 
-    result = check_file(place / "gone.md", Job(None, Settings()), named=False)
+    result = check_file(place / "gone.md", CheckJob(None, CheckSettings()), named=False)
     assert result.error and result.path.endswith("gone.md")

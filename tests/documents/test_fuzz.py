@@ -15,7 +15,7 @@ from tuilab.documents import DocumentReport, dumps, read
 from tuilab.documents.api.tables import shipped
 from tuilab.documents.api.versions import known
 from tuilab.documents.checker import files, output
-from tuilab.documents.checker.settings import Settings
+from tuilab.documents.checker.settings import CheckSettings
 from tuilab.documents.reading.parse import NOWHERE
 
 LONG = 20_000
@@ -30,10 +30,10 @@ _watching = False
 def printed(report) -> list[str]:
     """The report in every layout."""
     result = files.result_of(
-        report, "x.md", files.Job(None, Settings(level="note", preview=True), whole=True)
+        report, "x.md", files.CheckJob(None, CheckSettings(level="note", preview=True), whole=True)
     )
     return [
-        *full(result, Settings(level="note")),
+        *full(result, CheckSettings(level="note")),
         *output.text([result], "note"),
         *output.github([result], "note"),
         *output.sarif([result], "note").split("\n"),

@@ -1,37 +1,37 @@
 """Profiles made by hand: events as TensorFlow's profiler names them, in microseconds."""
 
 from tuilab.profile.classify import CALL, SYNC
-from tuilab.profile.xplane import Event, Line, Stat
+from tuilab.profile.xplane import Stat, XEvent, XLine
 
 MICRO = 1_000_000
 """Picoseconds."""
 
 
-def event(name: str, start: float, end: float, op: str = "", **stats: Stat) -> Event:
-    return Event(name, round(start * MICRO), round(end * MICRO), op, stats)
+def event(name: str, start: float, end: float, op: str = "", **stats: Stat) -> XEvent:
+    return XEvent(name, round(start * MICRO), round(end * MICRO), op, stats)
 
 
-def thread(name: str, *events: Event) -> Line:
-    return Line(name, "CPU", tuple(sorted(events, key=lambda e: (e.start, -e.end))))
+def thread(name: str, *events: XEvent) -> XLine:
+    return XLine(name, "CPU", tuple(sorted(events, key=lambda e: (e.start, -e.end))))
 
 
-def stream(*events: Event, device: str = "GPU:0") -> Line:
-    return Line("Stream #7", device, events)
+def stream(*events: XEvent, device: str = "GPU:0") -> XLine:
+    return XLine("Stream #7", device, events)
 
 
-def node(name: str, op: str, start: float, end: float) -> Event:
+def node(name: str, op: str, start: float, end: float) -> XEvent:
     return event(f"{name}:{op}", start, end, op)
 
 
-def call(start: float, end: float) -> Event:
+def call(start: float, end: float) -> XEvent:
     return event(CALL, start, end)
 
 
-def sync(start: float, end: float) -> Event:
+def sync(start: float, end: float) -> XEvent:
     return event(SYNC, start, end)
 
 
-def eager(op: str, start: float, end: float) -> tuple[Event, ...]:
+def eager(op: str, start: float, end: float) -> tuple[XEvent, ...]:
     """An eager op: dispatch around a kernel in its middle half."""
     quarter = (end - start) / 4
     return (

@@ -12,10 +12,10 @@ from tuilab.profile.classify import MARK, Key
 from tuilab.profile.summary import devices, ops, rest, shortened, timeline
 from tuilab.profile.sums import Sums, sums
 from tuilab.profile.threads import activity
-from tuilab.profile.xplane import Event, Line
+from tuilab.profile.xplane import XEvent, XLine
 
 
-def share(*lines: Line) -> Sums:
+def share(*lines: XLine) -> Sums:
     return sums(activity(lines))
 
 
@@ -299,7 +299,9 @@ EVENTS = st.builds(
 @given(
     st.lists(EVENTS, max_size=25), st.lists(EVENTS, max_size=25), st.lists(st.integers(1, 300), max_size=4)
 )
-def test_phases_always_add_up_to_the_calls(main: list[Event], other: list[Event], lengths: list[int]) -> None:
+def test_phases_always_add_up_to_the_calls(
+    main: list[XEvent], other: list[XEvent], lengths: list[int]
+) -> None:
     calls, at = [], 0
     for length in lengths:
         calls.append(call(at, at + length))

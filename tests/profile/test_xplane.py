@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tuilab.model.machine import Device, Machine
-from tuilab.profile.xplane import Line, Recording, read
+from tuilab.profile.xplane import Recording, XLine, read
 from tuilab.worker.profile import answer
 
 
@@ -68,7 +68,7 @@ def machine(*gpus: str) -> Machine:
     return Machine(host="h", cpu="c", cores=1, memory=1, os="o", python="3", tensorflow="2", devices=devices)
 
 
-HOST_ONLY = Recording((Line("python", "CPU", ()),))
+HOST_ONLY = Recording((XLine("python", "CPU", ()),))
 
 
 def test_missing_privilege_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

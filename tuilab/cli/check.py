@@ -16,8 +16,8 @@ from tuilab.documents import RULES
 from tuilab.documents.api.versions import check_version, table_of
 from tuilab.documents.checker import fix, output, settings
 from tuilab.documents.checker.files import (
+    CheckJob,
     FileResult,
-    Job,
     at_least,
     check_files,
     check_one,
@@ -26,8 +26,8 @@ from tuilab.documents.checker.files import (
     without_baseline,
     write_baseline,
 )
-from tuilab.documents.checker.settings import Settings
-from tuilab.documents.report import ExampleLine, PresetLine
+from tuilab.documents.checker.settings import CheckSettings
+from tuilab.documents.report import ExampleLine, ImportedPreset
 from tuilab.documents.rules import rule as rule_of
 from tuilab.lab.command_line import typed
 from tuilab.lab.opening import STDIN, names_of_tensorflow, read_stdin
@@ -150,7 +150,7 @@ def check(
         if chosen.tensorflow
         else names_of_tensorflow(tell, learn=not options["no_worker"])
     )
-    job = Job(api, chosen, validate, whole=layout in ("json", "full"))
+    job = CheckJob(api, chosen, validate, whole=layout in ("json", "full"))
     if options["write"] or options["differences"]:
         changed = _fix(paths, job, options["differences"])
         if options["differences"]:
@@ -171,10 +171,10 @@ def check(
 
 def _settings(
     config: Path | None, baseline: Path | None, select: str | None, ignore: str | None, **given: Any
-) -> tuple[Settings, Path | None]:
+) -> tuple[CheckSettings, Path | None]:
     """The project's settings with what the command line says, and the baseline's file."""
     file = config or settings.find(Path.cwd())
-    out = settings.load(file) if file is not None else Settings()
+    out = settings.load(file) if file is not None else CheckSettings()
     changes = {key: value for key, value in given.items() if value is not None}
     for key, words in (("select", select), ("ignore", ignore)):
         if words is not None:
@@ -188,7 +188,7 @@ def _settings(
     return out, baseline
 
 
-def _check(paths: Sequence[str], job: Job, jobs: int | None) -> list[FileResult]:
+def _check(paths: Sequence[str], job: CheckJob, jobs: int | None) -> list[FileResult]:
     if list(paths) == [STDIN]:
         return [check_one(read_stdin(), "<stdin>", job)]
     files = gather(paths, job.settings.exclude)
@@ -212,7 +212,7 @@ def _progress(total: int) -> Callable[[int, int], None] | None:
     return say
 
 
-def _fix(paths: Sequence[str], job: Job, only_show: bool) -> bool:
+def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
     """Mend the files, or show how. Whether anything changed, or would."""
     from tuilab.documents import read
 
@@ -244,7 +244,7 @@ def _fix(paths: Sequence[str], job: Job, only_show: bool) -> bool:
 
 
 def _print(
-    results: Sequence[FileResult], layout: str, chosen: Settings, version: str, file: Path | None
+    results: Sequence[FileResult], layout: str, chosen: CheckSettings, version: str, file: Path | None
 ) -> None:
     if layout == "json":
         lines = [output.as_json(results, version, chosen.target, chosen.level)]
@@ -305,7 +305,7 @@ def _explained(code: str) -> Iterator[str]:
         yield from (f"    {line}" for line in code_.split("\n"))
 
 
-def full(result: FileResult, chosen: Settings) -> Iterator[str]:
+def full(result: FileResult, chosen: CheckSettings) -> Iterator[str]:
     """One document for a person: its examples, what is wrong, what measures it, what was not understood."""
     document = result.check.document if result.check else None
     date = f" ({document.date})" if document and document.date else ""
@@ -321,7 +321,7 @@ def full(result: FileResult, chosen: Settings) -> Iterator[str]:
     yield ""
 
 
-def _example(example: ExampleLine, chosen: Settings) -> Iterator[str]:
+def _example(example: ExampleLine, chosen: CheckSettings) -> Iterator[str]:
     heading = f" · {example.heading}" if example.heading else ""
     yield f"Example {example.number} · line {example.line}{heading}"
     found = [f for f in example.findings if chosen.selects(f.code) and at_least(f.severity, chosen.level)]
@@ -336,7 +336,7 @@ def _example(example: ExampleLine, chosen: Settings) -> Iterator[str]:
         yield from _wrapped(part.reason, f"  {part.line:>5}  ?      ")
 
 
-def _preset(preset: PresetLine) -> str:
+def _preset(preset: ImportedPreset) -> str:
     words = " ".join(f"{key}={typed(value)}" for key, value in preset.parameters.items())
     return f"{preset.name}: {preset.workload} {words}"
 

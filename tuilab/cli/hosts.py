@@ -46,7 +46,7 @@ class MachineRow(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: tuple[str, ...]
 
 
-class PresetLine(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedPreset(msgspec.Struct, frozen=True, kw_only=True):
     """One preset on every machine that measured it with equal parameters."""
 
     preset: str
@@ -59,7 +59,7 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     """The object that `tuilab hosts --json` prints."""
 
     schema: int
-    presets: tuple[PresetLine, ...]
+    presets: tuple[ComparedPreset, ...]
 
 
 @click.command()
@@ -92,9 +92,9 @@ def _say(done: int, total: int) -> None:
         click.echo(f"\r\x1b[Ksumming up run {done + 1} of {total}", err=True, nl=done + 1 == total)
 
 
-def line(found: PresetRows) -> PresetLine:
+def line(found: PresetRows) -> ComparedPreset:
     """A preset's rows as scripts read them."""
-    return PresetLine(
+    return ComparedPreset(
         preset=found.preset,
         differing=found.differing,
         machines=tuple(map(_row, found.rows)),

@@ -49,7 +49,7 @@ LARGEST_SCREEN = 2_000
 """Columns, or lines."""
 
 
-class Seen(Exception):
+class Unread(Exception):
     """Whoever read what is printed has gone: that is no fault, and none of the exit codes'."""
 
 
@@ -60,7 +60,7 @@ class Lazy(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise Seen from None  # click would end with 1, which is the code of findings
+            raise Unread from None  # click would end with 1, which is the code of findings
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -132,7 +132,7 @@ def main() -> None:
         _fail(error, WORKER_FAILED)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
-    except (BrokenPipeError, Seen):
+    except (BrokenPipeError, Unread):
         _leave(DONE)
     except sqlite3.Error as error:
         _fail(about_history(error), BAD_INPUT)

@@ -11,7 +11,7 @@ from tuilab.model.errors import WorkerError
 from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
     """What `--json` prints."""
 
     checks: tuple[Check, ...]
@@ -40,13 +40,13 @@ def selftest(ctx: click.Context, /, as_json: bool, long: bool, seed: int) -> Non
     ctx.exit(DONE if report.passed else NOT_CONFIRMED)
 
 
-async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> Report:
+async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> SelfTestReport:
     """Have a worker test itself; unless `quiet`, each check is printed as it ends."""
     checks: list[Check] = []
     async for answer in lab.questions.answers("selftest", question):
         if answer.kind == "SelftestSummary":
             end = msgspec.json.decode(answer.body, type=SelftestSummary)
-            return Report(
+            return SelfTestReport(
                 checks=tuple(checks),
                 passed=end.passed,
                 idle=end.idle,

@@ -48,7 +48,7 @@ class DocumentLine(msgspec.Struct, frozen=True):
     id: str
 
 
-class PresetLine(msgspec.Struct, frozen=True):
+class ImportedPreset(msgspec.Struct, frozen=True):
     """A preset that `import` would write."""
 
     name: str
@@ -65,7 +65,7 @@ class ExampleLine(msgspec.Struct, frozen=True):
     heading: str
     line: int
     findings: tuple[Finding, ...]
-    presets: tuple[PresetLine, ...]
+    presets: tuple[ImportedPreset, ...]
     unresolved: tuple[Unresolved, ...]
 
 
@@ -122,7 +122,7 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 def _line(example: ExampleReport) -> ExampleLine:
     presets = tuple(
-        PresetLine(p.name, p.workload, p.parameters, p.arms, p.source.lines if p.source else None)
+        ImportedPreset(p.name, p.workload, p.parameters, p.arms, p.source.lines if p.source else None)
         for p in example.presets
     )
     return ExampleLine(

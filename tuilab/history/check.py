@@ -26,7 +26,7 @@ MOST_UNREADABLE = 10_000
 """So many numbers after an unreadable event are tried one by one."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Damage(msgspec.Struct, frozen=True):
     """Something that is not as it was written."""
 
     run: str
@@ -34,12 +34,12 @@ class Finding(msgspec.Struct, frozen=True):
     what: str
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """What a check found."""
 
     runs: int = 0
     rounds: int = 0
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Damage, ...] = ()
 
 
 class Repaired(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,28 +47,28 @@ class Repaired(msgspec.Struct, frozen=True, kw_only=True):
 
     runs: int = 0
     rounds: int = 0
-    lost: tuple[Finding, ...] = ()
+    lost: tuple[Damage, ...] = ()
     """What could not be saved."""
     aside: Path | None = None
     """The damaged file, under its new name."""
 
 
-def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> Report:
+def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> Checked:
     """Verify all of a history: SQLite's own check, every event, every piece, the sums of each run.
 
     at: told how many runs are done, of how many. Raises OSError where the file cannot be opened.
     """
-    found: list[Finding] = []
+    found: list[Damage] = []
     rounds = 0
     with contextlib.closing(_source(file)) as connection:
-        found += [Finding("", words) for words in _integrity(connection)]
+        found += [Damage("", words) for words in _integrity(connection)]
         runs = _runs(connection, found)
         for done, run in enumerate(runs):
             at(done, len(runs))
             count, wrong = _check_run(connection, run)
             rounds += count
-            found += [Finding(run, words) for words in wrong]
-    return Report(runs=len(runs), rounds=rounds, findings=tuple(found))
+            found += [Damage(run, words) for words in wrong]
+    return Checked(runs=len(runs), rounds=rounds, findings=tuple(found))
 
 
 def _source(file: Path) -> sqlite3.Connection:
@@ -103,7 +103,7 @@ def _integrity(connection: sqlite3.Connection) -> list[str]:
     return wrong + [f"a row of {row[0]} belongs to no run" for row in orphans]
 
 
-def _runs(connection: sqlite3.Connection, found: list[Finding]) -> list[str]:
+def _runs(connection: sqlite3.Connection, found: list[Damage]) -> list[str]:
     """Every run of which there is a trace, in the table, in its indexes or in the events."""
     runs: dict[str, None] = {}
     queries = (
@@ -121,7 +121,7 @@ def _runs(connection: sqlite3.Connection, found: list[Finding]) -> list[str]:
                     runs.setdefault(run)
         except sqlite3.Error as error:
             if "no such table" not in str(error):
-                found.append(Finding("", sanitize_line(f"{query.split(' FROM ')[1]}: {error}")))
+                found.append(Damage("", sanitize_line(f"{query.split(' FROM ')[1]}: {error}")))
     return list(runs)
 
 
@@ -221,7 +221,7 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
     The damaged file is kept under another name. into: a history that gets the runs instead; the file then
     stays where it is. Raises OSError and sqlite3.Error where no new one can be written.
     """
-    lost: list[Finding] = []
+    lost: list[Damage] = []
     new = into or file.with_name(f"{file.stem}-repaired{file.suffix}")
     if into is None:
         for suffix in ("", "-wal", "-shm"):
@@ -245,7 +245,7 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
 
 
 @contextlib.contextmanager
-def _readable(file: Path, lost: list[Finding]) -> Iterator[sqlite3.Connection]:
+def _readable(file: Path, lost: list[Damage]) -> Iterator[sqlite3.Connection]:
     """A connection to the file; to a copy with a new header where SQLite does not know it as its own."""
     connection = _source(file)
     copy = None
@@ -253,7 +253,7 @@ def _readable(file: Path, lost: list[Finding]) -> Iterator[sqlite3.Connection]:
         try:
             connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         except sqlite3.DatabaseError as error:
-            lost.append(Finding("", sanitize_line(f"the file's header: {error}")))
+            lost.append(Damage("", sanitize_line(f"the file's header: {error}")))
             connection.close()
             copy = file.with_name(f"{file.stem}-header{file.suffix}")
             private_file(copy)
@@ -282,7 +282,7 @@ def _new_header(file: Path, page: int = 4096) -> None:
 KEPT = ("note", "pinned", "source", "answer", "deleted_at", "status")
 
 
-def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Finding]) -> int | None:
+def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Damage]) -> int | None:
     """The rounds of a run that are now in the new store; None where nothing of it can be told."""
     wrong: list[str] = []
     row = _row(connection, run) or {}
@@ -303,9 +303,9 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Fin
             lines += some
     lines.sort(key=lambda line: line[0])
     started = _started(run, row, [line for _, line in lines])
-    lost += [Finding(run, words) for words in wrong]
+    lost += [Damage(run, words) for words in wrong]
     if started is None:
-        lost.append(Finding(run, f"what it measured is unknown; {len(lines)} events are lost"))
+        lost.append(Damage(run, f"what it measured is unknown; {len(lines)} events are lost"))
         return None
     encoded = [line for _, line in lines]
     if not any(b'"type":"run-started"' in line[:40] for line in encoded):

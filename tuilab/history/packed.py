@@ -119,7 +119,7 @@ def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
     )
     every = [b for some in blocks for b in some]
     timed = array("d", [r.timed_s for _, r in rounds])
-    derived = timed.tobytes() == array("d", [_timed(r.blocks) for _, r in rounds]).tobytes()
+    derived = timed.tobytes() == array("d", [_timed_s(r.blocks) for _, r in rounds]).tobytes()
     piece = _Piece(
         run=first.run,
         worker=first.worker,
@@ -144,7 +144,7 @@ def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
     return bytes([FORM]) + zlib.compress(_encode(piece), 1)
 
 
-def _timed(blocks: Sequence[e.Block]) -> float:
+def _timed_s(blocks: Sequence[e.Block]) -> float:
     return sum((b.seconds + (b.latency_s or 0.0) * (b.calls > 1) for b in blocks), 0.0)
 
 
@@ -294,7 +294,7 @@ def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
                 index=index,
                 blocks=tuple(blocks),
                 elapsed_s=elapsed[i],
-                timed_s=_timed(blocks) if timed is None else timed[i],
+                timed_s=_timed_s(blocks) if timed is None else timed[i],
                 canary_s=next(canaries) if sung[i] else None,
                 repeated=bool(repeated[i]),
                 worker=piece.worker,

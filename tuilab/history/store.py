@@ -414,7 +414,7 @@ class Store:
                 size += len(line)
                 timed += found.timed_s
             else:
-                timed += _timed(line)
+                timed += _timed_of_line(line)
         if some:
             self._keep_piece(run, some, timed, size)
         self._loose.pop(run, None)
@@ -815,7 +815,7 @@ def _unread(run: str, what: str, error: Exception) -> e.Log:
     )
 
 
-def _timed(line: bytes) -> float:
+def _timed_of_line(line: bytes) -> float:
     """A round's time inside timed blocks, of one that is not packed."""
     try:
         event = e.decode(line)

@@ -14,7 +14,7 @@ from tuilab.analysis.answer import brief
 from tuilab.analysis.compare import Across, ArmAcross, Comparison, Figure, across, compare
 from tuilab.history import browse, spool
 from tuilab.history.browse import Entry, Extent
-from tuilab.history.check import Repaired, Report
+from tuilab.history.check import Checked, Repaired
 from tuilab.history.check import check as verify
 from tuilab.history.check import repair as recover
 from tuilab.history.imports import import_file
@@ -237,7 +237,7 @@ class History:
                 work_out(self.store, run, claims_of(line.preset))
         return runs
 
-    def check(self, file: Path | None = None, *, repair: bool = False) -> tuple[Report, Repaired | None]:
+    def check(self, file: Path | None = None, *, repair: bool = False) -> tuple[Checked, Repaired | None]:
         """Verify every event of the history, or of a damaged `file` that was kept aside.
 
         repair: recover what can be read; of a file, into this history. Raises InputError.

@@ -16,7 +16,7 @@ import msgspec
 from tuilab.model.errors import InputError
 
 
-class Figure(msgspec.Struct, frozen=True, array_like=True):
+class Rating(msgspec.Struct, frozen=True, array_like=True):
     """A figure and where it was published."""
 
     value: float
@@ -36,20 +36,20 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     """As people say it: `H100`."""
     family: str
     """`Hopper`."""
-    vector: dict[str, Figure]
+    vector: dict[str, Rating]
     """FLOP/s by dtype without tensor cores."""
-    tensor: dict[str, Figure]
+    tensor: dict[str, Rating]
     """FLOP/s by dtype with tensor cores, dense."""
-    bandwidth: Figure
+    bandwidth: Rating
     """Bytes/s of the GPU's memory."""
-    memory: Figure
+    memory: Rating
     """Bytes of it."""
-    link: Figure
+    link: Rating
     """Bytes/s to or from the host, one direction."""
-    cache: Figure | None = None
+    cache: Rating | None = None
     """Bytes of the last-level cache; what stays in it between calls need not come from memory."""
 
-    def peak(self, dtype: str) -> Figure | None:
+    def peak(self, dtype: str) -> Rating | None:
         """FLOP/s at which `dtype` can be computed at most; where it is not known, that of a wider unit.
 
         float32 is taken at full precision; `tf32` as tensor cores multiply it. No dtype is faster than
@@ -63,7 +63,7 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
         return self.peak(wider) if wider else None
 
     @property
-    def launch(self) -> Figure | None:
+    def launch(self) -> Rating | None:
         """Seconds of a kernel launch, the least measured in public on a GPU of this family."""
         return LEAST_LAUNCH.get(self.family)
 
@@ -74,21 +74,21 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
     boost: tuple[int, int, str] | None = None
     """Of a GeForce card: that clock, the highest one (MHz), and who says so."""
 
-    def boosted(self, figures: dict[str, Figure]) -> dict[str, Figure]:
+    def boosted(self, figures: dict[str, Rating]) -> dict[str, Rating]:
         """Peaks at the highest clock."""
         if self.boost is None:
             return figures
         rated, highest, seen = self.boost
         told = f"; there at {rated:,} MHz, here at {highest:,} MHz ({seen})"
         return {
-            dtype: Figure(figure.value * highest / rated, figure.source + told)
+            dtype: Rating(figure.value * highest / rated, figure.source + told)
             for dtype, figure in figures.items()
         }
 
 
 class _Table(msgspec.Struct, frozen=True):
     sources: dict[str, str]
-    launch: dict[str, Figure]
+    launch: dict[str, Rating]
     gpus: dict[str, _Rated]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tuilab.analysis.operations import plain
 from tuilab.model.profile import Phase
-from tuilab.profile.xplane import HOST, Event
+from tuilab.profile.xplane import HOST, XEvent
 
 CALL = "tuilab call"
 SYNC = "tuilab sync"
@@ -53,7 +53,7 @@ class Meaning:
     sticks: bool = False
 
 
-def meaning(event: Event, around: Meaning) -> Meaning:
+def meaning(event: XEvent, around: Meaning) -> Meaning:
     """What a host's event means, given what the event around it means; what is not known inherits that."""
     if around.sticks:
         return around
@@ -77,7 +77,7 @@ def meaning(event: Event, around: Meaning) -> Meaning:
     return Meaning(around.phase, around.key, around.eager)
 
 
-def _marked(event: Event) -> Meaning | None:
+def _marked(event: XEvent) -> Meaning | None:
     if event.name == CALL:
         return Meaning("python")
     if event.name.startswith(MARK):
@@ -85,7 +85,7 @@ def _marked(event: Event) -> Meaning | None:
     return Meaning("sync", sticks=True) if event.name == SYNC else None
 
 
-def _op(event: Event, around: Meaning) -> Meaning | None:
+def _op(event: XEvent, around: Meaning) -> Meaning | None:
     name = event.name
     if event.op and _FUNCTION.match(event.op):
         return Meaning("dispatch")  # the op that starts a compiled program
@@ -115,7 +115,7 @@ def hlo_key(hlo: str, device: str) -> Key:
     return Key("hlo " + re.sub(r"[.\d]+$", "", hlo), hlo, device)
 
 
-def device_meaning(event: Event, device: str, launched_by: Key | None) -> Meaning:
+def device_meaning(event: XEvent, device: str, launched_by: Key | None) -> Meaning:
     """What an event of a GPU's stream means: a kernel or a copy, under the op that launched it.
 
     Names as in the profiler's source and in recordings of NVIDIA and AMD GPUs: `tf_op`, `hlo_op`, copies.

@@ -10,7 +10,7 @@ from tuilab.model.quantity import seconds as shown
 from tuilab.profile.classify import CALL, Key
 from tuilab.profile.sums import PICO, Sums
 from tuilab.profile.threads import Activity
-from tuilab.profile.xplane import Line
+from tuilab.profile.xplane import XLine
 
 MOST_OPS = 500
 
@@ -91,7 +91,7 @@ def rest(account: Account, step_s: float) -> str:
 
 
 def timeline(
-    lines: Sequence[Line], found: Activity, of: Sums, most: int
+    lines: Sequence[XLine], found: Activity, of: Sums, most: int
 ) -> tuple[tuple[Lane, ...], tuple[Span, ...], int]:
     """The lanes that have events within the calls, their events by start, and how many were cut off."""
     if not of.windows:
@@ -115,6 +115,6 @@ def timeline(
     return tuple(Lane(lines[lane].name, lines[lane].device) for lane in used), spans, len(within) - len(kept)
 
 
-def _rank(lines: Sequence[Line], lane: int, found: Activity) -> tuple[bool, str, str]:
+def _rank(lines: Sequence[XLine], lane: int, found: Activity) -> tuple[bool, str, str]:
     main = next((s.lane for s in found.events if s.event.name == CALL), -1)
     return lane != main, lines[lane].device, lines[lane].name

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tuilab.profile.classify import Key, Meaning, device_meaning, meaning
-from tuilab.profile.xplane import HOST, Event, Line
+from tuilab.profile.xplane import HOST, XEvent, XLine
 
 _START, _STOP = "ThreadpoolListener::StartRegion", "ThreadpoolListener::StopRegion"
 _RECORD = "ThreadpoolListener::Record"
@@ -30,7 +30,7 @@ class Seen:
     """An event with its meaning."""
 
     lane: int
-    event: Event
+    event: XEvent
     meaning: Meaning
     pipeline: bool = False
 
@@ -46,7 +46,7 @@ class Activity:
 
 @dataclass(slots=True)
 class _Frame:
-    event: Event
+    event: XEvent
     end: int
     meaning: Meaning
     context: int | None
@@ -69,7 +69,7 @@ class _Thread:
         return self.stack[-1].context if self.stack else None
 
 
-def activity(lines: Sequence[Line]) -> Activity:
+def activity(lines: Sequence[XLine]) -> Activity:
     """What every lane was at; the lanes are numbered as `lines` are."""
     walk = _Walk(lines)
     walk.run()
@@ -83,7 +83,7 @@ class _Walk:
     that handed work over to the one that took it. Work of a run that tf.data started is the pipeline's.
     """
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[XLine]) -> None:
         self.found = Activity()
         self._lines = lines
         self._threads = {
@@ -118,7 +118,7 @@ class _Walk:
             if line.device != HOST:
                 self._stream(lane, line)
 
-    def _take(self, thread: _Thread, event: Event) -> None:
+    def _take(self, thread: _Thread, event: XEvent) -> None:
         self._close(thread, event.start)
         if event.name == _RECORD:
             self._handed[event.stats.get("_p", -1)] = thread.context
@@ -141,13 +141,13 @@ class _Walk:
         if "hlo_op" in event.stats and "_p" in event.stats:
             self._begun[event.stats["_p"]] = Segment(NOWHERE, end, end, inner, pipeline)
 
-    def _note_end(self, event: Event) -> None:
+    def _note_end(self, event: XEvent) -> None:
         """An operation of an XLA program may go on after its event, on other threads, up to its end mark."""
         begun = self._begun.pop(event.stats.get("_c", -1), None) if event.name.startswith(_END) else None
         if begun is not None and event.start > begun.end:
             self.found.segments.append(replace(begun, end=event.start))
 
-    def _context(self, thread: _Thread, event: Event) -> int | None:
+    def _context(self, thread: _Thread, event: XEvent) -> int | None:
         number = event.stats.get("id")
         if event.name == _START:
             return self._handed.get(event.stats.get("_c", -1))
@@ -157,7 +157,7 @@ class _Walk:
             return number
         return thread.context
 
-    def _note_launch(self, thread: _Thread, event: Event) -> None:
+    def _note_launch(self, thread: _Thread, event: XEvent) -> None:
         number = event.stats.get("correlation_id")
         key = next((f.meaning.key for f in reversed(thread.stack) if f.meaning.op), None)
         if isinstance(number, int) and number in self._on_device and key is not None:
@@ -183,7 +183,7 @@ class _Walk:
         if not thread.stack and now is not None:
             thread.cursor = now
 
-    def _stream(self, lane: int, line: Line) -> None:
+    def _stream(self, lane: int, line: XLine) -> None:
         for event in line.events:
             launched_by = self._launched.get(int(event.stats.get("correlation_id", -1)))
             told = device_meaning(event, line.device, launched_by)
@@ -193,12 +193,12 @@ class _Walk:
                 self.found.launchers.add(Key(told.key.op, told.key.name, HOST))
 
 
-def _with_regions(events: Sequence[Event]) -> Iterator[Event]:
+def _with_regions(events: Sequence[XEvent]) -> Iterator[XEvent]:
     """The events, with each pair of region marks as one event that lasts from mark to mark."""
-    opened: Event | None = None
+    opened: XEvent | None = None
     for event in events:
         if event.name == _STOP and opened is not None:
-            yield Event(_START, opened.start, event.end, stats=opened.stats)
+            yield XEvent(_START, opened.start, event.end, stats=opened.stats)
             opened = None
         elif event.name == _START:
             opened = event

@@ -23,7 +23,7 @@ Stat = Union[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class XEvent:
     """Something that lasted from `start` to `end`. op: the op's type where the event is a node of a graph."""
 
     name: str
@@ -34,19 +34,19 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Line:
+class XLine:
     """A thread of the host, or a stream of a GPU: its events by start, longer ones first."""
 
     name: str
     device: str
-    events: tuple[Event, ...]
+    events: tuple[XEvent, ...]
 
 
 @dataclass(frozen=True)
 class Recording:
     """What one profile holds. errors: what the profiler itself says went wrong."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[XLine, ...]
     errors: tuple[str, ...] = ()
 
 
@@ -78,7 +78,7 @@ def _messages() -> ModuleType:
     return module
 
 
-def _lines(plane: Any) -> list[Line]:
+def _lines(plane: Any) -> list[XLine]:
     gpu = _GPU.match(plane.name)
     if gpu is None and plane.name not in ("/host:CPU", "/host:CUPTI"):
         return []
@@ -97,10 +97,10 @@ def _lines(plane: Any) -> list[Line]:
             name, op, stats = kinds[event.metadata_id]
             start = origin + event.offset_ps
             found = {names[s.metadata_id]: _value(s, names) for s in event.stats if s.metadata_id in wanted}
-            events.append(Event(name, start, start + event.duration_ps, op, {**found, **stats}))
+            events.append(XEvent(name, start, start + event.duration_ps, op, {**found, **stats}))
         events.sort(key=lambda event: (event.start, -event.end))
         title = line.display_name or line.name or str(line.id)
-        out.append(Line(title, gpu[1] if gpu else HOST, tuple(events)))
+        out.append(XLine(title, gpu[1] if gpu else HOST, tuple(events)))
     return out
 
 

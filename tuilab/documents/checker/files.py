@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from tuilab.documents.checker.settings import Settings
+from tuilab.documents.checker.settings import CheckSettings
 from tuilab.documents.examine import Validate, read
 from tuilab.documents.report import CheckResult, DocumentReport, collapsed
 from tuilab.documents.rules.rule import SEVERITIES, Finding, Severity
@@ -54,11 +54,11 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
         return collapsed(self.findings)
 
 
-class Job(msgspec.Struct, frozen=True):
+class CheckJob(msgspec.Struct, frozen=True):
     """How each file is to be read."""
 
     api: ApiTable | None
-    settings: Settings
+    settings: CheckSettings
     validate: Validate | None = None
     whole: bool = False
     """With examples, presets and what was not understood."""
@@ -102,7 +102,7 @@ def _inside(folder: Path, exclude: Sequence[str]) -> Iterator[Path]:
                 yield path
 
 
-def check_file(path: Path, job: Job, named: bool = True) -> FileResult:
+def check_file(path: Path, job: CheckJob, named: bool = True) -> FileResult:
     """Check one file. What cannot be read is said in the result."""
     try:
         if not named and not _is_about(path):
@@ -127,7 +127,7 @@ def _is_about(path: Path) -> bool:
     return any(word in data for word in _ABOUT)
 
 
-def check_one(source: Path | bytes, path: str, job: Job) -> FileResult:
+def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
     """Check a document by its path or bytes. Raises InputError where there is nothing to read."""
     settings = job.settings
     report = read(
@@ -144,7 +144,7 @@ def check_one(source: Path | bytes, path: str, job: Job) -> FileResult:
     return result_of(report, path, job)
 
 
-def result_of(report: DocumentReport, path: str, job: Job) -> FileResult:
+def result_of(report: DocumentReport, path: str, job: CheckJob) -> FileResult:
     """A report's findings as the settings want them."""
     every = (finding for example in report.examples for finding in example.findings)
     found = tuple(f for f in every if job.settings.selects(f.code))
@@ -159,10 +159,10 @@ def result_of(report: DocumentReport, path: str, job: Job) -> FileResult:
     )
 
 
-_job: list[Job] = []
+_job: list[CheckJob] = []
 
 
-def _begin(job: Job) -> None:
+def _begin(job: CheckJob) -> None:
     _job[:] = [job]
 
 
@@ -172,7 +172,7 @@ def _next(item: tuple[Path, bool]) -> FileResult:
 
 def check_files(
     files: Sequence[tuple[Path, bool]],
-    job: Job,
+    job: CheckJob,
     processes: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[FileResult]:

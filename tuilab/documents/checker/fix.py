@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tuilab.documents.checker.settings import Settings
+from tuilab.documents.checker.settings import CheckSettings
 from tuilab.documents.reading.decode import LARGEST
 from tuilab.documents.reading.dialect import plain
 from tuilab.documents.reading.parse import parse
@@ -57,7 +57,7 @@ def _printable(line: str) -> str:
     return line if line.replace("\t", "").isprintable() else sanitize_line(line, 100_000)
 
 
-def fix(path: Path, report: DocumentReport, settings: Settings) -> Fixed | None:
+def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | None:
     """The file with what can be fixed of the report's findings; None where that is nothing.
 
     A file that is not UTF-8 is left alone. Raises InputError and OSError where it cannot be read.

@@ -117,7 +117,7 @@ class FileLine(msgspec.Struct, frozen=True):
     examples: tuple[ExampleLine, ...]
 
 
-class Output(msgspec.Struct, frozen=True, kw_only=True):
+class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
     """The object that `tuilab check --format json` prints."""
 
     schema: int = SCHEMA
@@ -135,7 +135,7 @@ def as_json(results: Sequence[FileResult], tensorflow: str, target: str, level: 
     """One object, with findings of that severity or worse; its summary counts all."""
     counts = Counter(f.severity for r in results for f in r.collapsed)
     one = results[0].check if len(results) == 1 else None
-    out = Output(
+    out = CheckOutput(
         tensorflow=tensorflow or None,
         target=target,
         files=tuple(_file(result, level) for result in results),

@@ -19,7 +19,7 @@ LARGEST_FILE = 4_000_000
 Target = Literal["auto", "1", "2"]
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+class CheckSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
     """How to check. The names of the fields, with dashes, are the keys of the table."""
 
     select: tuple[str, ...] = ()
@@ -57,11 +57,11 @@ def find(folder: Path) -> Path | None:
     return None
 
 
-def load(file: Path) -> Settings:
+def load(file: Path) -> CheckSettings:
     """The table's settings. Raises InputError naming file and key."""
     table = _table(file)
     try:
-        settings = msgspec.convert(table or {}, Settings)
+        settings = msgspec.convert(table or {}, CheckSettings)
     except msgspec.ValidationError as error:
         raise InputError(f"{file} [{TABLE}]", "", f"what the reference lists ({error})") from None
     check_codes(f"{file} [{TABLE}] select", settings.select)

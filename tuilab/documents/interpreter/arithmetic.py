@@ -45,55 +45,55 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 _ERRORS = (TypeError, ValueError, ArithmeticError, AttributeError, MemoryError)
 
 
-class Unresolved(Exception):
+class NotComputed(Exception):
     """The operation is not defined, or its result is larger than a benchmark's parameter could be."""
 
 
 def binary(op: ast.operator, a: Any, b: Any) -> Any:
-    """The result of a binary operator on two constants. Raises Unresolved."""
+    """The result of a binary operator on two constants. Raises NotComputed."""
     function = _BINARY.get(type(op))
     if function is None:
-        raise Unresolved
+        raise NotComputed
     numbers = isinstance(a, int | float) and isinstance(b, int | float)
     if isinstance(op, ast.Pow) and not (numbers and _power_is_small(a, b)):
-        raise Unresolved
+        raise NotComputed
     if isinstance(op, ast.LShift) and not (numbers and 0 <= b <= LARGEST_BITS):
-        raise Unresolved
+        raise NotComputed
     if isinstance(op, ast.Mult) and not numbers:
         _check_repetition(a, b)
     # Formatting with % can be asked for any width.
     if isinstance(op, ast.Mod) and not numbers:
-        raise Unresolved
+        raise NotComputed
     try:
         return bounded(function(a, b))
     except _ERRORS:
-        raise Unresolved from None
+        raise NotComputed from None
 
 
 def unary(op: ast.unaryop, a: Any) -> Any:
-    """The result of a unary operator on a constant. Raises Unresolved."""
+    """The result of a unary operator on a constant. Raises NotComputed."""
     try:
         return bounded(_UNARY[type(op)](a))
     except _ERRORS:
-        raise Unresolved from None
+        raise NotComputed from None
 
 
 def compare(op: ast.cmpop, a: Any, b: Any) -> bool:
-    """The result of a comparison of two constants. Raises Unresolved."""
+    """The result of a comparison of two constants. Raises NotComputed."""
     try:
         return bool(_COMPARE[type(op)](a, b))
     except _ERRORS:
-        raise Unresolved from None
+        raise NotComputed from None
 
 
 def bounded(value: Any) -> Any:
-    """The value, if it is of a size that a parameter could have. Raises Unresolved."""
+    """The value, if it is of a size that a parameter could have. Raises NotComputed."""
     if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
-        raise Unresolved
+        raise NotComputed
     if isinstance(value, str | bytes) and len(value) > LONGEST_TEXT:
-        raise Unresolved
+        raise NotComputed
     if isinstance(value, float) and not math.isfinite(value):
-        raise Unresolved
+        raise NotComputed
     return value
 
 
@@ -106,4 +106,4 @@ def _power_is_small(a: float, b: float) -> bool:
 def _check_repetition(a: Any, b: Any) -> None:
     for one, other in ((a, b), (b, a)):
         if isinstance(one, str | bytes) and isinstance(other, int) and len(one) * other > LONGEST_TEXT:
-            raise Unresolved
+            raise NotComputed

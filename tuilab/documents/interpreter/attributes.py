@@ -6,7 +6,7 @@ from tuilab.documents.interpreter.values import (
     Api,
     Bound,
     Class,
-    Device,
+    DeviceObject,
     Elapsed,
     Function,
     Graph,
@@ -38,7 +38,7 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             if isinstance(found, Function) and found.kind == "class":
                 return Bound(value, name, found)
             return found if found is not None else Bound(value, name)
-        case Device():
+        case DeviceObject():
             known = {"device_type": value.family, "name": f"/device:{value.family}:0"}
             return Known(known[name]) if name in known else Unknown("a property of a device", line)
         case Elapsed():

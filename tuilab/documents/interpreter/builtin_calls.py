@@ -92,7 +92,7 @@ def _wait(interpreter: Interpreter, word: str, values: Sequence[Value], line: in
 def _pure(word: str, values: Sequence[Value], line: int) -> Value:
     try:
         return Known(arithmetic.bounded(_PURE[word](*[v.value for v in values if isinstance(v, Known)])))
-    except (TypeError, ValueError, ArithmeticError, arithmetic.Unresolved):
+    except (TypeError, ValueError, ArithmeticError, arithmetic.NotComputed):
         return Unknown(f"what {word}() gives", line)
 
 
@@ -138,7 +138,7 @@ def _number(word: str) -> Any:
             try:
                 made = int(value.value) if word == "int" else float(value.value)
                 return Known(arithmetic.bounded(made))
-            except (ValueError, OverflowError, arithmetic.Unresolved):
+            except (ValueError, OverflowError, arithmetic.NotComputed):
                 pass
         return Unknown("a number that is not known", args.line)
 
@@ -177,7 +177,7 @@ def _sum(interpreter: Interpreter, values: list[Value], args: Arguments) -> Valu
     if items is not None and all(isinstance(i, Known) for i in items) and len(values) == 1:
         try:
             return Known(arithmetic.bounded(sum(i.value for i in items if isinstance(i, Known))))
-        except (TypeError, arithmetic.Unresolved):
+        except (TypeError, arithmetic.NotComputed):
             pass
     if found is not None and isinstance(found.element, Elapsed):
         return found.element

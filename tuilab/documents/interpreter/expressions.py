@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from tuilab.documents.interpreter import arithmetic, attributes, tensors
-from tuilab.documents.interpreter.arithmetic import Unresolved
+from tuilab.documents.interpreter.arithmetic import NotComputed
 from tuilab.documents.interpreter.interpreter import Interpreter, expression, times_in
 from tuilab.documents.interpreter.names import BUILTINS
 from tuilab.documents.interpreter.scope import Scope, either
@@ -33,7 +33,7 @@ from tuilab.documents.interpreter.values import (
 def constant(interpreter: Interpreter, node: ast.Constant, scope: Scope) -> Value:
     try:
         return Known(arithmetic.bounded(node.value))
-    except Unresolved:
+    except NotComputed:
         return Unknown("a constant too large for a benchmark", node.lineno)
 
 
@@ -114,7 +114,7 @@ def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Val
         case Known(), Known():
             try:
                 return Known(arithmetic.binary(op, left.value, right.value))
-            except Unresolved:
+            except NotComputed:
                 return Unknown("an operation whose result is not followed", line)
         case Listing(), Listing() if isinstance(op, ast.Add):
             return _appended(left, right)
@@ -157,7 +157,7 @@ def unary(interpreter: Interpreter, node: ast.UnaryOp, scope: Scope) -> Value:
     if isinstance(value, Known):
         try:
             return Known(arithmetic.unary(node.op, value.value))
-        except Unresolved:
+        except NotComputed:
             return Unknown("an operation whose result is not followed", node.lineno)
     known = truth(value)
     if isinstance(node.op, ast.Not) and known is not None:
@@ -220,7 +220,7 @@ def _compared(interpreter: Interpreter, op: ast.cmpop, left: Value, right: Value
     if isinstance(left, Known) and isinstance(right, Known):
         try:
             return Known(arithmetic.compare(op, left.value, right.value))
-        except Unresolved:
+        except NotComputed:
             pass
     kind = Number if is_number(left) and is_number(right) else Unknown
     return kind("a condition that is not known", line)

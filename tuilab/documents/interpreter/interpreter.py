@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from tuilab.documents.interpreter.scope import Journal, Scope
 from tuilab.documents.interpreter.trace import (
+    Context,
     Event,
     Kind,
     Loop,
     Misfit,
     MisfitKind,
-    Place,
     Region,
     Trace,
     Traced,
@@ -144,7 +144,7 @@ class Interpreter:
         # Whether there may be a generator in the code.
         self.yields = True
         self.trace = Trace()
-        self.place = Place()
+        self.place = Context()
         self.journal = Journal()
         self.module = Scope()
         self.frames: list[Frame] = [Frame()]

@@ -29,7 +29,7 @@ from tuilab.documents.interpreter.interpreter import (
 )
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.timers import names_only
-from tuilab.documents.interpreter.trace import Place, Trace
+from tuilab.documents.interpreter.trace import Context, Trace
 from tuilab.documents.interpreter.values import (
     Api,
     Class,
@@ -95,7 +95,7 @@ def read_program(
     try:
         for example in examples:
             line = example.line
-            interpreter.place = Place(block=example.number)
+            interpreter.place = Context(block=example.number)
             _read_example(interpreter, example)
         _read_uncalled(interpreter)
     except Exhausted:
@@ -137,7 +137,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
         index += 1
         if function.called or function.name.startswith("__"):
             continue
-        interpreter.place = Place(block=function.block, uncalled=True)
+        interpreter.place = Context(block=function.block, uncalled=True)
         # Between what was read before and this call lies whatever the caller did.
         interpreter.event("opaque", "whoever calls it", function.node.lineno)
         parameters = function.node.args.args
@@ -151,12 +151,12 @@ def _read_uncalled(interpreter: Interpreter) -> None:
         known: dict[str, Value] = {}
         if function.name.startswith("test") and any(p.arg == "benchmark" for p in parameters):
             # pytest calls it, and nothing before it.
-            interpreter.place = Place(block=function.block)
+            interpreter.place = Context(block=function.block)
             known["benchmark"] = OpaqueObject("benchmark")
         interpreter.call(graph or function, args, known, function.node.lineno)
     for made in list(interpreter.lambdas.values()):
         if not made.called:
-            interpreter.place = Place(block=made.block, uncalled=True)
+            interpreter.place = Context(block=made.block, uncalled=True)
             interpreter.event("opaque", "whoever calls it", made.node.lineno)
             interpreter.call(made, [], {}, made.node.lineno)
 

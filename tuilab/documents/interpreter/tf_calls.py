@@ -8,7 +8,7 @@ from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
-    Device,
+    DeviceObject,
     Function,
     Graph,
     Instance,
@@ -98,7 +98,7 @@ def setting(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def _devices(word: str, args: Arguments) -> Value:
     if word.startswith(("list_physical", "list_logical", "get_visible")):
         family = text(args.get("device_type", "0"))
-        return Many(Device(family.upper() if family else "?"), None)
+        return Many(DeviceObject(family.upper() if family else "?"), None)
     if word == "gpu_device_name":
         return Unknown("the name of the host's GPU", args.line, (Known("/device:GPU:0"), Known("")))
     return Unknown("it depends on the host", args.line)
@@ -107,7 +107,7 @@ def _devices(word: str, args: Arguments) -> Value:
 def _check_argument(interpreter: Interpreter, name: str, word: str, args: Arguments) -> None:
     value = args.get("device", "dev", "0")
     device = value.element if isinstance(value, Many) else value
-    if word in _TAKES_NAME and isinstance(device, Device):
+    if word in _TAKES_NAME and isinstance(device, DeviceObject):
         remedy = f"Give the name, such as '{device.family if device.family != '?' else 'GPU'}:0'."
         detail = f"{name} takes a device's name and is given a device object"
         interpreter.misfit("type", args.line, detail, remedy)

@@ -96,7 +96,7 @@ class Try:
 
 
 @dataclass(frozen=True)
-class Place:
+class Context:
     """Where in the program something happens. block: the number of the example that is being read.
 
     function: the document's own, innermost. uncalled: read as it might be called by somebody whom the
@@ -140,7 +140,7 @@ class Event:
     kind: Kind
     name: str
     line: int
-    place: Place
+    place: Context
     arguments: dict[str, Value] = field(default_factory=dict)
     result: Value | None = None
     runs: Value | None = None

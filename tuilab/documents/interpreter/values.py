@@ -263,7 +263,7 @@ class Elapsed(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Device(Value):
+class DeviceObject(Value):
     """A physical or logical device, as an object and not as a string.
 
     What `list_physical_devices` returns is `Many` of them: how many, the host decides.

@@ -12,7 +12,7 @@ _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)")
 
 
 @dataclass
-class Piece:
+class CodePiece:
     """Lines first … last (0-based, inclusive) of code, with all of its marks: start … end.
 
     language: as the fence says, "" where it does not; `indented` for code told by its indentation,
@@ -27,7 +27,7 @@ class Piece:
     info: str = ""
 
 
-def pieces(lines: Sequence[str], start: int = 0) -> Iterator[Piece]:
+def pieces(lines: Sequence[str], start: int = 0) -> Iterator[CodePiece]:
     """Every fenced, `<pre>` or indented piece from line `start` on, in order."""
     index, blank = start, True
     while index < len(lines):
@@ -56,7 +56,7 @@ def language(info: str) -> str:
     return words[0] if words else ""
 
 
-def _fenced(lines: Sequence[str], at: int, fence: "re.Match[str]") -> Piece:
+def _fenced(lines: Sequence[str], at: int, fence: "re.Match[str]") -> CodePiece:
     mark = fence["fence"]
     closer = re.compile(rf"^[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
     index = at + 1
@@ -69,11 +69,11 @@ def _fenced(lines: Sequence[str], at: int, fence: "re.Match[str]") -> Piece:
     return _piece(lines, at, min(index, len(lines) - 1), index, fence["info"])
 
 
-def _piece(lines: Sequence[str], at: int, end: int, stop: int, info: str) -> Piece:
-    return Piece(at, end, at + 1, list(lines[at + 1 : stop]), language(info), info)
+def _piece(lines: Sequence[str], at: int, end: int, stop: int, info: str) -> CodePiece:
+    return CodePiece(at, end, at + 1, list(lines[at + 1 : stop]), language(info), info)
 
 
-def _pre(lines: Sequence[str], at: int) -> Piece | None:
+def _pre(lines: Sequence[str], at: int) -> CodePiece | None:
     match = _PRE.match(lines[at])
     if not match:
         return None
@@ -83,15 +83,15 @@ def _pre(lines: Sequence[str], at: int) -> Piece | None:
         body.append(lines[index])
     body[-1] = _PRE_END.split(body[-1])[0]
     if not body[0].strip() and len(body) > 1:
-        return Piece(at, index, at + 1, body[1:], "pre")
-    return Piece(at, index, at, body, "pre")
+        return CodePiece(at, index, at + 1, body[1:], "pre")
+    return CodePiece(at, index, at, body, "pre")
 
 
 def _indented(line: str) -> bool:
     return bool(line.strip()) and line.startswith(("    ", "\t"))
 
 
-def _by_indentation(lines: Sequence[str], at: int) -> Piece:
+def _by_indentation(lines: Sequence[str], at: int) -> CodePiece:
     end = index = at
     while index < len(lines):
         line = lines[index]
@@ -100,4 +100,4 @@ def _by_indentation(lines: Sequence[str], at: int) -> Piece:
         elif line.strip():
             break
         index += 1
-    return Piece(at, end, at, list(lines[at : end + 1]), "indented")
+    return CodePiece(at, end, at, list(lines[at : end + 1]), "indented")

@@ -8,7 +8,7 @@ from itertools import islice
 
 from tuilab.documents.reading.dialect import is_notebook, plain
 from tuilab.documents.reading.document import MOST_EXAMPLES, Block, Document, Passage
-from tuilab.documents.reading.fences import Piece, pieces
+from tuilab.documents.reading.fences import CodePiece, pieces
 from tuilab.documents.reading.frontmatter import front_matter
 from tuilab.documents.reading.parse import is_python
 from tuilab.documents.reading.prose import heading_of, split_between
@@ -52,7 +52,7 @@ def read_markdown(text: str) -> Document:
     )
 
 
-def _holds_python(piece: Piece) -> bool:
+def _holds_python(piece: CodePiece) -> bool:
     """By the fence's word; where it says nothing, by whether the lines parse and do something."""
     if not any(line.strip() for line in piece.lines):
         return False
@@ -66,7 +66,7 @@ def _holds_python(piece: Piece) -> bool:
     return piece.language == "indented" and is_python(plain(_code(piece)).lines)
 
 
-def _code(piece: Piece) -> str:
+def _code(piece: CodePiece) -> str:
     lines = piece.lines
     if piece.language == "pre":
         lines = [html.unescape(line) for line in lines]
@@ -89,7 +89,7 @@ def _dedent(lines: Sequence[str]) -> str:
 
 
 def _block(
-    piece: Piece,
+    piece: CodePiece,
     number: int,
     heading: str,
     before: Sequence[Passage],

@@ -56,7 +56,7 @@ SLOW_S = 0.5
 Fail = Callable[[TimedArm, BaseException], None]
 
 
-class Rounds:
+class RoundRobin:
     """Measures cells until each is known well enough, or `limit_s` is over; stops only at a round's end.
 
     A cell that raises leaves, and `fail` is told; the others go on. Every cell has one block at least,

@@ -18,7 +18,7 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.interference import GpuWatch
 from tuilab.worker.measure.phases import measure_account
 from tuilab.worker.measure.prepare import failed, prepare, refuse, tight, unavailable, without_kernel
-from tuilab.worker.measure.rounds import Rounds
+from tuilab.worker.measure.rounds import RoundRobin
 from tuilab.worker.measure.warmup import warm_up
 from tuilab.worker.measure.work import counted, declared
 from tuilab.worker.tracebacks import text_of
@@ -133,7 +133,7 @@ class _Point:
             bench.gpus = GpuWatch(buses(bench.context.gpus), (cell.device for cell in self._cells))
         try:
             bench.progress("measuring", 0.0, self._limit_s, "s")
-            Rounds(bench, self._cells, self._limit_s, self._drop).run()
+            RoundRobin(bench, self._cells, self._limit_s, self._drop).run()
         finally:
             for cell in [cell for cell in self._cells if cell.samples]:
                 bench.flag(caveats.of_cell(bench.run, cell, bench.budget, self._where))

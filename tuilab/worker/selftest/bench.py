@@ -14,7 +14,7 @@ from tuilab.worker.channel import Channel
 from tuilab.worker.context import Context
 from tuilab.worker.measure.bench import Bench, Reporter, TimedArm
 from tuilab.worker.measure.interference import Canary
-from tuilab.worker.measure.rounds import Rounds
+from tuilab.worker.measure.rounds import RoundRobin
 from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.workloads.base import Case, Workload
 
@@ -66,7 +66,7 @@ def by_round(bench: Bench, cells: Sequence[TimedArm]) -> list[dict[int, float]]:
     for one in cells:
         one.samples.clear()
     budget = bench.request.budget
-    Rounds(bench, cells, budget.limit_s, _raise).run()
+    RoundRobin(bench, cells, budget.limit_s, _raise).run()
     return [dict(enumerate(one.samples)) for one in cells]
 
 

@@ -91,7 +91,7 @@ def _ratios(trials: int, n: int, truth: float, rho: float, seed: int) -> list[tu
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CostLine:
     """An arm that costs base_s + each_s · size seconds a call."""
 
     base_s: float
@@ -106,8 +106,8 @@ class Line:
 class TwoLines:
     """Two arms whose cost lines cross at a known size, measured with noise of `spread` a round."""
 
-    a: Line
-    b: Line
+    a: CostLine
+    b: CostLine
     spread: float
     rounds: int
     rng: np.random.Generator
@@ -150,7 +150,7 @@ def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
     size = math.exp(rng.uniform(math.log(700), math.log(300_000)))
     base, slope = math.exp(rng.uniform(math.log(2), math.log(20))), rng.uniform(3, 30)
     each = (base - 1) * 1e-4 / (size * (1 - 1 / slope))
-    return TwoLines(Line(base * 1e-4, each / slope), Line(1e-4, each), spread, rounds, rng)
+    return TwoLines(CostLine(base * 1e-4, each / slope), CostLine(1e-4, each), spread, rounds, rng)
 
 
 def sweep(lines: TwoLines, refine: int) -> tuple[Timings, Timings]:
