@@ -33,7 +33,7 @@ class Manifest:
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> "Manifest":
-        """From the file's JSON. Raises KeyError, TypeError or ValueError where it is something else."""
+        """Read the file's JSON. Raises KeyError, TypeError or ValueError where it is something else."""
         from tuilab.model.sanitize import sanitize_line
 
         if found["version"] != VERSION:

@@ -20,7 +20,7 @@ def data_folder() -> Path:
 
 
 def fallback_folder() -> Path | None:
-    """Where this data folder's runs go while it cannot be used; None where there is no temporary folder."""
+    """Return where runs go while this data folder cannot be used; None without a temporary folder."""
     name = hashlib.sha256(os.fsencode(data_folder())).hexdigest()[:8]
     try:
         return Path(tempfile.gettempdir()) / f"tuilab-{os.getuid()}-{name}"

@@ -20,7 +20,7 @@ MOST_BYTES = 256 * 2**20
 
 
 def folder(data: Path | None = None) -> Path:
-    """Where such files lie, in the data folder. Raises OSError where it cannot be made."""
+    """Return the folder of such files, in the data folder. Raises OSError where it cannot be made."""
     return private_folder((data or data_folder()) / FOLDER)
 
 

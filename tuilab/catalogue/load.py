@@ -62,14 +62,14 @@ def shipped_folder() -> Path:
 
 
 def own_folder() -> Path:
-    """Where a person keeps presets of their own."""
+    """Return the folder in which a person keeps presets of their own."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("tuilab")) / "presets"
 
 
 def folders() -> tuple[Path, Path]:
-    """Where presets are looked for unless told otherwise: the shipped ones, then the person's own."""
+    """List the folders in which presets are looked for: the shipped ones, then the person's own."""
     return shipped_folder(), own_folder()
 
 

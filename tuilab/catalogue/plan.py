@@ -44,7 +44,7 @@ def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
 
 
 def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
-    """At most `most` allowed values in about equal ratios, the lowest and the highest included."""
+    """Return at most `most` allowed values in about equal ratios, the lowest and the highest included."""
     start = max(parameter.low, parameter.step if isinstance(parameter, Integer) else 1)
     ratio = (parameter.high / start) ** (1 / (most - 1))
     return tuple(sorted({parameter.low, *(nearest(parameter, start * ratio**i) for i in range(most))}))

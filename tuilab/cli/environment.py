@@ -53,7 +53,7 @@ def env_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def hosts_with(envs: Sequence[Environment], hosts: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Where is measured: the environments, by their names in `Arm.host`, and the other hosts.
+    """Return the hosts to measure on: environments by their names in `Arm.host`, and the others.
 
     file: of a person's own code. Raises InputError for a name that ssh could misread, or that both have.
     """

@@ -84,7 +84,7 @@ class Libraries:
     crashed: str = ""
 
     def missing(self, need: Need) -> tuple[Library, ...]:
-        """Those of that need that do not load."""
+        """Return the libraries of that need that do not load."""
         return tuple(library for library in self.found if library.wanted.need == need and not library.path)
 
 
@@ -131,7 +131,7 @@ def _elsewhere(wanted: Wanted, home: Path | None) -> str:
 
 
 def toolchain(place: Place, packages: Packages) -> Probe:
-    """Where XLA would find libdevice and ptxas (a forecast: XLA's own call on the GPU is the test)."""
+    """Find libdevice and ptxas where XLA would (a forecast: XLA's own call on the GPU is the test)."""
     roots = [place.environ.get(name, "") for name in ("TF_CUDA_TOOLKIT_PATH", "CUDA_HOME")]
     roots.append(str(place.file("/usr/local/cuda")))
     if packages.tensorflow_home:

@@ -41,7 +41,7 @@ class TensorFlow:
 
     @property
     def compiling(self) -> bool:
-        """It was killed at work on a GPU for which the build has PTX alone."""
+        """Tell whether it was killed at work on a GPU for which the build has PTX alone."""
         return self.hung in WORK and "ptx" in self.log
 
     @property

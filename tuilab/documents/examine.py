@@ -248,5 +248,5 @@ def _unresolved(example: Example, parsed: Parsed, gaps: list[Gap]) -> tuple[Unre
 def read_installed(
     source: Path | str | bytes, *, name: str = "", validate: Validate | None = None
 ) -> DocumentReport:
-    """As `read`, against the names of the installed TensorFlow, so far as they are known."""
+    """Read a document against the names of the installed TensorFlow, so far as they are known."""
     return read(source, for_installed(), name=name, validate=validate)

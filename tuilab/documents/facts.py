@@ -58,7 +58,7 @@ class Facts:
         return found
 
     def weights_made(self, model: Model) -> Event | None:
-        """Where a model's variables are made; None where that is not seen."""
+        """Find the event that makes a model's variables; None where that is not seen."""
         return self._weights.get(id(model))
 
     @cached_property
@@ -99,7 +99,7 @@ class Facts:
         return [r.first for r in regions], ends
 
     def first_end_after(self, first: int) -> float:
-        """Where the first timing ends that begins after this reading."""
+        """Find the end of the first timing that begins after this reading."""
         starts, ends = self._ends
         at = bisect_right(starts, first)
         return ends[at] if at < len(ends) else inf
@@ -118,7 +118,7 @@ class Facts:
 
     @cached_property
     def writer(self) -> Event | None:
-        """Where a TFRecord file is first written."""
+        """Find the event that first writes a TFRecord file."""
         return next((e for e in self._trace.events if e.name == "tf.io.TFRecordWriter"), None)
 
     @cached_property

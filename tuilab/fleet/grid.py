@@ -27,7 +27,7 @@ class Grid(Protocol):
     """The nodes within reach."""
 
     async def nodes(self) -> Mapping[str, Address]:
-        """Those that may measure now, by their place."""
+        """Return the nodes that may measure now, by their place."""
 
     async def greet(self, node: Address) -> Greeting:
         """Start the node's worker and hear what it is. Raises NodeLost or NodeUnfit."""

@@ -54,7 +54,7 @@ def named(folder: str, variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def own() -> tuple[str, tuple[str, ...]]:
-    """Of this process: its environment's folder, and what was set for it."""
+    """Return this process's own: its environment's folder, and what was set for it."""
     names = filter(None, os.environ.get(VARIABLES, "").split(","))
     return os.environ.get(FOLDER, ""), tuple(f"{name}={os.environ.get(name, '')}" for name in names)
 

@@ -60,7 +60,7 @@ class Extent(msgspec.Struct, frozen=True):
 
 
 def extent(store: Store, search: str = "", titles: Mapping[str, str] = NO_TITLES) -> Extent:
-    """Of the runs that `search` finds."""
+    """Measure the extent of the runs that `search` finds."""
     where, values = condition(search, store.searched, titles)
     query = f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM runs INDEXED BY runs_by_time WHERE {where}"
     return Extent(*store.connection.execute(query, values).fetchone())
@@ -76,7 +76,7 @@ def page(
     limit: int = 100,
     offset: int = 0,
 ) -> list[Entry]:
-    """So many runs that `search` finds, from a place on. order: one of `ORDERS`."""
+    """Return so many runs that `search` finds, from a place on. order: one of `ORDERS`."""
     where, values = condition(search, store.searched, titles)
     way, by = "ASC" if rising else "DESC", ORDERS[order]
     # Most lists are by time, for which there is an index.

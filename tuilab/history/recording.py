@@ -19,7 +19,7 @@ def write(file: Path, events: Iterable[e.Event]) -> None:
 
 
 def write_lines(file: Path, lines: Iterable[bytes]) -> None:
-    """As `write`, for events that are encoded already, without their line ends."""
+    """Write events that are encoded already, without their line ends, as `write` does."""
     import tuilab
 
     with written(file) as stream:

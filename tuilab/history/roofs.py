@@ -14,7 +14,7 @@ LARGEST_FILE = 1_000_000
 
 
 def known() -> tuple[Roofs, ...]:
-    """Those of every machine that is known; what cannot be read is as if it were not there."""
+    """Return the roofs of every machine that is known; what cannot be read is skipped."""
     try:
         files = sorted(folder().glob("*.json"))
     except OSError:
@@ -39,5 +39,5 @@ def keep(found: Roofs, better: Callable[[Roofs | None, Roofs], Roofs]) -> Roofs:
 
 
 def folder() -> Path:
-    """Where they lie; not made here."""
+    """Return the folder in which they lie, without making it."""
     return data_folder() / "machines"

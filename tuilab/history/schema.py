@@ -176,7 +176,7 @@ class Connection(sqlite3.Connection):
     """One that says of names that are no text, too, that the file is damaged, and refuses such words."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """As its base. Raises InputError for a word that is no text, as bytes of a command line may be."""
+        """Execute a statement. Raises InputError for a word that is no text, as bytes may be."""
         try:
             return super().execute(sql, parameters)
         except UnicodeEncodeError as error:

@@ -38,7 +38,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def elsewhere(data: Path) -> Path | None:
-    """Where workers left runs while that data folder could not be used; None where there is nothing."""
+    """Find what workers left while that data folder could not be used; None where there is nothing."""
     instead = fallback_folder()
     if instead is None or data != data_folder() or not (instead / FOLDER).is_dir():
         return None
@@ -66,7 +66,7 @@ def _rounds(file: Path) -> int:
 
 
 def collect_all(store: Store, data: Path) -> Found:
-    """As `collect`, for every folder in which that data folder's workers may have left something."""
+    """Collect from every folder in which that data folder's workers may have left something."""
     found = collect(store, folder(data))
     other = elsewhere(data)
     if other is None:

@@ -61,12 +61,12 @@ class Settings:
 
     @classmethod
     def of(cls, preset: Preset, declaration: Declaration, file: str = "") -> "Settings":
-        """As the preset's document has it."""
+        """Take the settings as the preset's document has them."""
         values = check_values(declaration.parameters, declaration.constraints, preset.parameters)
         return cls(preset, declaration, values, preset.arms, file)
 
     def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
-        """On the hosts of the other settings; a person's own file stays on this machine.
+        """Move to the hosts of the other settings; a person's own file stays on this machine.
 
         own: the environments of this machine among the hosts.
         """
@@ -105,12 +105,12 @@ class Settings:
         return f"{title} *"
 
     def with_values(self, given: Mapping[str, Value]) -> "Settings":
-        """With several parameters changed at once. Raises InputError as `with_value` does."""
+        """Change several parameters at once. Raises InputError as `with_value` does."""
         parameters, constraints = self.declaration.parameters, self.declaration.constraints
         return replace(self, values=check_values(parameters, constraints, {**self.values, **given}))
 
     def near(self, sizes: Mapping[str, Value]) -> "Settings":
-        """With its numbers as near to these sizes as their limits and constraints allow."""
+        """Bring its numbers as near to these sizes as their limits and constraints allow."""
         found = self
         for parameter in self.declaration.parameters:
             size = sizes.get(parameter.name)
@@ -122,7 +122,7 @@ class Settings:
         return found
 
     def with_value(self, name: str, value: Value) -> "Settings":
-        """With one parameter changed. Raises InputError where the value or a constraint forbids it."""
+        """Change one parameter. Raises InputError where the value or a constraint forbids it."""
         values = self.with_values({name: value}).values
         arms = self.arms
         if name == self.declaration.dtype:
@@ -130,7 +130,7 @@ class Settings:
         return replace(self, values=values, arms=arms)
 
     def with_arms(self, **changes: tuple[str, ...]) -> "Settings":
-        """With another selection of arms."""
+        """Select other arms."""
         return replace(self, arms=msgspec.structs.replace(self.arms, **changes))
 
     def arms_on(self, machine: Machine | None) -> tuple[Arm, ...]:
@@ -169,7 +169,7 @@ class Settings:
     def at_stop(
         self, name: str, stop: Value, known: Sequence[str] = (), own: Collection[str] = ()
     ) -> "Settings":
-        """With the slider of that name at `stop`. known, own: as `at_device`. Raises InputError as
+        """Put the slider of that name at `stop`. known, own: as `at_device`. Raises InputError as
         `with_value`, and where a person's own file would be sent to another host.
         """
         if name == "device":
@@ -181,7 +181,7 @@ class Settings:
         return self.with_value(name, stop)
 
     def at_device(self, stop: str, known: Sequence[str], own: Collection[str] = ()) -> "Settings":
-        """With the device slider at `stop`. known: the other hosts; own: the environments among them.
+        """Put the device slider at `stop`. known: the other hosts; own: the environments among them.
 
         Raises InputError where a person's file would leave this machine.
         """

@@ -54,11 +54,11 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Why something is not known, or what else is to be said of it."""
 
     def seconds(self, *phases: str) -> float:
-        """Of these phases together."""
+        """Return the seconds of these phases together."""
         return sum(part.seconds for part in self.parts if part.phase in phases)
 
     def share(self, *phases: str) -> float:
-        """Of a call (0 … 1) that these phases take together."""
+        """Return the share of a call (0 … 1) that these phases take together."""
         return self.seconds(*phases) / self.total_s if self.total_s > 0 else 0.0
 
     @property

@@ -25,7 +25,7 @@ class Rating(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def source(self) -> str:
-        """Where it was published."""
+        """Name where it was published."""
         return _TABLE.sources.get(self.cited, self.cited)
 
 

@@ -27,7 +27,7 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def emulated(self) -> bool:
-        """It is software: none of its figures is a GPU's."""
+        """Tell whether it is software, none of whose figures is a GPU's."""
         return self.description == EMULATED
 
 

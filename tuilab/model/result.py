@@ -123,7 +123,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def half_width_s(self) -> float | None:
-        """Of the median's 95 % interval."""
+        """Return half the length of the median's 95 % interval."""
         return (self.ci95_s[1] - self.ci95_s[0]) / 2 if self.ci95_s else None
 
     @property

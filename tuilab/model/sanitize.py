@@ -32,7 +32,7 @@ def sanitize_line(text: str, limit: int = 2_000) -> str:
 
 
 def sanitize_block(text: str, limit: int = 200_000) -> str:
-    """As `sanitize_line`, but line breaks stay; tabs become four spaces."""
+    """Clean a text as `sanitize_line` does, but keep line breaks; tabs become four spaces."""
     if len(text) <= limit and text.isprintable():
         return text
     cut = len(text) > limit

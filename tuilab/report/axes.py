@@ -50,7 +50,7 @@ class Ticks:
 
 
 def limits(axis: Axis, values: Sequence[float], before: Limits | None = None) -> Limits:
-    """From where to where the axis goes: round ends around `values`, which from `before` on only grow."""
+    """Return where the axis begins and ends: round ends around `values`, which from `before` on only grow."""
     finite = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
     low, high = (min(finite), max(finite)) if finite else ((1.0, 10.0) if axis.log else (0.0, 1.0))
     held = before if finite else None
@@ -102,7 +102,7 @@ def round_down(value: float, ends: Sequence[float] = ROUND) -> float:
 
 
 def place(value: float, ends: Limits, log: bool) -> float:
-    """Where `value` lies between the limits (0 … 1); beyond them it is less than 0 or more than 1."""
+    """Place `value` between the limits (0 … 1); beyond them it is less than 0 or more than 1."""
     low, high = ends
     if log:
         return math.log(value / low) / math.log(high / low) if value > 0 else -math.inf
@@ -123,7 +123,7 @@ def nearest(values: Sequence[float], value: float) -> int:
 
 
 def ticks(axis: Axis, ends: Limits, most: int) -> Ticks:
-    """At most `most` ticks (at least two if there is room) between the limits."""
+    """Return at most `most` ticks (at least two if there is room) between the limits."""
     most = max(2, most)
     if not axis.log:
         values = linear(*ends, most)

@@ -75,7 +75,7 @@ def stamp(check: FactCheck) -> str:
 
 
 def text(check: FactCheck) -> str:
-    """For a terminal or a mail."""
+    """Write it for a terminal or a mail."""
     return "\n".join([check.title, "", *_lines(check), "", check.summary(), stamp(check)])
 
 

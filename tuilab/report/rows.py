@@ -330,7 +330,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def model_lines(result: RunResult) -> list[str]:
-    """Of a model: its size, the best throughput, how long a first prediction takes, what was chosen."""
+    """Describe a model: size, best throughput, how long a first prediction takes, what was chosen."""
     model = result.model
     if model is None:
         return []

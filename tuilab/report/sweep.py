@@ -132,7 +132,7 @@ class HeatAxis:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Of the values: `64k`."""
+        """Label the values: `64k`."""
         binary = in_powers_of_two(self.values)
         return tuple(suffixed(value, binary=binary) for value in self.values)
 

@@ -93,7 +93,7 @@ class Channel:
                 self._go_on_alone()
 
     def keep(self, run: str, folder: str, finish: bool = True) -> None:
-        """From now on write the events of this run to a file too; finish: go on with it without a reader."""
+        """Write the events of this run to a file too from now on; finish: go on with it without a reader."""
         with self._lock:
             self._spool = Spool(run, folder, finish)
             if finish and self._spool.whole:

@@ -15,7 +15,7 @@ LOADER = "tensorflow.python.autograph.pyct.loader"
 
 
 def keep_generated_code_apart(folder: Path | None = None) -> None:
-    """To be called once TensorFlow is imported; where it does not write such files, nothing is done.
+    """Keep such files apart, once TensorFlow is imported; where it writes none, do nothing.
 
     TensorFlow removes each file when a process ends by itself, which one that is killed does not.
     """

@@ -32,7 +32,7 @@ def installed_version() -> str:
 
 
 def folder() -> Path:
-    """Where tables made by a worker are kept."""
+    """Return the folder in which tables made by a worker are kept."""
     return Path(platformdirs.user_cache_dir("tuilab")) / "api"
 
 

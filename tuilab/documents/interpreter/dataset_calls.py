@@ -47,7 +47,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     )
 )
 def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Where a pipeline begins."""
+    """Begin a pipeline at its source."""
     word = name.removeprefix(DATASET + ".").rpartition(".")[2]
     event = interpreter.event("dataset", name, args.line, args.values)
     return Dataset((Step(word, args.values, args.line, event.index),), _element(interpreter, word, args))

@@ -158,7 +158,7 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @of("object")
 def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Of a class of TensorFlow's or Keras', by its dotted name."""
+    """Read a method of a TensorFlow or Keras object, known by its class's dotted name."""
     made, name, line = str(asked.owner.data), asked.name, asked.line
     if made.startswith("tf.keras.metrics."):
         interpreter.use(Api(f"{made}.{name}", f"{made.rpartition('.')[2]}.{name}"), line)

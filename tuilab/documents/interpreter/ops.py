@@ -86,7 +86,7 @@ def broadcast(args: Arguments) -> Shape | None:
 
 
 def reduced(args: Arguments) -> Shape | None:
-    """Without the axis that is reduced; a scalar where none is given."""
+    """Drop the axis that is reduced; a scalar where none is given."""
     value, axis = subject(args), args.get("axis", "reduction_indices")
     if axis == NONE:
         return ()
@@ -141,7 +141,7 @@ def spaced(args: Arguments) -> Shape:
 
 
 def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
-    """That of the value that fills."""
+    """Take the dtype of the value that fills."""
     default = "float64" if library == "np" else None
     return lambda args: (
         dtype_of(args.get("dtype"))
@@ -171,7 +171,7 @@ def expanded(args: Arguments) -> Shape | None:
 
 
 def squeezed(args: Arguments) -> Shape | None:
-    """Without sides of one."""
+    """Drop sides of one."""
     before = same(args)
     return None if before is None or args.given("axis") else tuple(s for s in before if s != 1)
 
@@ -218,7 +218,7 @@ def joined(args: Arguments) -> Shape | None:
 
 
 def joined_dtype(args: Arguments) -> str | None:
-    """That of the first part."""
+    """Take the dtype of the first part."""
     parts = _parts(args)
     return parts[0].dtype if parts else None
 
@@ -241,7 +241,7 @@ def signal(args: Arguments) -> Shape | None:
 
 
 def signal_dtype(args: Arguments) -> str | None:
-    """That of the signal."""
+    """Take the dtype of the signal."""
     value = args.get("input", "x", "signal", "signals", "2")
     return value.dtype if isinstance(value, Tensor) else None
 
@@ -406,7 +406,7 @@ def tf_generator(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.append")
 def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Of times too."""
+    """Append one array to another, or to times."""
     for value in args.values.values():
         interpreter.gather(value)
     return make(interpreter, name, args, TABLE["np."])

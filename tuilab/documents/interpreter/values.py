@@ -226,7 +226,7 @@ class Dataset(Value):
 
     @property
     def line(self) -> int:
-        """Where its source stands."""
+        """Return the line at which its source stands."""
         return self.steps[0].line
 
 

@@ -31,7 +31,7 @@ def heading_of(line: str, following: str = "") -> str:
 
 
 def shorten(text: str) -> str:
-    """At most a heading's length, cut at a word."""
+    """Cut a text to a heading's length, at a word."""
     if len(text) <= _LONGEST_HEADING:
         return text
     return text[:_LONGEST_HEADING].rsplit(" ", 1)[0] + "…"

@@ -69,7 +69,7 @@ _CONTRAST = re.compile(
 
 
 def label(region: Region) -> str:
-    """By what a time goes: the words with which it is printed, and the name it is bound to."""
+    """Return the words with which a time is printed, and the name it is bound to."""
     return " ".join((region.name.replace("_", " "), *(words for _, words in region.told)))
 
 

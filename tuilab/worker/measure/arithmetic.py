@@ -33,7 +33,7 @@ class Shaped:
 
     @property
     def dtype(self) -> str:
-        """In which it computes: its widest floating or complex dtype, else that of its result."""
+        """Return the dtype of its arithmetic: its widest floating or complex one, else its result's."""
         kinds = [
             name for name in (*self.made, *self.given) if name.startswith(("float", "complex", "bfloat"))
         ]

@@ -68,7 +68,7 @@ def of_gpus(bench: Bench) -> list[Caveat]:
 
 
 def kept_memory(bench: Bench) -> list[Caveat]:
-    """Of each GPU that the run used: memory that TensorFlow has taken for good, where it is a large share."""
+    """Return what TensorFlow has taken for good of each used GPU's memory, where that is a large share."""
     out: list[Caveat] = []
     sizes = {device.name: device.memory for device in bench.context.machine.gpus if device.memory}
     used = {arm.device for arm in bench.request.arms}

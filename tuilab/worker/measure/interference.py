@@ -92,7 +92,7 @@ class Counters:
     own_s: float
 
     def without(self, a: "Counters", b: "Counters") -> "Counters":
-        """As if what they gained from `a` to `b`, while others had their turn, had been before."""
+        """Leave out what they gained from `a` to `b`, while others had their turn."""
         return Counters(
             at=self.at + b.at - a.at,
             switches=self.switches + b.switches - a.switches,

@@ -148,7 +148,7 @@ class Asked:
             self._gone[op.type] += 1
 
     def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
-        """Of the work that could be left out, what was: not the ops that ran beyond a type's live ones."""
+        """Return which of the work that could be left out was: not ops that ran beyond a type's live ones."""
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
 

@@ -21,7 +21,7 @@ TENSOR_CORES = frozenset(
 
 
 def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
-    """Of every arm that was asked for, whether or not its device is here; nothing for a person's own code."""
+    """Declare the work of every arm asked for, its device here or not; none for a person's own code."""
     if bench.workload.work is None:
         return
     for arm in bench.request.arms:
@@ -36,7 +36,7 @@ def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
 
 
 def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
-    """Of an arm of a person's own code: what its graph has to do, or the ops that a call was seen to run."""
+    """Count the work of a person's own code: what its graph has to do, or the ops a call was seen to run."""
     if bench.workload.work is not None:
         return
     trace = getattr(timed.case.function, "get_concrete_function", None)

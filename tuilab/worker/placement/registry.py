@@ -35,7 +35,7 @@ def look_up(op: str) -> OpKernels | None:
 
 
 def known(op: str) -> OpKernels:
-    """As `look_up`, with nothing known of an op that is not registered."""
+    """Look an op up; of one that is not registered nothing is known."""
     return look_up(op) or OpKernels(op)
 
 

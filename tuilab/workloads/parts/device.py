@@ -11,7 +11,7 @@ def short(name: str) -> str:
 
 
 def observed(tf: Any, device: str) -> str:
-    """Where a tensor made under `device` lies: `GPU:0`. Soft placement may have taken another device."""
+    """Observe where a tensor made under `device` lies: `GPU:0`. Soft placement may have moved it."""
     with tf.device(device):
         return short(tf.identity(tf.zeros(())).backing_device)
 

@@ -55,7 +55,7 @@ class Drain:
 
     @contextmanager
     def running(self, inner: AbstractContextManager[Any], call: Callable[[], object]) -> Iterator[None]:
-        """For the length of a block: what lay ready is drawn, calls prime it, and it rests afterwards."""
+        """Keep it running for a block: draw what lay ready, prime it by calls, let it rest afterwards."""
         with inner:
             if self._entered:
                 self.empty()

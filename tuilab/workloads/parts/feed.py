@@ -187,7 +187,7 @@ class Feed:
     def running(
         self, inner: AbstractContextManager[Any], call: Callable[[], object]
     ) -> AbstractContextManager[Any]:
-        """For the length of a block. A serial pipeline is at rest between calls."""
+        """Keep it running for the length of a block. A serial pipeline is at rest between calls."""
         return inner if self.serial else self.drain.running(inner, call)
 
     @property
