@@ -11,7 +11,7 @@ from tests.worker.measure.simulated import QUICK, Simulation, noisy
 from tuilab.model.events import Progress, Round
 from tuilab.worker.context import Cancelled
 from tuilab.worker.measure.bench import EVERY_S, TimedArm
-from tuilab.worker.measure.rounds import REPEATS, WASTE_SHARE, Rounds
+from tuilab.worker.measure.rounds import REPEATS, WASTE_SHARE, RoundRobin
 
 
 def refuse_failures(cell: TimedArm, error: BaseException) -> None:
@@ -19,7 +19,7 @@ def refuse_failures(cell: TimedArm, error: BaseException) -> None:
 
 
 def run(simulation: Simulation, cells: list[TimedArm], limit_s: float = 6.0) -> list[Round]:
-    Rounds(simulation.bench, cells, limit_s, refuse_failures).run()
+    RoundRobin(simulation.bench, cells, limit_s, refuse_failures).run()
     return simulation.channel.of(Round)
 
 
@@ -58,7 +58,7 @@ def test_a_noisy_cell_goes_on_until_it_is_known_well_and_a_cheap_finished_one_ke
         simulation.cell("quiet", 1e-3, calls=8),
         simulation.cell("noisy", noisy(1e-3, 1.0), calls=8),
     )
-    engine = Rounds(simulation.bench, [quiet, noise], 60.0, refuse_failures)
+    engine = RoundRobin(simulation.bench, [quiet, noise], 60.0, refuse_failures)
     engine.run()
     assert engine.finished(quiet) and engine.finished(noise)
     assert QUICK.rounds < len(noise.samples)
@@ -174,7 +174,9 @@ def test_a_cell_that_raises_leaves_and_the_others_go_on() -> None:
 
     broken, sound = simulation.cell("broken", break_later, calls=8), simulation.cell("sound", 1e-3, calls=8)
     failures = []
-    Rounds(simulation.bench, [broken, sound], 6.0, lambda cell, error: failures.append((cell, error))).run()
+    RoundRobin(
+        simulation.bench, [broken, sound], 6.0, lambda cell, error: failures.append((cell, error))
+    ).run()
     assert [(cell, str(error)) for cell, error in failures] == [(broken, "out of luck")]
     assert len(sound.samples) == QUICK.rounds
     assert 1 <= len(broken.samples) < QUICK.rounds
