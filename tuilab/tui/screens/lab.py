@@ -21,6 +21,8 @@ from tuilab.tui.screens.small import HEIGHTS, WIDTHS
 
 if TYPE_CHECKING:
     from tuilab.model.parameters import Value
+    from tuilab.model.preset import Preset
+    from tuilab.model.workload import Declaration
     from tuilab.tui.panels.controls import Controls
     from tuilab.tui.panels.views import Views
 
