@@ -10,6 +10,8 @@ from tuilab.lab.opening import kind
 from tuilab.model.parameters import LogInteger
 from tuilab.model.workload import Declaration
 from tuilab.tui.screens.document import DocumentScreen
+from tuilab.tui.screens.menu import MenuScreen
+from tuilab.tui.screens.watching import WatchScreen
 
 DOCUMENT = """\
 # Is it faster?
@@ -231,3 +233,44 @@ async def test_the_theme_is_remembered(tmp_path, monkeypatch):
     assert lab(tmp_path, theme="light").theme == "tuilab-light"
     (tmp_path / "state" / "tuilab" / "preferences.json").write_text('{"theme": "no such"}')
     assert lab(tmp_path, theme=None).theme == "tuilab-dark"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_program_is_run_and_watched_from_the_lab_and_w_goes_back_to_it(tmp_path, size, monkeypatch):
+    monkeypatch.setenv("VIRTUAL_ENV", "")
+    script = tmp_path / "train.py"
+    script.write_text("print('epoch', input('go? '))\n")
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        app.screen.open_soon(str(script))
+        await until(pilot, lambda: isinstance(app.screen, MenuScreen))
+        await rest(pilot, app)
+        assert "run and watch it" in text(app) and app.watching is None, "nothing is run by opening it"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, WatchScreen))
+        await pilot.press("7")
+        await until(pilot, lambda: "go?" in text(app))
+        await pilot.press("q")
+        await until(pilot, lambda: app.screen is app.screen_stack[0])
+        assert not app.leaving and app.watching.running
+        app.screen.open_soon(f"watch {script}")
+        await until(pilot, lambda: any("another program" in said.message for said in app._notifications))
+        await pilot.press("W")
+        await until(pilot, lambda: isinstance(app.screen, WatchScreen))
+        await pilot.press("7", "i", *"one", "enter")
+        await until(pilot, lambda: "epoch one" in text(app) and not app.watching.running)
+        await pilot.press("q")
+        await until(pilot, lambda: app.screen is app.screen_stack[0])
+
+
+async def test_a_file_of_functions_that_is_also_a_program_offers_both(tmp_path: Path):
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "def step(n: int = 8):\n    return n\n\n\nif __name__ == '__main__':\n    print(step())\n"
+    )
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        app.screen.open_soon(str(mine))
+        await until(pilot, lambda: isinstance(app.screen, MenuScreen))
+        await rest(pilot, app)
+        assert "run and watch it" in text(app) and "step" in text(app)

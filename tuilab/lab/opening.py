@@ -13,7 +13,7 @@ from tuilab.documents import DocumentReport, read, read_installed
 from tuilab.documents.api import tables
 from tuilab.lab.lab import Lab
 from tuilab.lab.offers import Offer
-from tuilab.lab.settings import choose_own, functions, is_own, place_of, preset_file
+from tuilab.lab.settings import choose_own, does_something, functions, is_own, place_of, preset_file
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.files import open_regular
@@ -23,11 +23,15 @@ from tuilab.model.workload import Declaration
 STDIN = "-"
 FIRST = 65_536
 """Bytes of a file by which text is told from what is none."""
-Kind = Literal["code", "preset", "recording", "document"]
+WATCH = "watch "
+"""Stands before the path of a program that is to be run and watched."""
+Kind = Literal["code", "preset", "recording", "program", "document"]
 
 
 def kind(words: str) -> Kind:
-    """`model.py:forward` is code, `*.toml` a preset, `*.jsonl` a recording, all else a document."""
+    """`model.py:forward` is code, `watch train.py` a program, and the rest is told by how its name ends."""
+    if words.startswith(WATCH):
+        return "program"
     if is_own(words):
         return "code"
     suffix = Path(words).suffix.lower()
@@ -60,11 +64,15 @@ def document(words: str) -> DocumentReport:
 
 
 def offered(words: str, report: DocumentReport) -> list[Offer]:
-    """The functions of a file of Python in which nothing was found to measure or to mend."""
+    """What can be done with a file of Python in which nothing was found to measure or to mend.
+
+    It is run and watched as a program where it does something by itself, or one of its functions is measured.
+    """
     findings = any(example.findings for example in report.examples)
     if not words.endswith(".py") or report.presets or findings:
         return []
-    return [Offer(f"{words}:{name}", name, about) for name, about in functions(words).items()]
+    watched = [Offer(WATCH + words, "run and watch it", "where its steps' time goes")] * does_something(words)
+    return watched + [Offer(f"{words}:{name}", name, about) for name, about in functions(words).items()]
 
 
 class _Nothing(msgspec.Struct):

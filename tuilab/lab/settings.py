@@ -401,10 +401,7 @@ def functions(name: str) -> dict[str, str]:
 
     Functions that need arguments come last, with what they lack. None of the file is run. Raises InputError.
     """
-    try:
-        module = ast.parse(read_regular(Path(name).expanduser(), MOST_CODE))
-    except SyntaxError as error:
-        raise InputError(name, f"line {error.lineno}", f"Python that can be read ({error.msg})") from None
+    module = _module(name)
     ready: dict[str, str] = {}
     lacking: dict[str, str] = {}
     for node in module.body:
@@ -416,6 +413,23 @@ def functions(name: str) -> dict[str, str]:
             else:
                 ready[node.name] = (ast.get_docstring(node) or "").partition("\n")[0]
     return ready | lacking
+
+
+def does_something(name: str) -> bool:
+    """Whether running the file does more than to define and import. None of it is run. Raises InputError."""
+    silent = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
+    return any(
+        not isinstance(node, (*silent, ast.AnnAssign))
+        and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        for node in _module(name).body
+    )
+
+
+def _module(name: str) -> ast.Module:
+    try:
+        return ast.parse(read_regular(Path(name).expanduser(), MOST_CODE))
+    except SyntaxError as error:
+        raise InputError(name, f"line {error.lineno}", f"Python that can be read ({error.msg})") from None
 
 
 def _place_of_model(name: str) -> str:
@@ -466,7 +480,9 @@ def choose(
     """
     if name.endswith(".py"):
         named = ", ".join(f"{name}:{function}" for function in list(functions(name))[:MOST_NAMES])
-        raise InputError(name, "a file alone", f"one of its functions: {named or 'it defines none'}")
+        ways = [f"one of its functions ({named})"] * bool(named)
+        ways += [f"as a whole program: tuilab watch {name}"] * (does_something(name) or not named)
+        raise InputError(name, "a file without a name in it", ", or ".join(ways))
     preset = preset_file(name) if name.endswith(".toml") else catalogue.load().find(name)
     return _changed(Settings.of(preset, find(preset.workload).declaration), given, hosts, words)
 

@@ -20,6 +20,8 @@ from tuilab.tui.options import Options
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.themes import DARK, LIGHT
 
+SIGNALLED = 128
+"""An exit code beyond this tells of the signal that ended the lab."""
 FAULT = 70
 """The exit code of a fault of the lab's own, as the README's table has it."""
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tuilab.lab import Lab
+    from tuilab.lab.watch import Watching
     from tuilab.model.parameters import Value
     from tuilab.presentation.painter import Painter
     from tuilab.tui.screens.lab_filling import Filling
@@ -44,6 +47,7 @@ class LabApp(LastingApp):
         self.terminal = Forgiving()
         super().__init__()
         self.options = options
+        self.watching: Watching | None = options.watching
         self.ascii_only = wants_ascii(os.environ) if options.ascii_only is None else options.ascii_only
         if self.ascii_only:
             self.add_class("-ascii", update=False)
@@ -84,13 +88,38 @@ class LabApp(LastingApp):
         return lasting(driver, self.terminal) if issubclass(driver, LinuxDriver) else driver
 
     def get_default_screen(self) -> "Screen[None]":
-        if self.options.watching is None:
+        if self.watching is None:
             return LabScreen(self.options, self._make_lab, self.keymap, self.read_keymap)
         from tuilab.tui.screens.watching import WatchScreen
 
         for problem in self.read_keymap():
             self.notify(problem, severity="warning", markup=False)
-        return WatchScreen(self.options.watching)
+        return WatchScreen(self.watching)
+
+    def watch_program(self, path: str) -> None:
+        """Run a person's own program in a terminal of its own and show its page over the lab.
+
+        Raises InputError where it cannot be started, or another one is still running.
+        """
+        from tuilab.lab.watch import Options as Often
+        from tuilab.lab.watch import Watching
+        from tuilab.model.errors import InputError
+
+        if self._watched_runs:
+            raise InputError(path, "another program", "the first one to have ended: {watched} shows it")
+        watching = Watching([path], Often())
+        watching.start(self.size)
+        self.watching = watching
+        self.show_program()
+
+    def show_program(self) -> None:
+        """Show the page of the program that is watched, over the lab or under it."""
+        from tuilab.tui.screens.watching import WatchScreen
+
+        if isinstance(self.screen_stack[0], WatchScreen):
+            self.pop_screen()
+        elif self.watching is not None:
+            self.push_screen(WatchScreen(self.watching))
 
     async def open_preset(self, name: str, values: "Mapping[str, Value]") -> None:
         """Open a preset in the lab, over the watched program, with these values where it takes them.
@@ -107,6 +136,10 @@ class LabApp(LastingApp):
 
     def _over(self, preset: str = "") -> LabScreen:
         """The lab over the watched program."""
+        if isinstance(below := self.screen_stack[0], LabScreen):
+            if self.screen is not below:
+                self.pop_screen()
+            return below
         if not self.is_screen_installed("lab"):
             # No lab before: its worker would take processors from the program.
             options = replace(self.options, preset=preset)
@@ -118,7 +151,7 @@ class LabApp(LastingApp):
 
     @property
     def _watched_runs(self) -> bool:
-        return self.options.watching is not None and self.options.watching.running
+        return self.watching is not None and self.watching.running
 
     def _make_lab(self, screen: "Filling") -> "Lab":
         from tuilab.lab import Lab
@@ -231,8 +264,8 @@ class LabApp(LastingApp):
         from tuilab.tui.screens.watching import LEAVING, STOP
 
         async def chosen(key: str | None) -> None:
-            if key == STOP and self.options.watching is not None:
-                self.options.watching.interrupt()
+            if key == STOP and self.watching is not None:
+                self.watching.interrupt()
             if key:
                 await self.leave()
 
@@ -259,6 +292,17 @@ def wants_ascii(environment: Mapping[str, str]) -> bool:
     return environment.get("TERM", "") in ("linux", "dumb", "vt100", "vt220") or other_charset
 
 
+def _given_back(app: LabApp, code: int) -> str:
+    """A program that was started in the lab has the terminal to its end; returns its page then."""
+    if app.watching is None:
+        return ""
+    from tuilab.report.program import page_text
+
+    if code > SIGNALLED and app.watching.running:
+        app.watching.signal(code - SIGNALLED)
+    return page_text(app.watching.leave().page())
+
+
 def run(options: Options) -> int:
     """Open the lab; returns the exit code."""
     served = "TEXTUAL_DRIVER" in os.environ
@@ -266,11 +310,16 @@ def run(options: Options) -> int:
         sys.stderr.write("tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n")
         return 2
     app = LabApp(options)
-    code = app.run()
+    code = None
+    try:
+        code = app.run()
+    finally:
+        page = _given_back(app, code or 0) if options.watching is None else ""
     words = [app.last_words, app.lab.close_history() if app.lab is not None else ""]
     with contextlib.suppress(OSError):  # the terminal may have gone
         for text in filter(None, words):
             sys.stderr.write(f"tuilab: {text}\n")
+        sys.stderr.write(f"{page}\n" * bool(page))
     if app.faulty:
         return FAULT
     return app.return_code or 0 if code is None else code

@@ -133,6 +133,8 @@ def _parameters(function: Callable[..., Any], spec: Spec) -> typing.Iterator[Par
             raise InputError(each.name, "positional only", "a parameter that can be given by name")
         if each.default is each.empty:
             raise InputError(each.name, "no default", f"a default, as in {each.name}=32")
+        if each.default is None and each.name not in {*hints, *spec.ranges}:
+            continue  # it stays what the file made it
         yield _parameter(each.name, hints.get(each.name), each.default, spec.ranges.get(each.name))
 
 

@@ -78,7 +78,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         if action == "replay" and parameters:
             return self.filled and self.lab.replaying is not None
         if action == "watched":
-            return self.options.watching is not None
+            return self.app.watching is not None  # type: ignore[attr-defined]
         return True if self.filled or action == "run" else None
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
@@ -219,7 +219,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
 
     def action_watched(self) -> None:
         """Back to the program that is watched."""
-        self.app.pop_screen()
+        self.app.show_program()  # type: ignore[attr-defined]
 
     def on_controls_changed(self, event: "Controls.Changed") -> None:
         """A slider or a switch moved. By name, because the controls are loaded after the first paint."""

@@ -58,10 +58,12 @@ class Opening(Playing):
             elif kind == "document":
                 report = await run_in_daemon_thread(opening.document, words)
                 if offers := opening.offered(words, report):
-                    page = MenuScreen(f"Functions of {Path(words).name}", offers)
+                    page = MenuScreen(Path(words).name, offers)
                     self.app.push_screen(page, self.open_soon)
                 else:
                     self.app.push_screen(DocumentScreen(report, self.lab), self._take)
+            elif kind == "program":
+                self.app.watch_program(words.removeprefix(opening.WATCH))  # type: ignore[attr-defined]
             else:
                 if kind == "code":
                     self.say(f"Asking {words} what it declares…")

@@ -172,7 +172,8 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         Binding("k", "app.simulate_key('up')", "up", show=False, id="watch.up"),
         Binding("t", "app.toggle_dark", "light or dark", show=False, id="watch.theme"),
         Binding("question_mark,f1", "app.help", "help", id="watch.help"),
-        Binding("q,ctrl+q", "app.quit", "leave", id="watch.leave"),
+        Binding("q", "leave", "leave", id="watch.leave"),
+        Binding("ctrl+q", "app.quit", "quit", show=False, id="watch.quit"),
     ]
 
     class Told(Message, bubble=False):
@@ -324,6 +325,13 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         """Open the view of a tab that was clicked."""
         if event.tab.id and event.tab.id != self.view and event.tab.id == event.tabs.active:
             self.action_view(event.tab.id)
+
+    async def action_leave(self) -> None:
+        """Go back to the lab, where the program was started there; else leave the terminal to it."""
+        if self.app.screen_stack[0] is self:
+            await self.app.action_quit()
+        else:
+            self.dismiss()
 
     def action_stop(self) -> None:
         """Send what Ctrl-C sends."""
