@@ -1,15 +1,21 @@
 """What a command says while it works and when it is done: short, by people's names for arms, as wide as the terminal."""
 
+import sys
+import time
+
+import msgspec
 import pytest
 
 from tests.made import EAGER, GRAPH, folded, started
 from tests.report.test_reports import run
 from tuilab.analysis.summary import summarise
+from tuilab.cli.history import echo_line, when
 from tuilab.cli.narrate import Narrator
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.run import RunState
-from tuilab.report.text import dressed, lines, table
+from tuilab.report.rows import aligned, wrapped
+from tuilab.report.text import columns, dressed, lines, table
 
 GPUS = tuple(
     Arm("GPU:0", mode, input=where) for mode in ("eager", "graph", "xla") for where in ("resident", "copied")
@@ -41,6 +47,57 @@ def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
         said(event)
     said(e.ArmStatus(run="r", arm=GPUS[0].id, status="failed", reason="why"))
     assert capsys.readouterr().err == ""
+
+
+def test_the_first_process_answers_before_the_others_and_quiet_does_not(capsys) -> None:
+    for quiet in (False, True):
+        said = Narrator(quiet, lambda: "graph is 2 × faster")
+        said(STARTED)
+        assert "graph is" not in capsys.readouterr().err
+        for worker in (1, 2):
+            said(msgspec.structs.replace(STARTED, worker=worker))
+        assert capsys.readouterr().err.count("after the first process: graph is 2 × faster") == (not quiet)
+
+
+def test_tables_fit_80_columns_by_their_widest_text_and_leave_empty_columns_out() -> None:
+    rows = [("2 ×", "MatMul", "", "a reason of many words " * 6), ("1 ×", "Relu", "", "short")]
+    found = list(aligned(rows, 80))
+    assert all(len(line) <= 80 for line in found) and found[0].endswith("…")
+    assert found[1].index("short") == found[0].index("a reason") == 17, "the empty column takes no room"
+    assert list(aligned(rows))[0].endswith("of many words")
+    lines = columns([["arm " * 30, "1.0 ms"], ["CPU", "2.0 ms"]], 80)
+    assert all(len(line) <= 80 for line in lines) and lines[0].endswith("1.0 ms"), "figures are not cut"
+
+
+def test_prose_breaks_between_words_and_goes_on_below_its_beginning() -> None:
+    text = "  why        " + "registered for float32 " * 8
+    first, *rest = wrapped([text], 80)
+    assert first.startswith("  why        reg") and all(line.startswith(" " * 13) for line in rest)
+    assert (
+        all(len(line) <= 80 for line in (first, *rest)) and " ".join([first, *rest]).split() == text.split()
+    )
+    assert list(wrapped([text], 0)) == [text]
+
+
+def test_times_are_local_and_utc_where_it_is_asked_for(monkeypatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert when("2026-11-23T20:28:05+00:00", utc=False) == "2026-11-24 05:28"
+        assert when("2026-11-23T20:28:05+00:00", utc=True) == "2026-11-23 20:28"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_history_fits_the_terminal(monkeypatch, capsys, width) -> None:
+    module = sys.modules[when.__module__]
+    monkeypatch.setattr(module, "columns", lambda: width)
+    echo_line("1aca6f83  2026-11-23 12:28  stft-small            ok", "CPU graph is fastest " * 9)
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= width for line in lines) and lines[-1].endswith("…")
+    assert len(lines) == (2 if width == 80 else 1)
 
 
 def without_a_gpu() -> RunState:

@@ -102,7 +102,7 @@ def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
         _remembered("--markdown", help="Print Markdown, as for the page of a CI job."),
         _remembered("--details", help="Print every caveat and all advice, not a summary."),
-        _remembered("--quiet", "-q", help="Show no progress on standard error."),
+        quiet_option,
     ]
     for option in reversed(options):
         command = option(command)
@@ -116,6 +116,9 @@ def _remembered(*names: str, help: str) -> Callable[..., Any]:
         ctx.meta[f"tuilab.{parameter.name}"] = value
 
     return click.option(*names, is_flag=True, expose_value=False, callback=remember, help=help)
+
+
+quiet_option = _remembered("--quiet", "-q", help="Show no progress on standard error.")
 
 
 def details() -> bool:

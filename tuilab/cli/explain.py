@@ -7,9 +7,9 @@ import msgspec
 
 from tuilab import catalogue
 from tuilab.cli import completion
-from tuilab.cli.choose import chosen
+from tuilab.cli.choose import chosen, quiet_option
 from tuilab.cli.environment import python_option
-from tuilab.cli.lab import emit, with_lab
+from tuilab.cli.lab import columns, emit, with_lab
 from tuilab.lab import Lab
 from tuilab.lab.settings import Settings, is_own
 from tuilab.model.errors import InputError
@@ -23,6 +23,7 @@ from tuilab.report.explained import op_text, scenario_text
 @click.option("--dtype", default="", help="The op's dtype, such as float32 or int32.")
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Change a preset's parameter.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@quiet_option
 def explain(name: str, dtype: str, settings: Sequence[str], as_json: bool) -> None:
     """Say whether a GPU of this TensorFlow would run OP, or each op of PRESET or of your own code, and why.
 
@@ -62,7 +63,7 @@ def show(answer: msgspec.Struct, as_json: bool) -> None:
     if as_json:
         emit(answer)
     elif isinstance(answer, OpExplanation):
-        click.echo(op_text(answer))
+        click.echo(op_text(answer, columns()))
     else:
         assert isinstance(answer, ScenarioExplanation)
-        click.echo(scenario_text(answer))
+        click.echo(scenario_text(answer, columns()))

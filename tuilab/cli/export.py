@@ -10,10 +10,15 @@ from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
 from tuilab.report.formats import FORMATS
 
+SHORT = {"md": "markdown"}
+"""Other names of formats."""
+
 
 @click.command()
 @click.argument("run", shell_complete=completion.runs)
-@click.option("--format", "format_", type=click.Choice(list(FORMATS)), default="markdown", show_default=True)
+@click.option(
+    "--format", "format_", type=click.Choice([*FORMATS, *SHORT]), default="markdown", show_default=True
+)
 @click.option(
     "-o",
     "--output",
@@ -25,6 +30,7 @@ def export(run: str, format_: str, output: Path | None) -> None:
 
     A watched program is named by its id from `tuilab history programs`, which begins with w.
     """
+    format_ = SHORT.get(format_, format_)
     if run.startswith("w"):
         _program(run, format_, output)
         return

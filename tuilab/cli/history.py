@@ -1,6 +1,7 @@
 """`tuilab history`: earlier runs, listed, compared, tagged, pruned, taken along."""
 
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -8,10 +9,11 @@ import click
 from tuilab import catalogue
 from tuilab.cli import completion
 from tuilab.cli.exits import NOT_CONFIRMED
-from tuilab.cli.lab import emit, kept_runs, tell
+from tuilab.cli.lab import columns, emit, kept_runs, tell
 from tuilab.lab.history import History, is_full
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import plural
+from tuilab.report.rows import cut, wrapped
 
 SHORTEST_ID = 4
 """Characters of an id that a deletion asks for."""
@@ -28,9 +30,10 @@ MOST = 1e9
     type=click.IntRange(1, 1_000_000),
     help="How many to list, latest first.",
 )
+@click.option("--utc", is_flag=True, help="Times in UTC, not in this machine's zone.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> None:
+def history(ctx: click.Context, /, search: str, limit: int, utc: bool, as_json: bool) -> None:
     """List the latest runs. RUN in other commands is the start of an id, or `last`."""
     if ctx.invoked_subcommand is not None:
         return
@@ -46,7 +49,33 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
         marks = " ".join([*(f"#{tag}" for tag in line.tags), *([line.pinned] if line.pinned else [])])
         status = line.status or "not finished"
         name = line.preset or line.workload
-        click.echo(f"{line.run[:8]}  {line.at[:16]}  {name:<20}  {status:<9}  {line.answer} {marks}")
+        told = f"{line.run[:8]}  {when(line.at, utc)}  {name:<20}  {status:<9}"
+        echo_line(told, f"{line.answer} {marks}".strip())
+
+
+ROOM = 120
+"""Columns of a terminal from which on a run has one line."""
+
+
+def echo_line(head: str, answer: str) -> None:
+    """A run's or program's line; on a terminal that is cut to it, a narrow one has the answer below."""
+    most = columns()
+    if most >= ROOM or not most:
+        click.echo(cut(f"{head}  {answer}", most or len(head) + len(answer) + 2).rstrip())
+        return
+    click.echo(cut(head.rstrip(), most))
+    if answer:
+        click.echo(cut(f"  {answer}", most))
+
+
+def when(at: str, utc: bool) -> str:
+    """`2026-11-23 12:28` of a time in UTC, ISO 8601: in this machine's zone, or in UTC."""
+    try:
+        time = datetime.fromisoformat(at)
+    except ValueError:
+        return at[:16]
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return f"{time if utc else time.astimezone():%Y-%m-%d %H:%M}"
 
 
 @history.command()
@@ -82,8 +111,9 @@ def pin(run: str, as_: str) -> None:
 
 @history.command("programs")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1_000_000), help="How many.")
+@click.option("--utc", is_flag=True, help="Times in UTC, not in this machine's zone.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def programs_(limit: int, as_json: bool) -> None:
+def programs_(limit: int, utc: bool, as_json: bool) -> None:
     """List the programs that were watched, latest first."""
     from tuilab.lab.watch import earlier
     from tuilab.model.quantity import seconds
@@ -94,9 +124,9 @@ def programs_(limit: int, as_json: bool) -> None:
         emit([{"program": program, "page": page} for program, page in found])
         return
     for program, page in found:
-        step = page.steps.median_s
+        step, command = page.steps.median_s, cut(called(page), 40)
         took = seconds(step, step / 50) if step else ""
-        click.echo(f"{program[:8]}  {page.at[:16]}  {called(page)[:40]:<40}  {took:>8}  {headline(page)}")
+        echo_line(f"{program[:8]}  {when(page.at, utc)}  {command:<40}  {took:>8}", headline(page))
     if not found:
         click.echo("no program was watched yet", err=True)
 
@@ -125,12 +155,10 @@ def compare_(a: str, b: str, as_json: bool) -> None:
     if as_json:
         emit(comparison)
         return
-    for warning in comparison.warnings:
-        click.echo(f"! {warning}")
-    for arm in comparison.arms:
-        click.echo(arm.sentence)
-    if comparison.note:
-        click.echo(comparison.note)
+    said = [f"! {warning}" for warning in comparison.warnings]
+    said += [*(arm.sentence for arm in comparison.arms), *([comparison.note] if comparison.note else [])]
+    for line in wrapped(said, columns()):
+        click.echo(line)
 
 
 @history.command()

@@ -5,7 +5,7 @@ import sys
 import click
 import msgspec
 
-from tuilab.cli.lab import kept_runs
+from tuilab.cli.lab import columns, kept_runs
 from tuilab.lab.machines import PresetRows, Row, compared, search, text_of
 from tuilab.model.parameters import Value
 from tuilab.model.result import CrossoverStatus
@@ -82,7 +82,7 @@ def hosts(words: str, as_json: bool) -> None:
         answer = Hosts(schema=SCHEMA, presets=tuple(map(line, found)))
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(answer), indent=2) + b"\n")
     elif found:
-        click.echo(machines_text(found))
+        click.echo(machines_text(found, columns()))
     else:
         click.echo(f"no run has {words!r}" if words else "no runs yet", err=True)
 

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import shutil
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -35,6 +37,11 @@ def tell(text: str) -> None:
         click.echo(f"tuilab: {text}", err=True)
 
 
+def columns() -> int:
+    """How wide what is printed may be; 0 where that is no terminal: then nothing is cut or broken."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+
+
 def emit(data: Any) -> None:
     """Print the one object of `--json` to standard output."""
     click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
@@ -55,8 +62,8 @@ def with_lab(
     async def main() -> T:
         faults: list[BaseException] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, about: note(about, faults))
-        narrator = Narrator(quiet())
         lab = Lab(hosts=hosts, environments=every, say=tell)
+        narrator = Narrator(quiet(), lambda: first_answer(lab))
         lab.subscribe(lambda _, event: narrator(event) if event is not None else None)
         async with lab:
             done = await act_stoppably(lab, act(lab))
@@ -65,6 +72,13 @@ def with_lab(
         return done
 
     return asyncio.run(main())
+
+
+def first_answer(lab: Lab) -> str:
+    """What the processes of the run say so far, "" where that is nothing yet."""
+    result = lab.state.sum_up()
+    measured = result is not None and any(arm.median_s is not None for arm in result.arms)
+    return result.answer if result is not None and measured else ""
 
 
 def note(about: dict[str, Any], faults: list[BaseException]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from tuilab.cli.choose import host_option
+from tuilab.cli.choose import host_option, quiet_option
 from tuilab.cli.environment import python_option
 from tuilab.cli.lab import emit, tell, with_lab
 from tuilab.lab import Lab, roofs
@@ -38,6 +38,7 @@ class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @python_option
+@quiet_option
 @click.option("--again", is_flag=True, help="Measure again even if the roofs are known.")
 @click.option("--seconds", type=click.FloatRange(0.5, 60), default=3.0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

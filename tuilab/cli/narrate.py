@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tuilab.model.arms import labels
 from tuilab.model.environment import whose
@@ -28,7 +28,9 @@ BAR = 20
 class Narrator:
     """Says each event in a line; on a terminal the line is overwritten, elsewhere each state is said once."""
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, answer: Callable[[], str] = lambda: "") -> None:
+        """answer: of the run so far; said once, when its first process is over and others follow."""
+        self._answer = answer
         self._terminal = sys.stderr.isatty()
         self._quiet = quiet
         self._said: set[tuple[str, str]] = set()
@@ -56,6 +58,8 @@ class Narrator:
                 names = labels(event.arms)
                 self._labels = {arm.id: name for arm, name in zip(event.arms, names, strict=True)}
                 self._said.clear()
+                if event.worker == 1 and not self._quiet and (answer := self._answer()):
+                    self._line(f"after the first process: {answer}")
                 self._limit_s = event.budget.limit_s
             case Caveat() if event.code in SAID_AT_ONCE:
                 self._line(event.message)

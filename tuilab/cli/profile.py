@@ -11,7 +11,7 @@ import msgspec
 from tuilab.cli import completion
 from tuilab.cli.choose import arm_options, chosen
 from tuilab.cli.environment import python_option
-from tuilab.cli.lab import emit, with_lab
+from tuilab.cli.lab import columns, emit, with_lab
 from tuilab.lab import Lab
 from tuilab.lab.settings import Settings
 from tuilab.model.arms import HERE, Arm, family
@@ -55,7 +55,7 @@ def profile(preset: str, output: Path | None, seconds: float, as_json: bool, **w
     if as_json:
         emit(answer)
     else:
-        click.echo(profile_text(answer))
+        click.echo(profile_text(answer, columns()))
 
 
 async def ask(lab: Lab, settings: Settings, seconds: float, raw: bool) -> tuple[Profile, list[ProfileFile]]:

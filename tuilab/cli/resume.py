@@ -3,6 +3,7 @@
 import click
 
 from tuilab.cli import completion
+from tuilab.cli.choose import quiet_option
 from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.lab import kept_runs, with_lab
 from tuilab.cli.run import exit_code, show
@@ -14,6 +15,7 @@ from tuilab.model.run import RunState
 
 @click.command()
 @python_option
+@quiet_option
 @click.argument("run", shell_complete=completion.runs)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context

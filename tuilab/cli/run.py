@@ -1,8 +1,6 @@
 """`tuilab run`: measure a preset and print the answer."""
 
 import os
-import shutil
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +10,7 @@ from tuilab.cli import completion
 from tuilab.cli.choose import arm_options, as_markdown, chosen, details, host_option, model_options, quiet
 from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
-from tuilab.cli.lab import emit, tell, with_lab
+from tuilab.cli.lab import columns, emit, tell, with_lab
 from tuilab.cli.machine import against_option
 from tuilab.interpreter import alike
 from tuilab.lab import Lab
@@ -82,9 +80,8 @@ def show(result: RunResult, as_json: bool) -> None:
         from tuilab.report.markdown import document
 
         click.echo(document(result))
-    elif sys.stdout.isatty():
-        width = shutil.get_terminal_size().columns
-        click.echo(dressed(list(lines(result, details=details())), width, _styled))
+    elif width := columns():
+        click.echo(dressed(list(lines(result, details=details(), most=width)), width, _styled))
     else:
         click.echo(table(result, details=details()))
 

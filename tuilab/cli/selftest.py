@@ -3,6 +3,7 @@
 import click
 import msgspec
 
+from tuilab.cli.choose import quiet_option
 from tuilab.cli.environment import python_option
 from tuilab.cli.exits import DONE, NOT_CONFIRMED
 from tuilab.cli.lab import emit, with_lab
@@ -23,6 +24,7 @@ class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @python_option
+@quiet_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--long", is_flag=True, help="Five times the repetitions, for publication.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulated trials.")

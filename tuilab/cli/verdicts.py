@@ -11,6 +11,7 @@ import msgspec
 
 from tuilab import catalogue
 from tuilab.cli import completion
+from tuilab.cli.choose import quiet_option
 from tuilab.cli.environment import python_option
 from tuilab.cli.exits import DONE, INTERRUPTED, WORKER_FAILED
 from tuilab.cli.fleet import fleet_options, on_fleet
@@ -45,6 +46,7 @@ class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @python_option
+@quiet_option
 @click.argument("presets", nargs=-1, shell_complete=completion.presets)
 @click.option("--budget", type=click.Choice(BUDGETS), default="quick", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from tuilab.model.events import Node
 from tuilab.model.explain import ArmPlacement, ForecastRow, OpExplanation, ScenarioExplanation
-from tuilab.model.quantity import size
-from tuilab.report.rows import aligned
+from tuilab.model.quantity import plural, size
+from tuilab.report.rows import aligned, wrapped
 
 MOST, WIDEST = 25, 40
 
 
-def op_text(answer: OpExplanation) -> str:
-    """One op: the verdict, the reason, its evidence, the kernels."""
-    return "\n".join(_op(answer))
+def op_text(answer: OpExplanation, most: int = 0) -> str:
+    """One op: the verdict, the reason, its evidence, the kernels. most: columns, 0 for any number."""
+    return "\n".join(wrapped(_op(answer), most))
 
 
 def _op(answer: OpExplanation) -> Iterator[str]:
@@ -28,12 +28,12 @@ def _op(answer: OpExplanation) -> Iterator[str]:
         yield f"  {line.device:<9}  {dtypes}{host}"
 
 
-def scenario_text(answer: ScenarioExplanation) -> str:
-    """A scenario: the answer, what was observed, the forecast."""
-    return "\n".join(_scenario(answer))
+def scenario_text(answer: ScenarioExplanation, most: int = 0) -> str:
+    """A scenario: the answer, what was observed, the forecast. most: columns, 0 for any number."""
+    return "\n".join(wrapped(_scenario(answer, most), most))
 
 
-def _scenario(answer: ScenarioExplanation) -> Iterator[str]:
+def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
     yield answer.sentence
     if not answer.gpu_visible:
         yield f"No GPU is visible here ({answer.no_gpu}), so this is a forecast from the kernel registry."
@@ -41,23 +41,23 @@ def _scenario(answer: ScenarioExplanation) -> Iterator[str]:
         yield f"Forced to the GPU, TensorFlow says: {answer.forced}"
     for arm in answer.arms:
         yield ""
-        yield from _arm(arm)
+        yield from _arm(arm, most)
     yield ""
     yield "Forecast for a GPU of this build"
-    yield from aligned([_forecast(row) for row in answer.forecast])
+    yield from aligned([_forecast(row) for row in answer.forecast], most)
 
 
-def _arm(arm: ArmPlacement) -> Iterator[str]:
+def _arm(arm: ArmPlacement, most: int) -> Iterator[str]:
     name = arm.label or arm.arm
     if arm.device is None:
         yield f"{name}: not run: {arm.reason}"
         return
-    told = f"{name}: ran on {arm.device}, {arm.ops} ops"
+    told = f"{name}: ran on {arm.device}, {plural(arm.ops, 'op')}"
     told += f" ({arm.folded} folded)" if arm.folded else ""
     told += f", {arm.copies} copies of {size(arm.copied)}" if arm.copies else ""
     yield told + (f"; {arm.reason}" if arm.reason else "")
     shown = [node for node in arm.nodes if node.kind != "folded"]
-    yield from aligned([_row(node) for node in shown[:MOST]])
+    yield from aligned([_row(node) for node in shown[:MOST]], most)
     if len(shown) > MOST:
         yield f"  and {len(shown) - MOST} more rows (--json has them all)"
 

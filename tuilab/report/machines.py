@@ -7,19 +7,26 @@ from tuilab.analysis.words import size
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.quantity import median_of, plural
 from tuilab.model.verdicts import VERDICTS
+from tuilab.report.rows import wrapped
 from tuilab.report.text import columns
 
 HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow", ""]
 
 
-def machines_text(presets: Sequence[PresetRows]) -> str:
-    """Under each preset its machines, and on what they disagree. `!` marks different software."""
+def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
+    """Under each preset its machines, and on what they disagree. `!` marks different software.
+
+    most: columns, 0 for any number.
+    """
     parts = []
     for found in presets:
-        parts += [heading(found), *("  " + line for line in columns([HEAD, *map(cells, found.rows)]))]
+        parts += [
+            heading(found),
+            *("  " + line for line in columns([HEAD, *map(cells, found.rows)], most - 2 if most else 0)),
+        ]
         parts += [f"  ≠ {sentence}" for sentence in found.disagreements]
         parts.append("")
-    return "\n".join(parts[:-1])
+    return "\n".join(wrapped(parts[:-1], most))
 
 
 def heading(found: PresetRows) -> str:

@@ -8,17 +8,17 @@ from tuilab.model.account import PHASE_HELP
 from tuilab.model.profile import Profile
 from tuilab.model.quantity import plural
 from tuilab.model.quantity import seconds as shown
-from tuilab.report.rows import aligned
+from tuilab.report.rows import aligned, wrapped
 
 TOP = 15
 
 
-def profile_text(profile: Profile) -> str:
-    """The diagnosis, the phases, the devices, the longest ops."""
-    return "\n".join(_lines(profile))
+def profile_text(profile: Profile, most: int = 0) -> str:
+    """The diagnosis, the phases, the devices, the longest ops. most: columns, 0 for any number."""
+    return "\n".join(wrapped(_lines(profile, most), most))
 
 
-def _lines(profile: Profile) -> Iterator[str]:
+def _lines(profile: Profile, most: int) -> Iterator[str]:
     yield from profile.diagnosis
     yield ""
     calls = f"{plural(profile.calls, 'call')} {'was' if profile.calls == 1 else 'were'}"
@@ -30,7 +30,8 @@ def _lines(profile: Profile) -> Iterator[str]:
         [
             (p.phase.replace("_", " "), shown(p.seconds), percent(p.share), PHASE_HELP.get(p.phase, ""))
             for p in sorted(profile.phases, key=lambda p: -p.seconds)
-        ]
+        ],
+        most,
     )
     for device in profile.devices:
         yield f"  {device.device} busy for {shown(device.seconds)} ({percent(device.share)})"
@@ -48,7 +49,8 @@ def _lines(profile: Profile) -> Iterator[str]:
                 "beside the call, in the input pipeline" if row.phase == "input" and not row.seconds else "",
             )
             for row in rows[:TOP]
-        ]
+        ],
+        most,
     )
     if len(rows) > TOP:
         yield f"  and {len(rows) - TOP} more op types"

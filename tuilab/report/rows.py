@@ -1,6 +1,8 @@
 """What every report shows, as plain rows of text; each format only dresses them."""
 
-from collections.abc import Iterator, Sequence
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -321,12 +323,42 @@ def _give_or_take(interval: tuple[float, float] | None) -> str:
     return f" ± {seconds(half, half)}" if half else ""
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows of text as columns, those that are empty left out."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+LEAST_CELL = 12
+"""Characters that are left of a text which is cut."""
+
+
+def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
+    """Rows of text as columns, those that are empty left out. most: of characters; 0 for any number."""
+    widths = fitted([max(map(len, column)) for column in zip(*rows, strict=True)], most - 2 if most else 0)
     for row in rows:
-        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width]
+        cells = [f"{cut(cell, width):<{width}}" for cell, width in zip(row, widths, strict=True) if width]
         yield ("  " + "  ".join(cells)).rstrip()
+
+
+def fitted(widths: Sequence[int], most: int) -> list[int]:
+    """The widths of columns, the widest made narrower until all have room; a column of 0 is left out."""
+    found = list(widths)
+    while most and sum(found) + 2 * (sum(map(bool, found)) - 1) > most and max(found) > LEAST_CELL:
+        found[found.index(max(found))] -= 1
+    return found
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or its beginning and `…`."""
+    return text if len(text) <= width else text[: max(0, width - 1)].rstrip() + "…"
+
+
+def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
+    """Lines broken between words, the rest below where the text began. most: so wide, 0 for as they are."""
+    for line in lines:
+        if not most or len(line) <= most:
+            yield line
+            continue
+        label = re.match(r" *\S+(?: \S+)? {2,}(?=\S)| *", line)
+        hanging = min(len(label[0]) if label else 0, most // 3)
+        yield from textwrap.wrap(
+            line, most, subsequent_indent=" " * hanging, break_on_hyphens=False, drop_whitespace=True
+        )
 
 
 def model_lines(result: RunResult) -> list[str]:

@@ -15,7 +15,9 @@ from tuilab.report.rows import (
     arm_rows,
     claim_rows,
     crossing_lines,
+    cut,
     doubts,
+    fitted,
     interval_line,
     layer_rows,
     layers_in,
@@ -41,9 +43,12 @@ def table(result: RunResult, *, details: bool = True) -> str:
     return "\n".join(line for _, line in lines(result, details=details))
 
 
-def lines(result: RunResult, *, details: bool) -> Iterator[tuple[Role, str]]:
-    """The lines of `table`, each with what it is. No line has a break in it."""
-    for role, line in _lines(result, details):
+def lines(result: RunResult, *, details: bool, most: int = 0) -> Iterator[tuple[Role, str]]:
+    """The lines of `table`, each with what it is. No line has a break in it.
+
+    most: rows are so wide at most; 0 for as wide as they are.
+    """
+    for role, line in _lines(result, details, most):
         yield role, line.replace("\n", " ")
 
 
@@ -59,7 +64,7 @@ def dressed(found: Sequence[tuple[Role, str]], width: int, style: Callable[[Role
     return "\n".join(out)
 
 
-def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
+def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, str]]:
     if set(result.machines) <= {""} and (environment := whose(result.machine)):
         yield "prose", f"In {environment}:"
     yield "answer", result.answer
@@ -68,7 +73,7 @@ def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
         more = f"; --details shows all {len(found)} caveats" if len(found) > 1 else ""
         yield "caveat", f"⚠ {result.confidence.badge}{more}"
     yield "blank", ""
-    yield from _arms(result)
+    yield from _arms(result, most)
     if line := interval_line(result):
         yield "prose", line
     for line in _after_a_gap(model_lines(result)):
@@ -78,19 +83,19 @@ def _lines(result: RunResult, details: bool) -> Iterator[tuple[Role, str]]:
     if result.points:
         head, rows = sweep_rows(result)
         yield "blank", ""
-        yield from _rows(head, rows)
+        yield from _rows(head, rows, most)
         yield from (("prose", line) for line in crossing_lines(result))
     if rows := roof_rows(result):
         yield "blank", ""
         shown = range(len(ROOF_HEAD)) if details else BRIEF_ROOF
-        yield from _rows([ROOF_HEAD[i] for i in shown], [[row[i] for i in shown] for row in rows])
+        yield from _rows([ROOF_HEAD[i] for i in shown], [[row[i] for i in shown] for row in rows], most)
     if details:
         yield from (("prose", line) for line in _after_a_gap(phase_lines(result)))
     if rows := layer_rows(layers_in(result), None if details else MOST_LAYERS):
         yield "blank", ""
         yield "prose", f"{layers_title(result)}:"
         kept = range(len(LAYER_HEAD)) if details else BRIEF_LAYERS
-        yield from _rows([LAYER_HEAD[i] for i in kept], [[row[i] for i in kept] for row in rows])
+        yield from _rows([LAYER_HEAD[i] for i in kept], [[row[i] for i in kept] for row in rows], most)
     advised = advice(result)
     for line in _after_a_gap([f"→ {line}" for line in (advised if details else advised[:MOST_ADVICE])]):
         yield "advice", line
@@ -116,26 +121,32 @@ def _after_a_gap(found: Sequence[str]) -> list[str]:
     return ["", *found] if found else []
 
 
-def _arms(result: RunResult) -> Iterator[tuple[Role, str]]:
+def _arms(result: RunResult, most: int) -> Iterator[tuple[Role, str]]:
     rows = arm_rows(result)
     measured = [row for row in rows if row[2]]
     if measured:
-        yield from _rows(ARM_HEAD, measured)
+        yield from _rows(ARM_HEAD, measured, most)
     for row in rows:
         if not row[2]:
             yield "prose", f"{row[0]}: {row[1]}"
 
 
-def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[tuple[Role, str]]:
-    first, *rest = columns([head, *rows])
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]], most: int) -> Iterator[tuple[Role, str]]:
+    told = [0, *(i for i in range(1, len(head)) if not most or any(row[i] not in NOTHING for row in rows))]
+    first, *rest = columns([[row[i] for i in told] for row in (head, *rows)], most)
     yield "head", first
     for row in rest:
         yield "row", row
 
 
-def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as aligned lines: the first column to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+NOTHING = ("", "–", "—", "-")
+"""Cells that tell nothing: a column of these alone is left out."""
+
+
+def columns(rows: Sequence[Sequence[str]], most: int = 0) -> list[str]:
+    """Rows as aligned lines: the first column to the left, the others to the right. most: characters."""
+    widths = fitted([max(len(row[i]) for row in rows) for i in range(len(rows[0]))], most)
+    rows = [[cut(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
     aligned = [
         [
             cell.rjust(width) if i else cell.ljust(width)
