@@ -63,8 +63,8 @@ def test_tables_fit_80_columns_by_their_widest_text_and_leave_empty_columns_out(
     rows = [("2 ×", "MatMul", "", "a reason of many words " * 6), ("1 ×", "Relu", "", "short")]
     found = list(aligned(rows, 80))
     assert all(len(line) <= 80 for line in found) and found[0].endswith("…")
-    assert found[1].index("short") == found[0].index("a reason") == 17, "the empty column takes no room"
-    assert list(aligned(rows))[0].endswith("of many words")
+    assert found[1].index("short") == found[0].index("a reason") == 15, "the empty column takes no room"
+    assert next(aligned(rows)).endswith("of many words")
     lines = columns([["arm " * 30, "1.0 ms"], ["CPU", "2.0 ms"]], 80)
     assert all(len(line) <= 80 for line in lines) and lines[0].endswith("1.0 ms"), "figures are not cut"
 
