@@ -123,6 +123,23 @@ async def draw_program(home: Path) -> str:
         return app.export_screenshot(title="tuilab")
 
 
+async def draw_emulated(home: Path) -> dict[str, str]:
+    """A sweep recorded beside an emulated GPU, by its name; in the picture it is said to be one."""
+    from tests.emulated_gpu.recorded import PACED
+    from tests.emulated_gpu.test_pictures import beside_a_gpu
+
+    app = beside_a_gpu(home, PACED)
+    async with opened(app, USUAL, each=True) as pilot:
+        await press(pilot, app, "s")
+        return {"emulated-crossover": app.export_screenshot(title="tuilab, the GPU is EMULATED")}
+
+
+async def draw_all(home: Path, put: Callable[[object, str, object], None]) -> dict[str, str]:
+    """Every picture, by its name."""
+    drawn = {**await draw(recorded_lab(home / "host", put)), **await draw_emulated(home / "emulated")}
+    return {**drawn, "watch": await draw_program(home / "program")}
+
+
 def words_of(svg: str) -> list[str]:
     """The text of a picture, piece by piece."""
     return re.findall(r">([^<]+)</text>", svg)
@@ -131,9 +148,7 @@ def words_of(svg: str) -> list[str]:
 def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
-        drawn = asyncio.run(draw(recorded_lab(Path(home), setattr)))
-        drawn["watch"] = asyncio.run(draw_program(Path(home)))
-        for name, svg in drawn.items():
+        for name, svg in asyncio.run(draw_all(Path(home), setattr)).items():
             (PICTURES / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 

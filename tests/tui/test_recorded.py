@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from tests.tui.recorded import PICTURES, draw, draw_program, recorded_lab, words_of
+from tests.tui.recorded import PICTURES, draw_all, words_of
 
 
 async def test_the_pictures_are_what_the_app_draws(tmp_path: Path, monkeypatch):
-    drawn = await draw(recorded_lab(tmp_path, monkeypatch.setattr))
-    drawn["watch"] = await draw_program(tmp_path)
+    drawn = await draw_all(tmp_path, monkeypatch.setattr)
     kept = {
         file.stem: file.read_text(encoding="utf-8")
         for file in PICTURES.glob("*.svg")

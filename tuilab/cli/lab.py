@@ -76,7 +76,7 @@ def with_lab(
 
 def first_answer(lab: Lab) -> str:
     """What the processes of the run say so far, "" where that is nothing yet."""
-    result = lab.state.sum_up()
+    result = lab.state.result()
     measured = result is not None and any(arm.median_s is not None for arm in result.arms)
     return result.answer if result is not None and measured else ""
 

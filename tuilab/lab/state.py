@@ -363,7 +363,7 @@ class LabState:
         if self.shown.running:
             return "decided when the run ends"
         if self.stale or (self.settings is not None and not self.settings.original):
-            return "not the document's values"
+            return "not the document's"
         return ""
 
     @property

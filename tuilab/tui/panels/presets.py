@@ -141,6 +141,14 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         if row.kind == "preset":
             self.post_message(self.Chosen(row.name))
 
+    def action_page_up(self) -> None:
+        if self.scrollable_content_region.height:
+            super().action_page_up()  # type: ignore[no-untyped-call]
+
+    def action_page_down(self) -> None:
+        if self.scrollable_content_region.height:
+            super().action_page_down()  # type: ignore[no-untyped-call]
+
 
 class PresetsPanel(Vertical):
     """The list in its frame, and under it what the preset under the cursor is about."""
