@@ -296,7 +296,7 @@ def phase_line(arm: ArmResult) -> str:
     if account is None:
         return f"{arm.label}: {no_phases(arm)}"
     each = [
-        f"{part.phase.replace('_', ' ')} {seconds(part.seconds)}{_give_or_take(part.ci95_s)} "
+        f"{part.phase.replace('_', ' ')} {_give_or_take(part.seconds, part.ci95_s)} "
         f"({percent(account.share(part.phase))})"
         for part in account.parts
     ]
@@ -318,9 +318,9 @@ def phases_known_from(arm: ArmResult) -> str:
     return f"{note[:1].upper()}{note[1:]}Known from: {said or 'nothing'}{cost}."
 
 
-def _give_or_take(interval: tuple[float, float] | None) -> str:
+def _give_or_take(value: float, interval: tuple[float, float] | None) -> str:
     half = (interval[1] - interval[0]) / 2 if interval else 0.0
-    return f" ± {seconds(half, half)}" if half else ""
+    return f"{median_of(value, half)} ± {seconds(half, half)}" if half else seconds(value)
 
 
 LEAST_CELL = 12
