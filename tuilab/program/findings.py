@@ -595,14 +595,12 @@ def on_host(case: Case) -> Iterator[Finding]:
         lacks = kernels is not None and (
             "GPU" not in kernels or (bool(kernels["GPU"]) and row.dtype not in kernels["GPU"])
         )
-        # What it computes and sends is brought to the host and back.
-        whole = share + of.share("copies")
-        if row.device == "CPU" and share >= 0.005 and whole >= 0.02 and lacks:
+        if row.device == "CPU" and share >= 0.02 and lacks:
             yield _made(
                 "host-op",
                 (row.file, row.line),
-                f"{row.op} runs on the CPU: {reason_of(row, of)}; {percent(whole)} of a step with the copies",
-                whole,
+                f"{row.op} runs on the CPU: {reason_of(row, of)}; {percent(share)} of a step and two copies",
+                share,
                 "replace it by ops that have a GPU kernel, or move it into the input pipeline",
                 "host-op-in-chain",
             )
