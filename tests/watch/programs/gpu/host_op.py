@@ -3,7 +3,8 @@
 
 import tensorflow as tf
 
-x, band = tf.random.normal((256, 256)), tf.ones((1, 256))
+x = tf.random.normal((512, 512))
+band = tf.concat([tf.ones((1, 512)), tf.zeros((63, 512))], 0)
 
 
 @tf.function
