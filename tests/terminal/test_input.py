@@ -21,7 +21,6 @@ def test_a_flood_of_sequences_is_dropped_and_said(tmp_path):
         terminal.see("ready")
         send(terminal, b"\x1b[38;5;196m\x1b]8;;x\x1b\\" * 40_000)  # nothing that anybody types
         terminal.see("ready")
-        assert not terminal.shows("Nothing is running"), terminal.text
         send(terminal, b"\x1b[B\x1b[A" * 140_000)
         terminal.see("bytes of it were dropped")
         assert terminal.process.poll() is None
