@@ -97,14 +97,7 @@ def _is_public(module: ModuleType) -> bool:
     name = getattr(module, "__name__", "")
     if name.startswith(_KERAS) and not name.startswith("keras.src"):
         return True
-    # Who imports `tensorflow.saved_model` by that name, as Keras does when it exports, puts a module of that
-    # name in the other's place, read from the same file.
-    file = Path(getattr(module, "__file__", None) or "").parts
-    return bool(
-        name.startswith(_PUBLIC)
-        or {"_api", "_tf_keras"} & {*file}
-        or "lazy_loader" in type(module).__module__
-    )
+    return name.startswith(_PUBLIC) or "lazy_loader" in type(module).__module__
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
