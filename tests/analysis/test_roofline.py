@@ -32,7 +32,7 @@ from tuilab.analysis.words import percent
 from tuilab.model import events as e
 from tuilab.model.arms import Arm, ArmPattern
 from tuilab.model.claims import Claim, Crosses, Faster, PhaseShare
-from tuilab.model.datasheets import SHEETS, DataSheet, Figure
+from tuilab.model.datasheets import SHEETS, DataSheet, Rating
 from tuilab.model.roofline import ArmRoof, DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
 from tuilab.model.run import RunState
 
@@ -47,12 +47,12 @@ CPU_ROOFS = DeviceRoofs(
 GPU_SHEET = DataSheet(
     name="G1",
     family="None",
-    vector={"float32": Figure(1e12, "made up")},
-    tensor={"float16": Figure(8e12, "made up")},
-    bandwidth=Figure(100e9, "made up"),
-    memory=Figure(1e9, "made up"),
-    link=Figure(10e9, "made up"),
-    cache=Figure(1e6, "made up"),
+    vector={"float32": Rating(1e12, "made up")},
+    tensor={"float16": Rating(8e12, "made up")},
+    bandwidth=Rating(100e9, "made up"),
+    memory=Rating(1e9, "made up"),
+    link=Rating(10e9, "made up"),
+    cache=Rating(1e6, "made up"),
 )
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tuilab.worker.selftest.simulation import (
+    CostLine,
     Coverage,
-    Line,
     TwoLines,
     crossover_coverage,
     differences,
@@ -43,7 +43,7 @@ def test_without_bisection_the_interval_is_wide_rather_than_wrong() -> None:
 def test_bisection_narrows_the_interval_that_the_grid_leaves() -> None:
     from tuilab.analysis.crossover import crossings, places
 
-    lines = TwoLines(Line(1e-3, 1e-9), Line(1e-4, 1e-7), 0.001, 20, np.random.default_rng(1))
+    lines = TwoLines(CostLine(1e-3, 1e-9), CostLine(1e-4, 1e-7), 0.001, 20, np.random.default_rng(1))
     coarse, fine = (crossings(places(*sweep(lines, refine)))[0] for refine in (0, 6))
     assert lines.crossing == pytest.approx(9_090.9, rel=1e-3)
     assert fine.half_width < 0.5 * coarse.half_width

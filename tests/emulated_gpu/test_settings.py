@@ -13,7 +13,7 @@ from tuilab.analysis.reading import estimate_at
 from tuilab.analysis.roofline import GpuCall, kernel_count, work_of
 from tuilab.analysis.summary import summarise
 from tuilab.model.arms import Arm
-from tuilab.model.datasheets import LEAST_LAUNCH, DataSheet, Figure
+from tuilab.model.datasheets import LEAST_LAUNCH, DataSheet, Rating
 from tuilab.model.result import Crossover
 from tuilab.model.scenario import Axis, Budget, Scenario, Sweep
 from tuilab.worker.tracebacks import cause
@@ -95,11 +95,11 @@ def test_its_interval_holds_the_size_in_nine_of_ten_trials(slow: Worker) -> None
 def test_the_arms_of_an_emulated_gpu_lie_above_its_bound_and_near_it(
     slow: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(LEAST_LAUNCH, "Emulated", Figure(KERNEL_S, "as set"))
-    endless, memory = Figure(1e15, "no limit"), Figure(64 * 2.0**20, "as set")
+    monkeypatch.setitem(LEAST_LAUNCH, "Emulated", Rating(KERNEL_S, "as set"))
+    endless, memory = Rating(1e15, "no limit"), Rating(64 * 2.0**20, "as set")
     sheet = DataSheet(
         name="Emulated", family="Emulated", vector={"float32": endless}, tensor={}, bandwidth=endless,
-        memory=memory, link=Figure(LINK, "as set"), cache=Figure(1.0, "none"),
+        memory=memory, link=Rating(LINK, "as set"), cache=Rating(1.0, "none"),
     )  # fmt: skip
     arms = [Arm("GPU:0", "graph", where, "float32", "whole") for where in ("resident", "copied")]
     _, state = measure(slow, "stft", *arms, parameters={"samples": 65_536}, placement=True)

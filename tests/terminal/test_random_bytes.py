@@ -61,7 +61,7 @@ def test_the_lab_stays_and_the_run_ends_with_all_its_rounds(tmp_path, request):
         terminal.until(lambda: rounds_of(data).get(run) == rounds, 120, "all rounds kept")
         assert terminal.process.poll() is None and b"Traceback" not in bytes(terminal.sent)
         terminal.resize(110, 38)
-        terminal.until(lambda: "stft" in terminal.text, 60, "it draws")
+        terminal.until(lambda: "Small STFT" in terminal.text, 60, "it draws")
     finally:
         terminal.close()
     print(

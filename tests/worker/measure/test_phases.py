@@ -11,13 +11,13 @@ from tests.worker.measure.simulated import Simulation
 from tuilab.model.arms import Arm
 from tuilab.profile.sums import sums
 from tuilab.profile.threads import activity
-from tuilab.profile.xplane import Line, Recording
+from tuilab.profile.xplane import Recording, XLine
 from tuilab.worker.measure.bench import TimedArm
 from tuilab.worker.measure.phases import OwnClock, account_of, measure_account
 from tuilab.workloads.base import Case
 
 
-def of(*lines: Line, device: str, **about: Any) -> Any:
+def of(*lines: XLine, device: str, **about: Any) -> Any:
     found = sums(activity(lines))
     return account_of(
         Recording(lines), found, sum(found.phases.values()) * 1e-12, device=device, drained=False, **about
