@@ -35,6 +35,8 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
     executable: str = ""
     python: str = ""
     tensorflow: str = ""
+    processors: int = 0
+    """Logical ones that it may use; 0 where that is not known."""
     began: float = 0.0
     now: float = 0.0
     environment: dict[str, str | None] = {}

@@ -388,6 +388,7 @@ def observe(address):
                 executable=sys.executable,
                 python="%d.%d.%d" % sys.version_info[:3],
                 tensorflow=self.tf.__version__,
+                processors=len(getattr(os, "sched_getaffinity", lambda _: ())(0)) or os.cpu_count() or 0,
                 began=begun,
                 now=now(),
                 environment=environment,

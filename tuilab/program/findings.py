@@ -22,6 +22,8 @@ from tuilab.program.graph import Op, ops_of, reason_of
 INPUT = "waiting for input"
 WAITING = 0.15
 """Share of a step from which waiting for input is told."""
+LEAST_BESIDE = 0.005
+"""Share of the processors from which it is told that a pipeline has it."""
 MANY_TRACES, RETRACING = 4, 0.05
 """Traces of one function, and the share of the program's time in those beyond the first two."""
 BETWEEN = 0.10
@@ -109,8 +111,11 @@ def gain(
 def _made(
     code: Code, at: tuple[str, int], message: str, share: float | None, change: str, preset: str = "",
     interval: tuple[float, float] | None = None, sizes: Mapping[str, int] = MappingProxyType({}),
+    beside: float = 0.0,
 ) -> Finding:  # fmt: skip
-    most, ends = gain(share, interval) if share is not None else (None, None)
+    """beside: the share of a step that would go, too, which is not what the finding is about."""
+    shares = (interval[0] + beside, interval[1] + beside) if interval else None
+    most, ends = gain(share + beside, shares) if share is not None else (None, None)
     return Finding(
         code=code,
         message=message,
@@ -160,6 +165,25 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
         return case.of.share(INPUT), share_interval(case.of.seen, INPUT)
     gaps = case.of.gaps()
     return (gaps.waiting / gaps.total if gaps.total else 0.0), None
+
+
+def crowded(of: Process) -> float:
+    """What a pipeline at work beside a step on the same processors takes from it at most: a share of a step.
+
+    Where both want all processors all the time, the step gains what the pipeline has of them; while the step
+    waits, the pipeline takes nothing from it. 0 for steps that compute elsewhere.
+    """
+    if of.hello is None or not of.hello.processors or of.share("compute on CPU") < of.share("compute on GPU"):
+        return 0.0
+    work = sum(
+        each * len(seen.steps)
+        for _, seen in of.windows
+        for path, each in seen.stages.items()
+        if path.rpartition("::")[2] not in ("Root", "Prefetch")
+    )
+    lasted = sum(sum(step.values()) for step in of.seen)
+    beside = work / lasted - of.share(INPUT) if lasted else 0.0
+    return min(1.0, max(0.0, beside / of.hello.processors))
 
 
 def slowest(case: Case) -> tuple[Stage | None, bool]:
@@ -238,7 +262,10 @@ def waiting(case: Case) -> Iterator[Finding]:
     )
     if at_fault is not None and at_fault in generator:
         change = "read with TensorFlow's own ops (TFRecord, .map) in place of the Python generator"
-    yield _made("input-bound", at, said, share, change, "slow-map", interval, batches(case.of))
+    beside = crowded(case.of)
+    if beside >= LEAST_BESIDE:
+        said += f", and has up to {percent(beside)} of the processors that the step computes on"
+    yield _made("input-bound", at, said, share, change, "slow-map", interval, batches(case.of), beside)
     if at_fault is not None and at_fault in python:
         yield _made(
             "python-in-map",
@@ -249,6 +276,7 @@ def waiting(case: Case) -> Iterator[Finding]:
             "python-in-map",
             interval,
             batches(case.of),
+            beside,
         )
     elif at_fault is not None and at_fault is held and held.stage == "Map" and not parallel:
         yield _made(

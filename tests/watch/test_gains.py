@@ -1,0 +1,40 @@
+"""What mending gains at most, beside a pipeline that computes on the step's own processors."""
+
+import msgspec
+import pytest
+
+from tests.tui.watched import events, seen
+from tuilab.model.program import Finding, Hello, Window
+from tuilab.program.findings import Case, Place, findings
+from tuilab.program.fold import Process
+
+
+def found(processors: int, on: str = "compute on CPU") -> dict[str, Finding]:
+    """What is found in a `fit` of which 30 % waits, while its map is at work for 80 % of the time."""
+    process = Process()
+    for told in events():
+        process.apply(
+            msgspec.structs.replace(told, processors=processors) if isinstance(told, Hello) else told
+        )
+    window = seen()
+    window.steps = [{"waiting for input": 0.030, on: 0.065, "python": 0.005}] * 12
+    window.stages = {
+        "Root::Prefetch": 0.1,
+        "Root::Prefetch::Batch": 0.002,
+        "Root::Prefetch::Batch::Map": 0.078,
+    }
+    process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
+    return {each.code: each for each in findings(Case(process, {}, Place()))}
+
+
+def test_what_the_pipeline_has_of_the_processors_can_be_gained_too() -> None:
+    for code in ("input-bound", "python-in-map"):
+        of = found(16)[code]
+        assert of.share == pytest.approx(0.3)
+        assert of.gain_at_most == pytest.approx(1 / (1 - 0.3 - (0.8 - 0.3) / 16))
+    assert "3.1 % of the processors" in found(16)["input-bound"].message
+
+
+def test_a_step_on_a_gpu_gains_what_it_waits_for() -> None:
+    for of in (found(16, "compute on GPU")["input-bound"], found(0)["input-bound"]):
+        assert of.gain_at_most == pytest.approx(1 / (1 - 0.3)) and "processors" not in of.message
