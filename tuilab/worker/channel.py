@@ -139,9 +139,10 @@ class Channel:
         try:
             return stream.readline()
         except OSError as error:
-            if error.errno == errno.EBADF:
-                self._say_closed()
-            leave()
+            with self._lock:  # held by `give_back` for good: what it closes is no fault, and no end
+                if error.errno == errno.EBADF:
+                    self._say_closed()
+                leave()
 
     def give_back(self, kept: int, at: int) -> None:
         """Undo `from_stdio`, for a program that replaces this one: beside its standard descriptors it finds
