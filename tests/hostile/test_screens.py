@@ -184,7 +184,7 @@ async def test_hosts_and_messages(tmp_path):
     async with opened(app, (140, 100), messages=True) as pilot:
         seen = Seen(app)
         for number in range(3):
-            app.screen.add_host(f"host{number}")
+            await app.screen.add_host(f"host{number}")
             await rest(pilot, app)
             seen.look("host said", 2)
         await press(pilot, app, ["H"])
