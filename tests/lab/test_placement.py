@@ -3,7 +3,7 @@
 from tests.tui.data import ARMS, run_state
 from tuilab.model.events import Node, Placement
 from tuilab.model.result import placement_row
-from tuilab.presentation.placement import PlacementRows, groups
+from tuilab.presentation.placement import PlacementRows, groups, layers
 
 KINDS = ("op", "copy", "folded")
 
@@ -46,3 +46,24 @@ def test_rows_are_grouped_by_device_and_reason_with_counts():
         "4,002 ops on CPU:0: no GPU is visible", "1 op on GPU:0", "1 copy from CPU:0 to GPU:0",
     ]  # fmt: skip
     assert groups(state)[0].ops == ("MatMul",)
+
+
+def test_the_rows_of_a_model_are_grouped_by_layer_in_the_order_of_its_graph():
+    state = run_state(1)
+    assert layers(state) == []
+    nodes = (
+        Node("net/conv/Conv2D", "Conv2D", "GPU:0", layer="conv"),
+        Node("net/conv/BiasAdd", "BiasAdd", "GPU:0", layer="conv", count=3),
+        Node("net/sort/TopKV2", "TopKV2", "CPU:0", layer="sort"),
+        Node("net/sort/Const", "Const", "", kind="folded", layer="sort"),
+        Node("net/conv/Cast", "Cast", "CPU:0", layer="conv"),
+        Node("Identity", "Identity", "CPU:0"),
+    )
+    state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=nodes))
+    conv, sort = layers(state)
+    assert [str(conv), str(sort)] == ["conv: 4 ops on GPU:0, 1 op on CPU:0", "sort: 1 op on CPU:0"]
+    assert conv.ops[0] == "BiasAdd"
+    assert [row.node for row in PlacementRows(state) if sort.has(row)] == [
+        "net/sort/TopKV2",
+        "net/sort/Const",
+    ]

@@ -2,15 +2,18 @@
 
 from pathlib import Path
 
+from textual.widgets import OptionList
+
 from tests.tui.lab import lab, opened, press, rest
 from tests.tui.picture import picture
 from tests.tui.scripted import CPU_MACHINE
 from tests.tui.test_pictures import shows  # noqa: F401
 from tests.tui.test_roofline import ROOFS
-from tuilab.model.events import LayersKnown, ModelOpened, RoofsKnown
+from tuilab.model.events import LayersKnown, ModelOpened, Node, Placement, RoofsKnown
 from tuilab.model.models import LayerWork, ModelInfo
 from tuilab.model.roofline import Work
 from tuilab.tui.views.phases import LayerTable
+from tuilab.tui.views.placement import PlacementTable
 from tuilab.tui.widgets.phases import Phases
 
 LAYERS = [
@@ -64,3 +67,26 @@ async def test_they_are_those_of_the_arm_under_the_cursor(tmp_path: Path):
             seen.add((table.of, table.rows[0].name))
             await press(pilot, app, "down")
         assert {("CPU eager", "eager/encoder/attention"), ("CPU graph", "encoder/attention")} <= seen
+
+
+async def test_a_layers_ops_are_listed_with_where_they_ran(tmp_path: Path):
+    app = lab(tmp_path, rounds=8, machine=CPU_MACHINE)
+    async with opened(app, (100, 30)) as pilot:
+        await press(pilot, app, "r 6")
+        state = app.lab.state.shown
+        listed, table = (
+            app.screen.query_one("PlacementView OptionList", OptionList),
+            app.screen.query_one(PlacementTable),
+        )
+        before = listed.option_count
+        nodes = (
+            Node("net/head/MatMul", "MatMul", "CPU:0", layer="head"),
+            Node("net/[x]/Add", "Add", "CPU:0", layer="[x]"),
+        )
+        app.runner._on_event(Placement(run=state.run, arm=next(iter(state.arms)), nodes=nodes))
+        await rest(pilot, app)
+        assert listed.option_count >= before + 2
+        assert "[x]: 1 op on CPU:0" in str(listed.get_option_at_index(listed.option_count - 1).prompt)
+        listed.focus()
+        await press(pilot, app, "end enter")
+        assert [row.node for row in table.rows] == ["net/[x]/Add"]

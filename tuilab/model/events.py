@@ -363,6 +363,8 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     kernel registry, None where it does not apply."""
     evidence: str = ""
     """What shows the reason."""
+    layer: str = ""
+    """Of a model's graph, whose op it is: the layer, or the name scope; "" elsewhere."""
 
 
 XLA_PROGRAM = "XLA program"

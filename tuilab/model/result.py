@@ -160,6 +160,8 @@ class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
     bytes: int
     count: int
+    layer: str = ""
+    """Of a model's graph, whose op it is; "" elsewhere."""
 
 
 def placement_row(arm: str, node: Node) -> PlacementRow:
@@ -178,6 +180,7 @@ def placement_row(arm: str, node: Node) -> PlacementRow:
         reason=node.reason,
         bytes=node.bytes,
         count=node.count,
+        layer=node.layer,
     )
 
 

@@ -340,6 +340,7 @@ def _shared(node: Node) -> Node:
         count=node.count,
         gpu=node.gpu,
         evidence=intern(node.evidence),
+        layer=intern(node.layer),
     )
 
 

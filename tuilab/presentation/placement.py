@@ -8,6 +8,7 @@ from itertools import accumulate, chain
 from typing import overload
 
 from tuilab.model.events import XLA_PROGRAM, ops_of
+from tuilab.model.quantity import plural
 from tuilab.model.result import PlacementRow, placement_row
 from tuilab.model.run import RunState
 
@@ -41,6 +42,41 @@ class Group:
             self.device,
             self.reason,
         )
+
+
+@dataclass(frozen=True)
+class LayerGroup:
+    """The rows of a layer of a model, of all arms whose graph tells it."""
+
+    layer: str
+    devices: tuple[tuple[str, int], ...]
+    """Where its ops ran, and how many, the most first."""
+    ops: tuple[str, ...] = ()
+    """The ops among them, the most frequent first."""
+
+    def __str__(self) -> str:
+        """`encoder/attention: 40 ops on GPU:0, 2 ops on CPU:0`."""
+        where = [f"{plural(count, 'op')} on {device}" for device, count in self.devices]
+        return f"{self.layer}: " + ", ".join(where)
+
+    def has(self, row: PlacementRow) -> bool:
+        """Whether the row is one of these."""
+        return row.layer == self.layer
+
+
+def layers(state: RunState) -> list[LayerGroup]:
+    """The layers of a model, in the order of its graph: where the ops of each ran. None of other runs."""
+    where: dict[str, Counter[str]] = {}
+    ops: dict[str, Counter[str]] = {}
+    for arm in state.arms.values():
+        for node in chain.from_iterable(arm.placement.values()):
+            if node.layer and node.kind == "op":
+                where.setdefault(node.layer, Counter())[node.device] += node.count
+                ops.setdefault(node.layer, Counter())[node.op] += node.count
+    return [
+        LayerGroup(layer, tuple(found.most_common()), tuple(op for op, _ in ops[layer].most_common()))
+        for layer, found in where.items()
+    ]
 
 
 KINDS = {"op": ("op", "ops", "on"), "copy": ("copy", "copies", "from"), "folded": ("op", "ops", "folded on")}

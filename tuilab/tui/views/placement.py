@@ -11,7 +11,16 @@ from tuilab.lab.state import LabState
 from tuilab.model.quantity import size
 from tuilab.model.result import PlacementRow
 from tuilab.model.run import RunState
-from tuilab.presentation.placement import Group, PlacementRows, about, device_of, groups, moved
+from tuilab.presentation.placement import (
+    Group,
+    LayerGroup,
+    PlacementRows,
+    about,
+    device_of,
+    groups,
+    layers,
+    moved,
+)
 from tuilab.presentation.status import why_empty
 from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.views.base import View
@@ -62,11 +71,11 @@ class PlacementView(View):
     HELP = """\
 ## Placement
 
-At the top, how many ops ran where, and why; **{table.select}** shows the rows of a group, *every op* all of
-them. Below, each op as observed: the device that computed it, the memory that holds its output if that is
-elsewhere, and the reason if it is not the requested device. A copy between devices is a row of its own, with
-its bytes; ops that the optimiser folded away are counted. **{table.filter}** filters, **{table.order}** sorts
-by the next column.
+At the top, how many ops ran where, and why; of a model its layers follow, each with where its ops ran.
+**{table.select}** shows the rows of a group, *every op* all of them. Below, each op as observed: the device
+that computed it, the memory that holds its output if that is elsewhere, and the reason if it is not the
+requested device. A copy between devices is a row of its own, with its bytes; ops that the optimiser folded
+away are counted. **{table.filter}** filters, **{table.order}** sorts by the next column.
 """
     DEFAULT_CSS = """
     PlacementView OptionList { height: auto; max-height: 40%; background: transparent; }
@@ -76,7 +85,7 @@ by the next column.
     def __init__(self, lab: Lab, viewing: ViewOptions, id: str | None = None) -> None:
         super().__init__(lab, viewing, id)
         self._drawn: object = None
-        self._groups: list[Group] = []
+        self._groups: list[Group | LayerGroup] = []
         self._rows = PlacementRows(RunState())
 
     def compose(self) -> ComposeResult:
@@ -95,7 +104,7 @@ by the next column.
         if version(state) != self._drawn:
             self._drawn = version(state)
             self.table.labels = {arm: known.label for arm, known in state.arms.items()}
-            self._rows, self._groups = PlacementRows(state), groups(state)
+            self._rows, self._groups = PlacementRows(state), [*groups(state), *layers(state)]
             self.table.set_rows(self._rows)
             listed = self.query_one(OptionList)
             listed.display = bool(self._groups)
@@ -114,7 +123,7 @@ by the next column.
         return listed if listed.display else self.table
 
 
-def _row(group: Group) -> Content:
+def _row(group: Group | LayerGroup) -> Content:
     more = ", ".join(group.ops[:4]) + (" …" if len(group.ops) > 4 else "")
     return Content.assemble(str(group), (f"  {more}", "$foreground-muted"))
 
@@ -143,7 +152,7 @@ class PlacementTable(Table[PlacementRow]):
             detail=about,
             style=_style,
             text=lambda row: "\t".join(
-                (row.op, row.node, device_of(row), row.dtype, row.arm, row.kind, row.reason)
+                (row.op, row.node, device_of(row), row.dtype, row.arm, row.kind, row.reason, row.layer)
             ),
             noun="op",
             empty="No op has been placed yet.",

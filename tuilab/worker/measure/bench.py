@@ -37,7 +37,7 @@ class TimedArm:
     device: the one that computed, as observed. ops: TensorFlow ops in one call; host_ops: those among them
     that ran on the CPU although another device computed. calls: in a block. call_s: seconds of one call, as
     last seen. visit_s: seconds that its last turn took in all. counted: what the ops of a call of a
-    person's code have to do. samples: seconds per call, one a block.
+    person's code have to do; of_graph: likewise of a model's graph. samples: seconds per call, one a block.
     """
 
     arm: Arm
@@ -51,6 +51,7 @@ class TimedArm:
     visit_s: float = 0.0
     warmth: Warmth = Warmth(0.0, 0, False)
     counted: Counted | None = None
+    of_graph: Counted | None = None
     samples: list[float] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
 

@@ -40,6 +40,11 @@ class Layers:
         scopes = [(part.flop or 0.0, _scopes(part.name)) for part in parts]
         self._exact = self._votes(each for _, names in scopes for each in names)
         self._root = _root(scopes) if tree is None else []
+        self._products = _Products(parts)
+
+    def ran(self, name: str, op: str) -> tuple[str, str]:
+        """Likewise of an op as it ran: one that was fused is the layer's whose product it computes."""
+        return self.of(self._products.of(name, op), op)
 
     def of(self, name: str, op: str) -> tuple[str, str]:
         """The layer's name and kind, of a name scope kind "": `("block/conv", "Conv2D")`; "" outside."""
@@ -90,11 +95,10 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None) -> tuple[LayerWork, .
         name, kind = whose.of(part.name, part.op)
         parts[name].append(part)
         kinds[name] = kind
-    products = _Products(found.parts)
     spent: dict[str, float] = defaultdict(float)
     for key, time in of.ops.items():
         if key in of.computed:
-            name, kind = whose.of(products.of(key.name, key.op), key.op)
+            name, kind = whose.ran(key.name, key.op)
             spent[name] += time
             kinds.setdefault(name, kind)
     computing = of.phases.get("compute", 0.0)

@@ -62,9 +62,8 @@ def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
         account, found = _profiled(bench, cell)
     account = msgspec.structs.replace(account, cost_s=time.perf_counter() - begun)
     yield Accounted(run=bench.run, arm=cell.arm.id, point=cell.point, account=account)
-    # XLA makes kernels of several layers, and an eager op bears no layer's name.
-    if bench.workload.info and found is not None and cell.counted and cell.arm.mode == "graph":
-        layers = layers_of(cell.counted, found, bench.workload.layers)
+    if found is not None and cell.of_graph is not None:
+        layers = layers_of(cell.of_graph, found, bench.workload.layers)
         yield LayersKnown(run=bench.run, arm=cell.arm.id, point=cell.point, layers=layers)
 
 

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 
 from tuilab.model.arms import Arm, family
@@ -17,7 +18,9 @@ from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.measure.bench import Bench, TimedArm
+from tuilab.worker.measure.layers import Layers
 from tuilab.worker.measure.validity import OwnCode, Watch, of_graph, refusal, watched
+from tuilab.worker.measure.work import of_model
 from tuilab.worker.placement import Observation, observe
 from tuilab.worker.tracebacks import cause, text_of, told
 from tuilab.workloads.base import Case, Unavailable, Workload
@@ -285,8 +288,23 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
         # The calls before went well, so the figures can be had without the log.
         bench.context.log(f"{cell.arm.id}: no placement: {type(error).__name__}: {text_of(error)}", bench.run)
         return None
+    nodes = _by_layer(bench, cell, found.nodes)
     cell.ops = found.ops
     elsewhere = [n for n in found.nodes if n.kind == "op" and family(n.device) == "CPU"]
     cell.host_ops = sum(n.count for n in elsewhere) if family(cell.arm.device) != "CPU" else 0
-    bench.reporter.say(Placement(run=bench.run, arm=cell.arm.id, nodes=found.nodes, point=cell.point))
+    bench.reporter.say(Placement(run=bench.run, arm=cell.arm.id, nodes=nodes, point=cell.point))
     return found
+
+
+def _by_layer(bench: Bench, cell: TimedArm, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The nodes, those of a model's graph with the layer that each is of."""
+    try:
+        counted = of_model(bench, cell)
+    except Exception:  # what cannot be counted is told when its work is
+        counted = None
+    if counted is None:
+        return nodes
+    whose = Layers(bench.workload.layers, counted.parts)
+    known = {whose.of(part.name, part.op)[0] for part in counted.parts}
+    named = ((node, whose.ran(node.name, node.op)[0]) for node in nodes)
+    return tuple(msgspec.structs.replace(n, layer=name) if name in known else n for n, name in named)

@@ -42,7 +42,7 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
     trace = getattr(timed.case.function, "get_concrete_function", None)
     try:
         if trace is not None:
-            found = timed.counted = of_function(trace(*timed.case.arguments), timed.case.arguments)
+            found = timed.counted = of_model(bench, timed) or _traced(timed)
         elif timed.counted is not None:
             found = timed.counted
         else:
@@ -54,6 +54,21 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
         )
         return
     yield _known(bench, timed.arm, timed.point, work)
+
+
+def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
+    """What a model's graph has to do, of which its layers are told; None of other arms.
+
+    Raises what counting does. XLA makes kernels of several layers, and an eager op bears no layer's name.
+    """
+    if bench.workload.info is not None and timed.arm.mode == "graph" and timed.of_graph is None:
+        timed.of_graph = _traced(timed)
+    return timed.of_graph
+
+
+def _traced(timed: TimedArm) -> Counted:
+    trace = timed.case.function.get_concrete_function  # type: ignore[union-attr]
+    return of_function(trace(*timed.case.arguments), timed.case.arguments)
 
 
 def _known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
