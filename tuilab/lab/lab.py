@@ -42,7 +42,7 @@ from tuilab.model.claims import Claim
 from tuilab.model.doctor import DoctorReport
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError, WorkerError
-from tuilab.model.events import Event, Finished, Profiled, Refused, WorkerExited
+from tuilab.model.events import Event, Finished, Profiled, Progress, Refused, WorkerExited
 from tuilab.model.explain import ExplainScenario, ScenarioExplanation
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
@@ -577,12 +577,15 @@ class Lab:
         """A question to the worker. Raises InputError where it is wrong, else Unanswered."""
         return await self.questions.ask(kind, body, answer)
 
-    async def declare(self, file: str, opening: Opening = AS_IT_IS) -> Declaration:
+    async def declare(
+        self, file: str, opening: Opening = AS_IT_IS, heard: Callable[[Progress], None] | None = None
+    ) -> Declaration:
         """What `/path/to/file.py:name`, or a model's file, declares.
 
-        Raises InputError, or Unanswered with the traceback of the code that raised.
+        heard: called with how far a large model's loading is. Raises InputError, or Unanswered with the
+        traceback of the code that raised.
         """
-        return await self.questions.declare(file, opening)
+        return await self.questions.declare(file, opening, heard)
 
     async def explain(self, settings: Settings) -> ScenarioExplanation:
         """Where each op of the present machine's arms runs, and whether a GPU would run it. Raises as `ask`.

@@ -16,6 +16,7 @@ from tuilab.lab.offers import Offer
 from tuilab.lab.settings import choose_own, does_something, functions, is_own, place_of, preset_file
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError, WorkerError
+from tuilab.model.events import Progress
 from tuilab.model.files import open_regular
 from tuilab.model.preset import Preset
 from tuilab.model.workload import Declaration
@@ -38,15 +39,18 @@ def kind(words: str) -> Kind:
     return "preset" if suffix == ".toml" else "recording" if suffix == ".jsonl" else "document"
 
 
-async def preset(lab: Lab, words: str) -> tuple[Preset, tuple[Declaration, str] | None]:
+async def preset(
+    lab: Lab, words: str, heard: Callable[[Progress], None] | None = None
+) -> tuple[Preset, tuple[Declaration, str] | None]:
     """The preset in a file, or that of a person's own code with what it declares and where it is.
 
-    Raises InputError, or Unanswered with the traceback of code that raised.
+    heard: called with how far a large model's loading is. Raises InputError, or Unanswered with the traceback
+    of code that raised.
     """
     if not is_own(words):
         return preset_file(words), None
     file = place_of(words)
-    declaration = await lab.declare(file)
+    declaration = await lab.declare(file, heard=heard)
     return choose_own(declaration, words).preset, (declaration, file)
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from tuilab.model.errors import InputError, WorkerError
-from tuilab.model.events import Answer, Declared, Event, Refused
+from tuilab.model.events import Answer, Declared, Event, Progress, Refused
 from tuilab.model.requests import Ask, Declare, Request
 from tuilab.model.scenario import AS_IT_IS, Opening
 from tuilab.model.workload import Declaration
@@ -38,6 +38,7 @@ class Questions:
     def __init__(self, send: Callable[[Request], Awaitable[None]]) -> None:
         self._send = send
         self._open: dict[str, asyncio.Queue[Answer | Declared | Refused]] = {}
+        self._heard: dict[str, Callable[[Progress], None]] = {}
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body]) -> Body:
         """The last answer to a question, once the worker is free. Raises as `answers`."""
@@ -64,18 +65,23 @@ class Questions:
         finally:
             self._open.pop(request.id, None)
 
-    async def declare(self, file: str, opening: Opening = AS_IT_IS) -> Declaration:
-        """What `path/to/file.py:name` declares.
+    async def declare(
+        self, file: str, opening: Opening = AS_IT_IS, heard: Callable[[Progress], None] | None = None
+    ) -> Declaration:
+        """What `path/to/file.py:name` declares. heard: called with how far a model's loading is.
 
         Raises RefusedInput, or Unanswered with the traceback of the code that raised.
         """
         request = Declare(id=uuid.uuid4().hex, file=file, opening=opening)
         answers = self._open[request.id] = asyncio.Queue()
+        if heard is not None:
+            self._heard[request.id] = heard
         try:
             await self._send(request)
             event = await answers.get()
         finally:
             self._open.pop(request.id, None)
+            self._heard.pop(request.id, None)
         if isinstance(event, Refused):
             raise Unanswered(event.message, event.detail) if event.detail else RefusedInput(event.message)
         assert isinstance(event, Declared)
@@ -87,3 +93,5 @@ class Questions:
             waiting = self._open.get(event.request)
             if waiting is not None:
                 waiting.put_nowait(event)
+        elif isinstance(event, Progress) and event.run in self._heard:
+            self._heard[event.run](event)

@@ -12,7 +12,7 @@ from tuilab.model.events import Fact, Progress
 from tuilab.model.parameters import Value, check_values
 from tuilab.model.quantity import size as shown
 from tuilab.model.scenario import Scenario
-from tuilab.worker.context import Context
+from tuilab.worker.context import Context, Tell
 from tuilab.workloads import find
 from tuilab.workloads.base import Case, Function, Mark, Workload
 from tuilab.workloads.parts.device import moved
@@ -22,12 +22,12 @@ LARGEST_L2 = 128 * 2**20
 """Bytes: no GPU on sale has a larger L2 (Blackwell's B200 has 126 MB), and none tells TensorFlow its own."""
 
 
-def load(scenario: Scenario) -> tuple[Workload, Scenario]:
-    """The workload and the scenario with its values checked."""
+def load(scenario: Scenario, tell: Tell | None = None) -> tuple[Workload, Scenario]:
+    """The workload and the scenario with its values checked. tell: how far a model's loading is."""
     if scenario.file:
         from tuilab.worker.user import load as load_file
 
-        workload: Workload = load_file(scenario.file, scenario.opening)
+        workload: Workload = load_file(scenario.file, scenario.opening, tell)
     else:
         workload = find(scenario.workload)
     declaration = workload.declaration

@@ -2,12 +2,16 @@
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from tuilab.model.events import Event, Finished, Log
+from tuilab.model.events import Event, Finished, Log, Progress
 from tuilab.model.machine import Machine
 from tuilab.worker.channel import Channel
 from tuilab.worker.gpus import Gpus
+
+Tell = Callable[[str, float, float], None]
+"""Is told what goes on, and how many bytes of how many are done."""
 
 
 class Cancelled(BaseException):
@@ -52,6 +56,14 @@ class Context:
     def log(self, text: str, run: str = "") -> None:
         """Say a line in the lab's own name."""
         self.send(Log(text=text, source="tuilab", run=run))
+
+    def telling(self, request: str) -> Tell:
+        """What tells the asker of that request how far its answer is; safe from any thread."""
+
+        def tell(stage: str, done: float, total: float) -> None:
+            self.send(Progress(run=request, stage=stage, done=done / 1e6, total=total / 1e6, unit="MB"))
+
+        return tell
 
     @property
     def cancelled(self) -> frozenset[str]:

@@ -31,7 +31,7 @@ from tuilab.model.requests import Declare, Request
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import AS_IT_IS, Opening, Scenario
 from tuilab.model.workload import Declaration
-from tuilab.worker.context import Context
+from tuilab.worker.context import Context, Tell
 from tuilab.worker.tracebacks import PACKAGE, owns, text_of, told
 from tuilab.workloads import declare as own
 from tuilab.workloads.base import Build, Case, Mark, Workload
@@ -47,7 +47,7 @@ def declare(context: Context, request: Request) -> None:
     """Answer a Declare request with the declaration; where the code raises, with its own traceback."""
     assert isinstance(request, Declare)
     try:
-        declaration = load(request.file, request.opening).declaration
+        declaration = load(request.file, request.opening, context.telling(request.id)).declaration
     except InputError:
         raise
     except (Exception, SystemExit) as error:
@@ -61,8 +61,8 @@ def declare(context: Context, request: Request) -> None:
     context.send(Declared(request=request.id, file=request.file, declaration=declaration))
 
 
-def load(file: str, opening: Opening = AS_IT_IS) -> Workload:
-    """The workload in `path/to/file.py:name`, or of a model file.
+def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Workload:
+    """The workload in `path/to/file.py:name`, or of a model file. tell: how far a model's loading is.
 
     Raises InputError, or whatever the file's own code raises.
     """
@@ -72,7 +72,7 @@ def load(file: str, opening: Opening = AS_IT_IS) -> Workload:
             _module(Path(opening.code).expanduser())
         from tuilab.worker.models import open_model
 
-        return open_model(file, opening)
+        return open_model(file, opening, tell)
     if not colon or not name.isidentifier() or not path.endswith(".py"):
         raise InputError("file", sanitize_line(file, 300), "path/to/file.py:name")
     module = _module(Path(path).expanduser())

@@ -11,6 +11,7 @@ from tuilab.tui.panels.presets import PresetsPanel
 from tuilab.tui.screens.lab_playing import Playing
 
 if TYPE_CHECKING:
+    from tuilab.model.events import Progress
     from tuilab.model.preset import Preset
     from tuilab.model.workload import Declaration
 
@@ -46,12 +47,17 @@ class Opening(Playing):
         from tuilab.lab.files import remember_opened
         from tuilab.lab.questions import Unanswered
         from tuilab.model.errors import InputError
+        from tuilab.presentation.status import progress_text
         from tuilab.tui.screens.document import DocumentScreen
         from tuilab.tui.screens.menu import MenuScreen
 
         if not words:
             return
         self._mistyped, kind = words, opening.kind(words)
+
+        def heard(progress: "Progress") -> None:
+            self.say(f"{words}: {progress_text(progress, self.lab.state.shown)}…")
+
         try:
             if kind == "recording":
                 await self.play(words)
@@ -67,7 +73,7 @@ class Opening(Playing):
             else:
                 if kind == "code":
                     self.say(f"Asking {words} what it declares…")
-                (taken or self._take)(*await opening.preset(self.lab, words))
+                (taken or self._take)(*await opening.preset(self.lab, words, heard))
             self._mistyped = ""
             remember_opened(words)
         except InputError as error:

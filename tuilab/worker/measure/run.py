@@ -137,7 +137,7 @@ def _code(scenario: Scenario) -> dict[str, str]:
 
 
 def _bench(context: Context, request: Measure) -> Bench:
-    workload, scenario = load(request.scenario)
+    workload, scenario = load(request.scenario, context.telling(request.id))
     declaration = workload.declaration
     tf, block_s = context.tf, BLOCK_S[request.budget.name]
     stopwatch = Stopwatch(tf.test.experimental.sync_devices, block_s=block_s)

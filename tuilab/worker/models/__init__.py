@@ -1,19 +1,29 @@
 """A model's file as a workload: `.keras`, `.h5`, a SavedModel's folder. What it may do is looked at first."""
 
+import contextlib
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from tuilab.model.errors import InputError
+from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
+from tuilab.worker.context import Tell
 from tuilab.workloads.base import Workload
 
+TELL_S = 0.5
+"""Seconds between two words; what is opened sooner is done without any."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 
-def open_model(file: str, opening: Opening) -> Workload:
+def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workload:
     """The model as a workload; loaded once per worker while its file stays as it is.
 
-    Raises InputError with one sentence for whatever is wrong with the file.
+    tell: called from a thread while that goes on. Raises InputError with one sentence for whatever is wrong
+    with the file.
     """
     folder, _, signature = file.rpartition(":")
     if Path(file).is_dir() or not Path(folder or file).is_dir():
@@ -21,8 +31,42 @@ def open_model(file: str, opening: Opening) -> Workload:
     key = file, opening, _version(Path(folder))
     if key not in _opened:
         _opened.clear()  # one at a time: large ones would not share the memory
-        _opened[key] = _open(Path(folder), signature, opening)
+        with _telling(Path(folder), tell):
+            _opened[key] = _open(Path(folder), signature, opening)
     return _opened[key]
+
+
+@contextlib.contextmanager
+def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
+    """Tell how much of the file, or of the folder's variables, this process has read."""
+    if tell is None:
+        yield
+        return
+    files = [path] if path.is_file() else [each for each in path.glob("variables/*") if each.is_file()]
+    weighs, over = sum(file.stat().st_size for file in files), threading.Event()
+    begun = _read_so_far()
+
+    def go_on() -> None:
+        while not over.wait(TELL_S):
+            read = _read_so_far() - begun
+            stage = "reading" if read < weighs else "making the layers of"
+            tell(f"{stage} {size(weighs)} of weights", min(read, weighs), weighs)
+
+    thread = threading.Thread(target=go_on, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _read_so_far() -> int:
+    """Bytes that this process has read; 0 where the system does not count them."""
+    try:
+        return int(psutil.Process().io_counters().read_chars)
+    except (AttributeError, psutil.Error, OSError):
+        return 0
 
 
 def _open(path: Path, signature: str, opening: Opening) -> Workload:
