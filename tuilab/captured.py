@@ -28,6 +28,8 @@ class Manifest:
     results: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     """What the capture found, in sentences."""
+    batch: int = 0
+    """Examples of the call that was caught, 0 where that is not known."""
     versions: Mapping[str, str] | None = None
     """Of what wrote it: `tensorflow`, `python`."""
 
@@ -40,7 +42,8 @@ class Manifest:
             raise ValueError(found["version"])
         words = {key: tuple(str(each) for each in found[key]) for key in ("arguments", "results", "said")}
         said = tuple(sanitize_line(each, 300) for each in words["said"][:10])
-        return cls(sanitize_line(str(found["name"]), 100), words["arguments"], words["results"], said)
+        batch = int(found.get("batch", 0))
+        return cls(sanitize_line(str(found["name"]), 100), words["arguments"], words["results"], said, batch)
 
 
 def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: Any) -> Path:
@@ -59,6 +62,7 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
     if not arguments and not named and hasattr(target, "inputs") and getattr(target, "inputs", None):
         return _model(tf, target, folder)
     name = _name(target)
+    drawn = [each for each in tf.nest.flatten((arguments, named)) if isinstance(each, tf.data.Iterator)]
     arguments, named = tf.nest.map_structure(
         lambda each: _Drawn(tf, each.element_spec) if isinstance(each, tf.data.Iterator) else each,
         (arguments, named),
@@ -79,7 +83,7 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
         again, by_name = tf.nest.pack_sequence_as((arguments, named), filled, expand_composites=True)
         return _named(tf, target(*again, **by_name))
 
-    return _write(tf, called, given, words, name, folder, said)
+    return _write(tf, called, given, words, name, folder, said, next(map(_drawn_at_once, drawn), 0))
 
 
 def _model(tf: Any, model: Any, folder: "str | Path") -> Path:
@@ -104,6 +108,7 @@ def _write(
     name: str,
     folder: "str | Path",
     said: list[str],
+    batch: int = 0,
 ) -> Path:
     function = tf.function(called)
     exact = [tf.TensorSpec(t.shape, t.dtype, name=word) for t, word in zip(exact, words)]  # noqa: B905
@@ -121,6 +126,7 @@ def _write(
         arguments=tuple(words),
         results=tuple(sorted(concrete.structured_outputs)),
         said=tuple(said),
+        batch=batch or next((t.shape[0] for t in exact if t.shape.rank and t.shape[0]), 0),
         versions={
             "tensorflow": tf.__version__,
             "python": sys.version.partition(" ")[0],
@@ -176,6 +182,28 @@ class _Drawn:
 
     def get_next_as_optional(self) -> Any:
         return self._tf.experimental.Optional.from_value(self._batch)
+
+
+def _drawn_at_once(iterator: Any) -> int:
+    """Examples that the iterator yields at once, 0 where that is not known.
+
+    Its dataset tells where `batch` made it; Keras' `fit`, further out on the stack, where it was arrays.
+    """
+    frame: Any = sys._getframe()
+    while frame is not None:
+        if frame.f_locals.get("iterator") is iterator and "epoch_iterator" in frame.f_locals:
+            adapter = getattr(frame.f_locals["epoch_iterator"], "data_adapter", None)
+            if size := getattr(adapter, "batch_size", None):
+                return int(size)
+        frame = frame.f_back
+    waiting = [getattr(iterator, "_dataset", None)]
+    for dataset in waiting:
+        if dataset is None or len(waiting) > 100:
+            break
+        if getattr(dataset, "_batch_size", None) is not None:
+            return int(dataset._batch_size)
+        waiting += dataset._inputs()
+    return 0
 
 
 def _specs(tf: Any, leaf: Any) -> list[Any]:

@@ -129,3 +129,23 @@ def test_a_step_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> No
         terminal.see("multi_step_on_iterator", "batch", "ready, r measures", seconds=120)
         terminal.press("r")
         terminal.see("CPU graph takes", seconds=120)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_fit_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> None:
+    """The step with its optimizer, at the batch that the program trains on; the program goes on."""
+    text = """
+import keras
+import numpy as np
+
+model = keras.Sequential([keras.Input((16,)), keras.layers.Dense(32, "relu"), keras.layers.Dense(4)])
+model.compile("adam", "mse")
+model.fit(np.ones((2400, 16), "float32"), np.ones((2400, 4), "float32"), batch_size=24, epochs=2000, verbose=0)
+"""
+    with watching(tmp_path, text) as terminal:
+        terminal.see("a Keras step takes")
+        terminal.press("c")
+        terminal.see("is caught at its next call")
+        terminal.see("batch", "24", "CPU graph", seconds=120)
+        terminal.see("done,", seconds=180)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import uuid
@@ -55,7 +56,11 @@ keras.Model(ids, state).export(folder + "/gru_saved", verbose=False)
 a, b = keras.Input((4,), name="a"), keras.Input((6,), name="b")
 both = layers.Concatenate()([a, b])
 keras.Model([a, b], [layers.Dense(2)(both), layers.Dense(1)(a), layers.Dense(3)(b)]).save(folder + "/many.keras")
-keras.Sequential([keras.Input((4,)), layers.Lambda(lambda x: x * 2)]).save(folder + "/lambda.keras")
+leaves = lambda x: (open(RAN, "w").close(), x * 2)[1]
+for kind in ("keras", "h5"):
+    keras.Sequential([keras.Input((4,)), layers.Lambda(leaves)]).save(f"{folder}/lambda.{kind}")
+q, mask = keras.Input((None, 8), name="q"), keras.Input((None, None), dtype="bool", name="mask")
+keras.Model([q, mask], layers.MultiHeadAttention(2, 4)(q, q, attention_mask=mask)).save(folder + "/masked.keras")
 optimizer = keras.optimizers.Adam()
 optimizer.build(net.trainable_variables)
 
@@ -74,13 +79,13 @@ tuilab.capture(step, tf.zeros((2, 8, 8, 3)), tf.zeros((2,), tf.int32), folder=fo
 class Python(tf.Module):
     @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
     def python(self, x):
-        return tf.ensure_shape(tf.py_function(lambda v: v, [x], tf.float32), [None])
+        return tf.ensure_shape(tf.py_function(leaves, [x], tf.float32), [None])
 
 
 class Writes(tf.Module):
     @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
     def writes(self, x):
-        tf.io.write_file("/tmp/never", "x")
+        tf.io.write_file(RAN, "x")
         return x
 
 
@@ -124,9 +129,11 @@ def run(worker, file, opening=AS_IT_IS, modes=("graph",), phases=False, budget=T
 @pytest.fixture(scope="module")
 def models(worker, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
-    (folder / "make.py").write_text(MAKE.replace("FOLDER", repr(str(folder))))
+    text = MAKE.replace("FOLDER", repr(str(folder))).replace("RAN", repr(str(folder / "ran")))
+    (folder / "make.py").write_text(text)
     answer = declare(worker, f"{folder}/make.py:made")
     assert isinstance(answer, Declared), answer
+    (folder / "ran").unlink()
     return folder
 
 
@@ -154,6 +161,7 @@ def test_a_compiled_model_runs_in_every_arm_and_says_what_it_holds(worker, model
         ("gru_saved", ["batch", "length"], 0),
         ("gru_saved:serving_default", ["batch", "length"], 0),
         ("many.keras", ["batch", "dtype"], 2),
+        ("masked.keras", ["batch", "length", "dtype"], 2),
         ("step", ["batch"], 0),
     ],
 )
@@ -165,10 +173,14 @@ def test_open_dimensions_become_parameters(worker, models, file, parameters, var
         assert arm.status == "ok", f"{arm.label}: {arm.reason}\n{arm.detail}"
     if "gru" in file:
         assert state.model.inputs[0].values == "integers from 0 to 10"
+    if "masked" in file:
+        assert state.model.inputs[1].shape == ("batch", "length", "length")
+        assert "Length sets features too: they must be equal." in state.model.said
 
 
 def test_a_captured_step_tells_where_it_comes_from(worker, models):
     state = run(worker, models / "step", modes=("graph", "xla"))
+    assert (state.scenario.workload, state.scenario.parameters) == ("step", {"batch": 2}), "as it was called"
     assert {arm.status for arm in state.arms.values()} == {"ok"}
     assert state.model.kind == "captured" and [i.name for i in state.model.inputs] == ["x", "y"]
     assert state.model.inputs[1].values == "integers from 0 to 4"
@@ -178,6 +190,9 @@ def test_given_inputs_are_taken_and_checked(worker, models):
     np.savez(models / "ids.npz", ids=np.full((4, 70), 3))
     opening = Opening(data=str(models / "ids.npz"))
     assert run(worker, models / "gru.keras", opening).model.inputs[0].values == "given"
+    np.savez(models / "short.npz", ids=np.full((4, 5), 3))
+    short = run(worker, models / "gru.keras", Opening(data=str(models / "short.npz")))
+    assert short.scenario.parameters["length"] == 5 and {a.status for a in short.arms.values()} == {"ok"}
     np.savez(models / "wrong.npz", ids=np.ones((4, 8, 8)))
     refused = declare(worker, models / "gru.keras", Opening(data=str(models / "wrong.npz")))
     assert isinstance(refused, Refused) and "the shape of ids" in refused.message
@@ -207,6 +222,8 @@ def hostile(folder, models, name):
         dense |= {"module": "os", "class_name": "system", "registered_name": None}
     elif name == "custom":
         dense |= {"module": None, "class_name": "Mine", "registered_name": "me>Mine"}
+    elif name == "newer":
+        dense["class_name"] = "Hologram"
     elif name == "deep":
         members["config.json"] = b"[" * 200_000
     if name != "deep":
@@ -227,19 +244,24 @@ def hostile(folder, models, name):
         ("huge", "asks for"),
         ("module", "no part of Keras"),
         ("custom", "--code FILE.py"),
+        ("newer", "Hologram"),
         ("deep", "config.json"),
     ],
 )
-def test_a_hostile_file_is_a_sentence(worker, models, tmp_path, name, says):
-    refused = declare(worker, hostile(tmp_path, models, name))
+def test_a_hostile_file_is_a_sentence_and_leaves_nothing(worker, models, tmp_path, name, says):
+    path = hostile(tmp_path, models, name)
+    before = sorted(tmp_path.iterdir())
+    refused = declare(worker, path)
     assert isinstance(refused, Refused) and says in refused.message, refused
     assert not refused.detail and "\n" not in refused.message
+    assert sorted(tmp_path.iterdir()) == before and not (path / "../../../climbs").resolve().exists()
 
 
 @pytest.mark.parametrize(
     ("name", "says"),
     [
         ("lambda.keras", "--trust"),
+        ("lambda.h5", "--trust"),
         ("python", "calls Python"),
         ("writes", "WriteFile"),
         ("reads", "ReadFile × 1"),
@@ -248,14 +270,52 @@ def test_a_hostile_file_is_a_sentence(worker, models, tmp_path, name, says):
 def test_what_would_run_python_or_write_is_refused_until_it_is_trusted(worker, models, name, says):
     refused = declare(worker, models / name)
     assert isinstance(refused, Refused) and says in refused.message
-    if name in ("lambda.keras", "reads"):
+    assert not (models / "ran").exists()
+    if name in ("lambda.keras", "lambda.h5", "reads"):
         assert isinstance(declare(worker, models / name, Opening(trust=True)), Declared)
+    if name == "lambda.keras":
+        assert (models / "ran").exists(), "it would have run"
+    (models / "ran").unlink(missing_ok=True)
 
 
-def test_a_graph_that_is_no_graph_is_a_sentence(worker, tmp_path):
-    (tmp_path / "saved_model.pb").write_bytes(b"\xff" * 100)
-    refused = declare(worker, tmp_path)
-    assert isinstance(refused, Refused) and "damaged" in refused.message
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("graph", "damaged"),
+        ("weights", "Error"),
+        ("manifest", "as tuilab.capture writes it"),
+        ("h5", "no HDF5 file"),
+        ("pickle", "a .npz file"),
+    ],
+)
+def test_a_damaged_folder_or_data_is_a_sentence(worker, models, tmp_path, name, says):
+    folder, opening = Path(shutil.copytree(models / "step", tmp_path / "step")), AS_IT_IS
+    if name == "graph":
+        (folder / "saved_model.pb").write_bytes(b"\xff" * 100)
+    elif name == "weights":
+        (weights,) = folder.glob("variables/variables.data*")
+        weights.write_bytes(weights.read_bytes()[:40])
+    elif name == "manifest":
+        (folder / "tuilab.json").write_text('{"version": 1, "name": [], "arguments": 7}')
+    elif name == "h5":
+        folder = tmp_path / "damaged.h5"
+        folder.write_bytes((models / "net.h5").read_bytes()[:500])
+    else:
+        np.savez(tmp_path / "x.npz", x=np.array([Leaves(tmp_path)], dtype=object))
+        opening = Opening(data=str(tmp_path / "x.npz"))
+    refused = declare(worker, folder, opening)
+    assert isinstance(refused, Refused) and says in refused.message, refused
+    assert not refused.detail and "\n" not in refused.message and not (tmp_path / "ran").exists()
+
+
+class Leaves:
+    """Leaves a file where it is unpickled."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __reduce__(self):
+        return (Path.touch, (self.folder / "ran",))
 
 
 def test_a_sweep_says_which_batch_pays_and_which_fits(worker, models):
@@ -292,7 +352,9 @@ def test_layers_share_the_call_among_them(worker, models, file, layer, kind):
     layers = {each.name: each for each in result.model.layers}
     assert result.model.layers_of in state.arms
     assert 0 < sum(each.share for each in layers.values()) <= 1.0 + 1e-9
-    found = next(each for name, each in layers.items() if name.startswith(layer))
+    placed = {row.layer for row in result.placement if row.kind == "op"}
+    assert placed - {""} <= layers.keys()
+    found = next(each for name, each in layers.items() if name.startswith(layer) and name in placed)
     assert found.flop > 0 and found.bytes > 0 and found.share > 0 and (not kind or found.kind == kind)
 
 

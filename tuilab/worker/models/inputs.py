@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Optional
 
@@ -14,6 +15,7 @@ Spec = tuple[str, str, tuple[Optional[int], ...]]
 """Name, dtype, shape; None for an open dimension."""
 
 BATCH = "batch"
+LARGEST_BATCH = 65_536
 _AXES = {2: ("length",), 3: ("length", "features"), 4: ("height", "width", "channels")}
 WORDS = ("red", "green", "blue", "cat", "dog", "house", "tree", "seven")
 INTEGERS = 1_000
@@ -30,24 +32,34 @@ def axis_name(rank: int, axis: int) -> str:
     return names[axis - 1] if axis - 1 < len(names) else f"dimension_{axis}"
 
 
-def parameters(specs: Sequence[Spec]) -> tuple[LogInteger, ...]:
-    """A parameter for each open dimension; inputs whose shapes leave the same one open share it."""
-    names: dict[str, None] = {}
-    for _, _, shape in specs:
-        names |= {axis_name(len(shape), i): None for i, n in enumerate(shape) if n is None}
-    ordered = sorted(names, key=lambda name: name != BATCH)
+def parameters(given: "Given", batch: int = 0) -> tuple[LogInteger, ...]:
+    """A parameter for each dimension that is open. batch: to begin with, 0 where nothing tells one."""
     return tuple(
-        LogInteger(name=name, help="Examples in one call.", default=32, low=1, high=65_536)
+        LogInteger(
+            name=name,
+            help="Examples in one call.",
+            default=batch if 0 < batch <= LARGEST_BATCH else 32,
+            low=1,
+            high=LARGEST_BATCH,
+        )
         if name == BATCH
         else LogInteger(
             name=name,
             help="An open dimension of the inputs.",
-            default=224 if name in ("height", "width") else 64,
+            default=given.most.get(name, 224 if name in ("height", "width") else 64),
             low=1,
-            high=8_192,
+            high=given.most.get(name, 8_192),
         )
-        for name in ordered
+        for name in given.open
     )
+
+
+def open_dimensions(specs: Sequence[Spec]) -> tuple[str, ...]:
+    """The names of the open dimensions, the batch first; what has the same name in several inputs is one."""
+    names: dict[str, None] = {}
+    for _, _, shape in specs:
+        names |= {axis_name(len(shape), i): None for i, n in enumerate(shape) if n is None}
+    return tuple(sorted(names, key=lambda name: name != BATCH))
 
 
 def sizes(values: Mapping[str, Value]) -> dict[str, int]:
@@ -128,18 +140,62 @@ class Given:
 
     def __init__(self, tf: Any, specs: Sequence[Spec], data: str, hints: Mapping[str, Any]) -> None:
         self.specs, self.said = tuple(specs), tuple[str, ...]()
+        self.open = open_dimensions(specs)
+        """The dimensions that may be set, by their names."""
         self._tf, self._hints = tf, dict(hints)
+        self._tied: dict[str, str] = {}
         self._data = _read(data, specs) if data else None
+        self.most: dict[str, int] = {}
+        """The most that a person's own inputs have of a dimension other than the batch."""
         if self._data is not None:
+            for (_, _, shape), array in zip(specs, self._data, strict=True):
+                for axis, n in enumerate(shape[1:], 1):
+                    name = axis_name(len(shape), axis)
+                    if n is None:
+                        self.most[name] = min(array.shape[axis], self.most.get(name, array.shape[axis]))
+            self.open = tuple(name for name in self.open if self.most.get(name) != 1)
             self.said = (f"The inputs are those of {sanitize_line(Path(data).name, 100)}.",)
 
     def probe(self, call: Callable[..., Any]) -> None:
-        """Call the model once on small inputs; where integers are out of its range, learn the range."""
-        known = {axis_name(len(s), i): 16 for _, _, s in self.specs for i, n in enumerate(s) if n is None}
-        for size in (16, 64, 128):
-            known = {name: 1 if name == BATCH else size for name in known}
-            if self._in_range(call, known, last=size == 128):
-                return
+        """Call the model on small inputs: learn the range of its integers, and which dimensions must agree.
+
+        Raises what the model raises of inputs of every size that is tried.
+        """
+        tried = ((16, 1), (64, 1), (128, 1), (16, 16)) if self._data is None else ((0, 1),)
+        for size, batch in tried:
+            known = {name: batch if name == BATCH else self.most.get(name, size) for name in self.open}
+            if self._in_range(call, known, last=(size, batch) == tried[-1]):
+                break
+        if self._data is None:
+            self._tie(call, known)
+
+    def _tie(self, call: Callable[..., Any], known: Mapping[str, int]) -> None:
+        """Find out which dimensions cannot be changed by themselves: those that must agree become one."""
+        free = [name for name in self.open if name != BATCH or known[BATCH] > 1]
+
+        def runs(changed: Sequence[str]) -> bool:
+            before = dict(self._hints)
+            sizes = {name: 2 * n if name in changed else n for name, n in known.items()}
+            done = self._in_range(call, sizes, last=False)
+            self._hints = before
+            return done
+
+        for name in free if len(free) > 1 else ():
+            others = [each for each in free if each not in self._tied and each != name]
+            if name in self._tied or runs([name]):
+                continue
+            groups = (group for n in range(1, len(others) + 1) for group in combinations(others, n))
+            agreeing = next((group for group in groups if runs([name, *group])), ())
+            self._tied |= dict.fromkeys(agreeing, name)
+        self.open = tuple(name for name in self.open if name not in self._tied)
+        self.said += tuple(
+            f"{name.capitalize()} sets {tied} too: they must be equal." for tied, name in self._tied.items()
+        )
+
+    def sizes(self, values: Mapping[str, Value]) -> dict[str, int]:
+        """The sizes among the values, and of dimensions that must agree with those."""
+        found = sizes(values)
+        return {**found, **{tied: found[name] for tied, name in self._tied.items() if name in found}}
 
     def _in_range(self, call: Callable[..., Any], known: Mapping[str, int], last: bool) -> bool:
         integers = [n for n, d, _ in self.specs if d.startswith(("int", "uint"))]
@@ -172,15 +228,19 @@ class Given:
             ModelInput(
                 name=name,
                 dtype=dtype,
-                shape=tuple(axis_name(len(shape), i) if n is None else n for i, n in enumerate(shape)),
+                shape=tuple(self._named(shape, i) if n is None else n for i, n in enumerate(shape)),
                 values="given" if self._data is not None else self._words(name, dtype),
             )
             for name, dtype, shape in self.specs
         )
 
+    def _named(self, shape: Sequence[int | None], axis: int) -> str:
+        name = axis_name(len(shape), axis)
+        return self._tied.get(name, name)
+
     def arrays(self, values: Mapping[str, Value]) -> list[Any]:
         """Arrays at these values, in the order of the inputs."""
-        return self._made(sizes(values))
+        return self._made(self.sizes(values))
 
     def _made(self, known: Mapping[str, int], largest: bool = False) -> list[Any]:
         made, out = Made(self._tf), []

@@ -19,7 +19,7 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.model.workload import Declaration, Variant
 from tuilab.worker.models import memory
-from tuilab.worker.models.inputs import Given, Made, parameters, sizes
+from tuilab.worker.models.inputs import Given, Made, parameters
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
 
 FLOAT32 = "float32"
@@ -108,7 +108,7 @@ def workload(path: Path, opening: Opening) -> Workload:
     loss, said = _loss(model)
     outputs = [(tuple(t.shape), tf.as_dtype(t.dtype).name) for t in model.outputs]
     needs = memory.of_keras(tf, model)
-    axes = parameters(specs)
+    axes = parameters(given)
     info = ModelInfo(
         kind="keras",
         parameters=model.count_params(),
@@ -148,7 +148,7 @@ def workload(path: Path, opening: Opening) -> Workload:
         return needed_of(values, variants[-1].name)
 
     def needed_of(values: Mapping[str, Value], variant: str) -> int:
-        return needs(sizes(values), training=variant == TRAINING)
+        return needs(given.sizes(values), training=variant == TRAINING)
 
     return Workload(declaration, build, needed, info=info, layers=layers_by_name(model), memory_of=needed_of)
 
@@ -189,7 +189,7 @@ def _build(
             return model(_packed(tf, model, inputs), training=False)
 
         return b.tensors(predict, *arrays)
-    known = sizes(b.values)
+    known = given.sizes(b.values)
     targets = Made(tf).targets(model, loss, outputs, known)
     with tf.device(b.device):
         _compiled(tf, model, loss, policy)

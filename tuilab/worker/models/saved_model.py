@@ -5,7 +5,7 @@ import math
 import time
 import weakref
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.model.workload import Declaration
 from tuilab.worker.models import memory
-from tuilab.worker.models.inputs import BATCH, Given, parameters, sizes
+from tuilab.worker.models.inputs import BATCH, Given, parameters
 from tuilab.workloads.base import Build, Case, Workload
 
 USUAL = "serving_default"
@@ -62,6 +62,7 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     root = loaded("/CPU:0")
     load_s = time.perf_counter() - begun
     chosen = _chosen(root, signature, name)
+    others = sorted(each for each in root.signatures if each != chosen)
     concrete = root.signatures[chosen]
     specs = _specs(concrete, manifest, name)
     given = Given(tf, specs, opening.data, {})
@@ -75,7 +76,7 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     given.probe(lambda *inputs: called(root, *inputs))
     for variable, value in kept:
         variable.assign(value)
-    axes = parameters(specs)
+    axes = parameters(given, manifest.batch if manifest is not None else 0)
     needs = memory.of_graph(concrete.graph)
     info = ModelInfo(
         kind="captured" if manifest is not None else "saved_model",
@@ -83,11 +84,16 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
         inputs=given.described(),
         load_s=load_s,
         batch=BATCH if any(p.name == BATCH for p in axes) else "",
-        said=(*said, *given.said, *(manifest.said if manifest else ())),
+        said=(
+            *said,
+            *given.said,
+            *_others(folder.name, chosen, others),
+            *(manifest.said if manifest else ()),
+        ),
     )
     shown = "; ".join(f"{i.name} {i.dtype} ({', '.join(map(str, i.shape))})" for i in info.inputs)
     declaration = Declaration(
-        name=sanitize_line(folder.name, 100) or "model",
+        name=(manifest.name if manifest else sanitize_line(folder.name, 100)) or "model",
         title=sanitize_line(manifest.name if manifest else f"{folder.name}: {chosen}", 100),
         summary=f"A graph with {info.parameters:,} weights. Inputs: {sanitize_line(shown, 500)}.",
         unit="batch" if info.batch else "call",
@@ -102,7 +108,7 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
         return case
 
     def needed(values: Mapping[str, Value]) -> int:
-        return needs(sizes(values), training=manifest is not None)
+        return needs(given.sizes(values), training=manifest is not None)
 
     return Workload(declaration, build, needed, info=info, holds=root)
 
@@ -129,6 +135,15 @@ def _chosen(root: Any, signature: str, name: str) -> str:
             f"{name}: signature", signature, "one of " + ", ".join(map(sanitize_line, there[:20]))
         )
     return signature or (USUAL if USUAL in there else there[0])
+
+
+def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
+    """That there are other signatures, and how to run one."""
+    if not others:
+        return ()
+    shown = ", ".join(sanitize_line(each, 100) for each in others[:10])
+    how = sanitize_line(f"{folder}:{others[0]}", 200)
+    return (f"This is its signature {sanitize_line(chosen, 100)}; it has {shown} too, as {how}.",)
 
 
 def _specs(
