@@ -35,11 +35,12 @@ BUDGETS = {
     "answer": "efficiency:answers",
     "fidelity": "fidelity:measure",
     "models": "models:measure",
+    "captured": "captured:measure",
     "roofs": "roofs:measure",
     "bounds": "roofs:bounds",
     "soak": "soak:measure",
 }
-ASKED_FOR = {"soak", "fidelity", "models", "roofs", "bounds"}
+ASKED_FOR = {"soak", "fidelity", "models", "captured", "roofs", "bounds"}
 """Measured only where they are named."""
 
 

@@ -18,6 +18,7 @@ from tuilab.model.arms import MODES, Arm, ArmSelection
 from tuilab.model.expand import expand
 from tuilab.model.parameters import check_values
 from tuilab.model.requests import Measure
+from tuilab.model.result import RunResult
 from tuilab.model.scenario import Budget, Opening, Scenario
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.context import Context
@@ -79,6 +80,44 @@ def test_it_runs_in_every_arm_that_should_and_adds_up(tf, worker, tmp_path, name
     assert sum(layer.share for layer in result.model.layers) <= 1.0 + 1e-9
     for bound in result.bounds:
         assert all(bound.seconds < arm.median_s for arm in result.arms if arm.median_s)
+    tell(name, result)
+
+
+def tell(name: str, result: RunResult) -> None:
+    """A row of the table that `-rP` shows."""
+    ran = [arm for arm in result.arms if arm.status == "ok"]
+    layers = sum(layer.share for layer in result.model.layers)
+    near = max((bound.seconds / arm.median_s for bound in result.bounds for arm in ran), default=0.0)
+    print(
+        f"| {name} | {result.model.parameters:,} | {len(ran)} of {len(result.arms)} arms | "
+        f"{len(result.model.layers)} layers, {layers:.0%} of the call | an H100's bound is {near:.1%} of an arm at most |"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name == "dense" else pytest.mark.long)
+        for name in MODELS
+        if MODELS[name].trains
+    ],
+)
+def test_it_runs_in_mixed_precision_and_its_layers_compute_in_it(tf, worker, tmp_path, name):
+    _, file, opening = saved(tf, name, tmp_path)
+    declaration = declare(worker, file, opening).declaration
+    values = check_values(declaration.parameters, declaration.constraints, MODELS[name].values)
+    dtypes = ("float32", "mixed_bfloat16", "mixed_float16")
+    arms = expand(ArmSelection(devices=("CPU",), modes=("graph",), dtypes=dtypes), declaration, values)
+    request = Measure(
+        id=uuid.uuid4().hex, scenario=Scenario(declaration.name, values, file, opening), arms=arms, budget=TOUCH,
+        latency=False, phases=False,
+    )  # fmt: skip
+    state = fold(worker.measure(request))
+    for arm in state.arms.values():
+        assert arm.status == "ok", f"{arm.label}: {arm.reason}\n{arm.detail}"
+        half = arm.arm.dtype.removeprefix("mixed_")
+        seen = {node.dtype for node in arm.placement[0] if node.kind == "op"}
+        assert half in seen, f"{arm.label} computes in {seen}"
 
 
 @pytest.mark.parametrize("name", EACH)
