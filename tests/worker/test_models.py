@@ -381,6 +381,17 @@ def test_what_a_graph_needs_is_about_what_it_takes(tf, tmp_path):
     assert took / 1.5 < workload.memory(values) < 1.5 * took
 
 
+def test_how_much_of_a_models_weights_is_read_is_told_while_it_is_opened(tf, tmp_path, monkeypatch):
+    monkeypatch.setattr("tuilab.worker.models.TELL_S", 0.001)
+    net = tf.keras.Sequential([tf.keras.Input((2_000,)), tf.keras.layers.Dense(1_000)])
+    net.save(tmp_path / "net.keras")
+    told = []
+    open_model(str(tmp_path / "net.keras"), AS_IT_IS, lambda *words: told.append(words))
+    assert told[0][0].endswith("8.0 MB of weights"), told[:3]
+    done = [done for _, done, _ in told]
+    assert done == sorted(done) and 0 < done[-1] <= told[-1][2]
+
+
 def resident(which="VmRSS"):
     """Bytes of memory that this process has now, or had at most."""
     lines = Path("/proc/self/status").read_text().splitlines()
