@@ -94,14 +94,8 @@ def tell(name: str, result: RunResult) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name == "dense" else pytest.mark.long)
-        for name in MODELS
-        if MODELS[name].trains
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name, made in MODELS.items() if made.trains])
 def test_it_runs_in_mixed_precision_and_its_layers_compute_in_it(tf, worker, tmp_path, name):
     _, file, opening = saved(tf, name, tmp_path)
     declaration = declare(worker, file, opening).declaration
