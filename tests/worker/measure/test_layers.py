@@ -6,7 +6,7 @@ import pytest
 
 from tuilab.profile.classify import Key
 from tuilab.profile.sums import Sums
-from tuilab.worker.measure.counting import Part
+from tuilab.worker.measure.counting import PRODUCTS, Part
 from tuilab.worker.measure.layers import Layers, layers_of
 from tuilab.worker.measure.work import of_function
 from tuilab.worker.models.keras_file import layers_by_name
@@ -140,6 +140,41 @@ def test_resnet_50_as_published(tf):
     first = next(each for each in told if each.name == "conv1_conv")
     assert first.work.flop == pytest.approx(2 * 112 * 112 * 7 * 7 * 3 * 64, rel=0.01)
     assert not any(each.work.uncounted for each in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [
+        ("MobileNetV3Small", 56e6),
+        pytest.param("MobileNetV3Large", 219e6, marks=pytest.mark.long),
+        pytest.param("EfficientNetB0", 0.39e9, marks=pytest.mark.long),
+    ],
+)
+def test_products_as_published(tf, name, published):
+    """Howard et al. 2019, table 3, and Tan and Le 2019, table 2: multiply-adds, without what is done element by element."""
+    model = getattr(tf.keras.applications, name)(weights=None, input_shape=(224, 224, 3))
+    x = tf.zeros((1, 224, 224, 3))
+    found = counted(tf, lambda x: model(x), x)
+    products = sum(part.flop or 0.0 for part in found.parts if part.op in PRODUCTS)
+    assert products == pytest.approx(2 * published, rel=0.05)
+    told = layers_of(found, timed(found), layers_by_name(model))
+    whole = sum(each.work.flop or 0.0 for each in told)
+    assert products < whole < 1.1 * products and whole == pytest.approx(sum(found.flop().values()), rel=1e-6)
+
+
+def test_a_whole_encoder_as_counted_by_hand(tf):
+    """Per token and layer: four projections, scores and their sum, up and down."""
+    layers, width, wide, length, depth = tf.keras.layers, 256, 1024, 128, 4
+    x = given = tf.keras.Input((length, width))
+    for _ in range(depth):
+        x = layers.LayerNormalization()(layers.Add()([x, layers.MultiHeadAttention(4, width // 4)(x, x)]))
+        x = layers.LayerNormalization()(layers.Add()([x, layers.Dense(width)(layers.Dense(wide, "relu")(x))]))
+    model = tf.keras.Model(given, x)
+    x = tf.zeros((2, length, width))
+    found = counted(tf, lambda x: model(x), x)
+    told = layers_of(found, timed(found), layers_by_name(model))
+    by_hand = 2 * length * depth * (4 * 2 * width**2 + 2 * 2 * length * width + 2 * 2 * width * wide)
+    assert sum(each.work.flop or 0.0 for each in told) == pytest.approx(by_hand, rel=0.05)
 
 
 def test_a_saved_recurrent_layer_runs_as_often_as_its_input_is_long(tf, tmp_path):
