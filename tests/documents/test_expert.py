@@ -713,6 +713,160 @@ with tf.device('/CPU:0'):
              "print('images per second', 64 / (time.perf_counter() - t))\n"},
         ],
     }), head="", file="x.ipynb"),
+    # Names that nothing defines, and methods that no class has.
+    Probe("a name spelled otherwise than it is defined", "TL008", "z = tf.matmul(X, y)", "z = tf.matmul(X, y)\n"),
+    Probe("a method without self", "TL008", "return self.model", """
+class Bench:
+    def __init__(self):
+        self.model = keras.Sequential([keras.layers.Dense(1)])
+    def step(batch):
+        return self.model(batch)
+"""),
+    Probe("a function that is commented out", "TL008", "bench()", "# def bench():\n#     pass\nbench()\n"),
+    Probe("a cell's name that no cell defines", "TL008", "print(took)", json.dumps({
+        "nbformat": 4,
+        "metadata": {},
+        "cells": [
+            {"cell_type": "code", "source": HEAD + "%matplotlib inline\n"},
+            {"cell_type": "code", "source": "print(took)\n"},
+        ],
+    }), head="", file="x.ipynb"),
+    Probe("the old run of a strategy that is given", "TL001", "experimental_run_v2", """
+class Bench:
+    def __init__(self, strategy=None):
+        self.strategy = strategy
+    def step(self, batch):
+        return self.strategy.experimental_run_v2(tf.square, args=(batch,))
+"""),
+    Probe("the old run of a strategy that is made", "TL001", "experimental_run_v2", """
+mirrored = tf.distribute.MirroredStrategy()
+mirrored.experimental_run_v2(tf.square, args=(x,))
+"""),
+    Probe("a generator given to a model that is given", "TL001", "fit_generator", """
+def train(model, batches):
+    model.fit_generator(batches)
+"""),
+    Probe("a name in a branch that is not taken", "TL001", "tf.keras.mixed_precision.experimental", """
+def main(mixed):
+    if mixed:
+        tf.keras.mixed_precision.experimental.set_policy('mixed_float16')
+main(False)
+"""),
+    Probe("a length that is asked for while the clock runs", "TL105", "t = time.perf_counter()", """
+from data import batches
+m = keras.Sequential([keras.layers.Dense(1)])
+m.compile('sgd', 'mse')
+t = time.perf_counter()
+m.fit(batches, steps_per_epoch=len(batches))
+print('images per second', 64 / (time.perf_counter() - t))
+"""),
+    Probe("an op of Keras' backend is not awaited", "TL103", "took", """
+from tensorflow.keras import backend as K
+K.dot(x, y).numpy()
+t = time.perf_counter()
+z = K.dot(x, y)
+took = time.perf_counter() - t
+"""),
+    Probe("Keras' backend evaluates in version 1", "TL104", "timeit.timeit", """
+from keras import backend as K
+def multi():
+    a = K.variable(value=np.zeros((8, 8)))
+    return K.eval(K.dot(a, a))
+sess = tf.Session(config=tf.ConfigProto())
+sess.run(tf.global_variables_initializer())
+print(timeit.timeit('multi()', number=10, globals=globals()))
+""", head=HEAD),
+    Probe("a tensor's eval() is a session's run", "TL105", "t = time.perf_counter()", """
+fast = tf.linalg.lstsq(x, y)
+with tf.Session():
+    t = time.perf_counter()
+    fast.eval()
+    print(time.perf_counter() - t)
+"""),
+    Probe("Keras in TensorFlow's own packages", "TL103", "end = time.perf_counter()", """
+from tensorflow.python.keras.applications import VGG16
+vgg = VGG16(weights=None)
+vgg(x)
+times = []
+for batch in [x, y]:
+    begin = time.perf_counter()
+    vgg(batch)
+    end = time.perf_counter()
+    times.append(end - begin)
+print('latency', sum(times))
+"""),
+    Probe("a model made elsewhere trains for the first time", "TL105", "t = time.perf_counter()", """
+from models import build
+net = build()
+t = time.perf_counter()
+net.fit(x, y, batch_size=64)
+print('images per second', 512 / (time.perf_counter() - t))
+"""),
+    Probe("the sum of times under a condition", "TL104", "start = time.perf_counter()", MODEL + """
+from faces import button
+def bench():
+    m = made()
+    times = []
+    for _ in range(20):
+        start = time.perf_counter()
+        m.fit(data, goal, epochs=1)
+        times.append(time.perf_counter() - start)
+    return sum(times)
+if button('run the benchmark'):
+    print('CPU', bench())
+"""),
+    Probe("Keras' callback reads the wall clock", "TL107", "begin = time.time()", """
+# A benchmark of batches
+class Times(keras.callbacks.Callback):
+    def __init__(self):
+        self.all = []
+    def on_train_batch_begin(self, batch, logs=None):
+        self.begin = time.time()
+    def on_train_batch_end(self, batch, logs=None):
+        self.all.append(time.time() - self.begin)
+"""),
+    Probe("Python 2 prints", "TL105", "t = time.perf_counter()", """
+t = time.perf_counter()
+z = tf.matmul(x, y).numpy()
+print "GPU", time.perf_counter() - t  # seconds
+"""),
+    Probe("print's result is formatted", "TL003", "print ('took %f')", "took = 1.0\nprint ('took %f') % took\n"),
+    Probe("a plot is drawn while the clock runs", "TL108", "plt.plot", MODEL + """
+import matplotlib.pyplot as plt
+t = time.perf_counter()
+history = made().fit(data, goal)
+plt.plot(history.history['loss'])
+print('images per second', 64 / (time.perf_counter() - t))
+"""),
+    Probe("the devices are compared at four numbers", "TL112", "u = time.perf_counter()", """
+a = tf.ones((2, 2))
+with tf.device('/CPU:0'):
+    t = time.perf_counter()
+    tf.matmul(a, a).numpy()
+    cpu = time.perf_counter() - t
+with tf.device('/GPU:0'):
+    u = time.perf_counter()
+    tf.matmul(a, a).numpy()
+    gpu = time.perf_counter() - u
+print(cpu, gpu)
+"""),
+    Probe("PyTorch multiplies what TensorFlow's product is compared with", "TL111", "u = time.perf_counter()", """
+import torch
+a = torch.rand([5000, 5000])
+b = tf.convert_to_tensor(a.numpy())
+tf.matmul(b, b).numpy()
+t = time.perf_counter()
+for _ in range(100):
+    a = a * a
+t_torch = time.perf_counter() - t
+print('Torch time', t_torch)
+u = time.perf_counter()
+for _ in range(100):
+    b = b @ b
+b.numpy()
+t_tf = time.perf_counter() - u
+print('Tensorflow time', t_tf)
+"""),
     # Not told at all.
     Probe("an item of a tensor is assigned", "TL003", "z[0]", "z = tf.zeros((3,))\nz[0] = 1.0\n"),
     Probe("a model made outside of the scope that is timed", "TL309", "with tf.device('/CPU:0')", """
@@ -757,6 +911,145 @@ print('GPU', timeit.timeit(OnGpu(), number=10))
 ]  # fmt: skip
 
 DECOYS = [
+    Probe("names that are bound in other ways", "TL008", "", """
+try:
+    profile
+except NameError:
+    profile = None
+def first():
+    global total
+    total = 1
+def second(*given, **named):
+    return total, [each for each in given if (size := len(given)) and size], named
+with open('x') as handle:
+    pass
+class Made:
+    kind = 1
+    def of(self: "Later") -> "Later":
+        return __class__.kind, __file__
+print(first, second, Made, handle)
+""", head=HEAD),
+    Probe("names that a star may bring", "TL008", "", "from helpers import *\nz = tf.matmul(X, y)\n"),
+    Probe("names that exec may bind", "TL008", "", "exec(open('x').read())\nz = tf.matmul(X, y)\n"),
+    Probe("an excerpt of an article", "TL008", "", "```python\nimport tensorflow as tf\nz = tf.matmul(X, Y)\n```\n",
+          head="", file="x.md"),
+    Probe("names that a magic brings", "TL008", "", json.dumps({
+        "nbformat": 4,
+        "metadata": {},
+        "cells": [{"cell_type": "code", "source": HEAD + "%run helpers.py\nprint(took)\n"}],
+    }), head="", file="x.ipynb"),
+    Probe("names of another version in a branch that is not taken", "TL001", "", """
+TF2 = True
+if TF2:
+    z = tf.matmul(x, y)
+else:
+    z = tf.sparse_matmul(x, y)
+if False:
+    tf.get_variable('w')
+"""),
+    Probe("a strategy's run of today", "TL001", "", """
+def step(strategy, batch):
+    strategy.scope()
+    strategy.experimental_distribute_dataset(batch)
+    return strategy.run(tf.square, args=(batch,))
+"""),
+    Probe("a fit_generator of one's own", "TL001", "", """
+class Mine:
+    def fit_generator(self, batches):
+        return batches
+def train(mine):
+    mine.fit_generator([])
+"""),
+    Probe("an op of Keras' backend is awaited", "TL103", "", """
+from tensorflow.keras import backend as K
+K.dot(x, y).numpy()
+t = time.perf_counter()
+K.eval(K.dot(x, y))
+took = time.perf_counter() - t
+"""),
+    Probe("eval() computes", "TL101", "", """
+fast = tf.linalg.lstsq(x, y)
+with tf.Session():
+    fast.eval()
+    t = time.perf_counter()
+    fast.eval()
+    print(time.perf_counter() - t)
+"""),
+    Probe("another library's model fits", "TL105", "", """
+from models import build
+net = build()
+t = time.perf_counter()
+net.fit(x, y)
+print('latency', time.perf_counter() - t)
+"""),
+    Probe("times that are picked", "TL104", "", MODEL + """
+m = made()
+times = []
+for step in range(20):
+    start = time.perf_counter()
+    m.fit(data, goal, epochs=1)
+    took = time.perf_counter() - start
+    if step > 3:
+        times.append(took)
+print(sum(times))
+"""),
+    Probe("a plot after the clock", "TL108", "", MODEL + """
+import matplotlib.pyplot as plt
+m = made()
+t = time.perf_counter()
+history = m.fit(data, goal)
+took = time.perf_counter() - t
+plt.plot(history.history['loss'])
+print('images per second', 64 / took)
+"""),
+    Probe("a size among others", "TL112", "", """
+for side in (2, 2000):
+    a = tf.ones((side, side))
+    tf.matmul(a, a).numpy()
+    with tf.device('/CPU:0'):
+        t = time.perf_counter()
+        tf.matmul(a, a).numpy()
+        cpu = time.perf_counter() - t
+    with tf.device('/GPU:0'):
+        u = time.perf_counter()
+        tf.matmul(a, a).numpy()
+        gpu = time.perf_counter() - u
+    print(side, cpu, gpu)
+"""),
+    Probe("an error that is caught to be shown", "TL003", "", """
+z = tf.zeros((3,))
+try:
+    z[0] = 1.0
+except TypeError as error:
+    print(error)
+"""),
+    Probe("NumPy's product of what is not known", "TL104", "", """
+from data import rows, columns
+def net(v):
+    return np.matmul(v, columns) > 0
+t = time.perf_counter()
+for row in rows:
+    net(row)
+print('latency', time.perf_counter() - t)
+"""),
+    Probe("PyTorch's product beside TensorFlow's", "TL111", "", """
+import torch
+a = torch.rand([5000, 5000])
+b = tf.convert_to_tensor(a.numpy())
+tf.matmul(b, b).numpy()
+t = time.perf_counter()
+for _ in range(100):
+    a = a @ a
+t_torch = time.perf_counter() - t
+print('Torch time', t_torch)
+u = time.perf_counter()
+for _ in range(100):
+    b = b @ b
+b.numpy()
+t_tf = time.perf_counter() - u
+print('Tensorflow time', t_tf)
+"""),
+    Probe("a text is formatted and printed", "TL003", "", "print('took %f' % 1.0)\n"),
     Probe("a session warmed by the tensor's op", "TL105", "", """
 a = tf.compat.v1.placeholder(tf.float32, (64, 64))
 p = tf.matmul(a, a)

@@ -8,6 +8,7 @@ from tuilab.documents import read
 from tuilab.documents.api.tables import shipped
 
 HEAD = "import time, timeit, logging\nimport tensorflow as tf\nfrom tensorflow.keras import backend as K\n"
+HEAD += "from helpers import loader, run, unknown_writer\n"
 TENSORS = "x = tf.random.normal((512, 512))\nf = tf.function(lambda v: v @ v)\nf(x)\ntf.matmul(x, x)\n"
 TIMED = "t = time.perf_counter()\n{}\nprint(time.perf_counter() - t)\n"
 

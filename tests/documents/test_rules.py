@@ -16,13 +16,15 @@ TENSORS = "x = tf.random.normal((512, 512))\ny = tf.random.normal((512, 512))\n"
 # The text on whose line each rule finds the wrong example of its own docstring; of prose, the whole sentence.
 AT = {
     "TL001": "lfilter", "TL002": "transpose", "TL003": "get_memory_info", "TL004": "info['used']", "TL005": "except",
-    "TL006": "%timeit", "TL007": "tf.placeholder", "TL101": "for _", "TL102": "z = tf.matmul", "TL103": "took",
+    "TL006": "%timeit", "TL007": "tf.placeholder", "TL008": "tf.matmul(X", "TL101": "for _", "TL102": "z = tf.matmul", "TL103": "took",
     "TL104": "t = time", "TL105": "t = time", "TL106": "for _", "TL107": "t = time.time()", "TL108": "w = ",
-    "TL109": "for b", "TL110": "for b in d:", "TL111": "u = ", "TL112": "a = s @ s", "TL201": "time.sleep",
+    "TL109": "for b", "TL110": "for b in d:", "TL111": "u = ", "TL112": "a = s @ s", "TL113": "m.predict(x[:8])", "TL201": "time.sleep",
     "TL202": "tf.function", "TL301": "with tf.device", "TL302": "with tf.device", "TL303": ".map(f)",
     "TL304": "tf.constant", "TL305": "z = d @ d", "TL309": "with tf.device", "TL401": "TFRecordDataset",
 }  # fmt: skip
 PROSE = ("TL306", "TL307", "TL308")
+# An article leaves much out: found in whole programs.
+SCRIPTS = ("TL008",)
 
 
 def document(code: str, after: str = "") -> bytes:
@@ -43,6 +45,8 @@ def codes(report) -> list[str]:
 
 def example_of(known, text: str):
     """The report of an example that a rule's docstring gives."""
+    if known.code in SCRIPTS:
+        return read(f"{HEAD}{TENSORS}{text}\n".encode(), shipped(), name="x.py")
     return findings("z = tf.matmul(x, y)", text) if known.code in PROSE else findings(text)
 
 

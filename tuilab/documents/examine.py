@@ -18,10 +18,12 @@ from tuilab.documents.reading.dialect import Plain, plain
 from tuilab.documents.reading.document import Document
 from tuilab.documents.reading.parse import Parsed, parse
 from tuilab.documents.reading.source import open_document
+from tuilab.documents.reading.undefined import undefined
 from tuilab.documents.recognise import Gap, recognise
 from tuilab.documents.report import DocumentReport, ExampleReport, Unresolved
 from tuilab.documents.rules import check
 from tuilab.documents.rules.suppress import ignored, ignored_everywhere
+from tuilab.documents.words import words
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError
 from tuilab.model.preset import Preset
@@ -146,6 +148,10 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
     return read_program(code, api, deferred, folder), plains, parsed
 
 
+# Folders around a file whose names tell what it is of.
+_FOLDERS = 2
+
+
 def _read(
     document: Document,
     api: ApiTable | None,
@@ -159,12 +165,15 @@ def _read(
     found = examples(document.blocks, trace, api, target)
     reports = []
     everywhere = ignored_everywhere(document.lines)
+    missing = _undefined(document, plains, parsed)
+    within = " ".join(folder.parts[-_FOLDERS:]) if folder is not None else ""
     for example, part, text in zip(found, parsed, plains, strict=True):
+        example.undefined = [(line, name) for line, name in missing if example.holds(line)]
         if not text.session:
             example.magics = [(example.block.line + number, name_) for number, name_ in text.magics]
         example.ignored = everywhere | ignored(document.lines, example.block)
         example.installs = installs
-        example.document_title = f"{document.title} {document.id}"
+        example.document_title = f"{document.title} {document.id} {within}"
         reports.append(_examine(document, example, part, validate, preview))
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
     broken = tuple(
@@ -184,6 +193,33 @@ def _read(
         broken=broken,
         unreadable=document.unreadable or _unparsed(document, parsed),
     )
+
+
+_TENSORFLOW = re.compile(r"^\s*(?:import|from)\s+(?:tensorflow|keras)\b", re.MULTILINE)
+# Magics that bind no names, and a line whose result one of them gives.
+_HARMLESS = words(
+    "%matplotlib %load_ext %reload_ext %config %autoreload %tensorflow_version %tensorboard %cd %env %pip"
+    " %conda %time %timeit %%time %%timeit"
+)
+_GIVES = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*[%!]", re.MULTILINE)
+
+
+def _undefined(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
+    """(Line, name) of what a script or a notebook reads and nowhere binds; excerpts leave much out."""
+    whole = all(block.script or block.cell for block in document.blocks)
+    code = "\n".join(line for part in plains for line in part.lines)
+    if not whole or any(part.broken for part in parsed) or not _TENSORFLOW.search(code):
+        return []
+    if any(_GIVES.search(block.code) for block in document.blocks):
+        return []
+    if any(name not in _HARMLESS for part in plains if not part.session for _, name in part.magics):
+        return []
+    lines = [
+        block.line + number
+        for block, part in zip(document.blocks, plains, strict=True)
+        for number in range(len(part.lines))
+    ]
+    return [(lines[line - 1], name) for line, name in undefined(code)]
 
 
 def _unparsed(document: Document, parsed: list[Parsed]) -> str:

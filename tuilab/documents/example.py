@@ -29,7 +29,8 @@ class Example:
     written, clocked: events and regions whose lines are in this block, whoever runs them; so too uses,
     scopes, tries, loops and misfits. api: the names of TensorFlow, None where they are not known.
     installs: the line of the document that installs it, 0 for none.
-    magics: (line, name) of IPython's magics in it. ignored: codes that comments suppress here, `*` for all.
+    magics: (line, name) of IPython's magics in it. undefined: (line, name) of what it reads and the document
+    nowhere binds. ignored: codes that comments suppress here, `*` for all.
     """
 
     block: Block
@@ -37,6 +38,7 @@ class Example:
     facts: Facts
     api: ApiTable | None = None
     magics: list[tuple[int, str]] = field(default_factory=list)
+    undefined: list[tuple[int, str]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
     written: list[Event] = field(default_factory=list)

@@ -12,6 +12,7 @@ from tuilab.model.api import ApiTable
 _STRICT = "tf.config.set_soft_device_placement"
 _HIDES = ("tf.config.set_visible_devices", "tf.config.experimental.set_visible_devices")
 
+_LITE = ("tensorflow", "keras", "tflite", "ai_edge_litert", "tf_keras")
 _MODERN = ("tf.function", "tf.GradientTape", "tf.config.", "tf.test.experimental.sync_devices")
 Subject = tuple[Kind, "str | int"]
 
@@ -71,6 +72,14 @@ class Facts:
     def is_eager(self) -> bool:
         """Whether some of the code is of TensorFlow 2, though a session stands in it."""
         return any(use.name.startswith(_MODERN) for use in self._trace.uses)
+
+    @cached_property
+    def is_of_tensorflow(self) -> bool:
+        """Whether the code uses TensorFlow, Keras or TFLite by name."""
+        roots = ("tf.", "keras", "tensorflow")
+        return any(u.name.startswith(roots) for u in self._trace.uses) or any(
+            e.kind == "import" and e.name.startswith(_LITE) for e in self._trace.events
+        )
 
     @cached_property
     def hides_gpu(self) -> bool:
@@ -148,9 +157,6 @@ class Facts:
 
         Outside of any scope an op runs where its kernels are, which may be any device; each is of a dtype.
         """
-        value = _subject_value(work)
-        if value is not None and self._opaque_touched.get(id(value), before) < before:
-            return True
         if work.kind == "graph" and self._is_traced_anew(work, before):
             return False
         here, dtype = work.place.families, _dtype(work)
@@ -159,6 +165,11 @@ class Facts:
             if first < before and same and (not families or not here or families == here):
                 return True
         return False
+
+    def may_have_run(self, work: Event, before: int) -> bool:
+        """Whether what is timed was given before to a call that is not known, and that may have run it."""
+        value = _subject_value(work)
+        return value is not None and self._opaque_touched.get(id(value), before) < before
 
     @cached_property
     def _runs(self) -> dict[Subject, list[Event]]:

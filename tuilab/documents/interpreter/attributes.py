@@ -14,6 +14,7 @@ from tuilab.documents.interpreter.values import (
     Known,
     Listing,
     Module,
+    OpaqueObject,
     Tensor,
     Unknown,
     Value,
@@ -49,9 +50,19 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
         case Graph() if name == "python_function":
             return value.target
         case Unknown():
-            return Unknown(value.reason, value.line)
+            return _of_unknown(interpreter, value, name, line)
         case _:
             return Bound(value, name)
+
+
+def _of_unknown(interpreter: Interpreter, value: Unknown, name: str, line: int) -> Value:
+    """What is not known has what is not known; but a name that only TensorFlow had tells what it is."""
+    owner = names.LEFT.get(name)
+    if owner is None or any(function.name == name for function in interpreter.functions):
+        is_model = name in names.STEPS or name in names.TRAINS
+        return Bound(value, name) if is_model else Unknown(value.reason, value.line)
+    interpreter.use(Api(f"{owner}.{name}", name), line)
+    return Bound(OpaqueObject("object", owner), name) if owner == "tf.distribute.Strategy" else value
 
 
 def _of_tensor(interpreter: Interpreter, tensor: Tensor, name: str, line: int) -> Value:

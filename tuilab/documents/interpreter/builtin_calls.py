@@ -20,6 +20,7 @@ from tuilab.documents.interpreter.values import (
     Listing,
     Many,
     Mapping,
+    Number,
     OpaqueObject,
     Span,
     Unknown,
@@ -110,6 +111,9 @@ def _len(interpreter: Interpreter, values: list[Value], args: Arguments) -> Valu
     value = values[0] if values else NONE
     if isinstance(value, Known) and isinstance(value.value, str | bytes):
         return Known(len(value.value))
+    if isinstance(value, Unknown):
+        # Asking for a length goes through nothing.
+        return Number("a length that is not known", args.line)
     count = iterate(interpreter, value, args.line).count
     return Known(count) if count is not None else Unknown("a length that is not known", args.line)
 

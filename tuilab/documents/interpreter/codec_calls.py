@@ -51,7 +51,7 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         interpreter.event("effect", f"{name}()", args.line)
     for value in args.values.values():
         # What a thread, a pool or a wrapper runs is not followed.
-        if isinstance(value, Function | Graph | Bound):
+        if isinstance(value, Function | Graph | Bound) and not name.startswith("matplotlib."):
             interpreter.event("opaque", name, args.line, args.values)
             break
     if name.startswith(_READS):

@@ -68,7 +68,19 @@ def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Va
 @expression(ast.BinOp)
 def binary(interpreter: Interpreter, node: ast.BinOp, scope: Scope) -> Value:
     left, right = interpreter.evaluate(node.left, scope), interpreter.evaluate(node.right, scope)
+    if isinstance(node.op, ast.Mod) and _is_print(node.left):
+        interpreter.misfit(
+            "type",
+            node.lineno,
+            "print() gives None, and None % … raises a TypeError",
+            "Put the % … inside of print's parentheses.",
+            at="%",
+        )
     return operate(interpreter, node.op, left, right, node.lineno)
+
+
+def _is_print(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
 
 
 def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int) -> Value:

@@ -166,6 +166,8 @@ class Interpreter:
         self._answers: dict[tuple[int, Callable[[Any], bool]], bool] = {}
         self._regions: dict[tuple[int, int], int] = {}
         self._withs: dict[int, tuple[int, int]] = {}
+        # By reading of a clock, how many such branches it stands in.
+        self._branches_at: dict[int, int] = {}
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:
         """What the expression stands for. Raises Exhausted."""
@@ -269,8 +271,13 @@ class Interpreter:
         self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0, written))
 
     def misfit(self, kind: MisfitKind, line: int, detail: str, remedy: str, **more: Any) -> None:
-        """Record an argument or a key that does not fit. more: `at` and `replace` of the record."""
-        if not self.away:
+        """Record an argument or a key that does not fit. more: `at` and `replace` of the record.
+
+        Where the code catches what this raises, it is meant.
+        """
+        raised = "KeyError" if kind == "key" else "TypeError"
+        meant = any(raised in handler.names for each in self.place.tries for handler in each.handlers)
+        if not self.away and not meant:
             self.trace.misfits.append(Misfit(kind, line, detail, remedy, **more))
 
     def dates(self, *values: Value) -> None:
@@ -304,6 +311,8 @@ class Interpreter:
     def clock(self, name: str, line: int) -> Clock:
         """A reading of the clock."""
         event = self.event("clock", name, line)
+        if self.branches:
+            self._branches_at[event.index] = self.branches
         return Clock(event.index)
 
     def gather(self, value: Value) -> None:
@@ -311,7 +320,7 @@ class Interpreter:
         if isinstance(value, Elapsed):
             region = self.trace.regions[value.region]
             region.gathered = True
-            region.picked = region.picked or self.branches > 0
+            region.picked = region.picked or self.branches > self._branches_at.get(region.first, 0)
 
     def compare(self, regions: Sequence[int]) -> None:
         """Times stand side by side."""

@@ -2,6 +2,8 @@
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, called
 from tuilab.documents.interpreter.library import Arguments, bind, handles
+from tuilab.documents.interpreter.names import STEPS, TRAINS
+from tuilab.documents.interpreter.tensors import nested_shape
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -15,11 +17,10 @@ from tuilab.documents.interpreter.values import (
     Value,
     shape_of,
 )
+from tuilab.documents.words import words
 
 # What gives a model that has its weights.
 LOADS = ("load_model", "clone_model", "model_from_json", "model_from_config")
-TRAINS = ("fit", "evaluate", "predict", "fit_generator")
-STEPS = ("train_on_batch", "test_on_batch", "predict_on_batch", "predict_step", "train_step")
 POLICIES = (
     "tf.keras.mixed_precision.set_global_policy",
     "tf.keras.mixed_precision.set_dtype_policy",
@@ -108,6 +109,40 @@ def named_policy(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return OpaqueObject("policy", args.get("name", "0"))
 
 
+_STATE = words(
+    "clear_session set_session get_session floatx set_floatx epsilon set_epsilon backend learning_phase"
+    " set_learning_phase image_data_format set_image_data_format get_uid reset_uids name_scope set_value"
+    " batch_set_value manual_variable_initialization is_keras_tensor"
+)
+_MADE = words(
+    "variable constant zeros ones eye zeros_like ones_like arange random_normal random_uniform"
+    " truncated_normal random_normal_variable random_uniform_variable placeholder full"
+)
+
+
+@handles("tf.keras.backend.", "tf.keras.ops.")
+def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """Keras' own ops: settings of its state, tensors made of nothing, functions of a graph, and ops."""
+    word = name.rpartition(".")[2]
+    if word in _STATE:
+        interpreter.event("config", name, args.line, args.values)
+        return Unknown(f"what {name} gives", args.line)
+    if word == "function":
+        interpreter.event("build", name, args.line, args.values)
+        return OpaqueObject("object", name)
+    inside = interpreter.in_graph() is not None
+    inside = inside or any(isinstance(v, Tensor) and v.inside for v in args.values.values())
+    made = Tensor(None, None, inside=inside)
+    if word in _MADE:
+        shape = args.get("shape", "0") if word not in ("variable", "constant") else NONE
+        made.shape = shape_of(shape) if shape != NONE else nested_shape(args.get("value", "0"))
+    outside = not interpreter.in_graph() and inside
+    interpreter.event(
+        "build" if outside else "create" if word in _MADE else "op", name, args.line, args.values, made
+    )
+    return made
+
+
 @handles("tf.keras.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Losses, optimisers, metrics, data sets: objects of the set-up."""
@@ -132,8 +167,6 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         if known is not None:
             return _data_set(*known)
         return Unknown("data that is downloaded when it runs", args.line)
-    if name.startswith(("tf.keras.ops.", "tf.keras.backend.")):
-        return Tensor(None, None, inside=interpreter.in_graph() is not None)
     return OpaqueObject("object", name)
 
 

@@ -7,7 +7,7 @@ from tuilab.documents.interpreter.arithmetic import LONGEST_LIST, LONGEST_TEXT
 from tuilab.documents.interpreter.expressions import told
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered, times_in
 from tuilab.documents.interpreter.library import Arguments
-from tuilab.documents.interpreter.names import dtype_of
+from tuilab.documents.interpreter.names import ARGUMENTS_OF_KERAS, ONLY_KERAS, TRAINS, dtype_of
 from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.values import (
     NONE,
@@ -57,9 +57,23 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             return interpreter.call(owner, args, keywords, line)
         case Graph():
             return owner if name == "get_concrete_function" else Unknown(f"what {name}() gives", line)
+        case Unknown() if name in ONLY_KERAS or (name in TRAINS and _is_keras(interpreter, keywords)):
+            # Whose model it is is not known, but what its method does.
+            interpreter.event("train", name, line, numbered(args) | keywords)
+            return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
+        case Unknown():
+            return interpreter.opaque(owner, args, line)
         case _:
             interpreter.event("opaque", name, line, numbered(args))
             return Unknown(f"what {name}() gives", line)
+
+
+def _is_keras(interpreter: Interpreter, keywords: Keywords) -> bool:
+    """Whether a model of somebody is Keras', by arguments that no other library's methods take together."""
+    given = sum(name in keywords for name in ARGUMENTS_OF_KERAS)
+    return given > 0 and any(
+        use.name.startswith(("tf.", "keras", "tensorflow")) for use in interpreter.trace.uses
+    )
 
 
 def _tensor(
@@ -76,6 +90,11 @@ def _tensor(
             return Unknown("a value that is known when it runs", line)
         interpreter.sync(f".{name}()", line, tensor)
         return Tensor(tensor.shape, tensor.dtype, "np", tensor.made)
+    if tensor.library == "tf" and name == "eval" and interpreter.in_graph() is None:
+        return _evaluated(interpreter, tensor, line)
+    if tensor.library == "np" and name in ("to", "cuda", "mps", "xpu"):
+        # PyTorch's, on a device or of a dtype: no array has these.
+        return interpreter.opaque(tensor, args, line)
     if name == "astype":
         dtype = dtype_of(given.get("0", "dtype"))
         made = Tensor(tensor.shape, dtype, tensor.library, inside=tensor.inside)
@@ -99,6 +118,15 @@ def _tensor(
     made = Tensor(None, tensor.dtype, tensor.library, inside=tensor.inside)
     interpreter.event(_kind(tensor), name, line, {"x": tensor}, made)
     return made
+
+
+def _evaluated(interpreter: Interpreter, tensor: Tensor, line: int) -> Value:
+    """What TensorFlow 1's session computes for a tensor."""
+    event = interpreter.event("graph", "sess.run", line, {"fetches": tensor})
+    event.runs = tensor
+    result = Tensor(tensor.shape, tensor.dtype, "np", made=event.index)
+    interpreter.sync(".eval()", line, result)
+    return result
 
 
 def _kind(tensor: Tensor) -> Kind:

@@ -77,12 +77,32 @@ _OUTSIDE = {
     "tf.__version__": "the version is that of the interpreter's TensorFlow",
     "np.__version__": "the version is that of the interpreter's NumPy",
 }
+# Methods of a Keras model that train or predict: with data, and with one batch.
+TRAINS = ("fit", "evaluate", "predict", "fit_generator")
+STEPS = ("train_on_batch", "test_on_batch", "predict_on_batch", "predict_step", "train_step")
+# Methods that no other library's models have, and arguments that no other's take.
+ONLY_KERAS = ("train_on_batch", "test_on_batch", "predict_on_batch")
+ARGUMENTS_OF_KERAS = (
+    "epochs", "batch_size", "validation_data", "validation_split", "steps_per_epoch", "callbacks", "verbose",
+    "steps",
+)  # fmt: skip
+# Methods that no class has any more, and no other library's has: by them what they are called on is known.
+LEFT = {
+    **dict.fromkeys(("experimental_run_v2", "experimental_make_numpy_dataset"), "tf.distribute.Strategy"),
+    **dict.fromkeys(("make_one_shot_iterator", "make_initializable_iterator"), "tf.data.Dataset"),
+    **dict.fromkeys(("fit_generator", "evaluate_generator", "predict_generator"), "tf.keras.Model"),
+    "predict_classes": "tf.keras.Sequential",
+}
 _DEVICE = re.compile(r"(?:^|[/:])(?:device:|physical_device:)?(CPU|GPU|TPU):?(\d+|\*)?$", re.IGNORECASE)
+
+
+# Where Keras lay in TensorFlow's own packages.
+_PRIVATE = "tensorflow.python."
 
 
 def canonical(module: str) -> str:
     """The dotted name under which a module is known here: `tensorflow.keras` → `tf.keras`."""
-    root, _, rest = module.partition(".")
+    root, _, rest = module.removeprefix(_PRIVATE).partition(".")
     if root == "tensorflow" and not rest.startswith(("python", "core", "compiler", "lite.python")):
         name = f"tf.{rest}" if rest else "tf"
     elif root == "keras" and not rest.startswith(("src", "api")):
@@ -98,7 +118,7 @@ def canonical(module: str) -> str:
 
 def module(dotted: str, spelled: str) -> Api:
     """An imported module: its canonical name, how the source calls it, and what it really is."""
-    keras = dotted == "keras" or dotted.startswith("keras.")
+    keras = dotted.removeprefix(_PRIVATE).partition(".")[0] == "keras"
     return Api(canonical(dotted), spelled, dotted if keras else "")
 
 

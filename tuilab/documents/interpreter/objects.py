@@ -160,7 +160,7 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
 def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
     """Read a method of a TensorFlow or Keras object, known by its class's dotted name."""
     made, name, line = str(asked.owner.data), asked.name, asked.line
-    if made.startswith("tf.keras.metrics."):
+    if made.startswith(("tf.keras.metrics.", "tf.keras.optimizers.", "tf.distribute.")):
         interpreter.use(Api(f"{made}.{name}", f"{made.rpartition('.')[2]}.{name}"), line)
     if made.startswith("tf.distribute.") and name in _RUNS:
         return _on_replicas(interpreter, asked)

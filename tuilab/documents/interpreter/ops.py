@@ -412,6 +412,25 @@ def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return make(interpreter, name, args, TABLE["np."])
 
 
+# PyTorch's tensors on the CPU, where it computes while the caller waits: read as arrays are.
+_TORCH = {
+    **_rows("torch.", "rand randn ones zeros empty", Op("host-create", given_sides, asked("float32"), "np")),
+    **_rows("torch.", "matmul mm mul add sub div", Op("host-op", unknown, like, "np")),
+}
+
+
+@handles(*_TORCH)
+def of_torch(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """PyTorch's tensor, so far as it says of no device that it lies there."""
+    if args.given("device"):
+        interpreter.event("opaque", name, args.line, args.values)
+        return Unknown(f"what {name} gives", args.line)
+    size = args.get("0", "size")
+    if isinstance(size, Listing):
+        args.values = {str(number): side for number, side in enumerate(size.items)}
+    return make(interpreter, name, args, _TORCH[name])
+
+
 @handles("np.allclose", "np.array_equal", "np.testing.")
 def compared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     args.read(interpreter, f"{name}()")
@@ -445,7 +464,7 @@ def identity(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.matmul")
 def matmul(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    return tensors.matmul(interpreter, args.values, args.line, called=True)
+    return tensors.matmul(interpreter, args.values, args.line, called="tf")
 
 
 @handles("np.matmul", "np.dot")
@@ -453,7 +472,7 @@ def host_matmul(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     sides = {"a": args.get("0", "a"), "b": args.get("1", "b")}
     for value in sides.values():
         interpreter.reads(value, f"{name}()", args.line)
-    return tensors.matmul(interpreter, sides, args.line)
+    return tensors.matmul(interpreter, sides, args.line, called="np")
 
 
 @handles("tf.shape", "tf.size", "tf.rank")

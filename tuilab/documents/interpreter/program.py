@@ -31,6 +31,7 @@ from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.timers import names_only
 from tuilab.documents.interpreter.trace import Context, Trace
 from tuilab.documents.interpreter.values import (
+    NONE,
     Api,
     Class,
     Function,
@@ -148,7 +149,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
         graph = target if isinstance(target, Graph) and target.target is function else None
         if function.kind == "context":
             function.kind = "plain"
-        known: dict[str, Value] = {}
+        known = _unknown_defaults(function)
         if function.name.startswith("test") and any(p.arg == "benchmark" for p in parameters):
             # pytest calls it, and nothing before it.
             interpreter.place = Context(block=function.block)
@@ -161,11 +162,23 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             interpreter.call(made, [], {}, made.node.lineno)
 
 
+def _unknown_defaults(function: Function) -> dict[str, Value]:
+    """Parameters that stand as None where nothing is given: whoever calls it gives something."""
+    line = function.node.lineno
+    return {
+        name: Unknown(f"{name} is given by whoever calls {function.name}", line)
+        for name, value in function.defaults.items()
+        if value == NONE
+    }
+
+
 def _receiver(interpreter: Interpreter, function: Function, line: int) -> Value:
     """The object for a method that nothing calls: the first of its class, or a new one."""
     owner = function.scope.owner
     if not function.scope.instances and isinstance(owner, Class):
-        instance = instantiate(interpreter, owner, [], {}, line)
+        made = owner.find("__init__")
+        given = _unknown_defaults(made) if isinstance(made, Function) else {}
+        instance = instantiate(interpreter, owner, [], given, line)
         set_up = owner.find("setUp")
         if set_up is not None and set_up is not function:
             interpreter.call(set_up, [instance], {}, line)

@@ -1,11 +1,12 @@
 """What each kind of statement does."""
 
 import ast
+import re
 
-from tuilab.documents.interpreter import expressions
+from tuilab.documents.interpreter import expressions, names
 from tuilab.documents.interpreter.arithmetic import LONGEST_LIST
 from tuilab.documents.interpreter.calls import apply_decorator
-from tuilab.documents.interpreter.interpreter import Flow, Interpreter, statement
+from tuilab.documents.interpreter.interpreter import Exhausted, Flow, Interpreter, statement
 from tuilab.documents.interpreter.items import bind_target
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.trace import Handler, Try
@@ -91,6 +92,8 @@ def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
     interpreter.reads(test, "if", node.lineno)
     known = truth(test)
     if known is not None:
+        if not isinstance(node.test, ast.Constant) and not interpreter.once(node.test, _is_of_versions):
+            _name(interpreter, node.orelse if known else node.body, scope)
         return interpreter.execute(node.body if known else node.orelse, scope)
     guarded = interpreter.once(node.test, _asks_for_name)
     interpreter.guards += guarded
@@ -99,6 +102,50 @@ def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
     interpreter.guards -= guarded
     # Where one branch goes on, so does the reading: what the other returned was kept.
     return Flow.NEXT if Flow.NEXT in flows else flows[0]
+
+
+_VERSIONS = re.compile(
+    r"tf|tensorflow|keras|version|legacy|compat|old|v[12]|py[23]|__name__|TYPE_CHECKING", re.I
+)
+
+
+def _is_of_versions(test: ast.expr) -> bool:
+    """Whether a condition may tell versions apart, of which only one has the names below it."""
+    return bool(_VERSIONS.search(ast.unparse(test)[:400])) or _asks_for_name(test)
+
+
+def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) -> None:
+    """Look up the libraries' names in a branch that is not taken here: where it is, they are needed.
+
+    Each is a step of the reading. Raises Exhausted.
+    """
+    waiting: list[ast.AST] = list(statements)
+    while waiting:
+        node = waiting.pop()
+        interpreter.steps -= 1
+        if interpreter.steps < 0:
+            raise Exhausted
+        if isinstance(node, ast.Try | ast.With):
+            continue
+        if isinstance(node, ast.Attribute):
+            found = _library(node, scope)
+            if found is not None:
+                interpreter.use(found, node.lineno)
+                continue
+        waiting += ast.iter_child_nodes(node)
+
+
+def _library(node: ast.Attribute, scope: Scope) -> Api | None:
+    """The name of a library that `a.b.c` is, found without reading what it stands for; None for others."""
+    links: list[ast.Attribute] = []
+    inner: ast.expr = node
+    while isinstance(inner, ast.Attribute):
+        links.append(inner)
+        inner = inner.value
+    value = scope.find(inner.id) if isinstance(inner, ast.Name) else None
+    for link in reversed(links):
+        value = names.member(value, link.attr, link.lineno) if isinstance(value, Api) else None
+    return value if isinstance(value, Api) else None
 
 
 def _asks_for_name(test: ast.expr) -> bool:

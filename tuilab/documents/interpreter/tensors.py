@@ -156,10 +156,15 @@ def _kinds(value: Value, into: set[type], depth: int) -> None:
             into.add(object)
 
 
-def matmul(interpreter: Interpreter, arguments: dict[str, Value], line: int, called: bool = False) -> Value:
+def matmul(
+    interpreter: Interpreter,
+    arguments: dict[str, Value],
+    line: int,
+    called: Literal["tf", "np"] | None = None,
+) -> Value:
     """A matrix product with its transpositions; arguments as `tf.matmul` names them.
 
-    called: by that name, which makes it TensorFlow's whatever it is given.
+    called: by whose function, whatever it is given; None for `@`.
     """
     a, b = arguments.get("a"), arguments.get("b")
     operands = [v for v in (a, b) if isinstance(v, Tensor)]
@@ -168,7 +173,7 @@ def matmul(interpreter: Interpreter, arguments: dict[str, Value], line: int, cal
     if left is not None and right is not None:
         batch = broadcast([left[:-2], right[:-2]])
         shape = None if batch is None else (*batch, left[-2], right[-1])
-    whose = "tf" if called else library(operands)
+    whose = called or library(operands)
     dtype = _promoted(operands) if operands or a is None else nested_dtype(a, whose)
     result = Tensor(shape, dtype, whose, inside=any(t.inside for t in operands))
     interpreter.event("op" if whose == "tf" else "host-op", "tf.matmul", line, arguments, result)

@@ -200,8 +200,13 @@ def deferring(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.keras.backend.eval", "tf.keras.backend.batch_get_value", "tf.io.write_file", "tf.Assert")
 def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """What takes a tensor's value, and so waits for it."""
+    fetched = args.get("x", "0", "value")
     if interpreter.in_graph():
         interpreter.event("op", name, args.line, args.values)
+    elif interpreter.deferred and name.startswith("tf.keras.backend.") and isinstance(fetched, Tensor):
+        event = interpreter.event("graph", "sess.run", args.line, {"fetches": fetched})
+        event.runs = fetched
+        interpreter.sync(f"{name}()", args.line, Tensor(None, None, "np", made=event.index))
     else:
         args.read(interpreter, f"{name}()")
         interpreter.event("config", name, args.line, args.values)

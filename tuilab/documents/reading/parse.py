@@ -30,11 +30,16 @@ class Parsed:
 def parse(lines: Sequence[str], first_line: int) -> Parsed:
     """Parse as a whole; where that fails, statement by statement, leaving out what is broken."""
     code = "\n".join(lines)
+    modern = _tree(code)
+    older = None if isinstance(modern, ast.Module) else _of_python_2(lines)
+    if older is not None and not isinstance(modern, ast.Module):
+        out = parse(older, first_line)
+        out.broken = [(first_line + modern[0], modern[1])]
+        return out
     out = Parsed(size=2 * sum(1 for _ in _WORD.finditer(code)), yields="yield" in code)
-    tree = _tree(code)
-    if isinstance(tree, ast.Module):
-        move(tree, first_line - 1)
-        out.statements = tree.body
+    if isinstance(modern, ast.Module):
+        move(modern, first_line - 1)
+        out.statements = modern.body
         return out
     for start, chunk in _chunks(lines):
         part = _tree("\n".join(chunk))
@@ -49,6 +54,30 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
         move(part, first_line + start - 1)
         out.statements += part.body
     return out
+
+
+_CATCHES = re.compile(r"^(\s*except [\w. ()]{1,80}(?:, ?[\w.]{1,40}\))?), ?(\w+)\s*:")
+# Longer lines are left as they are.
+_LONGEST = 400
+
+
+def _of_python_2(lines: Sequence[str]) -> "list[str] | None":
+    """The lines with print statements and handlers as Python 3 writes them, if that is all that was old."""
+    out = [_modern(line) if len(line) <= _LONGEST else line for line in lines]
+    return out if out != list(lines) and isinstance(_tree("\n".join(out)), ast.Module) else None
+
+
+def _modern(line: str) -> str:
+    code = line.lstrip()
+    if code.startswith("except "):
+        return _CATCHES.sub(r"\1 as \2:", line)
+    told = code.removeprefix("print").strip()
+    if not code.startswith("print ") or told.startswith(("(", "=")) or not told:
+        return line
+    words, sign, comment = told.rpartition("#")
+    if sign and not {"'", '"'} & set(comment):
+        told = words.rstrip()
+    return f"{line[: len(line) - len(code)]}print({told.rstrip(',')})"
 
 
 def is_python(lines: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tuilab.documents.example import Example, inputs
-from tuilab.documents.interpreter.trace import Event, Region
+from tuilab.documents.interpreter.trace import WORK, Event, Region
 from tuilab.documents.interpreter.values import (
     Graph,
     Known,
@@ -25,7 +25,7 @@ _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op",
 
 @rule("TL111", "Comparison of different work", "warning")
 def unlike_work(example: Example) -> Iterator[Hit]:
-    """Timings of CPU and GPU that differ in their work, or totals of unlike counts.
+    """Timings of CPU and GPU, or of two libraries, that differ in their work, or totals of unlike counts.
 
     Why: The ratio tells the difference of the work, not of the devices.
 
@@ -94,6 +94,9 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
             )
         less = sorted(_words(set(first) ^ set(second)))
         return f"the CPU's and the GPU's times are of different work: only one has {less[0]}", ""
+    functions = _unlike_functions(one, other)
+    if functions:
+        return functions, "Time the same function of both."
     precisions = _precisions(one[1], other[1])
     if precisions:
         return f"{precisions}: one of them computes with twice the bits", "Give both the same dtype."
@@ -112,6 +115,32 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
             f"Divide each time by its {what}.",
         )
     return "", ""
+
+
+_ARITHMETIC = {"matmul", "multiply", "add", "subtract", "divide", "dot", "mm", "mul", "sub", "div"}
+_CALLED = {"tf": "tensorflow", "keras": "tensorflow", "pytorch": "torch", "np": "numpy"}
+_LIBRARIES = re.compile(r"\b(tensor ?flow|tf|py ?torch|torch|numpy|np|keras|jax|cupy)\b", re.IGNORECASE)
+
+
+def _unlike_functions(one: Timing, other: Timing) -> str:
+    """The functions, where the times are called those of two libraries and each computes another one."""
+    named = [
+        {_CALLED.get(w := word.lower().replace(" ", ""), w) for word in _LIBRARIES.findall(label(region))}
+        for region, _ in (one, other)
+    ]
+    computed = [
+        {e.name.rpartition(".")[2] for e in events if e.kind in ("op", "host-op")}
+        for _, events in (one, other)
+    ]
+    kinds = [{e.kind for e in events if e.kind in WORK and e.kind != "python"} for _, events in (one, other)]
+    if any(len(words) != 1 for words in (*named, *computed)) or named[0] == named[1]:
+        return ""
+    if computed[0] == computed[1] or not all(each <= {"op", "host-op"} for each in kinds):
+        return ""
+    (first,), (second,) = computed
+    if not {first, second} <= _ARITHMETIC:
+        return ""
+    return f"the two libraries are timed at unlike work: one computes {first}, the other {second}"
 
 
 def _precisions(one: list[Event], other: list[Event]) -> str:
@@ -204,7 +233,7 @@ def _count(example: Example, region: Region, events: list[Event]) -> int | None:
 
 @rule("TL112", "Comparison where nothing computes", "warning")
 def dispatch_bound(example: Example) -> Iterator[Hit]:
-    """Different ops compared at a size at which both only cost their dispatch.
+    """Different ops, or CPU and GPU, compared at a size at which both only cost their dispatch.
 
     Why: At this size each op costs its dispatch, which is the same for all.
 
@@ -236,7 +265,19 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
         two = time.perf_counter() - t
     """
     known = list(regions(example))
-    for (_, before), (_, after) in pairwise(known):
+    # A size among others is one of a sweep.
+    swept = {region.line for region, events in known if not _is_tiny(events)}
+    for (first, before), (second, after) in pairwise(known):
+        tiny = _is_tiny(before) and _is_tiny(after) and not {first.line, second.line} & swept
+        if tiny and {_family(first, before), _family(second, after)} == {"CPU", "GPU"}:
+            names = " and ".join(dict.fromkeys(e.name for e in after if e.kind in _COMPARED))
+            yield Hit(
+                second.line,
+                f"the devices are compared where neither computes much: the times are what it costs to call "
+                f"{names}, and say nothing about CPU or GPU",
+                "Compare at sizes at which the arithmetic shows, and sweep the size.",
+            )
+            continue
         one, other = _single(before), _single(after)
         if one is None or other is None or one.name == other.name:
             continue
@@ -249,6 +290,20 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
                 f"unlike ops are compared where neither computes much: at {side or 'this size'} both "
                 f"{one.name} and {other.name} cost their dispatch, so the times say nothing about either",
             )
+
+
+def _is_tiny(events: list[Event]) -> bool:
+    """Whether the region has eager ops alone, none of which takes or gives more than a few numbers."""
+    work = [e for e in events if e.kind in WORK and e.kind not in ("python", "host-create")]
+    if not any(e.kind == "op" for e in work) and not all(e.kind == "create" for e in work):
+        return False
+    for event in work:
+        if event.kind not in ("op", "create") or event.place.traced is not None:
+            return False
+        sizes = [elements(t.shape) for t in (event.result, *inputs(event)) if isinstance(t, Tensor)]
+        if not sizes or any(size is None or size > SMALL for size in sizes):
+            return False
+    return bool(work)
 
 
 def _single(events: list[Event]) -> Event | None:

@@ -17,6 +17,17 @@ _INSTEAD = {
         "tf.io.decode_compressed",
         "Compress with zlib on the host; decode_compressed only undoes it.",
     ),
+    "tf.distribute.Strategy.experimental_run_v2": ("", "Its name is now run."),
+    "tf.data.Dataset.make_one_shot_iterator": ("", "Iterate over the dataset itself: for batch in dataset."),
+    "tf.data.Dataset.make_initializable_iterator": (
+        "",
+        "Iterate over the dataset itself: for batch in dataset.",
+    ),
+    **{
+        f"tf.keras.{c}.{m}_generator": ("", f"Give the generator to {m}.")
+        for c in ("Model", "Sequential")
+        for m in ("fit", "evaluate", "predict")
+    },
     "tf.Session": ("tf.compat.v1.Session", "TensorFlow 2 runs eagerly: call the functions directly."),
     "tf.placeholder": ("tf.compat.v1.placeholder", "Give a tf.function an argument instead."),
     "tf.contrib": ("", "tf.contrib left with TensorFlow 2."),
@@ -268,3 +279,21 @@ def magics(example: Example) -> Iterator[Hit]:
         return
     for line, name in example.magics:
         yield Hit(line, f"{name} is a magic of IPython; as Python this line is a syntax error", at=name)
+
+
+@rule("TL008", "Name that nothing defines", "error")
+def undefined_name(example: Example) -> Iterator[Hit]:
+    """A name that a script or a notebook uses and nowhere defines or imports.
+
+    Why: The code stops here with a NameError, so the figure beside it was not made by this code.
+
+    Instead: Define or import it, or spell it as it is defined.
+
+    Wrong:
+        z = tf.matmul(X, y)
+
+    Right:
+        z = tf.matmul(x, y)
+    """
+    for line, name in example.undefined[:MOST_HITS]:
+        yield Hit(line, f"{name} is defined nowhere: the code stops here with a NameError", at=name)

@@ -7,7 +7,7 @@ from tuilab.documents.example import Example
 from tuilab.documents.facts import subject
 from tuilab.documents.interpreter.names import CLOCKS
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Event, Region
-from tuilab.documents.interpreter.values import Tensor, elements, integer
+from tuilab.documents.interpreter.values import Dataset, Tensor, elements, integer
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.words import words
 
@@ -24,8 +24,8 @@ def regions(example: Example) -> Iterator[tuple[Region, list[Event]]]:
 
 # Words by which code says that its times are compared, and not only logged.
 _BENCHMARK = re.compile(
-    r"bench|\bspeed\b|throughput|latency|faster|slower|compar|performance|time_?it|tflops"
-    r"|[cg]pu[ _]?(?:time|vs)",
+    r"bench|\bspeed\b|speed ?test|\bvs\b|throughput|latency|faster|slower|compar|performance|time_?it"
+    r"|tflops|[cg]pu[ _]?(?:time|vs)",
     re.IGNORECASE,
 )
 _RATE = re.compile(
@@ -115,9 +115,10 @@ def _is_said(example: Example, region: Region) -> bool:
     function = example.trace.events[region.first].place.function
     head = "\n".join(example.source[:_HEAD]) if example.block.script else ""
     said = (example.document_title, example.block.heading, function, " ".join(_SAYS.findall(head)))
-    return any(_BENCHMARK.search(text.replace("_", " ")) for text in said)
+    return any(_BENCHMARK.search(_JOINS.sub(" ", text)) for text in said)
 
 
+_JOINS = re.compile(r"[_.-]")
 # The first lines of a script, and the comments and texts in them.
 _HEAD = 12
 _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
@@ -136,7 +137,7 @@ def compares(example: Example, region: Region) -> bool:
 
 _TRAINS = re.compile(r"train|epoch|fit\b|optimi[sz]e", re.IGNORECASE)
 _LOSS = re.compile(r"(?:print|log|info)\b[^\n]*\bloss\b", re.IGNORECASE)
-_LOGS = re.compile(r"\bepochs?\b|num_steps|checkpoint|train|episode|optimi[sz]er", re.IGNORECASE)
+_LOGS = re.compile(r"\bepochs?\b|num_steps|checkpoint|train|episode|optimi[sz]er?\b", re.IGNORECASE)
 
 
 def holds_others(example: Example, region: Region) -> bool:
@@ -450,9 +451,15 @@ _REPLACED = ("time.time", "time.clock", "time.process_time")
 def _is_casual(example: Example, region: Region, events: list[Event]) -> bool:
     if is_log(example, region) or not compares(example, region) or any(_is_long(e) for e in events):
         return True
+    if not example.facts.is_of_tensorflow:
+        return True
+    if _CALLBACK.match(example.trace.events[region.last].place.function):
+        # Between the calls of Keras' callback it trains.
+        return False
     return is_opaque(events) and not any(event.kind in _COMPUTES for event in events)
 
 
+_CALLBACK = re.compile(r"on_(?:train_|predict_|test_)?(?:batch|epoch|train|predict|test)_end$")
 _COMPUTES = ("op", "graph", "create", "copy", "host-op", "iterate", "train", "codec")
 
 
@@ -483,9 +490,11 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
             continue
         measured = any(_measures(event) for event in events)
         timer = example.trace.events[region.first].place.function
+        told: set[str] = set()
         for event in events:
             what = _set_up(example, event, measured, timer)
-            if what:
+            if what and not (what in told and event.kind == "python"):
+                told.add(what)
                 here = example.holds(event.line)
                 what += "" if here else f" (on line {event.line})"
                 yield Hit(
@@ -515,6 +524,8 @@ def _set_up(example: Example, event: Event, measured: bool, timer: str) -> str:
         return ""
     if event.kind == "import":
         return f"{event.name} is imported"
+    if event.kind == "python" and event.name.startswith("matplotlib.pyplot."):
+        return "a plot is drawn" if measured and not timer.startswith("on_") else ""
     if not measured:
         return ""
     own = event.place.function != timer
@@ -537,3 +548,59 @@ def _set_up(example: Example, event: Event, measured: bool, timer: str) -> str:
     if event.kind == "build" and event.name in ("tf.keras.Sequential", "tf.keras.Model", "compile"):
         return "the model is built" if event.name != "compile" else "the model is compiled"
     return ""
+
+
+@rule("TL113", "Predicting batch by batch", "note")
+def predicts_one_batch(example: Example) -> Iterator[Hit]:
+    """Calls of predict() for a batch each, as if their time were the model's.
+
+    Why: Each call makes a pipeline, its callbacks and a progress bar anew, which takes longer than a small
+    model's batch.
+
+    Instead: Time model(x, training=False) or a tf.function of it, or give predict() all batches at once.
+
+    Wrong:
+        m = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+        m.predict(x[:8])
+        t = time.perf_counter()
+        for _ in range(20):
+            m.predict(x[:8])
+        print(time.perf_counter() - t)
+
+    Right:
+        m = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+        m.predict(x)
+        t = time.perf_counter()
+        m.predict(x)
+        print(time.perf_counter() - t)
+    """
+    for region, events in regions(example):
+        work = [e for e in works(events) if e.kind in ("train", "graph", "opaque") or not _prepares(e)]
+        if len(work) != 1 or work[0].kind != "train" or work[0].name != "predict":
+            continue
+        again = region.repeats or work[0].place.repeats != 1
+        if again and _is_one_batch(work[0]):
+            yield Hit(
+                work[0].line,
+                "predict() sets itself up anew at each call: the time is that and the model's together",
+                region=region,
+                at="predict",
+            )
+
+
+def _prepares(event: Event) -> bool:
+    """Whether an event only gets one batch ready, or is Python's own."""
+    return event.kind in ("python", "host-op", "host-create", "create", "copy") or event.name in _VIEWS
+
+
+_VIEWS = ("tf.strided_slice", "tf.reshape", "tf.expand_dims", "tf.cast", "tf.squeeze")
+# Rows that `predict` takes at once where nothing else is asked for.
+_BATCH = 32
+
+
+def _is_one_batch(event: Event) -> bool:
+    """Whether predict() is given no more than one batch, so far as that is known."""
+    given = event.arguments.get("x", event.arguments.get("0"))
+    if not isinstance(given, Tensor) or not given.shape or given.shape[0] is None:
+        return not isinstance(given, Dataset)
+    return given.shape[0] <= (integer(event.arguments.get("batch_size")) or _BATCH)

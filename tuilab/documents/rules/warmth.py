@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from tuilab.documents.example import Example
 from tuilab.documents.facts import is_subject
@@ -18,8 +19,21 @@ SMALL = 4_096
 _ROBUST = re.compile(r"\b(?:median|min|percentile|quantile)\s*\(|\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\)|trim")
 
 
-def first_calls(example: Example) -> Iterator[tuple[Region, Event, int | None]]:
-    """Regions whose work was never done before, with that work and how often they do it."""
+@dataclass(frozen=True)
+class First:
+    """A timing whose work was never done before, that work, and how often it does it.
+
+    sure: nothing that is not understood may have done it before, and its time counts beside others.
+    """
+
+    region: Region
+    work: Event
+    count: int | None
+    sure: bool
+
+
+def first_calls(example: Example) -> Iterator[First]:
+    """Timings whose work was never done before, so far as is seen."""
     robust = bool(_ROBUST.search(example.block.code))
     for region, events in regions(example):
         if region.repeats or holds_others(example, region) or is_lap(example, region):
@@ -31,10 +45,11 @@ def first_calls(example: Example) -> Iterator[tuple[Region, Event, int | None]]:
             continue
         # What is not known may have run it before, in this function or whoever calls it; but for a session
         # that is made while the clock runs.
-        may = is_opaque(events) or example.trace.events[region.first].place.uncalled
+        uncalled = example.trace.events[region.first].place.uncalled
         cold = work.name == "sess.run" and _makes_session(events)
-        if not cold and (may or example.facts.ran_before(work, region.first)):
+        if not cold and (uncalled or example.facts.ran_before(work, region.first)):
             continue
+        sure = cold or not (is_opaque(events) or example.facts.may_have_run(work, region.first))
         count = _repeats_inside(example, region, work)
         # On a GPU the first call starts the device, as long as ten thousand small ones take.
         many = MANY_ON_GPU if "GPU" in work.place.families or _is_tiny_anywhere(example, work) else MANY
@@ -44,10 +59,11 @@ def first_calls(example: Example) -> Iterator[tuple[Region, Event, int | None]]:
             continue
         if _is_sampled(example, region):
             # Each time by itself, only some of them, or a statistic that the first does not move.
-            if robust or region.picked or not region.gathered:
+            if robust or region.picked:
                 continue
+            sure = sure and region.gathered
             count = None
-        yield region, work, count
+        yield First(region, work, count, sure)
 
 
 def _is_tiny_anywhere(example: Example, work: Event) -> bool:
@@ -162,11 +178,12 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
         print(time.perf_counter() - t)
     """
     for works in _by_line(first_calls(example), lambda count: count != 1):
-        region, work, _ = works[0]
+        first = works[0]
         yield Hit(
-            region.line,
-            f"nothing ran {_names(works)} before the clock starts: {_cost(work)}",
-            region=region,
+            first.region.line,
+            f"nothing ran {_names(works)} before the clock starts{_SEEN[first.sure]}: {_cost(first.work)}",
+            region=first.region,
+            severity=None if first.sure else "note",
         )
 
 
@@ -192,35 +209,36 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
         print(time.perf_counter() - t)
     """
     for works in _by_line(first_calls(example), lambda count: count == 1):
-        region, work, _ = works[0]
+        region, work, sure = works[0].region, works[0].work, works[0].sure
         epochs = work.arguments.get("epochs")
         long = work.kind == "train" and epochs is not None and integer(epochs) != 1
         # Of so many the first hardly shows.
         many = long and (integer(epochs) or 0) >= _MANY_EPOCHS
         yield Hit(
             region.line,
-            f"the one call of {_names(works)} that is timed is its first: {_cost(work)}",
+            f"the one call of {_names(works)} that is timed is its first{_SEEN[sure]}: {_cost(work)}",
             "Report the time of its first epoch separately." if long else "",
             region=region,
-            severity="note" if many or (long and not is_beside(example, region)) else None,
+            severity="note" if many or not sure or (long and not is_beside(example, region)) else None,
         )
 
 
 _MANY_EPOCHS = 10
-First = tuple[Region, Event, int | None]
+_SEEN = {True: "", False: ", so far as can be seen"}
 
 
 def _by_line(found: Iterator[First], wanted: Callable[[int | None], bool]) -> Iterator[list[First]]:
     """First calls whose clock starts on the same line, as in a helper that times several functions."""
     lines: dict[int, list[First]] = {}
     for first in found:
-        if wanted(first[2]):
-            lines.setdefault(first[0].line, []).append(first)
-    yield from lines.values()
+        if wanted(first.count):
+            lines.setdefault(first.region.line, []).append(first)
+    for works in lines.values():
+        yield [first for first in works if first.sure] or works
 
 
 def _names(works: list[First]) -> str:
-    names = list(dict.fromkeys(_name(work) for _, work, _ in works))
+    names = list(dict.fromkeys(_name(first.work) for first in works))
     return names[0] if len(names) == 1 else f"{', '.join(names[:4])} (each)"
 
 

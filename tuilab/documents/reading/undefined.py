@@ -1,0 +1,113 @@
+"""Names that code reads and nothing in it binds: what Python's own symbol table says."""
+
+import ast
+import builtins
+import re
+import symtable
+import warnings
+from collections.abc import Iterator, Sequence
+
+# What Python 2 had: a document of that age fails before.
+_OLD = ("xrange", "unicode", "raw_input", "basestring", "long", "reduce", "unichr", "file", "execfile", "cmp")
+# What a notebook's kernel, or the platform that it runs on, has.
+_KERNEL = ("display", "get_ipython", "exit", "quit", "In", "Out", "spark", "sc", "sqlContext", "dbutils")
+_KNOWN = frozenset((*dir(builtins), *_OLD, *_KERNEL, "WindowsError"))
+# Code that binds names in ways that no syntax shows, and names that it asks for first.
+_HIDDEN = re.compile(
+    r"\bexec\s*\(|\bexecfile\s*\(|\b(?:globals|locals|vars)\(\)\s*[.\[]|\bin\s+(?:globals|locals|vars|dir)\s*\("
+    r"|import\s+\*|\bbuiltins?(?:__)?\.|\bsetattr\s*\("
+)
+# What an exercise and a template say where somebody else is to write code, and how far above its use.
+_LEFT_OUT = re.compile(
+    r"#.*\b(?:to ?do|your (?:code|own|model)|fill (?:in|this)|replace (?:this|with)|exercise)\b", re.I
+)
+_NEAR, _LONGEST = 16, 400
+_CATCHES = ("NameError", "UnboundLocalError", "Exception", "BaseException")
+
+
+def undefined(code: str) -> list[tuple[int, str]]:
+    """The names that are read and that no statement binds, each with the first line that reads it.
+
+    Empty where the code does not parse, or may bind names that cannot be seen.
+    """
+    if _HIDDEN.search(code):
+        return []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            top = symtable.symtable(code, "document", "exec")
+            free = set(_free(top, _bound(top)))
+            tree = ast.parse(code) if free else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    if tree is None:
+        return []
+    found: dict[str, int] = {}
+    lines = code.split("\n")
+    for line, name in sorted(_read(tree)):
+        if any(_LEFT_OUT.search(text[:_LONGEST]) for text in lines[max(0, line - _NEAR) : line + 1]):
+            continue
+        # A scope's first line tells which of several of that name is meant.
+        if name not in found and any(name == free_ and line >= first for first, free_ in free):
+            found[name] = line
+    return sorted((line, name) for name, line in found.items())
+
+
+def _bound(top: symtable.SymbolTable) -> set[str]:
+    """Every name that the module has: by its own statements, and by those of functions that say `global`."""
+    names = {s.get_name() for s in top.get_symbols() if _binds(s)}
+    waiting = list(top.get_children())
+    while waiting:
+        table = waiting.pop()
+        names |= {s.get_name() for s in table.get_symbols() if s.is_declared_global() and s.is_assigned()}
+        waiting += table.get_children()
+    return names
+
+
+def _binds(symbol: symtable.Symbol) -> bool:
+    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace() or symbol.is_annotated()
+
+
+def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, str]]:
+    """(First line of the scope, name) of what a scope, and those in it, look for and nobody has."""
+    first = 0 if table.get_type() == "module" else table.get_lineno()
+    for symbol in table.get_symbols():
+        name = symbol.get_name()
+        if name in bound or name in _KNOWN or name.startswith("_") or not symbol.is_referenced():
+            continue
+        if symbol.is_global() or (first == 0 and not _binds(symbol)):
+            yield first, name
+    for below in table.get_children():
+        yield from _free(below, bound)
+
+
+def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """(Line, name) of what is read, but in annotations and where a missing name is expected."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.lineno, node.id
+        for field, value in ast.iter_fields(node):
+            if field in ("annotation", "returns") or (field == "body" and (_expects(node) or _is_dead(node))):
+                continue
+            waiting += _nodes(value)
+
+
+def _is_dead(node: ast.AST) -> bool:
+    """`if False:` and `if 0:`."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
+
+
+def _nodes(value: object) -> Sequence[ast.AST]:
+    if isinstance(value, list):
+        return [part for part in value if isinstance(part, ast.AST)]
+    return [value] if isinstance(value, ast.AST) else []
+
+
+def _expects(node: ast.AST) -> bool:
+    """Whether a `try` catches what a missing name raises."""
+    if not isinstance(node, ast.Try):
+        return False
+    types = [handler.type for handler in node.handlers]
+    return any(kind is None or any(word in ast.unparse(kind) for word in _CATCHES) for kind in types)
