@@ -23,7 +23,7 @@ NOT_NOTEBOOKS = [
     "{cells: []}", "<html></html>", "nbformat: 4", "[" * 5_000, '{"cells":' * 3_000, "\ufeff\ufeff{", "NaN",
 ]  # fmt: skip
 NOT_PYTHON = [
-    "= = =", "def f(:", "(((", '"' * 3, "import", "class", "if x\n  y", "\x01\x02", "@", "lambda", "for for",
+    "= = =", "def f(:", "def f(:\n", "((((\n", "x = (\n" * 20, "return = 3 =\n", "(((", '"' * 3, "import", "class", "if x\n  y", "\x01\x02", "@", "lambda", "for for",
 ]  # fmt: skip
 BROKEN: dict[str, bytes] = (
     {f"empty{suffix}": b"" for suffix in (".py", ".ipynb", ".md", ".txt")}

@@ -48,7 +48,8 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
             if len(out.broken) < MOST_NOTES:
                 out.broken.append((first_line + start + min(offset, len(chunk) - 1), reason))
             mended = _without_line(chunk, offset)
-            if mended is None:
+            # Of what is left as `pass` alone nothing was read.
+            if mended is None or all(isinstance(left, ast.Pass) for left in mended.body):
                 continue
             part = mended
         move(part, first_line + start - 1)
