@@ -63,6 +63,26 @@ def test_the_first_call_against_later_ones():
     assert made.sentence.startswith("the 500 ms are 1.00 ms, 500 times less")
 
 
+def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
+    """Of a loop's twenty calls, of a training's steps; what is not seen is no factor."""
+    loop = "t = time.perf_counter()\nfor _ in range(20):\n    y = tf.matmul(x, x)\ny.numpy()\n"
+    loop += "print(time.perf_counter() - t)\n"
+    made = shown("TL104", loop, arm(first_call_s=20e-3, median_s=1e-3))
+    assert made.factor == pytest.approx((20 + 19) / 20)
+    assert "so much the first of 20 adds, which takes 20.0 ms" in made.sentence
+    training = (
+        "m = tf.keras.Sequential([tf.keras.layers.Conv2D(8, 3), tf.keras.layers.Flatten()])\n"
+        "m.compile('adam', 'mse')\n"
+        "d = tf.data.Dataset.from_tensor_slices((tf.zeros((640, 32, 32, 3)), tf.zeros((640,)))).batch(32)\n"
+        "t = time.perf_counter()\nm.fit(d, epochs=2)\nprint('latency', time.perf_counter() - t)\n"
+    )
+    made = shown("TL105", training, arm(first_call_s=0.5, median_s=1e-2))
+    assert made.factor == pytest.approx((0.5 + 39e-2) / 0.4), made.sentence
+    unknown = "from settings import count\n" + loop.replace("range(20)", "range(count)")
+    made = shown("TL104", unknown, arm(first_call_s=20e-3, median_s=1e-3))
+    assert made.factor is None and "of how many the figure is was not seen" in made.sentence
+
+
 def test_without_waiting_a_gpus_call_returns_early_and_a_cpus_does_not():
     gpu = arm(
         device="GPU:0", label="GPU eager", median_s=9e-3, account=account(dispatch=3e-4, compute=8.7e-3)

@@ -6,6 +6,7 @@ document is run.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -56,13 +57,15 @@ _ALIKE = 1.05
 class Proof:
     """A finding, the pattern that it tells of, and the preset that shows it, None where none was found.
 
-    less: of what it has less than the document, in words.
+    less: of what it has less than the document, in words. calls: how many calls the document's figure holds,
+    the first among them; None where that is not known.
     """
 
     finding: Finding
     pattern: Pattern
     preset: Preset | None
     less: str = ""
+    calls: int | None = None
 
 
 class Proven(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,14 +95,14 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
         for finding in example.findings:
             pattern = PATTERNS.get(finding.code)
             if pattern is not None:
-                preset, less = _preset(example.presets, finding.line, pattern)
-                yield Proof(finding, pattern, preset, less)
+                preset, less, steps = _preset(example.presets, finding.line, pattern)
+                yield Proof(finding, pattern, preset, less, finding.calls * steps or None)
 
 
-def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str]:
+def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str, int]:
     """The recognised preset that shows the pattern: of the right kind, nearest to the finding.
 
-    With it, of what it has less than the document.
+    With it, of what it has less than the document, and how many steps one of the document's calls takes.
     """
     best = _BEST.get(pattern, ())
 
@@ -110,7 +113,7 @@ def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Pre
 
     found = min(presets, key=order, default=None)
     if found is None or (best and pattern != "first call" and found.workload not in best):
-        return None, ""
+        return None, "", 1
     declaration = find(found.workload).declaration
     known = {variant.name for variant in declaration.variants}
     variants = tuple(name for name in _VARIANTS[pattern] if name in known)
@@ -132,7 +135,12 @@ def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Pre
         if isinstance(given := found.parameters.get(name), int) and given != parameters[name]
     )
     shown = msgspec.structs.replace(found, arms=arms, parameters=parameters, sweep=None, claims=())
-    return shown, less
+    images, batch = found.parameters.get("images"), found.parameters.get("batch")
+    trains = found.workload == "training" and pattern == "first call"
+    steps = (
+        ceil(images / batch) if trains and isinstance(images, int) and isinstance(batch, int) and batch else 1
+    )
+    return shown, less, steps
 
 
 async def prove(
@@ -175,7 +183,7 @@ def proven(proof: Proof, result: RunResult) -> Proven:
         return _unproven(proof, f"nothing could be measured: {reasons[0] if reasons else result.status}")
     best = max(family(arm.device or "") == "GPU" for arm in arms)
     arms = [arm for arm in arms if (family(arm.device or "") == "GPU") is best]
-    said, true, sentence = _SHOWN[proof.pattern](arms)
+    said, true, sentence = _SHOWN[proof.pattern](arms, proof.calls)
     if proof.less:
         sentence += f"; measured with {proof.less}"
     factor = max(said, true) / min(said, true) if said and true else None
@@ -194,13 +202,13 @@ def proven(proof: Proof, result: RunResult) -> Proven:
 Shown = tuple[float | None, float | None, str]
 
 
-def _empty(arms: Sequence[ArmResult]) -> Shown:
+def _empty(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
     arm = arms[0]
     true = arm.median_s or 0.0
     return None, true, f"the figure holds none of the work: a call takes {seconds(true)} ({arm.label})"
 
 
-def _no_wait(arms: Sequence[ArmResult]) -> Shown:
+def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
     """Until the call returns: all of it on the CPU, what the host does before it where a device computes."""
     arm = arms[0]
     true = arm.median_s or 0.0
@@ -213,26 +221,35 @@ def _no_wait(arms: Sequence[ArmResult]) -> Shown:
     return said, true, f"{_are(said, true)}: without waiting a call returns earlier ({arm.label})"
 
 
-def _first_call(arms: Sequence[ArmResult]) -> Shown:
-    arm = arms[0]
-    true, said = arm.median_s or 0.0, arm.first_call_s
-    if not said:
-        return None, true, f"a later call takes {seconds(true)}; the first was not timed ({arm.label})"
-    return said, true, f"{_are(said, true)}: the first call against later ones ({arm.label})"
+def _first_call(arms: Sequence[ArmResult], calls: int | None) -> Shown:
+    return _with_first(arms[0], calls, "call")
 
 
-def _start(arms: Sequence[ArmResult]) -> Shown:
+def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
     arm = arms[0]
     true, said = arm.median_s or 0.0, arm.first_call_s
-    if not said:
-        return None, true, f"a batch takes {seconds(true)}; the start was not timed ({arm.label})"
-    if said <= _ALIKE * true:
+    if said and said <= _ALIKE * true:
         words = f"the start does not show here: the first batch takes {seconds(said)}, a later one"
         return said, true, f"{words} {seconds(true)} ({arm.label})"
-    return said, true, f"{_are(said, true)}: the first batch against later ones ({arm.label})"
+    return _with_first(arm, calls, "batch")
 
 
-def _host_map(arms: Sequence[ArmResult]) -> Shown:
+def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
+    """What a figure of so many calls says of one, the first among them, and what a later one takes."""
+    true, first = arm.median_s or 0.0, arm.first_call_s
+    if not first:
+        return None, true, f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"
+    if calls is None:
+        words = f"the first {what} takes {seconds(first)}, a later one {seconds(true)}"
+        return None, true, f"{words}: of how many the figure is was not seen ({arm.label})"
+    said = (first + (calls - 1) * true) / calls
+    if calls == 1:
+        return said, true, f"{_are(said, true)}: the first {what} against later ones ({arm.label})"
+    words = f"{_are(said, true)}: so much the first of {calls:,} adds, which takes {seconds(first)}"
+    return said, true, f"{words} ({arm.label})"
+
+
+def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
     """A step fed by the mapped function, and one that does the same work itself."""
     by_variant = {arm.variant: arm for arm in arms}
     fed = by_variant.get("parallel") or by_variant.get("serial")
@@ -247,7 +264,7 @@ def _host_map(arms: Sequence[ArmResult]) -> Shown:
     return fed.median_s, inside.median_s, words
 
 
-_SHOWN: dict[Pattern, Callable[[Sequence[ArmResult]], Shown]] = {
+_SHOWN: dict[Pattern, Callable[[Sequence[ArmResult], int | None], Shown]] = {
     "empty": _empty,
     "no wait": _no_wait,
     "first call": _first_call,

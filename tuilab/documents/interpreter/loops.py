@@ -107,7 +107,29 @@ def _loop(
     empty = interpreter.once(node, _is_empty)
     over = found.dataset if found is not None else None
     line, last = interpreter.here(node.lineno), interpreter.here(node.end_lineno or node.lineno)
-    return Loop(line, last, count, empty=empty, over=over)
+    made = Loop(line, last, count, empty=empty, over=over)
+    if isinstance(node, ast.For):
+        made.ends = _ends(node)
+    return made
+
+
+_ENDS: dict[type[ast.cmpop], int] = {ast.Gt: 1, ast.GtE: 0, ast.Eq: 0}
+
+
+def _ends(node: ast.For) -> int | None:
+    """After how many iterations `if i > 10: break` at the loop's beginning ends it; None without that."""
+    first = node.body[0]
+    counter = node.target.elts[0] if isinstance(node.target, ast.Tuple) and node.target.elts else None
+    if not isinstance(first, ast.If) or not isinstance(first.test, ast.Compare) or len(first.test.ops) != 1:
+        return None
+    left, right = first.test.left, first.test.comparators[0]
+    more = _ENDS.get(type(first.test.ops[0]))
+    counts = isinstance(counter, ast.Name) and isinstance(left, ast.Name) and left.id == counter.id
+    enumerates = isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "enumerate"
+    if more is None or not counts or not enumerates or not isinstance(first.body[0], ast.Break):
+        return None
+    known = right.value if isinstance(right, ast.Constant) else None
+    return known + more if isinstance(known, int) else None
 
 
 def _is_empty(node: "ast.For | ast.AsyncFor | ast.While") -> bool:

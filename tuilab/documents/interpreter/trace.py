@@ -45,7 +45,8 @@ class Loop:
     """One reading of a loop's body. count: how often it runs; None unknown.
 
     unrolled: one of several readings, each of one iteration; `count` is then 1.
-    empty: the body does nothing (pass, break, a comment). over: what is iterated.
+    empty: the body does nothing (pass, break, a comment). over: what is iterated. ends: after how many
+    iterations a `break` ends it, None where that is not seen.
     """
 
     line: int
@@ -56,6 +57,7 @@ class Loop:
     unrolled: bool = False
     empty: bool = False
     over: Value | None = None
+    ends: int | None = None
 
 
 @dataclass(eq=False)

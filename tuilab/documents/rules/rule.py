@@ -39,6 +39,8 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=False):
     """The line in that cell, from 1."""
     replace: tuple[str, str] = ("", "")
     """What `--fix` would write for what, "" where a person has to."""
+    calls: int = 0
+    """Of how many calls, epochs or batches the figure holds the first; 0 where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Hit:
     severity: Severity | None = None
     also: tuple[int, ...] = ()
     replace: tuple[str, str] = ("", "")
+    calls: int = 0
 
 
 Check = Callable[[Example], Iterator[Hit]]

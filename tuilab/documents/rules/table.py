@@ -47,6 +47,7 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
         cell,
         hit.line - example.block.line + 1 if cell else 0,
         hit.replace,
+        hit.calls,
     )
 
 

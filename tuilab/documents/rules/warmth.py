@@ -184,6 +184,7 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
             f"nothing ran {_names(works)} before the clock starts{_SEEN[first.sure]}: {_cost(first.work)}",
             region=first.region,
             severity=None if first.sure else "note",
+            calls=first.count or 0,
         )
 
 
@@ -220,6 +221,7 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
             "Report the time of its first epoch separately." if long else "",
             region=region,
             severity="note" if many or not sure or (long and not is_beside(example, region)) else None,
+            calls=(integer(epochs) or 0) if epochs is not None else 1,
         )
 
 
@@ -339,6 +341,7 @@ def iterator_start(example: Example) -> Iterator[Hit]:
                     event.line,
                     "the pipeline is started inside the timed region: the time to its first batch counts too",
                     region=region,
+                    calls=next((x.count or x.ends or 0 for x in example.loops if x.line == event.line), 0),
                 )
 
 
