@@ -752,6 +752,9 @@ def main(mixed):
         tf.keras.mixed_precision.experimental.set_policy('mixed_float16')
 main(False)
 """),
+    Probe("an old argument of Keras under TensorFlow's own name", "TL002", "tf.optimizers.Adam", """
+optimizer = tf.optimizers.Adam(lr=0.001)
+"""),
     Probe("a length that is asked for while the clock runs", "TL105", "t = time.perf_counter()", """
 from data import batches
 m = keras.Sequential([keras.layers.Dense(1)])
@@ -946,6 +949,10 @@ else:
     z = tf.sparse_matmul(x, y)
 if False:
     tf.get_variable('w')
+"""),
+    Probe("today's argument of Keras under TensorFlow's own name", "TL002", "", """
+optimizer = tf.optimizers.Adam(learning_rate=0.001)
+loss = tf.losses.MeanSquaredError()
 """),
     Probe("a strategy's run of today", "TL001", "", """
 def step(strategy, batch):

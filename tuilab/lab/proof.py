@@ -245,7 +245,8 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
     said = (first + (calls - 1) * true) / calls
     if calls == 1:
         return said, true, f"{_are(said, true)}: the first {what} against later ones ({arm.label})"
-    words = f"{_are(said, true)}: so much the first of {calls:,} adds, which takes {seconds(first)}"
+    shows = " and hardly shows" if said <= _ALIKE * true else ""
+    words = f"{_are(said, true)}: the first of {calls:,} takes {seconds(first)}{shows}"
     return said, true, f"{words} ({arm.label})"
 
 

@@ -119,8 +119,14 @@ _USUAL = {
 }
 
 
+# Where TensorFlow has Keras' classes under its own name; functions there are version 1's.
+_KERAS = ("tf.optimizers.", "tf.losses.", "tf.metrics.", "tf.initializers.")
+
+
 def short(name: str) -> str:
     """The usual name of what TensorFlow also keeps elsewhere: `tf.math.add` → `tf.add`."""
+    if name.startswith(_KERAS) and name.rpartition(".")[2][:1].isupper():
+        return f"tf.keras.{name.removeprefix('tf.')}"
     elsewhere = next((prefix for prefix in _USUAL if name.startswith(prefix)), "")
     return _USUAL.get(elsewhere, "") + name.removeprefix(elsewhere)
 
