@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -64,6 +65,10 @@ SLOW = (
 """Rooms and files that start programs of their own, or take long over many cases or screens."""
 TENSORFLOW = {"emulated_gpu", "gpu_worker", "tf", "worker"}
 """Fixtures that start TensorFlow."""
+
+# Pictures and words with a moment in them are the same wherever the tests run.
+os.environ["TZ"] = "UTC"
+time.tzset()
 
 # Programs that tests start would compile TensorFlow and Textual each time: 7 s of a processor instead of 3 s.
 # Where the environment forbids Python to keep compiled files beside the sources, they are kept in the user's cache.

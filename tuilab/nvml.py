@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.telemetry import GpuAccess, GpuFacts, GpuProcess, GpuSample, Link
 
@@ -78,6 +80,7 @@ class Nvml:
         except self._lib.NVMLError as error:
             raise NvmlUnavailable(f"no GPU figures: NVML says “{sanitize_line(str(error), 200)}”") from None
         self._counters: dict[int, tuple[float, int, int]] = {}
+        self._looked: dict[int, float] = {}
         try:
             self.count = int(self._lib.nvmlDeviceGetCount())
             self._handles = [self._lib.nvmlDeviceGetHandleByIndex(i) for i in range(self.count)]
@@ -144,8 +147,16 @@ class Nvml:
             link=_link(read),
             link_sent=sent,
             link_received=received,
-            processes=_processes(lib, read),
+            processes=self._users(index, read),
             unread=read.unread,
+        )
+
+    def _users(self, index: int, read: "_Reader") -> tuple[GpuProcess, ...] | None:
+        """Who holds memory on the GPU, and what each computed since the last look (at first, in a second)."""
+        before, self._looked[index] = self._looked.get(index, time.time() - 1.0), time.time()
+        listed, use = _processes(self._lib, read), _computed(read.quiet(), before)
+        return listed and tuple(
+            msgspec.structs.replace(one, use=use.get(one.pid, 0.0) if use else None) for one in listed
         )
 
     def _traffic(self, index: int, read: "_Reader") -> tuple[float | None, float | None]:
@@ -184,6 +195,10 @@ class _Reader:
     def __init__(self, lib: Any, handle: Any) -> None:
         self._lib, self._handle = lib, handle
         self.unread: dict[str, str] = {}
+
+    def quiet(self) -> "_Reader":
+        """One that notes elsewhere what cannot be read."""
+        return _Reader(self._lib, self._handle)
 
     def __call__(self, what: str, call: str | Callable[[Any], Any], *arguments: Any) -> Any:
         function = getattr(self._lib, call, None) if isinstance(call, str) else call
@@ -237,6 +252,17 @@ def _processes(lib: Any, read: _Reader) -> tuple[GpuProcess, ...] | None:
     )
 
 
+def _computed(read: _Reader, since: float) -> dict[int, float]:
+    """Each process' share of the GPU's processors, a mean of the driver's samples since then.
+
+    Empty where nobody computed, and where the driver does not tell: it calls both an error.
+    """
+    samples: dict[int, list[float]] = {}
+    for sample in read("process use", "nvmlDeviceGetProcessUtilization", int(since * 1e6)) or ():
+        samples.setdefault(int(sample.pid), []).append(sample.smUtil / 100)
+    return {pid: sum(shares) / len(shares) for pid, shares in samples.items()}
+
+
 def _process_name(lib: Any, pid: int) -> str:
     try:
         return _text(lib.nvmlSystemGetProcessName(pid)).rpartition("/")[2]
@@ -285,9 +311,7 @@ def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
         return []
     lib, handle = found
     read = _Reader(lib, handle)
-    use: dict[int, int] = {}
-    for sample in read("use", "nvmlDeviceGetProcessUtilization", int(since * 1e6)) or ():
-        use[int(sample.pid)] = use.get(int(sample.pid), 0) + int(sample.smUtil)
+    use = _computed(read, since)
     listed = _processes(lib, read) or ()
     own = os.getpid()
     if own not in {p.pid for p in listed} | set(use):

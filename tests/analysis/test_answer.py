@@ -187,9 +187,9 @@ def test_nothing_yet_says_what_goes_on() -> None:
 
 def test_when_everything_failed_it_says_why() -> None:
     state = failed(failed(begun([GRAPH, XLA]), GRAPH, "out of memory"), XLA, "out of memory")
-    assert answer(finish(state)) == "No arm was measured. CPU graph and CPU xla failed: out of memory."
+    assert answer(finish(state)) == "Nothing was measured. CPU graph and CPU xla failed: out of memory."
     one = failed(failed(begun([GRAPH, XLA]), GRAPH, "out of memory"), XLA, "no such op\nand a traceback")
-    assert answer(finish(one)) == "No arm was measured. CPU graph and CPU xla did not run."
+    assert answer(finish(one)) == "Nothing was measured. CPU graph and CPU xla did not run."
 
 
 def test_one_failure_stands_beside_the_figures() -> None:
@@ -201,7 +201,7 @@ def test_a_stopped_or_failed_run_keeps_what_it_measured() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 2e-3}, rounds=12)
     assert answer(finish(state, "cancelled")).startswith("Stopped after 12 rounds. CPU graph is fastest: ")
     assert answer(finish(begun([GRAPH]), "cancelled")) == (
-        "Stopped before the first round. No arm was measured: the run ended before it was measured."
+        "Stopped before the first round. Nothing was measured: the run ended before it was measured."
     )
     broken = finish(begun([GRAPH]), "failed", "the worker died.")
     assert answer(broken).startswith("The run failed before the first round: the worker died. ")
@@ -212,7 +212,7 @@ def test_only_gpu_arms_without_a_gpu() -> None:
         unavailable(begun([GPU_GRAPH], gpu=False, no_gpu="CUDA_VISIBLE_DEVICES is empty"), GPU_GRAPH)
     )
     assert answer(state) == (
-        "No GPU is visible (CUDA_VISIBLE_DEVICES is empty). The run had no arm for the CPU."
+        "No GPU is visible (CUDA_VISIBLE_DEVICES is empty). The CPU was not among what was to be measured."
     )
 
 
@@ -363,7 +363,7 @@ def test_an_arm_that_is_traced_in_each_call_leads_with_that_and_is_compared_with
     words = "your function is retraced in each call: step gets a new Python value; pass tensors"
     state.apply(e.Caveat(run="r", code="retraced", message=words, arm=EAGER.id))
     said = answer(finish(state))
-    assert said.startswith("CPU eager (20") and f"is in no comparison: {words}. " in said
+    assert said.startswith("CPU eager (20") and f"is not compared: {words}. " in said
     assert "CPU graph is fastest" in said and "than eager" not in said and "20 ×" not in said
     assert EAGER.id not in {arm for r in summarise(state).ratios for arm in (r.a, r.b)}
 

@@ -9,10 +9,11 @@ import pytest
 from tests.made import EAGER, GRAPH, folded, started
 from tests.report.test_reports import run
 from tuilab.analysis.summary import summarise
-from tuilab.cli.history import echo_line, when
+from tuilab.cli.history import echo_line
 from tuilab.cli.narrate import Narrator
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
+from tuilab.model.moments import when
 from tuilab.model.run import RunState
 from tuilab.report.rows import aligned, wrapped
 from tuilab.report.text import columns, dressed, lines, table
@@ -92,7 +93,7 @@ def test_times_are_local_and_utc_where_it_is_asked_for(monkeypatch) -> None:
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_history_fits_the_terminal(monkeypatch, capsys, width) -> None:
-    module = sys.modules[when.__module__]
+    module = sys.modules[echo_line.__module__]
     monkeypatch.setattr(module, "columns", lambda: width)
     echo_line("1aca6f83  2026-11-23 12:28  stft-small            ok", "CPU graph is fastest " * 9)
     lines = capsys.readouterr().out.splitlines()

@@ -49,7 +49,7 @@ def test_what_fails_in_tensorflow_is_said_and_the_lab_goes_on(tmp_path):
         opens(terminal, "sound")
         terminal.see("done,", "CPU eager", seconds=MEASURED_S)
         opens(terminal, "no_device_memory")
-        terminal.see("No arm was measured", seconds=MEASURED_S)
+        terminal.see("Nothing was measured", seconds=MEASURED_S)
         terminal.press("9")
         terminal.see("ResourceExhaustedError", "OOM when allocating tensor", seconds=REACTS_S)
         ends(made, terminal)

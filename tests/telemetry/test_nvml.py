@@ -28,8 +28,14 @@ def test_a_sample_in_base_units(fake: FakeNvml):
     assert (now.sm_clock_hz, now.memory_clock_hz, now.power_w, now.temperature_c) == (1.5e9, 9e9, 251.5, 83)
     assert now.throttle == ("at its power limit", "hot: slowed by the hardware")
     assert now.link == Link(generation=4, width=8, max_generation=4, max_width=16)
-    assert now.processes == (GpuProcess(42, "python3", 3_000), GpuProcess(7, "", None))
+    assert now.processes == (GpuProcess(42, "python3", 3_000, 0.8), GpuProcess(7, "", None, 0.0))
     assert now.unread == {}
+
+
+def test_where_the_driver_does_not_tell_what_a_process_computed_nothing_is_made_up(fake: FakeNvml):
+    fake.refuse = {"nvmlDeviceGetProcessUtilization": NOT_SUPPORTED}
+    now = nvml.Nvml().sample(0)
+    assert [p.use for p in now.processes] == [None, None] and now.unread == {}, "an idle GPU says the same"
 
 
 def test_link_traffic_is_a_rate_between_two_samples(fake: FakeNvml, monkeypatch: pytest.MonkeyPatch):

@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
+import psutil
 import pytest
 
 import tuilab
-from tests.telemetry.fake_nvml import NOT_SUPPORTED, FakeNvml
+from tests.telemetry.fake_nvml import NOT_SUPPORTED, FakeNvml, one_of
 from tuilab.model.telemetry import DeviceSample
 from tuilab.nvml import Nvml, NvmlUnavailable
 from tuilab.telemetry.sampler import Telemetry, open_nvml
@@ -24,6 +26,22 @@ def test_a_machine_with_a_gpu(fake: FakeNvml):
     assert second.gpus[0].use == 0.97 and second.process.pid == os.getpid()
     assert "GPU 0: no power: Not Supported" in second.notes
     assert fake.opened == 0
+
+
+def test_who_is_on_a_gpu_is_looked_up_where_it_is_the_same_process(fake: FakeNvml):
+    own = Path(os.readlink("/proc/self/exe")).name
+    fake.answers["nvmlDeviceGetComputeRunningProcesses"] = [
+        SimpleNamespace(pid=os.getpid(), usedGpuMemory=3_000),
+        SimpleNamespace(pid=os.getppid(), usedGpuMemory=2_000),
+    ]
+    fake.answers["nvmlSystemGetProcessName"] = one_of(
+        {os.getpid(): f"/usr/bin/{own}", os.getppid(): "/bin/other"}
+    )
+    mine, other = Telemetry(Nvml).sample().gpus[0].processes
+    assert mine.user == psutil.Process().username() and own in mine.command and mine.memory == 3_000
+    assert other.name == "other" and other.user == other.command == "", (
+        "in a container: it has that id here alone"
+    )
 
 
 def test_a_machine_without_a_driver(tmp_path: Path):

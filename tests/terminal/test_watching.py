@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.terminal.lab import environment, opened
+from tests.terminal.lab import environment, opened, scripted
 from tests.terminal.terminal import Terminal
 from tests.watch.running import PROGRAMS
 
@@ -90,6 +90,31 @@ def test_a_program_goes_on_in_the_terminal_that_was_left(tmp_path: Path) -> None
         assert terminal.ended(30) == 3
         terminal.until(lambda: "TensorFlow was not seen" in terminal.last_words)
         assert "interrupted" in terminal.last_words
+    assert left(tmp_path) == []
+
+
+def test_a_program_opened_in_the_lab_has_the_terminal_when_the_lab_is_left(tmp_path: Path) -> None:
+    """It reads what is typed there; its Ctrl-C is the terminal's own; then its page is printed."""
+    (tmp_path / "train.py").write_text(ASKS)
+    with scripted(tmp_path, size=(80, 24), TMPDIR=str(tmp_path)) as terminal:
+        terminal.see("ready")
+        terminal.press("o")
+        terminal.see("completes")
+        terminal.press("train.py\r")
+        terminal.see("run and watch it")
+        terminal.press("\r")
+        terminal.see("has not imported TensorFlow yet")
+        terminal.press("7")
+        terminal.see("name?")
+        terminal.press("\x11")  # Ctrl-Q
+        terminal.see("it goes on")
+        terminal.press("\r")
+        terminal.until(lambda: LEFT in terminal.sent and "name?" in terminal.last_words)
+        terminal.press("Eve\r")
+        terminal.until(lambda: "hello Eve" in terminal.last_words)
+        terminal.press("\x03")
+        assert terminal.ended(30) is not None
+        assert "interrupted" in terminal.last_words and "TensorFlow was not seen" in terminal.last_words
     assert left(tmp_path) == []
 
 

@@ -42,7 +42,7 @@ async def test_the_first_screen_answers_five_questions(tmp_path, machine):
     for shown in before:
         assert "Why isn't this using my GPU" in shown and "next: r measures" in shown
         does = "Enter times CPU and GPU" if gpu else "Enter measures the CPU (no GPU is visible; g says why)"
-        assert does in shown and ("how surely" if gpu else "how long a call takes and why") in shown
+        assert does in shown and ("and how surely" if gpu else "how long a call takes and why") in shown
     for shown in after:
         assert re.search(fastest, shown), "with what result"
         assert re.search(r"done, 24 rounds · ± [\d.]+ %", shown), "how sure"

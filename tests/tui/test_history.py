@@ -19,6 +19,7 @@ from tuilab.history.store import FILE, PruneCandidates, Store
 from tuilab.lab import history as kept_history
 from tuilab.lab.export import write_several
 from tuilab.lab.history import PAGE, Stopped, prune, tags_of
+from tuilab.model import moments
 from tuilab.model.brief import Brief
 from tuilab.model.sanitize import sanitize_line
 from tuilab.presentation.run_list import MOST_PAGES, WAITING, RunList, fastest, lead, sentence
@@ -67,6 +68,20 @@ FINDS = {
     "pinned:ghost": [GHOST],
     "zzz": [],
 }
+
+
+async def test_its_times_are_this_machines_or_utc_where_that_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        async with page(tmp_path / "local") as (_, app):
+            assert "2026-01-05 18:00" in text(app) and "UTC" not in text(app)
+        monkeypatch.setattr(moments, "in_utc", True)
+        async with page(tmp_path / "utc") as (_, app):
+            assert "2026-01-05 09:00" in text(app) and "when (UTC)" in text(app)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 async def test_it_lists_the_latest_first_finds_as_one_types_and_lists_again(tmp_path):

@@ -7,6 +7,7 @@ from textual.widgets import Input, TextArea
 
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.lab.opening import kind
+from tuilab.model.errors import InputError
 from tuilab.model.parameters import LogInteger
 from tuilab.model.workload import Declaration
 from tuilab.tui.screens.document import DocumentScreen
@@ -231,6 +232,11 @@ async def test_the_theme_is_remembered(tmp_path, monkeypatch):
         await rest(pilot, app)
     assert lab(tmp_path, theme=None).theme == "nord"
     assert lab(tmp_path, theme="light").theme == "tuilab-light"
+    assert lab(tmp_path, theme="gruvbox").theme == "gruvbox"
+    with pytest.raises(
+        InputError, match="--theme: got 'mauve'; expected one of ansi-dark, .*, gruvbox, light"
+    ):
+        lab(tmp_path, theme="mauve")
     (tmp_path / "state" / "tuilab" / "preferences.json").write_text('{"theme": "no such"}')
     assert lab(tmp_path, theme=None).theme == "tuilab-dark"
 

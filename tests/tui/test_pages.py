@@ -1,6 +1,7 @@
 """The pages over the main screen: help, palette, copy, export, replay, jump, why."""
 
 import asyncio
+import itertools
 import json
 
 import msgspec
@@ -9,6 +10,7 @@ from textual.command import CommandPalette
 
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE
+from tests.tui.tour import DEVICE
 from tuilab.history import recording
 from tuilab.model.doctor import Diagnosis, DoctorReport, Probe
 from tuilab.model.events import Profiled
@@ -237,6 +239,42 @@ async def test_a_first_visit_is_told_once(tmp_path, monkeypatch):
         app = lab(tmp_path, newcomer=None)
         async with opened(app):
             assert ("First time here?" in text(app)) is first
+
+
+async def test_the_devices_are_looked_at_from_the_start_and_not_in_a_replay(tmp_path, monkeypatch):
+    from tuilab.lab import devices
+    from tuilab.telemetry.sampler import Telemetry
+
+    moments = itertools.count(1)
+    taken = lambda self, pid: msgspec.structs.replace(DEVICE, at=float(next(moments)))  # noqa: E731
+    monkeypatch.setattr(devices, "EVERY_S", 0.01)
+    monkeypatch.setattr(Telemetry, "sample", taken)
+    app = lab(tmp_path, hold=3)
+    async with opened(app) as pilot:
+        samples = app.screen.lab.devices.samples
+        await until(pilot, lambda: len(samples) > 5)
+        await pilot.press("r")
+        await until(pilot, lambda: app.runner.holding)
+        during = len(samples)
+        await asyncio.sleep(0.1)
+        assert len(samples) <= during + 1, "while nothing is reported nothing is looked at"
+        await pilot.press("x", "7")
+        await until(pilot, lambda: "GPU:0 NVIDIA H200" in text(app))
+        assert len(samples) > 5 and "Host 4 logical CPUs" in text(app)
+        app.screen.lab.state.replay = "replay"
+        app.screen.views.view.draw()
+        await until(pilot, lambda: "A replay shows no devices" in text(app))
+        assert "NVIDIA H200  " not in text(app)
+
+
+async def test_the_words_of_the_lab_are_explained_wherever_help_is_asked_for(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        for keys in ("", "i", "5", "h"):
+            await press(pilot, app, keys)
+            written = page(app.screen, {})
+            for word in ("arm", "round", "block", "canary", "crossover", "ghost"):
+                assert f"**{word}**" in written, (keys, word)
 
 
 async def test_nothing_moves_while_nothing_happens(tmp_path):

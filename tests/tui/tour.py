@@ -42,11 +42,11 @@ DEVICE = DeviceSample(
 
 def still_device(put: Callable[[object, str, object], None]) -> None:
     """Let the device view show one sample, the same on every machine, and a race its end."""
+    from tuilab.lab import devices
     from tuilab.telemetry.sampler import Telemetry
-    from tuilab.tui.views import device
     from tuilab.tui.widgets import race
 
     put(Telemetry, "sample", lambda self, pid: DEVICE)
-    put(device, "EVERY_S", 3_600.0)
+    put(devices, "EVERY_S", 3_600.0)
     later = itertools.count(step=1_000)
     put(race, "monotonic", lambda: float(next(later)))

@@ -134,7 +134,7 @@ def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
     verb = "is" if len(found) == 1 else "are"
     why = retraced(found[0], point).rstrip(".")
     so_far = "So far " if state.running else ""
-    return f"{so_far}{listed(named)} {verb} in no comparison: {why}."
+    return f"{so_far}{listed(named)} {verb} not compared: {why}."
 
 
 def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
@@ -387,7 +387,7 @@ def _vanished(state: RunState, point: int) -> str:
         return ""
     named = listed([label for label, _ in gone[:MOST_NAMED]] + ["more"] * (len(gone) > MOST_NAMED))
     verb = "does" if len(gone) == 1 else "do"
-    return f"{named} {verb} not compute it and {verb} not count: {short(gone[0][1])}."
+    return f"{named} {verb} not do the work and {verb} not count: {short(gone[0][1])}."
 
 
 def _nothing(state: RunState, point: int) -> list[str]:
@@ -403,14 +403,14 @@ def _nothing(state: RunState, point: int) -> list[str]:
     if gone := _vanished(state, point):
         return ["No figure is valid.", gone]
     if failed:
-        return ["No arm was measured.", failed]
+        return ["Nothing was measured.", failed]
     reasons = {arm_status(state, arm, point) for arm in state.arms.values()}
     if len(reasons) == 1:
         status, reason = reasons.pop()
         if status == "unavailable" and state.machine is not None and not has_gpu(state):
-            return ["The run had no arm for the CPU."]
-        return [f"No arm was measured: {short(reason)}."] if reason else ["No arm was measured."]
-    return ["No arm was measured."]
+            return ["The CPU was not among what was to be measured."]
+        return [f"Nothing was measured: {short(reason)}."] if reason else ["Nothing was measured."]
+    return ["Nothing was measured."]
 
 
 def brief(state: RunState) -> Brief:

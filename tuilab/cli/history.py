@@ -1,7 +1,6 @@
 """`tuilab history`: earlier runs, listed, compared, tagged, pruned, taken along."""
 
 import sqlite3
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from tuilab.cli.exits import NOT_CONFIRMED
 from tuilab.cli.lab import columns, emit, kept_runs, tell
 from tuilab.lab.history import History, is_full
 from tuilab.model.errors import InputError
+from tuilab.model.moments import when
 from tuilab.model.quantity import plural
 from tuilab.report.rows import cut, wrapped
 
@@ -49,7 +49,7 @@ def history(ctx: click.Context, /, search: str, limit: int, utc: bool, as_json: 
         marks = " ".join([*(f"#{tag}" for tag in line.tags), *([line.pinned] if line.pinned else [])])
         status = line.status or "not finished"
         name = line.preset or line.workload
-        told = f"{line.run[:8]}  {when(line.at, utc)}  {name:<20}  {status:<9}"
+        told = f"{line.run[:8]}  {when(line.at, utc=utc)}  {name:<20}  {status:<9}"
         echo_line(told, f"{line.answer} {marks}".strip())
 
 
@@ -66,16 +66,6 @@ def echo_line(head: str, answer: str) -> None:
     click.echo(cut(head.rstrip(), most))
     if answer:
         click.echo(cut(f"  {answer}", most))
-
-
-def when(at: str, utc: bool) -> str:
-    """`2026-11-23 12:28` of a time in UTC, ISO 8601: in this machine's zone, or in UTC."""
-    try:
-        time = datetime.fromisoformat(at)
-    except ValueError:
-        return at[:16]
-    time = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return f"{time if utc else time.astimezone():%Y-%m-%d %H:%M}"
 
 
 @history.command()
@@ -126,7 +116,7 @@ def programs_(limit: int, utc: bool, as_json: bool) -> None:
     for program, page in found:
         step, command = page.steps.median_s, cut(called(page), 40)
         took = seconds(step, step / 50) if step else ""
-        echo_line(f"{program[:8]}  {when(page.at, utc)}  {command:<40}  {took:>8}", headline(page))
+        echo_line(f"{program[:8]}  {when(page.at, utc=utc)}  {command:<40}  {took:>8}", headline(page))
     if not found:
         click.echo("no program was watched yet", err=True)
 

@@ -86,7 +86,7 @@ class Lazy(click.Group):
 @click.option(
     "--replay", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Show a recorded run."
 )
-@click.option("--theme", type=click.Choice(["dark", "light"]), default=None, help="Colour theme of the lab.")
+@click.option("--theme", default=None, help="Colours of the lab: dark, light, or another that it lists.")
 @click.option(
     "--hangup",
     type=click.Choice(["finish", "end"]),
@@ -94,10 +94,11 @@ class Lazy(click.Group):
     show_default=True,
     help="What happens to a run when the connection drops.",
 )
+@click.option("--utc", is_flag=True, help="Show times in UTC, not in this machine's zone.")
 @python_option
 @click.option("--served", is_flag=True, hidden=True)
 @click.pass_context
-def cli(ctx: click.Context, /, served: bool, **options: Any) -> None:
+def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
     """Why isn't this using my GPU, and would it be faster if it did?
 
     Without a command, opens the lab.
@@ -107,9 +108,11 @@ def cli(ctx: click.Context, /, served: bool, **options: Any) -> None:
             from tuilab.processes import die_with_parent
 
             die_with_parent()
+        from tuilab.model import moments
         from tuilab.tui.options import Options
         from tuilab.tui.start import open_lab
 
+        moments.in_utc = utc
         own = chosen_environment()
         ctx.exit(open_lab(Options(**options, environments=(own,) if own else ())))
 

@@ -30,6 +30,7 @@ from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event
 from tuilab.model.machine_summary import MachineSummary
+from tuilab.model.moments import when
 from tuilab.model.quantity import plural, size
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize_line
@@ -437,16 +438,11 @@ def recordings(folder: Path) -> list[Path]:
 # What a page does to runs. Each returns a sentence that says what it did, and raises sqlite3.Error.
 
 
-def when(entry: Entry) -> str:
-    """`2026-01-05 10:00`."""
-    return entry.line.at[:16].replace("T", " ")
-
-
 def titled(entries: Sequence[Entry]) -> str:
     """`stft-small of 2026-01-05 10:00`, `3 runs`."""
     if len(entries) != 1:
         return plural(len(entries), "run")
-    return f"{entries[0].name} of {when(entries[0])}"
+    return f"{entries[0].name} of {when(entries[0].line.at)}"
 
 
 def tags_of(line: str) -> list[str]:

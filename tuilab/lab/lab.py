@@ -20,6 +20,7 @@ from tuilab.history.store import Store
 from tuilab.lab import roofs
 from tuilab.lab.changes import Change
 from tuilab.lab.controller import RunController
+from tuilab.lab.devices import Devices
 from tuilab.lab.hosts import checked_hosts
 from tuilab.lab.questions import Questions
 from tuilab.lab.recorder import RunRecorder
@@ -114,6 +115,8 @@ class Lab:
         self.recorder: RunRecorder | None = None
         self.diagnosis: DoctorReport | None = None
         """What `doctor` found last."""
+        self.devices = Devices()
+        """Empty until somebody has it look."""
         self._store, self._say = store, say or _say
         self._opened: Store | None = None
         self._listeners: list[Listener] = []
@@ -182,6 +185,7 @@ class Lab:
         A run under way is stopped first, with all that it has measured.
         """
         await self._controller.close()
+        self.devices.close()
         if (doctor := sys.modules.get("tuilab.doctor.children")) is not None:
             doctor.kill_all()
         return self.close_history()

@@ -12,6 +12,7 @@ from tuilab.history.store import Piece, Store
 from tuilab.lab.offers import Offer
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event, Finished, Log, Round, RunStarted
+from tuilab.model.moments import when
 from tuilab.model.rounds import Rounds
 
 MOST = 200
@@ -220,7 +221,7 @@ def recorded(store: Store) -> list[Offer]:
     return [
         Offer(
             RUN + r.run,
-            f"{r.at[:10]} {r.at[11:16]}  {r.preset or r.workload}",
+            f"{when(r.at)}  {r.preset or r.workload}",
             f"{r.host}, {r.rounds} rounds. {r.answer}",
         )
         for r in lines

@@ -14,6 +14,12 @@ class GpuProcess(msgspec.Struct, frozen=True):
     name: str = ""
     memory: int | None = None
     """Bytes, None where the driver does not tell."""
+    use: float | None = None
+    """Share of the GPU's processors that it kept busy since the sample before; None where nobody tells."""
+    user: str = ""
+    """Whose it is, "" where it is not seen here: in a container the driver's ids are those outside."""
+    command: str = ""
+    """Its command line, or "" likewise."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):

@@ -109,8 +109,8 @@ def first_words(lab_state: LabState) -> str:
         return QUESTION
     if len(kinds) < 2 or (machine is not None and not machine.gpus):
         return f"{QUESTION} {{presets.open}} measures {where}, and says how long a call takes and why."
-    told = "from which size on which wins" if settings.preset.sweep else "which wins, by how much"
-    return f"{QUESTION} {{presets.open}} times {where} and says {told}, how surely."
+    told = "which wins at which size" if settings.preset.sweep else "which wins, by how much"
+    return f"{QUESTION} {{presets.open}} times {where} and says {told}, and how surely."
 
 
 def expected(lab_state: LabState) -> str:

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tuilab.model.quantity import significant, size
-from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link, ProcessSample
+from tuilab.model.telemetry import CpuSample, DeviceSample, GpuProcess, GpuSample, Link, ProcessSample
 
 UNKNOWN = "not reported"
+MOST_LISTED = 8
+"""Processes of a GPU."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,19 @@ class Device:
     """`96 logical CPUs`, or what the GPU is called; "" where it is not known."""
     figures: tuple[Figure, ...]
     """Those that it tells; what it should tell and does not is said to be unknown."""
+    processes: tuple[str, ...] = ()
+    """Who holds memory on it, a line each under their head, those that hold most first."""
 
 
 def devices(sample: DeviceSample) -> tuple[Device, ...]:
     """The host, with the worker's load, and each GPU."""
     count = len(sample.cpu.per_core)
     host = [*_host(sample.cpu), *(_worker(sample.process, count) if sample.process else ())]
-    gpus = (Device("GPU", f"GPU:{gpu.index}", gpu.name, tuple(_gpu(gpu))) for gpu in sample.gpus)
+    own = sample.process.pid if sample.process else 0
+    gpus = (
+        Device("GPU", f"GPU:{gpu.index}", gpu.name, tuple(_gpu(gpu)), tuple(processes(gpu, own)))
+        for gpu in sample.gpus
+    )
     return Device("CPU", "host", f"{count} logical CPUs" if count else "", tuple(host)), *gpus
 
 
@@ -107,11 +115,36 @@ def _gpu(gpu: GpuSample) -> Iterator[Figure]:
         value=both,
     )
     yield from _told("held", *gpu.throttle, warn=True)
-    others = [
-        f"{p.name or 'process'} {p.pid} {size(p.memory) if p.memory is not None else ''}".strip()
-        for p in gpu.processes or ()
+
+
+def processes(gpu: GpuSample, own: int = 0) -> list[str]:
+    """`pid  user  memory  use  command`, and a line for each; nothing where the driver lists none.
+
+    own: the lab's worker.
+    """
+    listed = gpu.processes
+    if not listed:
+        return []
+    head = ("pid", "user", "memory", "use", "command")
+    rows = [head, *(_process(one, own) for one in listed[:MOST_LISTED])]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        f"{pid:>{wide[0]}}  {user:<{wide[1]}}  {memory:>{wide[2]}}  {use:>{wide[3]}}  {command}"
+        for pid, user, memory, use, command in rows
     ]
-    yield from _told("on it", *others)
+    more = len(listed) - MOST_LISTED
+    return [*lines, f"and {more} more"] if more > 0 else lines
+
+
+def _process(one: GpuProcess, own: int) -> tuple[str, str, str, str, str]:
+    command = one.command or one.name or UNKNOWN
+    return (
+        str(one.pid),
+        one.user or "–",
+        size(one.memory) if one.memory is not None else "–",
+        percent(one.use) if one.use is not None else "–",
+        f"this lab's worker: {command}" if one.pid == own else command,
+    )
 
 
 def _of(label: str, used: int | None, total: int | None) -> Figure:

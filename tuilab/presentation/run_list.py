@@ -181,7 +181,7 @@ def sentence(entry: Entry) -> str:
     if found is None:
         return "No answer was saved; {table.select} replays it." if entry.line.rounds else "It has no rounds."
     if found.median_s is None:
-        return "No arm could be measured."
+        return "Nothing could be measured."
     if found.ratio is None or found.low is None or found.high is None:
         return f"{fastest(entry)} per call."
     if not found.leads:

@@ -61,7 +61,7 @@ def status(lab_state: LabState) -> Status:
     if state.status == "cancelled":
         return Status("quiet", f"stopped after {plural(state.rounds, 'round')}")
     if state.status == "ok" and not state.rounds:
-        return Status("bad", "no arm could be measured")
+        return Status("bad", "nothing could be measured")
     if state.status == "ok":
         result = lab_state.result()
         sure = result.confidence if result else None
@@ -110,7 +110,7 @@ def why_empty(lab_state: LabState) -> str:
     if state.run and state.status == "cancelled":
         return "The run was stopped before its first sample. {run} measures again."
     if state.run and state.status == "ok" and not state.rounds:
-        return "No arm could be measured; the answer says why, the log ({view-log}) has the details."
+        return "Nothing could be measured; the answer says why, the log ({view-log}) has the details."
     if lab_state.guessing:
         return "Nothing is measured yet. Guess, or {demo.next} measures."
     if lab_state.settings is None:

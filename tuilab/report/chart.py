@@ -16,6 +16,9 @@ Style = Literal["trace", "curve", "line", "dashes"]
 LOG_FROM = 3.0
 """From this ratio between the slowest and the fastest arm on, a linear axis would squash the fast ones."""
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
+RESIDENT = "resident: input already on the GPU"
+ROUND, BLOCK = "round: each line timed once, by turns", "block: a few calls timed together"
+"""Of what the axis counts, what it is."""
 PLAIN = Axis()
 
 
@@ -92,7 +95,8 @@ def live_chart(
         for arm, known in ghost.arms.items()
         if arm in drawn and (cell := known.cells.get(point)) and cell.samples
     ]
-    title = " · ".join([WARMING] * warming + [EARLIER] * bool(series))
+    resident = any("resident" in known.label.split() for known in drawn.values())
+    title = " · ".join([WARMING] * warming + [EARLIER] * bool(series) + [RESIDENT] * resident)
     levels: list[float] = []
     for arm, known in drawn.items():
         cell, result = known.cells.get(point) or ArmSamples(), (figures or {}).get(arm)
@@ -112,7 +116,7 @@ def live_chart(
     return Chart(
         key=f"{state.run} warm-up" if warming else state.run,
         series=series,
-        x=Axis("block" if warming else "round", "count", low=0.0),
+        x=Axis(BLOCK if warming else ROUND, "count", low=0.0),
         y=Axis("time per call", "time", log=bool(levels) and max(levels) > LOG_FROM * min(levels)),
         title=title,
     )

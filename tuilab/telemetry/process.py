@@ -5,10 +5,11 @@ import re
 import time
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from tuilab.model.sanitize import sanitize_line
-from tuilab.model.telemetry import ProcessSample
+from tuilab.model.telemetry import GpuProcess, ProcessSample
 
 _SWITCHES = re.compile(rb"^(voluntary|nonvoluntary)_ctxt_switches:\s+(\d+)", re.MULTILINE)
 
@@ -64,6 +65,22 @@ class Watched:
             if len(found) == 2:
                 out[task] = (int(found[b"voluntary"]), int(found[b"nonvoluntary"]))
         return out
+
+
+def looked_up(process: GpuProcess) -> GpuProcess:
+    """The same with whose it is and its command line, where a process of that id and name is seen here."""
+    try:
+        here = psutil.Process(process.pid)
+        with here.oneshot():
+            user, command = here.username(), " ".join(here.cmdline())
+            name = here.exe().rpartition("/")[2]
+    except (psutil.Error, OSError, KeyError):
+        return process
+    if process.name and name and process.name != name:
+        return process  # in a container: another process, which has that id here
+    return msgspec.structs.replace(
+        process, user=sanitize_line(user, 40), command=sanitize_line(command or name, 200)
+    )
 
 
 def _rates(

@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tuilab.model.telemetry import DeviceSample
+from msgspec.structs import replace
+
+from tuilab.model.telemetry import DeviceSample, GpuSample
 from tuilab.nvml import Nvml, NvmlUnavailable
 from tuilab.telemetry.host import Host
-from tuilab.telemetry.process import Watched
+from tuilab.telemetry.process import Watched, looked_up
 
 
 def open_nvml(root: Path = Path("/")) -> Nvml:
@@ -44,7 +46,7 @@ class Telemetry:
         interval = None if self._before is None else at - self._before
         self._before = at
         notes = [self._no_gpu] if self._no_gpu else []
-        gpus = tuple(self._nvml.sample(index) for index in range(self._nvml.count)) if self._nvml else ()
+        gpus = tuple(map(self._gpu, range(self._nvml.count))) if self._nvml else ()
         for gpu in gpus:
             notes += [f"GPU {gpu.index}: no {what}: {why}" for what, why in gpu.unread.items()]
         process = None
@@ -59,6 +61,12 @@ class Telemetry:
             process=process,
             notes=(*notes, *self._host.notes),
         )
+
+    def _gpu(self, index: int) -> GpuSample:
+        assert self._nvml is not None
+        sample = self._nvml.sample(index)
+        listed = sample.processes and tuple(map(looked_up, sample.processes))
+        return replace(sample, processes=listed)
 
     def close(self) -> None:
         """End the NVML session."""

@@ -69,11 +69,17 @@ class LabApp(LastingApp):
         self.last_words, self.faulty = "", False
 
     def _wanted_theme(self) -> str:
-        """The one asked for, else the one chosen the last time, else the dark one."""
+        """The one asked for, else the one chosen the last time, else the dark one. Raises InputError."""
         from tuilab.lab.files import preferences
 
-        asked = {"light": LIGHT.name, "dark": DARK.name}.get(self.options.theme or "")
-        kept = asked or preferences().theme
+        if asked := self.options.theme:
+            named = {"light": LIGHT.name, "dark": DARK.name, **{name: name for name in self.available_themes}}
+            if asked not in named:
+                from tuilab.model.errors import InputError
+
+                raise InputError("--theme", asked, "one of " + ", ".join(sorted(named)))
+            return named[asked]
+        kept = preferences().theme
         return kept if kept in self.available_themes else DARK.name
 
     def get_theme_variable_defaults(self) -> dict[str, str]:

@@ -20,7 +20,7 @@ class Options:
     preset: str = ""
     """The one to open with, or `path/to/file.py:name`."""
     theme: str | None = None
-    """dark or light; None for the one that was chosen last."""
+    """dark, light or any other theme's name; None for the one that was chosen last."""
     ascii_only: bool | None = None
     """None to find out from the terminal."""
     keymap: Path | None = None

@@ -18,6 +18,7 @@ from tests.tui.data import (
 from tests.tui.widgets.bench import bench, press, rows, shown
 from tuilab.model.account import NOT_KNOWN
 from tuilab.model.result import ArmResult, Ratio, RunResult
+from tuilab.model.telemetry import GpuProcess
 from tuilab.presentation.answer import Said
 from tuilab.report import rows as rows_of
 from tuilab.report.rows import to_fastest
@@ -254,6 +255,15 @@ async def test_panning_zooming_and_stepping():
 # Gauges
 
 
+@pytest.mark.parametrize("height", [4, 6, 12])
+async def test_a_timeline_says_which_colour_is_which_however_low_it_is(height):
+    widget = Timeline()
+    widget.show_profile(profile(40))
+    async with bench(widget, 80, height):
+        lines = rows(widget)
+        assert "█ dispatch" in "".join(lines[-2:]) and "from the start" in lines[-1]
+
+
 @given(st.floats(0, 1), st.integers(1, 60))
 def test_a_gauge_is_as_long_as_its_share(share, cells):
     runs = gauge(share, cells, MUTED)
@@ -270,6 +280,27 @@ async def test_the_device_panel_counts_logical_cpus_and_scrolls():
         assert "no processes: a container does not see them" in rows(widget)[-1]
         await press(pilot, "pagedown")
         assert widget.parent.scroll_y > 0
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_the_device_panel_lists_who_is_on_a_gpu(width):
+    listed = [
+        GpuProcess(4711, "python3", 60 * 10**9, 0.35, "ada", "python3 -m tuilab.worker"),
+        GpuProcess(99, "ray::train", 10**9, None),
+        *(GpuProcess(100 + n, "python3", 10**6, 0.0, "bob", "python3 train.py") for n in range(9)),
+    ]
+    sample = device_sample()
+    gpu = msgspec.structs.replace(sample.gpus[0], processes=tuple(listed))
+    widget = DevicePanel()
+    widget.show_sample(msgspec.structs.replace(sample, gpus=(gpu,)))
+    async with bench(VerticalScroll(widget), width, 50):
+        lines = rows(widget)
+        head = next(number for number, line in enumerate(lines) if line.startswith(" on it"))
+        assert lines[head].split() == ["on", "it", "pid", "user", "memory", "use", "command"]
+        assert lines[head + 1].split()[:7] == ["4711", "ada", "60.0", "GB", "35", "%", "this"]
+        assert "this lab's worker: python3 -m tuilab" in lines[head + 1]
+        assert lines[head + 2].split() == ["99", "–", "1.00", "GB", "–", "ray::train"]
+        assert lines[head + 9].strip() == "and 3 more"
 
 
 async def test_the_device_panel_is_never_mostly_blank():

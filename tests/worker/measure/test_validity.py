@@ -206,7 +206,7 @@ def test_what_does_not_compute_what_it_says_is_named(worker, own, name):
         assert not accused(state, "eager") and GONE in accused(state, "xla")
         from tuilab.analysis.summary import summarise
 
-        assert "not compute it" in summarise(state).answer
+        assert "not do the work" in summarise(state).answer
 
 
 def test_equal_work_that_a_graph_does_once_is_said_to_be_merged(worker, own):

@@ -80,7 +80,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self.set_options(Option(prompt, disabled=row.kind == "heading") for prompt, row in rows)
         self.highlighted = self._index(self._opened)
         if self.highlighted is None:
-            self.action_first()
+            super().action_first()
 
     def show(
         self, opened: str, verdicts: Mapping[str, str], modified: bool = False, here: bool = False
@@ -141,11 +141,34 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         if row.kind == "preset":
             self.post_message(self.Chosen(row.name))
 
+    def reveal(self) -> None:
+        """On a narrow screen open the drawer: nobody goes through a list that does not show."""
+        if self.screen.has_class("-narrow"):
+            self.screen.add_class("-drawer")
+
+    def action_cursor_up(self) -> None:
+        self.reveal()
+        super().action_cursor_up()
+
+    def action_cursor_down(self) -> None:
+        self.reveal()
+        super().action_cursor_down()
+
+    def action_first(self) -> None:
+        self.reveal()
+        super().action_first()
+
+    def action_last(self) -> None:
+        self.reveal()
+        super().action_last()
+
     def action_page_up(self) -> None:
+        self.reveal()
         if self.scrollable_content_region.height:
             super().action_page_up()  # type: ignore[no-untyped-call]
 
     def action_page_down(self) -> None:
+        self.reveal()
         if self.scrollable_content_region.height:
             super().action_page_down()  # type: ignore[no-untyped-call]
 
@@ -173,6 +196,7 @@ class PresetsPanel(Vertical):
         """Go to the line that filters the list, which is made when it is first asked for."""
         from tuilab.tui.widgets.line_input import LineInput
 
+        self.query_one(Presets).reveal()
         if not self.query(LineInput):
             line = LineInput(placeholder="words of a preset", id="preset-filter")
             await self.mount(line, before=0)

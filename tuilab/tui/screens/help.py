@@ -19,6 +19,23 @@ from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.modal import Modal, Page, framed
 
 COLUMN = 22
+WORDS = """\
+## Words
+
+- An **arm** is one way to do the same work: on a device, in a mode, with its input *resident* (on the device
+  already) or *copied* (brought there in each call). Each line of a picture is an arm.
+- The **modes**: *eager* runs op by op from Python, *graph* is one `tf.function`, *xla* compiles that.
+- A **block** is a few calls that are timed together. A **round** is one block of each arm, in random order.
+- `[339 346]` is the **95 % interval**: in 95 of 100 such runs it holds the true median. **±** is half of it.
+- The **crossover** is the size from which another arm is faster.
+- **Dispatch** is the time in which Python and TensorFlow hand an op over to the device.
+- A **roof** is the most that a device can do: operations or bytes in a second.
+- The **canary** is a small fixed task in each round: where it slows down, something else keeps the machine
+  busy.
+- A **ghost** is an earlier run, drawn faintly under this one. A **baseline** is the run that others are
+  compared with.
+"""
+"""What the screens call things."""
 OTHERS = "Other keys: a `keymap.toml` in your configuration folder, as the README shows."
 
 
@@ -77,11 +94,19 @@ def page(screen: Screen[Any], keymap: Mapping[str, str]) -> str:
     shown = views.first().view if views else screen
     about = dict.fromkeys([*islice(_about(screen.focused), 2), *islice(_about(shown), 1)])
     here = keys_here(screen.focused, None if views else screen)
-    tables = {"key | does": [f"| {keys} | {words} |" for keys, words, _ in here]}
-    for group, actions in GROUPS.items() if views else ():
-        tables[f"{group} | "] = [f"| {keys_of(a, keymap)} | **{a.label}**: {a.help} |" for a in actions]
-    written = ["\n".join([f"| {head} |", "|---|---|", *rows]) for head, rows in tables.items() if rows]
-    return worded("\n\n".join([*about, "## Keys", *written, OTHERS]), keymap)
+    rows = [f"| {keys} | {words} |" for keys, words, _ in here]
+    written = [*about, "## Keys", *_table("key | does", rows), WORDS]
+    if views:
+        written.append("## Keys everywhere in the lab")
+        for group, actions in GROUPS.items():
+            rows = [f"| {keys_of(a, keymap)} | **{a.label}**: {a.help} |" for a in actions]
+            written += _table(f"{group} | ", rows)
+    return worded("\n\n".join([*written, OTHERS]), keymap)
+
+
+def _table(head: str, rows: list[str]) -> list[str]:
+    """A table of two columns; none without rows."""
+    return ["\n".join([f"| {head} |", "|---|---|", *rows])] if rows else []
 
 
 def _about(widget: Widget | None) -> Iterator[str]:

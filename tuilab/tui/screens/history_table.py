@@ -7,7 +7,8 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 
-from tuilab.lab.history import Entry, when
+from tuilab.lab.history import Entry
+from tuilab.model.moments import when, zone
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import size
 from tuilab.presentation.run_list import (
@@ -28,8 +29,9 @@ from tuilab.tui.widgets.table import Column, Table
 from tuilab.tui.widgets.wording import clip, fit, width_of, wrap
 
 ORDERS = {
-    "when (UTC)": "at", "run": "name", "machine": "machine", "budget": "budget", "fastest": "fastest",
-    "ratio": "ratio", "pinned": "pinned", "status": "status", "rounds": "rounds", "size": "size",
+    "when": "at", "when (UTC)": "at", "run": "name", "machine": "machine", "budget": "budget",
+    "fastest": "fastest", "ratio": "ratio", "pinned": "pinned", "status": "status", "rounds": "rounds",
+    "size": "size",
 }  # fmt: skip
 """Label of a column → what the history orders by. The others cannot be ordered by."""
 STATUSES = {"ok": MUTED, "failed": BAD, "cancelled": WARN}
@@ -64,7 +66,7 @@ column's head.
         muted: Callable[[Entry], TextStyle | None] = lambda _: MUTED  # noqa: E731
         columns: list[Column[Entry]] = [
             Column("", lambda e: "●" if e.run in self.marked else "", width=1, style=lambda _: ACCENT),
-            Column("when (UTC)", lambda e: when(e) or "…", width=16),
+            Column("when (UTC)" if zone() else "when", lambda e: when(e.line.at) or "…", width=16),
             Column("run", lambda e: e.name, most=26, flex=True),
             Column("machine", lambda e: e.line.host, most=18, drop=1),
             Column("fastest", fastest, most=28),
@@ -197,7 +199,7 @@ def head(entry: Entry, width: int) -> Line:
     """Which run it is, its marks, and how it went, as far as there is room."""
     line = entry.line
     parts = [
-        f"{line.at[:19].replace('T', ' ')} UTC on {line.host}",
+        f"{when(line.at, seconds=True)}{zone()} on {line.host}",
         line.budget,
         f"{status(entry)}, {line.rounds:,} rounds",
         size(line.size),

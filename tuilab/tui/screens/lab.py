@@ -60,17 +60,6 @@ picture: ten views of the same run. Then the **controls**, and where the ops ran
 
 Choose a preset; it is measured at once. Move a slider; it is measured again. **{sweep}** looks for the
 size at which another device becomes the faster one. **{stop}** stops whatever is running.
-
-## Words
-
-- An **arm** is one way to do the same work: on a device, in a mode (eager, one graph, XLA), with its input
-  *resident* (on the device already) or *copied* (brought there in each call).
-- A **block** is a few calls that are timed together; a **round** is one block of each arm, by turns.
-- The **95 % interval** `[339 346]` holds the true median in 95 of 100 such runs; **±** is half of it.
-- The **crossover** is the size from which on another device is the faster one.
-- The **canary** is a small fixed task in each round: where it takes longer, the machine is busy with else.
-- **Dispatch** is the time in which Python and TensorFlow hand an op over; **roof** is what a device can do
-  at most.
 """
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -268,7 +257,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         source = state.settings.preset.source if state.settings else None
         if source is None:
             self.say(
-                "This preset is of no document. {open} opens one; {document.fact-check} measures its claims."
+                "This preset is of no document. {open} opens one; {document.fact-check} there measures it."
             )
             return
         with self._told():

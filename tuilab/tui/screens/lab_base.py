@@ -112,8 +112,19 @@ class LabBase(Screen[None]):
         view = self.views.view
         if view is not None and view.wants & change:
             view.draw()
+        if change & Change.REPORT:
+            self.look_at_devices()
         for text, level in state.hosts.tell():
             self.say(text, "error" if level == "error" else "information")
+
+    def look_at_devices(self) -> None:
+        """Take a sample of this machine's devices, and draw it where it shows."""
+        self.run_worker(self._look_at_devices(), exit_on_error=False)
+
+    async def _look_at_devices(self) -> None:
+        await self.lab.devices.look(self.lab.state.worker.pid)
+        if self.views.key == "device" and (view := self.views.view) is not None:
+            view.draw()
 
     def action_presets(self) -> None:
         """Give the keys to the presets; open or close the drawer on a narrow screen."""

@@ -83,6 +83,7 @@ class Filling(Opening):
         state = lab.state
         await lab.start()
 
+        from tuilab.lab import devices
         from tuilab.lab.files import first_visit
         from tuilab.tui.panels.controls import Controls
         from tuilab.tui.views.placement import PlacementLog
@@ -113,6 +114,9 @@ class Filling(Opening):
             self.warn(wrong)
         self.show(~Change.NOTHING)
         self.run_worker(lab.show_pinned(), exit_on_error=False)
+        self.look_at_devices()
+        # During a run it is its reports that have them looked at, not to disturb it.
+        self.set_interval(devices.EVERY_S, lambda: lab.state.asked or self.look_at_devices())
         # The plotting library is loaded while the worker still loads TensorFlow.
         self.run_worker(figure, thread=True, exit_on_error=False)
         if options.replay is not None:

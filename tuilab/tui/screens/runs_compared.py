@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tuilab.lab.history import Across, ArmAcross, Entry, Figure
+from tuilab.model.moments import when, zone
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.look import BAD, GOOD, MUTED, TextStyle
 from tuilab.tui.widgets.table import Column, Table
@@ -69,7 +70,7 @@ def legend(entries: Sequence[Entry], found: Across) -> Content:
     for index, (letter, entry, warnings) in enumerate(zip(LETTERS, entries, found.warnings, strict=False)):
         line = entry.line
         base = "  the base" if index == found.base else ""
-        about = f"  {line.at[:16].replace('T', ' ')} on {line.host}, {line.budget}, {line.rounds:,} rounds"
+        about = f"  {when(line.at)}{zone()} on {line.host}, {line.budget}, {line.rounds:,} rounds"
         lines.append(
             Content.assemble(
                 (f"{letter} ", "$accent bold"),

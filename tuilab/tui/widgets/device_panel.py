@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 from textual.geometry import Size
 
+from tuilab.lab.devices import REMEMBERED
 from tuilab.model.telemetry import DeviceSample
 from tuilab.presentation.devices import UNKNOWN, Device, Figure, devices
 from tuilab.tui.widgets.line_widget import LineWidget
@@ -27,8 +28,6 @@ from tuilab.tui.widgets.wording import clip, fit
 LABEL, WORDS = 9, 19
 """Cells of a figure's label, and of its words where a bar stands behind them."""
 LONGEST_BAR = 40
-REMEMBERED = 120
-"""Samples, one a second."""
 LEAST_ROWS = 3
 """From so many rows on that the figures leave free, there are graphs."""
 BESIDE = 80
@@ -50,6 +49,19 @@ class DevicePanel(LineWidget):
         self._notes: tuple[str, ...] = ()
         self._past: dict[tuple[str, str], deque[float]] = {}
         """What a device's figure was, the newest last."""
+        self._seen = 0.0
+        """When the newest one was taken."""
+
+    def show_samples(self, samples: Sequence[DeviceSample]) -> None:
+        """Show the last of these, after those before it; with none, say why."""
+        if not samples and self._devices:
+            self._devices, self._notes, self._seen = (), (), 0.0
+            self._past.clear()
+            self.refresh(layout=True)
+        for sample in samples:
+            if sample.at > self._seen:
+                self._seen = sample.at
+                self.show_sample(sample)
 
     def show_sample(self, sample: DeviceSample) -> None:
         """Show this sample and remember its figures."""
@@ -95,6 +107,9 @@ def device_lines(device: Device, width: int) -> Iterator[Line]:
     yield (name + " ", STRONG), (fit(device.title, min(width - len(name) - 1, cell_len(device.title))), TEXT)
     for figure in device.figures:
         yield from figure_lines(figure, STYLES[device.family], width)
+    for number, line in enumerate(device.processes):
+        label = fit("" if number else "on it", LABEL - 1)
+        yield (" " + label, MUTED), (fit(line, max(8, width - LABEL)).rstrip(), TEXT if number else MUTED)
 
 
 def figure_lines(figure: Figure, style: TextStyle, width: int) -> Iterator[Line]:

@@ -299,7 +299,7 @@ class Picture:
 
     def _head(self) -> list[Line]:
         """The unit above the axis, the verticals' labels above them, the title at the right."""
-        unit = fit(self._ticks.unit, self.left - 1, "right") if self._ticks.unit else self.chart.y.label
+        unit = self._ticks.unit.rjust(self.left - 1) or self.chart.y.label
         line: list[Run] = [(unit, MUTED)]
         used, width = cell_len(unit) + 1, self.left + self.columns
         for vertical in sorted(self.chart.verticals, key=lambda v: v.at):
@@ -309,6 +309,8 @@ class Picture:
                 line += [(" " * (start - width_of(line)), TEXT), (vertical.label, TextStyle("warn"))]
                 used = start + length + 1
         title = self.chart.title
+        if used + cell_len(title) + 1 >= width:
+            width = self.width - 1  # over the legend too
         if title and used + cell_len(title) + 1 < width:
             line += [(" " * (width - cell_len(title) - width_of(line)), TEXT), (title, MUTED)]
         return [tuple(line)] * self.head
@@ -353,6 +355,8 @@ class Picture:
         name = f"{axis.label} ({marks.unit})" if marks.unit else axis.label
         # The axis's name stands under the legend where there is one, else behind the last label that fits.
         width = self.left + self.columns
+        if cell_len(name) > (self.width - width - 1 if self._right else width // 2):
+            name = name.partition(":")[0]  # without what explains it
         starts = [
             (min(self.left + column - cell_len(label) // 2, width - cell_len(label)), label)
             for column, label in zip(columns, marks.labels, strict=True)

@@ -14,7 +14,7 @@ from tuilab.presentation.timeline import Track, pieces, tracks
 from tuilab.report.axes import Axis, laid, ticks
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import CATEGORICAL, FAINT, FOCUS, MUTED, TEXT, Line, Run, TextStyle
-from tuilab.tui.widgets.wording import fit
+from tuilab.tui.widgets.wording import fit, width_of
 
 PAN, ZOOM = 0.25, 1.6
 HUES = {
@@ -28,7 +28,9 @@ HUES = {
 }
 """Of the phases; what belongs to none has its lane's."""
 LEAST_WITH_LEGEND = 6
-"""Rows beyond which there is room for a line that says which colour is which."""
+"""Rows beyond which there is room for a line that says which colour is which; else it ends the last one."""
+LEAST_WORDS = 24
+"""Cells that what is said of an event keeps beside it."""
 
 
 class Timeline(LineWidget, can_focus=True):
@@ -117,8 +119,8 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         if not self._tracks:
             return self.empty_lines(width, height)
         label, chosen = self._label, self.cursor[0]
-        legend = self._legend(width) if height > LEAST_WITH_LEGEND else ()
-        body = max(1, height - 3 - bool(legend))
+        words, legend, own = self._in_words(), self._legend(width), height > LEAST_WITH_LEGEND
+        body = max(1, height - 3 - own)
         self._top = min(max(self._top, chosen - body + 1), chosen)
         lines = self._ruler(label, max(1, width - label))
         for row, track in enumerate(self._tracks[self._top : self._top + body], self._top):
@@ -130,8 +132,12 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
                     *self._row(track, max(1, width - label), self.cursor[1] if here else -1),
                 )
             )
-        lines += [()] * (height - 1 - bool(legend) - len(lines))
-        return [*lines, *[legend] * bool(legend), ((fit(" " + self._in_words(), width), MUTED),)]
+        lines += [()] * (height - 1 - own - len(lines))
+        room = width - (0 if own else width_of(legend))
+        if room < LEAST_WORDS:
+            room, legend = width, ()
+        told: Line = ((fit(" " + words, room), MUTED),)
+        return [*lines, legend, told] if own else [*lines, (*told, *legend)]
 
     @property
     def _label(self) -> int:

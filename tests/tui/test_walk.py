@@ -1,0 +1,235 @@
+"""A random walk over all pages by keys, clicks, drags, wheel, resizes and pastes: nothing fails, every page can be left.
+
+Short as it stands; `--long` walks on with other seeds. A step that failed is told with those before it;
+`TUILAB_WALK=FIRST:LAST:STEPS` walks those seeds alone, the last one not.
+"""
+
+import asyncio
+import os
+import random
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.events import MouseDown, MouseMove, MouseScrollDown, MouseScrollUp, MouseUp, Paste
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+from textual.worker import Worker
+
+from tests.tui.kept import some
+from tests.tui.lab import PRESETS, TestLab, lab, opened
+from tests.tui.quick import handled
+from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, ScriptedRunner
+from tests.tui.test_open import DOCUMENT, MINE, TIMED
+from tests.tui.test_pages import REPORT
+from tests.tui.tour import still_device
+from tuilab.doctor import examine
+from tuilab.history.store import Store
+from tuilab.model.events import Ready
+from tuilab.tui.screens.lab import LabScreen
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+NAMED = (
+    "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "enter", "escape", "tab", "shift+tab", "space",
+    "backspace", "delete", "ctrl+p", "f1", "plus", "minus", "equals_sign", "slash", "question_mark", "comma", "full_stop",
+    "left_square_bracket", "right_square_bracket", "less_than_sign", "greater_than_sign", "ctrl+a", "ctrl+u", "ctrl+z",
+    "shift+up", "shift+left", "ctrl+right", "f5",
+)  # fmt: skip
+SIZES = ((80, 24), (120, 40), (200, 60), (60, 18), (100, 30), (40, 12), (20, 5), (300, 20), (62, 90))
+PASTES = (
+    "64k", "-1", "stft", "article.md", "mine.py:forward", "mine.py", "broken.toml", "#nightly", "machine:lap", "gpu-07", "old=~/no",
+    "two\nlines", "[red]x[/]", "\x1b[31mred", "🙂 é ש", "x" * 300, "",
+)  # fmt: skip
+RESTS = 12
+"""Times that escape may take to leave everything."""
+
+
+class WalkedRunner(ScriptedRunner):
+    """Also takes other hosts, each like this one."""
+
+    def add(self, name: str) -> None:
+        ready = Ready(machine=self.answers, import_s=2.1, start_s=0.2, origin=name)
+        asyncio.get_running_loop().call_soon(self._on_event, ready)
+
+
+class Walk:
+    """Steps of one seed in a lab, each after the one before was handled."""
+
+    def __init__(self, seed: int, pilot: Pilot[int], app: TestLab) -> None:
+        self.rng, self.pilot, self.app = random.Random(seed), pilot, app
+        self.last: deque[str] = deque(maxlen=40)
+        """The last steps."""
+
+    async def step(self) -> None:
+        """One of them, by chance."""
+        steps = {
+            self.key: 48, self.offered: 20, self.words: 3, self.click: 14, self.drag: 4, self.wheel: 4, self.resize: 2,
+            self.paste: 3, self.leave: 2,
+        }  # fmt: skip
+        (chosen,) = self.rng.choices(list(steps), list(steps.values()))
+        await chosen()
+
+    @property
+    def typing(self) -> bool:
+        return isinstance(self.app.screen.focused, Input | TextArea)
+
+    async def key(self) -> None:
+        key = self.rng.choice(self.rng.choice((LETTERS, NAMED)))
+        # To end the lab is no page: it would be all that a walk comes to.
+        if key != "q" or self.typing or not isinstance(self.app.screen, LabScreen):
+            await self.pressed(key)
+
+    async def pressed(self, *keys: str) -> None:
+        self.last.append(" ".join(keys))
+        await self.pilot.press(*keys)
+
+    async def offered(self) -> None:
+        """A key that the line of keys offers: it causes no error."""
+        found = [
+            binding.binding
+            for binding in self.app.screen.active_bindings.values()
+            if binding.enabled and binding.binding.show and binding.binding.key != "q"
+        ]
+        if not found:
+            return
+        binding = self.rng.choice(found)
+        before = {said.identity for said in self.app._notifications}
+        self.last.append(f"{binding.key} (offered)")
+        await self.pilot.press(binding.key)
+        new = [said for said in self.app._notifications if said.identity not in before]
+        wrong = [said.message for said in new if said.severity == "error"]
+        assert not wrong, f"{binding.key} is offered and errs: {wrong}"
+
+    async def words(self) -> None:
+        """Typed one by one."""
+        await self.pressed(*[self.rng.choice(LETTERS) for _ in range(self.rng.randint(2, 6))])
+
+    def place(self) -> tuple[int, int]:
+        width, height = self.app.size
+        return self.rng.randrange(width), self.rng.randrange(height)
+
+    async def click(self) -> None:
+        at, times = self.place(), self.rng.choice((1, 1, 1, 2, 3))
+        self.last.append(f"click {at} × {times}")
+        await self.pilot.click(offset=at, times=times)
+
+    async def drag(self) -> None:
+        """From one place to another and beyond, let go there."""
+        begun, end = self.place(), self.place()
+        self.last.append(f"drag {begun} {end}")
+        post, button = self.pilot._post_mouse_events, {"button": 1}
+        await post([MouseMove, MouseDown], None, begun, **button)
+        await post([MouseMove], None, end, **button)
+        await post([MouseUp], None, end, **button)
+
+    async def wheel(self) -> None:
+        at, way = self.place(), self.rng.choice((MouseScrollDown, MouseScrollUp))
+        self.last.append(f"{way.__name__} {at}")
+        for _ in range(self.rng.randint(1, 4)):
+            await self.pilot._post_mouse_events([way], None, at, button=0)
+
+    async def resize(self) -> None:
+        size = self.rng.choice(SIZES)
+        self.last.append(f"resize {size}")
+        await self.pilot.resize_terminal(*size)
+
+    async def paste(self) -> None:
+        text = self.rng.choice(PASTES)
+        self.last.append(f"paste {text[:20]!r}")
+        self.app.post_message(Paste(text))
+        await handled(self.app)
+
+    async def leave(self) -> None:
+        """Escape leads back to the lab, from wherever it was."""
+        pages = [type(screen).__name__ for screen in self.app.screen_stack]
+        for _ in range(RESTS):
+            if isinstance(self.app.screen, LabScreen) or self.app.leaving:
+                return
+            await self.pressed("escape")
+        raise AssertionError(f"{pages} cannot be left by {RESTS} times escape")
+
+
+async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
+    """Walk so many steps; returns how many came before the lab was left. Raises what went wrong, with the way there."""
+    rng, wrong = random.Random(~seed), list[BaseException | str]()
+    run = Worker._run
+
+    async def watched(worker: Worker[Any], app: App[Any]) -> None:
+        await run(worker, app)
+        if isinstance(worker.error, Exception):
+            wrong.append(worker.error)
+
+    put(Worker, "_run", watched)
+    runners = []
+
+    def runner(on_event: Any) -> WalkedRunner:
+        app.runner = WalkedRunner(
+            on_event, rng.choice((GPU_MACHINE, CPU_MACHINE)), rounds=rng.choice((1, 3, 9))
+        )
+        app.runner.failing = rng.choice(((), (), ("xla",), ("eager", "graph", "xla")))
+        app.runner.declares = {"forward": MINE}
+        runners.append(app.runner)
+        return app.runner
+
+    history = folder / f"history{seed}"
+    kept = [lambda: some(history), lambda: Store.open(history)]
+    app = lab(
+        folder,
+        runner=runner,
+        store=lambda: kept.pop(0)() if len(kept) > 1 else kept[0](),
+        presets=rng.choice(((PRESETS,), ())),
+        rerun=rng.random() < 0.7,
+        newcomer=rng.random() < 0.3,
+        ascii_only=rng.random() < 0.3,
+        theme=rng.choice(("dark", "light")),
+    )
+    done = 0
+    async with opened(app, rng.choice(SIZES[:4]), messages=True) as pilot:
+        asyncio.get_running_loop().set_exception_handler(
+            lambda loop, found: wrong.append(found.get("exception") or found["message"])
+        )
+        going = Walk(seed, pilot, app)
+        try:
+            while done < steps and not app.leaving:
+                await going.step()
+                done += 1
+                if app._exception is not None:
+                    raise app._exception
+                if wrong:
+                    raise wrong[0] if isinstance(wrong[0], BaseException) else AssertionError(wrong[0])
+        except BaseException as error:
+            error.add_note(f"seed {seed}, step {done}, after: {', '.join(going.last)}")
+            raise
+    return done
+
+
+def seeds(*, long: bool) -> tuple[range, int]:
+    """Whose walks, and of how many steps each."""
+    if given := os.environ.get("TUILAB_WALK"):
+        first, last, steps = map(int, given.split(":"))
+        return range(first, last), steps
+    return (range(40), 500) if long else (range(2), 60)
+
+
+@pytest.mark.timeout(2_400)
+async def test_nothing_fails_wherever_one_goes_and_every_page_can_be_left(tmp_path, monkeypatch, request):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(examine, "examine", lambda wait: REPORT)
+    still_device(monkeypatch.setattr)
+    Path("article.md").write_text(DOCUMENT)
+    Path("timed.md").write_text(TIMED)
+    Path("mine.py").write_text("def forward(x):\n    return x\n\n\ndef backward(x):\n    return x\n")
+    Path("broken.toml").write_text("[workload")
+    every, steps = seeds(long=request.config.getoption("--long"))
+    failed, done = list[Exception](), 0
+    for seed in every:
+        with monkeypatch.context() as patch:
+            try:
+                done += await walk(tmp_path, seed, steps, patch.setattr)
+            except Exception as error:
+                failed.append(error)
+    print(f"a walk of {done:,} steps by {len(every)} seeds, {len(failed)} of which failed")
+    if failed:
+        raise ExceptionGroup("the walk failed", failed)
