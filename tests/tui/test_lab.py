@@ -183,6 +183,24 @@ async def test_a_narrow_screen_has_a_drawer_and_one_too_small_says_so_and_recove
         await press(pilot, app, "enter")
         assert not presets.display
         assert app.screen.query_one(Controls).has_focus_within
+        opening = (
+            ("p", True),
+            ("r", False),
+            ("p", True),
+            ("2", False),
+            ("p down slash", True),
+            ("escape D", False),
+        )
+        for keys, shown in opening:
+            await press(pilot, app, keys)
+            assert presets.display is shown, keys
+        await press(pilot, app, "escape")
+        app.screen.presets.focus()
+        await press(pilot, app, "down")
+        assert presets.display, "nobody goes through a list that does not show"
+        await press(pilot, app, "slash")
+        assert presets.query("#preset-filter").first().has_focus
+        await press(pilot, app, "escape escape")
         for size, words in (((50, 12), "q quits."), ((120, 40), "Presets")):
             await pilot.resize_terminal(*size)
             await rest(pilot, app)

@@ -21,6 +21,7 @@ from tuilab.tui.panels.controls import Controls
 from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.help import HelpScreen, page
 from tuilab.tui.screens.lab import LabScreen
+from tuilab.tui.screens.menu import MenuScreen
 from tuilab.tui.views.timeline import TimelineView
 from tuilab.tui.widgets.slider import Slider
 from tuilab.tui.widgets.timeline import Timeline
@@ -265,6 +266,17 @@ async def test_the_devices_are_looked_at_from_the_start_and_not_in_a_replay(tmp_
         app.screen.views.view.draw()
         await until(pilot, lambda: "A replay shows no devices" in text(app))
         assert "NVIDIA H200  " not in text(app)
+
+
+async def test_before_a_run_the_list_of_arms_is_empty_and_says_so(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, "5")
+        app.screen.views.view.take_focus()
+        await press(pilot, app, "P")
+        assert isinstance(app.screen, MenuScreen) and "r measures" in text(app)
+        await press(pilot, app, "down question_mark escape escape")
+        assert isinstance(app.screen, LabScreen)
 
 
 async def test_the_words_of_the_lab_are_explained_wherever_help_is_asked_for(tmp_path):

@@ -205,6 +205,14 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
     return done
 
 
+def prepare() -> None:
+    """What there is to open in this folder."""
+    Path("article.md").write_text(DOCUMENT)
+    Path("timed.md").write_text(TIMED)
+    Path("mine.py").write_text("def forward(x):\n    return x\n\n\ndef backward(x):\n    return x\n")
+    Path("broken.toml").write_text("[workload")
+
+
 def seeds(*, long: bool) -> tuple[range, int]:
     """Whose walks, and of how many steps each."""
     if given := os.environ.get("TUILAB_WALK"):
@@ -218,10 +226,7 @@ async def test_nothing_fails_wherever_one_goes_and_every_page_can_be_left(tmp_pa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(examine, "examine", lambda wait: REPORT)
     still_device(monkeypatch.setattr)
-    Path("article.md").write_text(DOCUMENT)
-    Path("timed.md").write_text(TIMED)
-    Path("mine.py").write_text("def forward(x):\n    return x\n\n\ndef backward(x):\n    return x\n")
-    Path("broken.toml").write_text("[workload")
+    prepare()
     every, steps = seeds(long=request.config.getoption("--long"))
     failed, done = list[Exception](), 0
     for seed in every:

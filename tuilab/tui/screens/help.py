@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from rich.columns import Columns
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -65,6 +66,15 @@ class HelpScreen(Modal[None]):
         self.query_one(VerticalScroll).focus()
 
 
+class Fitting(Columns):
+    """As many columns as there is room for; Rich divides by none where there is none."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.width = min(COLUMN, options.max_width - 1)
+        if self.width > 0:
+            yield from super().__rich_console__(console, options)
+
+
 class KeysScreen(Page[None]):
     """Every key on one page, in as many columns as there is room for."""
 
@@ -85,7 +95,7 @@ class KeysScreen(Page[None]):
                 keys = keys_of(action, self._keymap).replace(", ", " ")
                 cells.append(Text.assemble((f"{keys:>5} ", "bold"), action.label))
         with framed(VerticalScroll(), "Keys", "{page.close} closes"):
-            yield Static(Columns(cells, width=COLUMN, column_first=True))
+            yield Static(Fitting(cells, column_first=True))
 
 
 def page(screen: Screen[Any], keymap: Mapping[str, str]) -> str:

@@ -86,7 +86,9 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             self._hasty = True
         elif self._spared("run"):
             pass
-        elif not self.lab.begin():
+        elif self.lab.begin():
+            self.close_drawer()
+        else:
             self.say("Choose a preset first: {presets}, arrows, {presets.open}.")
 
     def _spared(self, action: str) -> bool:
@@ -114,6 +116,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         if self._spared("sweep"):
             return
         self.lab.begin(sweep=sweep)
+        self.close_drawer()
         await self.views.open("sweep")
 
     def action_budget(self) -> None:
@@ -148,6 +151,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
 
     async def action_view(self, key: str) -> None:
         """Bring a view to the front."""
+        self.close_drawer()
         await self.views.open(key)
 
     async def action_step_view(self, by: int) -> None:
@@ -171,8 +175,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
 
     def action_back(self) -> None:
         """Close the drawer."""
-        if self.has_class("-drawer"):
-            self.action_presets()
+        self.close_drawer()
 
     @on(Presets.Chosen)
     def _chosen(self, event: Presets.Chosen) -> None:

@@ -121,6 +121,11 @@ class LabBase(Screen[None]):
         """Take a sample of this machine's devices, and draw it where it shows."""
         self.run_worker(self._look_at_devices(), exit_on_error=False)
 
+    def look_at_devices_at_rest(self) -> None:
+        """As `look_at_devices`, but for a run, whose reports have them looked at, not to disturb it."""
+        if not self.lab.state.asked:
+            self.look_at_devices()
+
     async def _look_at_devices(self) -> None:
         await self.lab.devices.look(self.lab.state.worker.pid)
         if self.views.key == "device" and (view := self.views.view) is not None:
@@ -128,12 +133,17 @@ class LabBase(Screen[None]):
 
     def action_presets(self) -> None:
         """Give the keys to the presets; open or close the drawer on a narrow screen."""
-        if self.has_class("-narrow"):
-            self.toggle_class("-drawer")
-            if not self.has_class("-drawer"):
-                self.action_controls()
-                return
+        if self.has_class("-narrow") and self.has_class("-drawer"):
+            self.close_drawer()
+            return
+        self.presets.reveal()
         self.set_focus(self.presets)
+
+    def close_drawer(self) -> None:
+        """Put the presets away that lie over a narrow screen: something under them was asked for."""
+        if self.has_class("-drawer"):
+            self.remove_class("-drawer")
+            self.action_controls()
 
     def action_controls(self) -> None:
         """Give the keys to the first slider."""

@@ -115,8 +115,7 @@ class Filling(Opening):
         self.show(~Change.NOTHING)
         self.run_worker(lab.show_pinned(), exit_on_error=False)
         self.look_at_devices()
-        # During a run it is its reports that have them looked at, not to disturb it.
-        self.set_interval(devices.EVERY_S, lambda: lab.state.asked or self.look_at_devices())
+        self.set_interval(devices.EVERY_S, self.look_at_devices_at_rest)
         # The plotting library is loaded while the worker still loads TensorFlow.
         self.run_worker(figure, thread=True, exit_on_error=False)
         if options.replay is not None:

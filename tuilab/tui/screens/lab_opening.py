@@ -101,5 +101,4 @@ class Opening(Playing):
         if (preset.sweep is None) == (views.key == "sweep"):
             # The picture that shows what the preset measures: a curve for a sweep, samples otherwise.
             self.call_later(views.open, "sweep" if preset.sweep else "live")
-        if self.has_class("-drawer"):
-            self.action_presets()
+        self.close_drawer()

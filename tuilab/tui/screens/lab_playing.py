@@ -56,6 +56,7 @@ class Playing(LabBase):
                 self.action_presets()
 
         bar = DemoBar(self.lab, Demo(steps), lambda: self.call_later(done))
+        self.close_drawer()
         self.add_class("-demo")
         await self.query_one("#work", Vertical).mount(bar, before=0)
         bar.focus()

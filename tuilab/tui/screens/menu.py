@@ -86,8 +86,9 @@ class MenuScreen(Page[str]):
                 yield LineInput(self._begun, select_on_focus=True, **given)
 
     def on_mount(self) -> None:
-        list_first = self._items and not (self._begun or self._suggester)
-        (self.query_one(Items) if list_first or not self._typed else self.query_one(Input)).focus()
+        line_first = self._begun or self._suggester or not self._items
+        for place in self.query(Input if self._typed and line_first else Items):
+            place.focus()  # neither is there where nothing is to be chosen
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the item that was chosen."""

@@ -85,7 +85,9 @@ profiled then.
             if arm and self._profiling.take(arm):
                 self.draw()
 
-        self.app.push_screen(MenuScreen("Which arm", self._profiling.offers()), chosen)
+        self.app.push_screen(
+            MenuScreen("Which arm", self._profiling.offers(), empty=self._profiling.why_none()), chosen
+        )
 
 
 def ops_table() -> Table[OpTime]:

@@ -79,7 +79,7 @@ class LineWidget(Widget):
             line
             if all(text.isprintable() for text, _ in line)
             else tuple((sanitize_line(t), s) for t, s in line)
-            for line in self.paint(width, height)[:height]
+            for line in (self.paint(width, height)[:height] if width > 0 else ())
         ]
 
     def render_line(self, y: int) -> Strip:

@@ -160,7 +160,9 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         ]
 
     def _legend(self, width: int) -> Line:
-        """Which colour is which phase, of those that are drawn."""
+        """Which colour is which phase, of those that are drawn; nothing where there are no colours."""
+        if self.app.no_color:
+            return ()
         there = {span.phase for track in self._tracks for span in track.spans}
         out: list[Run] = []
         for phase, hue in HUES.items():

@@ -25,7 +25,7 @@ def fit(text: str, width: int, align: str = "left") -> str:
 
 def wrap(text: str, width: int) -> list[str]:
     """`text` in lines of at most `width` cells, broken between words where that is possible."""
-    lines = Content(" ".join(text.split())).wrap(width)
+    lines = Content(" ".join(text.split())).wrap(max(1, width))
     return [line.plain.strip() for line in lines if line.plain.strip()]
 
 
