@@ -6,6 +6,8 @@ where the lab is not installed, in Python 3.9 and later.
 
 import inspect
 import json
+import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -53,9 +55,9 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
     inference). Tensors and arrays become inputs, their first dimension open where the function can be traced
     so, and of an iterator over a dataset what it yields; other arguments become part of the graph. Variables
     come along with their values, an optimizer's too.
-    folder: where to write, `captured/NAME` by default; one that `capture` wrote before is replaced. The
-    function is traced once more, and not run. Raises ValueError where there is no tensor to call it with,
-    and whatever the function raises while it is traced.
+    folder: where to write, `captured/NAME` by default; one that `capture` wrote before is replaced once the
+    new one is whole. The function is traced once more, and not run. Raises ValueError where there is no
+    tensor to call it with, and whatever the function raises while it is traced.
     """
     import tensorflow as tf
 
@@ -120,7 +122,6 @@ def _write(
         raise ValueError(f"tuilab.capture: {path} holds something else; name another folder")
     # A call is measured, never differentiated; and gradients of a distribution strategy cannot be saved.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-    tf.saved_model.save(root, str(path), signatures={SIGNATURE: concrete}, options=options)
     manifest = Manifest(
         name=name,
         arguments=tuple(words),
@@ -132,8 +133,29 @@ def _write(
             "python": sys.version.partition(" ")[0],
         },
     )
-    (path / MANIFEST).write_text(json.dumps({"version": VERSION, **asdict(manifest)}, indent=1))
+    whole = path.resolve()
+    beside, old = (whole.with_name(f".{whole.name}.{os.getpid()}.{end}") for end in ("part", "old"))
+    try:
+        tf.saved_model.save(root, str(beside), signatures={SIGNATURE: concrete}, options=options)
+        (beside / MANIFEST).write_text(json.dumps({"version": VERSION, **asdict(manifest)}, indent=1))
+        _put(beside, whole, old)
+    finally:
+        shutil.rmtree(str(beside), ignore_errors=True)
     return path
+
+
+def _put(beside: Path, path: Path, old: Path) -> None:
+    """Give a whole folder its name; what had that name goes, or stays where that cannot be."""
+    if not path.exists():
+        beside.rename(path)
+        return
+    path.rename(old)
+    try:
+        beside.rename(path)
+    except OSError:
+        old.rename(path)
+        raise
+    shutil.rmtree(str(old), ignore_errors=True)
 
 
 def _relaxed(tf: Any, function: Any, exact: list[Any], said: list[str]) -> Any:
