@@ -14,7 +14,7 @@ from tuilab.lab.watch import Options, Watched, Watching, attach, end_as, is_pyth
 from tuilab.lab.watch import watch as watch_program
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
-from tuilab.model.program import Code
+from tuilab.model.program import Code, Page
 from tuilab.report.program import page_json, page_text
 
 LEAST_ATTACHED_S = 1.0
@@ -95,18 +95,28 @@ def watch(
         program = on_screen(command, options)
     page = program.page()
     sys.stdout.flush()
-    if output is not None:
-        write_text(output, [page_text(page) + "\n"])
-    else:
-        with contextlib.suppress(OSError, ValueError):
-            click.echo(page_text(page), err=True)
-    if json_file is not None:
-        write_text(json_file, [page_json(page)])
+    try:
+        if output is not None:
+            write_text(output, [page_text(page) + "\n"])
+        else:
+            tell(page)
+        if json_file is not None:
+            write_text(json_file, [page_json(page)])
+    except OSError:
+        if output is not None:  # it is told at least
+            tell(page)
+        raise
     found = {finding.code for finding in page.findings}
     ended = program.exit_code or DONE
     if ended == DONE and (found if "any" in fail_on else found.intersection(fail_on)):
         return FINDINGS
     return end_as(ended)
+
+
+def tell(page: Page) -> None:
+    """Print the page to standard error, if anybody is there to read it."""
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(page_text(page), err=True)
 
 
 def on_screen(command: tuple[str, ...], options: Options) -> Watched:

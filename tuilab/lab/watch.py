@@ -101,7 +101,7 @@ class Watched:
             files.append((told, file))
             if len(files) > 4 * MOST_READ:  # each is a megabyte
                 for _, old in files[1::2]:
-                    old.unlink()
+                    old.unlink(missing_ok=True)
                 del files[1::2]
 
     def keep(self) -> str:

@@ -40,6 +40,8 @@ SI_KERNEL = 0x80
 Take = Callable[[int, Told, Path | None], None]
 """Called from a thread with a process's number, what it told, and where the file of a window lies."""
 REST_S = 0.25
+LOOK_S = 0.5
+"""How often it is looked whether a program has ended whose signal another thread has taken."""
 KEPT_OUTPUT = 2**20
 """Bytes of a program's output, its last ones, that are kept while a screen has the terminal."""
 
@@ -138,7 +140,11 @@ class Listener:
                 file = None
                 if isinstance(told, Window):
                     file = self.folder / f"{number}-{told.start:.3f}.xplane.pb"
-                    write_bytes(file, raw)
+                    try:
+                        write_bytes(file, raw)
+                    except OSError as error:
+                        self.faults.append(f"a window of the profiler could not be kept: {error.strerror}")
+                        file = None
                 self._told.put((number, told, file))
 
 
@@ -336,8 +342,8 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
                 "watch", command[0], f"a program that can be started: {error.strerror}"
             ) from None
         while True:
-            told = signal.sigwaitinfo(passed | {signal.SIGCHLD, signal.SIGCONT})
-            if told.si_signo == signal.SIGCHLD:
+            told = signal.sigtimedwait(passed | {signal.SIGCHLD, signal.SIGCONT}, LOOK_S)
+            if told is None or told.si_signo == signal.SIGCHLD:
                 found, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
                 if found and os.WIFSTOPPED(status):
                     if os.WSTOPSIG(status) == signal.SIGSTOP:

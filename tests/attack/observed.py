@@ -1,0 +1,37 @@
+"""A program that tells what the observer in it would: steps and windows of the profiler. Without TensorFlow.
+
+Arguments, if any: how many times it tells them, and after how many seconds each; then it says `end`. Called with
+`-I -S`, so that the observer itself is not in it.
+"""
+
+import contextlib
+import json
+import os
+import socket
+import struct
+import sys
+import time
+
+MANY, EVERY_S = (int(sys.argv[1]), float(sys.argv[2])) if sys.argv[1:] else (4, 0.0)
+
+
+def told(stream: socket.socket, kind: str, raw: bytes = b"", **about: object) -> None:
+    body = json.dumps({"kind": kind, **about}).encode()
+    with contextlib.suppress(OSError):  # whoever watched may be gone
+        stream.sendall(struct.pack(">II", len(body), len(raw)) + body + raw)
+
+
+with socket.socket(socket.AF_UNIX) as stream:
+    stream.connect(os.environ["TUILAB_WATCH"])
+    told(
+        stream, "hello", pid=os.getpid(), parent=os.getppid(), script="train.py", tensorflow="2.21.0", now=1.0
+    )
+    told(stream, "function", number=1, name="step", file="train.py", line=3, own=True)
+    for many in range(MANY):
+        calls = [[1, many * 25 + k + 1.0, many * 25 + k + 1.5, False] for k in range(25)]
+        told(stream, "steps", now=many * 25 + 26.0, cpu=many * 20.0, calls=calls)
+        told(stream, "window", b"x" * 20_000, start=many * 25 + 1.0, end=many * 25 + 1.4, steps=4)
+        time.sleep(EVERY_S)
+    told(stream, "end", now=MANY * 25 + 2.0, cpu=MANY * 20.0)
+if EVERY_S:
+    print("end", flush=True)
