@@ -24,3 +24,19 @@ def test_a_flood_of_sequences_is_dropped_and_said(tmp_path):
         send(terminal, b"\x1b[B\x1b[A" * 140_000)
         terminal.see("bytes of it were dropped")
         assert terminal.process.poll() is None
+
+
+def test_a_long_paste_keeps_its_beginning_and_the_keys_after_it(tmp_path):
+    with scripted(tmp_path) as terminal:
+        terminal.see("ready")
+        terminal.press("o")
+        terminal.see("─ Open ─")
+        paste = b"first/" + b"x" * 8_182 + b"kept" + b"y" * 30_000 + b"lost"
+        send(terminal, b"\x1b[200~" + paste + b"\x1b[201~")
+        terminal.see("first/xxx", "30,004 bytes at its end were left out")
+        terminal.press("!")
+        terminal.see("xxkept!")
+        send(terminal, b"\x1b[200~" + b"z" * 10)  # whose end never comes
+        terminal.see("xxkept!zzz")
+        terminal.press("?")
+        terminal.see("zzz?")

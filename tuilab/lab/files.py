@@ -1,7 +1,9 @@
 """A person's files: what the app remembers of them, the copied command, a path that is being typed."""
 
+import contextlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -50,13 +52,21 @@ LARGEST = 100_000
 
 
 def preferences() -> Preferences:
-    """What is remembered; nothing where the file is not there or not ours."""
+    """What is remembered; nothing where the file is not there, not ours, or cannot be read now."""
+    try:
+        return _read_preferences()
+    except OSError:
+        return Preferences()
+
+
+def _read_preferences() -> Preferences:
+    """Raises OSError where a file that is there cannot be read: to write another would lose it."""
     try:
         with at_once(state_folder() / "preferences.json") as file:
             found = json.loads(file.read(LARGEST))
         theme = str(found.get("theme", ""))
         recent, kept = (tuple(map(str, found.get(name, ()))) for name in ("recent", "environments"))
-    except (OSError, ValueError, AttributeError, TypeError):  # not there, or not ours
+    except (FileNotFoundError, ValueError, AttributeError, TypeError):  # not there, or not ours
         return Preferences()
     from tuilab.model.sanitize import sanitize_line
 
@@ -64,24 +74,35 @@ def preferences() -> Preferences:
     return Preferences(sanitize_line(theme, 100), *lists)
 
 
-def remember(**changes: object) -> None:
-    """Change what is remembered; where it cannot be written it holds for this time only."""
-    write_private(state_folder() / "preferences.json", json.dumps(preferences()._asdict() | changes))
+def _remember(change: Callable[[Preferences], Preferences]) -> None:
+    """Change what is remembered; where it cannot be read or written it holds for this time only."""
+    with contextlib.suppress(OSError):
+        text = json.dumps(change(_read_preferences())._asdict())
+        write_private(state_folder() / "preferences.json", text)
+
+
+def remember_theme(name: str) -> None:
+    """Put another theme in place of the one that was chosen before."""
+    _remember(lambda before: before._replace(theme=name))
 
 
 def remember_opened(path: str) -> None:
     """Put a path at the head of those that were opened. One that is no UTF-8 is not remembered."""
-    if path != path.encode(errors="ignore").decode():
-        return
-    others = [known for known in preferences().recent if known != path]
-    remember(recent=(path, *others)[:MOST_RECENT])
+    if path == path.encode(errors="ignore").decode():
+        _remember(lambda before: before._replace(recent=_first(path, before.recent, str)))
 
 
 def remember_environment(word: str) -> None:
     """Put an environment at the head of those that were added, in place of one of its name."""
-    name = word.partition("=")[0]
-    others = [known for known in preferences().environments if known.partition("=")[0] != name]
-    remember(environments=(word, *others)[:MOST_RECENT])
+    _remember(lambda before: before._replace(environments=_first(word, before.environments, _name_of)))
+
+
+def _name_of(environment: str) -> str:
+    return environment.partition("=")[0]
+
+
+def _first(word: str, before: tuple[str, ...], name: Callable[[str], str]) -> tuple[str, ...]:
+    return (word, *(known for known in before if name(known) != name(word)))[:MOST_RECENT]
 
 
 def completed(typed: str) -> str | None:

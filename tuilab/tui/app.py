@@ -213,9 +213,9 @@ class LabApp(LastingApp):
 
     def remember_theme(self, theme: Theme) -> None:
         """The colours that were chosen are those of the next start."""
-        from tuilab.lab.files import remember
+        from tuilab.lab.files import remember_theme
 
-        remember(theme=theme.name)
+        remember_theme(theme.name)
 
     def _signalled(self, number: signal.Signals) -> None:
         """The terminal has gone, or somebody wants the lab to end: leave nothing behind.
@@ -250,9 +250,11 @@ class LabApp(LastingApp):
         finally:
             self.exit(code)
 
-    def dropped(self, count: int) -> None:
-        """What was pasted was more than the lab takes."""
+    def dropped(self, count: int, pasted: bool = False) -> None:
+        """What came was more than the lab takes, or the end of what was pasted was."""
         told = f"More input came than the lab can follow: {count:,} bytes of it were dropped."
+        if pasted:
+            told = f"More was pasted than the lab takes: {count:,} bytes at its end were left out."
         self.notify(told, severity="warning", markup=False)
 
     def fault(self, error: BaseException | None) -> None:

@@ -33,6 +33,12 @@ PAINT = 1_000
 """What is longer is a paint of the screen: cells at their places, and nothing else. Characters."""
 MOST_WAITING = 8_192
 """Bytes of input that may wait for the app. Where there is more, all is dropped: nobody types as much."""
+MOST_PASTED = 8_192
+"""Bytes of one paste; what comes after them is left out."""
+BEGUN, ENDED = b"\x1b[200~", b"\x1b[201~"
+"""Around what a terminal pastes."""
+PASTE_S = 2.0
+"""After so long without any input a paste has ended, whether its end came or not."""
 AT_ONCE = 256
 """Bytes of input that the app is given before it is waited for."""
 TICK_S, SETTLED_S = 0.1, 0.005
@@ -95,8 +101,8 @@ class LastingApp(App[int]):
     def fault(self, error: BaseException | None) -> None:
         """Take note of what ends the app."""
 
-    def dropped(self, count: int) -> None:
-        """Say that so many bytes of input were dropped."""
+    def dropped(self, count: int, pasted: bool = False) -> None:
+        """Say that so many bytes of input, or of the end of what was pasted, were dropped."""
 
     async def on_event(self, event: Event) -> None:
         # Trouble was seen by whoever goes on, and would cover what they go on with.
@@ -170,7 +176,9 @@ class Input:
         self._driver, self._app, self._loop, self._parser = driver, app, loop, parser
         self._decode = codecs.getincrementaldecoder("utf-8")("ignore").decode
         self._waiting = bytearray()
-        self._dropped = 0
+        self._pasted: bytearray | None = None
+        """What has come of a paste whose end has not."""
+        self._cut = self._dropped = 0
         self._settled: Future[None] | None = None
 
     def read_until(self, ended: Any) -> None:
@@ -178,12 +186,15 @@ class Input:
         while not ended.is_set():
             busy = self._settled is not None and not self._settled.done()
             patience = SETTLED_S if busy or self._waiting else QUIET_S if self._dropped else TICK_S
+            patience = patience if self._pasted is None else PASTE_S
             came = select.select([self._driver.fileno], [], [], patience)[0]
             if came:
                 data = os.read(self._driver.fileno, 4096)
                 if not data:
                     return
                 self._take(data)
+            elif self._pasted is not None:
+                self._take(ENDED)
             if busy or (came and UNFINISHED.search(self._waiting)):
                 continue
             if self._waiting:
@@ -196,14 +207,43 @@ class Input:
 
     def _take(self, data: bytes) -> None:
         """Keep what may wait. What is more is dropped whole, and what follows too, until there is a pause."""
-        self._waiting = bytearray(NO_KEYS.sub(b"", bytes(self._waiting) + data))
-        if self._dropped or len(self._waiting) > MOST_WAITING:
+        if self._pasted is not None:
+            self._pasted += data
+        else:
+            self._waiting = bytearray(NO_KEYS.sub(b"", bytes(self._waiting) + data))
+            begun = self._waiting.rfind(BEGUN)
+            if begun > self._waiting.rfind(ENDED) and not self._dropped:
+                self._pasted = self._waiting[begun + len(BEGUN) :]
+                del self._waiting[begun:]
+        if self._pasted is not None:
+            self._take_pasted(self._pasted)
+        if self._dropped or len(self._waiting) > MOST_WAITING + MOST_PASTED:
             self._dropped += len(self._waiting)
             self._waiting.clear()
 
+    def _take_pasted(self, pasted: bytearray) -> None:
+        """Keep the beginning of a paste; once its end has come it waits like what is typed, in one piece."""
+        end = pasted.find(ENDED)
+        over = (end if end >= 0 else len(pasted) - len(ENDED)) - MOST_PASTED
+        if over > 0:
+            del pasted[MOST_PASTED : MOST_PASTED + over]
+            self._cut, end = self._cut + over, end - over
+        if pasted.find(ENDED) < 0:
+            return
+        self._waiting += BEGUN + NO_KEYS.sub(b"", bytes(pasted[:end])) + ENDED
+        self._pasted = None
+        if self._cut:
+            self._loop.call_soon_threadsafe(self._app.dropped, self._cut, True)
+            self._cut = 0
+        self._take(bytes(pasted[end + len(ENDED) :]))
+
     def _hand_on(self) -> None:
-        text = self._decode(bytes(self._waiting[:AT_ONCE]))
-        del self._waiting[:AT_ONCE]
+        begun = self._waiting.find(BEGUN)
+        count = min(AT_ONCE, begun) if begun > 0 else AT_ONCE
+        if begun == 0:
+            count = self._waiting.find(ENDED) + len(ENDED)
+        text = self._decode(bytes(self._waiting[:count]))
+        del self._waiting[:count]
         if text:
             self._bear(lambda: self._parser.feed(text))
             self._settled = asyncio.run_coroutine_threadsafe(self._settle(), self._loop)
