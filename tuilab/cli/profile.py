@@ -49,13 +49,13 @@ def profile(preset: str, output: Path | None, seconds: float, as_json: bool, **w
         return await ask(lab, await choice(lab), seconds, raw=output is not None)
 
     answer, files = with_lab(measure)
-    if output is not None:
-        for path in save(output, answer, files):
-            click.echo(f"wrote {path}", err=True)
     if as_json:
         emit(answer)
     else:
         click.echo(profile_text(answer, columns()))
+    if output is not None:
+        for path in save(output, answer, files):
+            click.echo(f"wrote {path}", err=True)
 
 
 async def ask(lab: Lab, settings: Settings, seconds: float, raw: bool) -> tuple[Profile, list[ProfileFile]]:
