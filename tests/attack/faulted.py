@@ -6,6 +6,7 @@ line is loaded already. A trial that does not end is killed and told as a hang.
 
 import contextlib
 import ctypes
+import faulthandler
 import importlib
 import json
 import os
@@ -13,13 +14,37 @@ import pkgutil
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import tuilab
+from tuilab.cli import lab
 from tuilab.cli import main as program
 from tuilab.runner import process, supervisor
 
-FOREVER = 2**40
+
+def export() -> None:
+    """Write a run in every format, as the history's page does."""
+    from tuilab.lab.export import write_kept
+    from tuilab.lab.history import CancellableProgress, History
+    from tuilab.report.formats import FORMATS
+
+    with lab.kept_runs() as kept:
+        assert isinstance(kept, History)
+        for key in (*FORMATS, "recording"):
+            print(write_kept(key, "run1", (), Path("own"), CancellableProgress("Writing"), kept))
+
+
+def remember() -> None:
+    """Change what the lab remembers of a person; where that cannot be, it holds for this time."""
+    from tuilab.lab import files
+
+    files.remember_opened("b.py")
+    files.keep_command("tuilab run x")
+
+
+ACTS: dict[str, Callable[[], None]] = {"@export": export, "@remember": remember}
+"""What a screen does, without one, as if it were a command."""
 
 
 def load_commands() -> None:
@@ -37,6 +62,7 @@ def load_commands() -> None:
 def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
     """The exit code, or "hang", and how many calls of that kind there were."""
     out, counted = Path(str(told["out"])), Path(f"{told['out']}.calls")
+    counted.unlink(missing_ok=True)
     pid = os.fork()
     if pid == 0:
         os.setsid()
@@ -49,9 +75,13 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
         for module in (process, supervisor):
             module.local_command = lambda: command  # type: ignore[attr-defined, assignment]
         os.chdir(str(told["folder"]))
-        sys.argv = ["tuilab", *told["words"]]  # type: ignore[list-item, misc]
+        words = list(told["words"])  # type: ignore[call-overload]
+        sys.argv = ["tuilab", *words]
+        if words[0] in ACTS:
+            program.cli.main = lambda **_: ACTS[words[0]]()  # type: ignore[method-assign, assignment]
         kind, at, times, number = told["fault"]  # type: ignore[misc]
         code: object = 99
+        faulthandler.dump_traceback_later(float(str(told["seconds"])) - 5, exit=False)
         faulty.fault_arm(str(kind).encode(), at, times, number, os.fsencode(str(told["place"])))  # type: ignore[has-type]
         try:
             program.main()
@@ -64,11 +94,12 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
             with contextlib.suppress(OSError, ValueError):
                 sys.stdout.flush()
             os._exit(int(code or 0) if isinstance(code, int | None) else 1)
-    until = time.monotonic() + float(str(told.get("seconds", 60)))
+    until = time.monotonic() + float(str(told["seconds"]))
     while time.monotonic() < until:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            return {"code": os.waitstatus_to_exitcode(status), "calls": int(counted.read_text() or 0)}
+            calls = int(counted.read_text()) if counted.exists() else 0  # one that was killed has not told
+            return {"code": os.waitstatus_to_exitcode(status), "calls": calls}
         time.sleep(0.002)
     os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)

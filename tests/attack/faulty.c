@@ -1,33 +1,78 @@
-/* The n-th call of a kind fails, as SQLite's own tests have it. Loaded before all else (LD_PRELOAD), and at rest until
-   `fault_arm` is called. Only files below a place count. */
+/* The n-th call of a kind fails, as SQLite's own tests have it; or something else befalls it. Loaded before all else
+   (LD_PRELOAD), and at rest until `fault_arm` is called or TUILAB_FAULT says how. Only files below a place count. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* In place of an errno: the process is killed; half is written; the file is cut, or grows, before it is read. */
+enum { KILLED = -1, HALF = -2, CUT = -3, GROWN = -4 };
+
 static char armed[16], place[PATH_MAX];
-static long at, times, seen;
+static long at, times, counted, *seen = &counted;
 static int error;
 
 /* kind: read, write, sync or rename. from: the number of the first call that fails, from 1 on. how_often: how many
-   fail. The calls are counted from here on. */
+   fail. number: an errno, or what else is to happen. The calls are counted from here on. */
 void fault_arm(const char *kind, long from, long how_often, int number, const char *below) {
     strncpy(place, below, sizeof place - 1);
-    at = from, times = how_often, error = number, seen = 0;
+    at = from, times = how_often, error = number, *seen = 0;
     strncpy(armed, kind, sizeof armed - 1);
 }
 
-long fault_seen(void) { return seen; }
+long fault_seen(void) { return *seen; }
+
+/* A process that is started with the faults of its own: `kind from how_often number place`. Its calls are counted in
+   the file that TUILAB_FAULT_SEEN names. */
+__attribute__((constructor)) static void begin(void) {
+    const char *told = getenv("TUILAB_FAULT"), *file = getenv("TUILAB_FAULT_SEEN");
+    char kind[16], below[PATH_MAX];
+    long from, how_often;
+    int number;
+    if (!told || !file || sscanf(told, "%15s %ld %ld %d %4095s", kind, &from, &how_often, &number, below) != 5) return;
+    int fd = open(file, O_RDWR | O_CREAT, 0600);
+    if (fd < 0 || ftruncate(fd, sizeof *seen)) return;
+    void *shared = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (shared != MAP_FAILED) seen = shared;
+    fault_arm(kind, from, how_often, number, below);
+}
+
+static void changed(const char *path) {
+    struct stat found;
+    char kept = armed[0];
+    armed[0] = 0;
+    int fd = open(path, O_WRONLY);
+    if (fd >= 0 && !fstat(fd, &found)) {
+        if (error == CUT && ftruncate(fd, found.st_size / 2)) errno = 0;
+        for (int line = 0; error == GROWN && line < 1000; line++)
+            if (pwrite(fd, "x = x @ x\n", 10, found.st_size + 10 * line) < 0) break;
+        close(fd);
+    }
+    armed[0] = kept;
+}
 
 static int fails(const char *kind, const char *path) {
     if (!armed[0] || strcmp(kind, armed) || strncmp(path, place, strlen(place))) return 0;
-    long now = __sync_add_and_fetch(&seen, 1);
+    long now = __sync_add_and_fetch(seen, 1);
     if (now < at || now >= at + times) return 0;
+    if (error == KILLED) kill(getpid(), SIGKILL);
+    if (error == CUT || error == GROWN) {
+        int before = errno;
+        changed(path);
+        errno = before;
+        return 0;
+    }
     errno = error;
     return 1;
 }
@@ -44,24 +89,30 @@ static int fails_of(const char *kind, int fd) {
     return fails(kind, path);
 }
 
-#define OF_FD(kind, type, name, parameters, ...)                         \
+/* half: the call with half of what it was to write. */
+#define OF_FD(kind, type, name, parameters, half, ...)                   \
     type name parameters {                                               \
         static type(*real) parameters;                                   \
         if (!real) real = (type(*) parameters)dlsym(RTLD_NEXT, #name);   \
-        return fails_of(kind, fd) ? -1 : real(__VA_ARGS__);              \
+        if (!fails_of(kind, fd)) return real(__VA_ARGS__);               \
+        return error == HALF ? half : -1;                                \
     }
 
-OF_FD("read", ssize_t, read, (int fd, void *data, size_t size), fd, data, size)
-OF_FD("read", ssize_t, pread, (int fd, void *data, size_t size, off_t from), fd, data, size, from)
-OF_FD("read", ssize_t, pread64, (int fd, void *data, size_t size, off64_t from), fd, data, size, from)
-OF_FD("write", ssize_t, write, (int fd, const void *data, size_t size), fd, data, size)
-OF_FD("write", ssize_t, writev, (int fd, const struct iovec *data, int count), fd, data, count)
-OF_FD("write", ssize_t, pwrite, (int fd, const void *data, size_t size, off_t from), fd, data, size, from)
-OF_FD("write", ssize_t, pwrite64, (int fd, const void *data, size_t size, off64_t from), fd, data, size, from)
-OF_FD("write", int, ftruncate, (int fd, off_t size), fd, size)
-OF_FD("write", int, ftruncate64, (int fd, off64_t size), fd, size)
-OF_FD("sync", int, fsync, (int fd), fd)
-OF_FD("sync", int, fdatasync, (int fd), fd)
+#define PART (size > 1 ? size / 2 : size)
+
+OF_FD("read", ssize_t, read, (int fd, void *data, size_t size), 0, fd, data, size)
+OF_FD("read", ssize_t, pread, (int fd, void *data, size_t size, off_t from), 0, fd, data, size, from)
+OF_FD("read", ssize_t, pread64, (int fd, void *data, size_t size, off64_t from), 0, fd, data, size, from)
+OF_FD("write", ssize_t, write, (int fd, const void *data, size_t size), real(fd, data, PART), fd, data, size)
+OF_FD("write", ssize_t, writev, (int fd, const struct iovec *data, int count), real(fd, data, 1), fd, data, count)
+OF_FD("write", ssize_t, pwrite, (int fd, const void *data, size_t size, off_t from), real(fd, data, PART, from), fd, data,
+      size, from)
+OF_FD("write", ssize_t, pwrite64, (int fd, const void *data, size_t size, off64_t from), real(fd, data, PART, from), fd,
+      data, size, from)
+OF_FD("write", int, ftruncate, (int fd, off_t size), real(fd, size), fd, size)
+OF_FD("write", int, ftruncate64, (int fd, off64_t size), real(fd, size), fd, size)
+OF_FD("sync", int, fsync, (int fd), real(fd), fd)
+OF_FD("sync", int, fdatasync, (int fd), real(fd), fd)
 
 #define OF_PATH(name, parameters, path, ...)                             \
     int name parameters {                                                \

@@ -10,9 +10,11 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 
 from tests.attack.faulted import load_commands
 from tuilab.cli import main as program
+from tuilab.processes import die_with_parent
 
 
 def command(words: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
@@ -29,28 +31,45 @@ def command(words: list[str], environment: dict[str, str]) -> tuple[int, str, st
     return code, out, err
 
 
+def code(text: str, environment: dict[str, str], answer: Callable[[object], None]) -> None:
+    """Run a piece of Python, which gives its answer by calling `answer`, and may go on afterwards."""
+    os.environ |= environment
+    exec(text, {"answer": answer})
+
+
 def main() -> None:
-    """Answer trials until there are no more."""
+    """Answer trials until there are no more. A piece of code goes on until this process ends, or it does."""
     load_commands()
     for line in sys.stdin:
         told = json.loads(line)
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
-            command(told["warm"], told["before"])
+
+            def answer(what: object, write: int = write) -> None:
+                os.write(write, json.dumps(what).encode() + b"\n")
+
+            if "words" in told:
+                command(told["warm"], told["before"])
+            else:
+                exec(told["warm"])
             tempfile.tempdir = None
             os.setgroups([])
             os.setgid(told["gid"])
             os.setuid(told["uid"])
             os.umask(0o022)
             os.chdir("/")
-            os.write(write, json.dumps(command(told["words"], told["environment"])).encode())
+            if "words" in told:
+                answer(command(told["words"], told["environment"]))
+            else:
+                die_with_parent()  # which another user's process has forgotten
+                code(told["code"], told["environment"], answer)
             os._exit(0)
         os.close(write)
         with os.fdopen(read, "rb") as stream:
-            answer = stream.read()
-        os.waitpid(pid, 0)
-        print(answer.decode(), flush=True)
+            print(stream.readline().decode() or "null\n", end="", flush=True)
+        if "words" in told:
+            os.waitpid(pid, 0)
 
 
 if __name__ == "__main__":

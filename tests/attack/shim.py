@@ -14,6 +14,8 @@ import pytest
 
 HERE = Path(__file__).parent
 FOREVER = 2**40
+KILLED, HALF, CUT, GROWN = -1, -2, -3, -4
+"""In place of an errno: the process is killed; half is written; the file is cut, or grows, before it is read."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,20 @@ class Faulty:
         below: Path,
         folder: Path | None = None,
         worker: Sequence[str] = (),
-        seconds: float = 60.0,
+        in_worker: bool = False,
+        seconds: float = 30.0,
         **environment: str,
     ) -> Outcome:
         """A command in which some calls fail. fault: the kind, from which call on, how many, with which errno.
 
-        below: the files that count. folder: where it is called.
+        below: the files that count. folder: where it is called. in_worker: they fail in the worker alone.
         """
-        out = self.folder / "out"
+        out, seen = self.folder / "out", self.folder / "seen"
+        if in_worker:
+            seen.unlink(missing_ok=True)
+            kind, *rest = fault
+            settings = f"TUILAB_FAULT={kind or '-'} {' '.join(map(str, rest))} {below}"
+            worker, fault = ["env", settings, f"TUILAB_FAULT_SEEN={seen}", *worker], ("", 0, 0, 0)
         told: dict[str, Any] = {
             "words": list(words), "fault": list(fault), "place": str(below), "out": str(out), "worker": list(worker),
             "environment": environment, "folder": str(folder or self.folder), "seconds": seconds,
@@ -71,7 +79,10 @@ class Faulty:
         line = self._program.stdout.readline()
         assert line, (self.folder / "said").read_text()
         answer = json.loads(line)
-        return Outcome(answer["code"], answer["calls"], out.read_text(errors="replace"))
+        calls = answer["calls"]
+        if in_worker:
+            calls = int.from_bytes(seen.read_bytes(), sys.byteorder) if seen.exists() else 0
+        return Outcome(answer["code"], calls, out.read_text(errors="replace"))
 
     def close(self) -> None:
         """End it."""

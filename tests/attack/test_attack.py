@@ -45,7 +45,9 @@ from tuilab.model.scenario import BUDGET
 from tuilab.report.formats import FORMATS
 from tuilab.runner.supervisor import Supervisor
 
-PROGRAM, WORKER = (str(Path(__file__).with_name(name)) for name in ("program.py", "worker.py"))
+PROGRAM, WORKER, OBSERVED = (
+    str(Path(__file__).with_name(name)) for name in ("program.py", "worker.py", "observed.py")
+)
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 ESCAPE = re.compile("[\x1b\x9b\x07\u202e]")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are told on Linux alone")
@@ -79,7 +81,9 @@ Begin = Callable[[Path, list[str], dict[str, str]], AbstractContextManager[subpr
 def piped(place: Path, words: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """A command whose output goes to a file."""
     with (place / "log").open("wb") as log:
-        program = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
+        program = subprocess.Popen(
+            words, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=place
+        )
         yield program
         program.wait(60)
 
@@ -156,6 +160,7 @@ FACES = {
     "command": Face(("run", "stft-small", "--budget", "quick"), 60),
     "sweep": Face(("sweep", "stft-small", "--axis", "samples=256,512", "--no-refine"), 40),
     "script": Face(("script",), 20),
+    "model": Face(("run", "net.keras", "--budget", "quick"), 20, 1),
     "lab": Face(("--preset", "stft-small", "--hangup", "end"), 50, 1, on_a_terminal),
     "served": Face(("serve",), 20, 1, in_a_page),
     "ssh": Face(("run", "stft-small", "--budget", "quick", "--host", "gpu-07"), 50),
@@ -174,6 +179,7 @@ def test_kills_at_random_moments_lose_no_round_and_leave_nobody(name, tmp_path, 
         place = tmp_path / f"{trial}"
         place.mkdir()
         truth, far = place / "truth", place / "far"
+        (place / "net.keras").write_bytes(b"PK")
         environment = {**os.environ, "TUILAB_DATA": str(place / "data"), "HOME": str(place)}
         if server is not None:
             there = f"env PYTHONPATH={REPOSITORY} TUILAB_DATA={far} {sys.executable} {WORKER} 0.005 {truth}"
@@ -215,6 +221,87 @@ def test_kills_at_random_moments_lose_no_round_and_leave_nobody(name, tmp_path, 
         escapes=escapes,
     )
     assert rounds
+
+
+@linux
+@pytest.mark.timeout(1_200)
+def test_a_watched_program_ends_as_it_would_whoever_of_the_watchers_is_killed(tmp_path, long):
+    """It goes on where nobody hears it any more; a signal that asks for an end reaches it; nothing is left."""
+    rng = random.Random("32 watch")
+    trials, tracebacks, orphans, unsound, lost = 40 if long else 1, 0, 0, 0, 0
+    for trial in range(trials):
+        place = tmp_path / f"{trial}"
+        (place / "tmp").mkdir(parents=True)
+        environment = {**os.environ, "TUILAB_DATA": str(place / "data"), "TMPDIR": str(place / "tmp")}
+        program = [sys.executable, "-I", "-S", OBSERVED, "30", "0.02"]
+        words = [
+            sys.executable,
+            "-m",
+            "tuilab",
+            "watch",
+            "--plain",
+            "-o",
+            str(place / "page"),
+            "--",
+            *program,
+        ]
+        with (place / "log").open("wb") as log:
+            watcher = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + 60
+        while not list(place.glob("tmp/tuilab-watch-*/*.pb")) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0.0, 0.8))
+        number = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+        with contextlib.suppress(ProcessLookupError):
+            watcher.send_signal(number)
+        ended = watcher.wait(60)
+        while (ours(OBSERVED) or os.listdir(place / "tmp")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        said = (place / "log").read_text(errors="replace")
+        orphans += len(ours(OBSERVED)) + len(os.listdir(place / "tmp"))
+        tracebacks += "Traceback" in said
+        # Nobody has told it to end, or it was told before it had come to that.
+        lost += "end" not in said and (number == signal.SIGKILL or ended not in (-number, 128 + number))
+        Store.open(place / "data").close()
+        unsound += bool(check(place / "data" / FILE).findings)
+        if said not in ("", "end\n"):
+            print(trial, number, ended, said)
+    table(
+        "watchers killed", trials=trials, lost=lost, orphans=orphans, tracebacks=tracebacks, escapes=unsound
+    )
+
+
+@linux
+@pytest.mark.long
+def test_programs_that_tests_start_obey_signals_also_where_the_tests_do_not(tmp_path):
+    """Begun in the background or by nohup, the tests' own process ignores INT and HUP, and so would what they start."""
+    test = tmp_path / "test_one.py"
+    test.write_text(
+        "import subprocess\n"
+        "def test_it():\n"
+        "    with open('/dev/null') as nothing, subprocess.Popen(['sleep', '5']) as one:\n"
+        "        lines = open(f'/proc/{one.pid}/status').read().splitlines()\n"
+        "        one.kill()\n"
+        "    assert int(next(line for line in lines if line.startswith('SigIgn')).split()[1], 16) & 3 == 0\n"
+    )
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.conftest",
+        "--rootdir",
+        str(tmp_path),
+        str(test),
+    ]
+    done = subprocess.run(
+        ["sh", "-c", 'trap "" INT HUP; exec "$@"', "sh", *words],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
 
 
 def killed(program: subprocess.Popen[bytes], place: Path, rng: random.Random) -> None:

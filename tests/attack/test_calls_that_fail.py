@@ -1,33 +1,55 @@
 """The n-th call fails, for all n: each command that writes, with what it is to leave whole.
 
-Short as it stands: some calls of each command; `--long` fails each one, once and for ever.
+Short as it stands: some calls of each command. `--long` fails each one, once and for ever; kills the command at each
+call that changes a file; writes the half of what it is given; and changes a person's files while they are read.
 """
 
 import contextlib
 import errno
+import itertools
 import random
 import re
 import shutil
+import signal
 import sqlite3
 import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from tests.attack.shim import FOREVER, Faulty, Outcome, faulty  # noqa: F401
-from tests.attack.test_attack import PROGRAM, WORKER, linux, long, table  # noqa: F401
+from tests.attack.shim import CUT, FOREVER, GROWN, HALF, KILLED, Faulty, Outcome, faulty  # noqa: F401
+from tests.attack.test_attack import OBSERVED, WORKER, linux, long, ours, table  # noqa: F401
 from tests.documents.test_check_options import CLOCK, NO_WAIT
 from tests.made import regular_run
 from tests.remote.server import REPOSITORY
-from tuilab.history import spool
+from tests.watch.test_kept import page
+from tuilab.history import programs, spool
 from tuilab.history.check import check
 from tuilab.history.recording import write
 from tuilab.history.store import FILE, Store
 from tuilab.model import events as e
 from tuilab.spool import DONE, folder
 
-ERRORS = {"read": errno.EIO, "write": errno.ENOSPC, "sync": errno.EIO, "rename": errno.EACCES}
+FAULTS = {
+    "read": ("read", errno.EIO),
+    "write": ("write", errno.ENOSPC),
+    "sync": ("sync", errno.EIO),
+    "rename": ("rename", errno.EACCES),
+    "killed at a write": ("write", KILLED),
+    "killed at a sync": ("sync", KILLED),
+    "killed at a rename": ("rename", KILLED),
+    "half written": ("write", HALF),
+    "cut while read": ("read", CUT),
+    "grown while read": ("read", GROWN),
+}
+"""What befalls a call, and of which kind it is."""
+CHANGING = ("cut while read", "grown while read")
+"""They befall a person's own files alone."""
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
 ROUNDS = 12
 RUNS = {f"run{number}": 300 for number in range(3)}
@@ -35,35 +57,63 @@ RUNS = {f"run{number}": 300 for number in range(3)}
 
 @dataclass(frozen=True)
 class Command:
-    """words: those of the command line. measures: a worker plays its part. few: trials of each kind when short."""
+    """words: those of the command line. measures: a worker plays its part.
+
+    in_worker: the worker's calls fail, not the command's. reads: a person's own files. varies: what it writes tells
+    the time, so that only its shape is known.
+    """
 
     words: str
     measures: bool = False
-    few: int = 2
+    in_worker: bool = False
+    reads: bool = False
+    varies: bool = False
 
 
+SWEEP = "sweep stft-small --axis samples=256,512 --no-refine --budget quick"
+WATCH = "watch --plain -o own/page.html --json own/out.json"
 COMMANDS = {
-    "check --fix": Command("check own/clock.py own/more.md --fix --no-worker"),
-    "check -o": Command("check own/wrong.py --json -o own/out.json --no-worker"),
-    "check --write-baseline": Command("check own/wrong.py --write-baseline own/base.json --no-worker"),
-    "import": Command("import own/article.md -o own/presets --overwrite"),
+    "check --fix": Command("check own/clock.py own/more.md --fix --no-worker", reads=True),
+    "check -o": Command("check own/wrong.py --json -o own/out.json --no-worker", reads=True),
+    "check --write-baseline": Command(
+        "check own/wrong.py --write-baseline own/base.json --no-worker", reads=True
+    ),
+    "check --measure -o": Command(
+        "check own/article.md --measure -o own/page.html", measures=True, reads=True, varies=True
+    ),
+    "import": Command("import own/article.md -o own/presets --overwrite", reads=True),
     "new": Command("new own/mine"),
     "export": Command("export run1 --format html -o own/page.html"),
+    "export csv": Command("export run1 --format csv -o own/out.json"),
+    "export of a program": Command("export w0 --format html -o own/page.html"),
+    "lab: export": Command("@export"),
+    "lab: remember": Command("@remember"),
     "history save": Command("history save run1 own/run.jsonl"),
-    "history import": Command("history import own/other.jsonl"),
+    "history import": Command("history import own/other.jsonl", reads=True),
     "history tag": Command("history tag run1 good"),
     "history note": Command("history note run1 words"),
     "history pin": Command("history pin run1"),
     "history delete": Command("history delete run1"),
     "history undelete": Command("history undelete gone"),
     "history prune": Command("history prune --days 0"),
+    "history prune --for-good": Command("history prune --days 90000 --for-good"),
     "history check --repair": Command("history check --repair data/history-damaged-20260101-000000.db"),
     "history unattended": Command("history unattended"),
     "hosts": Command("hosts"),
-    "run": Command("run stft-small --budget quick", measures=True, few=1),
-    "profile -o": Command("profile stft-small -o own/profile", measures=True, few=1),
-    "machine": Command("machine", measures=True, few=1),
+    "run": Command("run stft-small --budget quick", measures=True),
+    "run, in its worker": Command("run stft-small --budget quick", measures=True, in_worker=True),
+    "sweep": Command(SWEEP, measures=True),
+    "resume": Command("resume half", measures=True),
+    "profile -o": Command("profile stft-small -o own/profile", measures=True),
+    "machine": Command("machine", measures=True),
+    "watch -o --json": Command(f"{WATCH} -- {sys.executable} -I -S {OBSERVED}", varies=True),
 }
+USUAL = COMMANDS.keys() - {
+    "check --measure -o", "export csv", "export of a program", "lab: export", "lab: remember", "resume", "sweep",
+    "history prune --for-good", "run, in its worker",
+}  # fmt: skip
+FEW = 4
+"""Trials of a command when short, each of another kind."""
 
 
 def template(place: Path) -> Path:
@@ -78,10 +128,17 @@ def template(place: Path) -> Path:
     for name in ("out.json", "base.json", "page.html", "run.jsonl"):
         (own / name).write_text(f"what was there: {name}\n" * 300)
     write(own / "other.jsonl", regular_run("other", 200))
+    state = place / "state/tuilab"
+    state.mkdir(parents=True)
+    (state / "preferences.json").write_text('{"theme": "dark", "recent": ["a.py"], "environments": []}')
     store = Store.open(place / "data")
     for run, count in {**RUNS, "gone": 300}.items():
         keep(store, run, count)
     store.delete("gone")
+    half = regular_run("half", 40)[:-1]
+    store.replace(half[0], [e.encode(event).rstrip() for event in half])
+    store.conclude("half", "cancelled", "")
+    programs.keep(store, "w0000", page(0.1, 0.5, "synchronous"))
     store.close()
     aside = Store.open(place / "aside")
     keep(aside, "aside", 300)
@@ -110,8 +167,9 @@ def environment(place: Path) -> dict[str, str]:
 
 
 def files(place: Path) -> dict[str, bytes]:
-    """A person's own files."""
-    return {str(f.relative_to(place)): f.read_bytes() for f in (place / "own").rglob("*") if f.is_file()}
+    """A person's own files, and what the lab remembers of them."""
+    found = [file for name in ("own", "state") for file in (place / name).rglob("*") if file.is_file()]
+    return {str(file.relative_to(place)): file.read_bytes() for file in found}
 
 
 def rounds_in(file: Path) -> dict[str, int]:
@@ -126,87 +184,131 @@ def rounds_in(file: Path) -> dict[str, int]:
         store.close()
 
 
-@dataclass
-class Figures:
-    failed: int = 0
-    lost: int = 0
-    tracebacks: int = 0
-    hangs: int = 0
-    unsaid: int = 0
-    internal: int = 0
-
-
 class Attack:
     """One command under attack."""
 
     def __init__(self, faulty: Faulty, name: str, tmp: Path) -> None:  # noqa: F811
         self.faulty, self.name, self.command, self.tmp = faulty, name, COMMANDS[name], tmp
         self.home = template(tmp / "home")
-        self.figures = Figures()
-        self.after = {}
-        self.play("", FOREVER, 1)
+        self.figures: Counter[str] = Counter()
+        self.after: dict[str, bytes] = {}
+        self.counts: dict[str, int] = {}
+        for fault in FAULTS:
+            self.counts[fault] = self.count(fault)
         self.after = files(self.place)
-        assert self.outcome.code in (0, 1), self.outcome
-        self.counts = {kind: self.count(kind) for kind in ERRORS}
 
-    def count(self, kind: str) -> int:
-        self.play(kind, FOREVER, 1)
-        return self.outcome.calls
+    def count(self, fault: str) -> int:
+        kind, _ = FAULTS[fault]
+        if fault in CHANGING and not self.command.reads:
+            return 0
+        for known, calls in self.counts.items():
+            if FAULTS[known][0] == kind and (fault in CHANGING) == (known in CHANGING):
+                return calls
+        done = self.play(fault, FOREVER, 1)
+        assert done.code in (0, 1), done
+        return done.calls
 
-    def play(self, kind: str, at: int, times: int) -> Outcome:
+    def play(self, fault: str, at: int, times: int) -> Outcome:
         self.place = self.tmp / "place"
         shutil.rmtree(self.place, ignore_errors=True)
         shutil.copytree(self.home, self.place)
+        kind, number = FAULTS[fault]
         worker = [sys.executable, WORKER, "0.001", str(self.place / "truth"), str(ROUNDS)]
         self.outcome = self.faulty.play(
             self.command.words.split(),
-            (kind, at, times, ERRORS.get(kind, 0)),
-            below=self.place,
+            (kind, at, times, number),
+            below=self.place / ("own" if fault in CHANGING else "data" * self.command.in_worker),
             folder=self.place,
             worker=worker if self.command.measures else (),
+            in_worker=self.command.in_worker,
             **environment(self.place),
         )
         return self.outcome
 
-    def attack(self, kind: str, at: int, times: int) -> None:
+    def trials(self, rng: random.Random | None) -> Iterator[tuple[str, int, int]]:
+        """Each fault at each call, alone and from there on; a few at random where it is to be short."""
+        faults = [fault for fault, calls in self.counts.items() if calls]
+        for fault in faults if rng is None else rng.sample(faults, min(FEW, len(faults))):
+            every = range(1, self.counts[fault] + 1)
+            once = FAULTS[fault][1] in (KILLED, CUT, GROWN)
+            both = list(itertools.product(every, (1,) if once else (1, FOREVER)))
+            for number, times in both if rng is None else rng.sample(both, 1):
+                yield fault, number, times
+
+    def attack(self, fault: str, at: int, times: int) -> None:
         """One trial, and what is wrong with what it left."""
-        done = self.play(kind, at, times)
-        self.figures.failed += 1
-        wrong = list(self.wrong(done))
-        for name in wrong:
-            setattr(self.figures, name, getattr(self.figures, name) + 1)
+        done = self.play(fault, at, times)
+        self.figures["failed"] += 1
+        wrong = list(self.wrong(fault, done))
+        self.figures.update(wrong)
         if wrong:
             forever = "on" if times > 1 else "alone"
-            print(f"{self.name}: {kind} {at} {forever}: {wrong} {done.code}\n{done.said[-1500:]}")
+            print(f"{self.name}: {fault} {at} {forever}: {wrong} {done.code}\n{done.said[-1500:]}")
 
-    def wrong(self, done: Outcome):
+    def wrong(self, fault: str, done: Outcome) -> Iterator[str]:
         if done.code == "hang":
             yield "hangs"
             return
+        killed = FAULTS[fault][1] == KILLED and not self.command.in_worker
         if TRACE.search(done.said):
             yield "tracebacks"
-        if done.code == 70 or done.code not in (0, 1, 2, 3, 4):
+        if done.code not in (0, 1, 2, 3, 4) and not (killed and done.code == -signal.SIGKILL):
             yield "internal"
-        if done.code not in (0, 1) and not done.said.strip():
+        if done.code not in (0, 1) and not done.said.strip() and not killed:
             yield "unsaid"
-        if list(self.missing(done)):
-            print(list(self.missing(done)))
+        if self.command.measures:
+            self.rest()
+        if lost := list(self.missing(fault, done)):
+            print(lost)
             yield "lost"
 
-    def missing(self, done: Outcome):
+    def rest(self) -> None:
+        """Wait until no worker of it is left."""
+        until = time.monotonic() + 20
+        while ours(str(self.place / "truth")):
+            assert time.monotonic() < until, "a worker stays"
+            time.sleep(0.02)
+
+    def missing(self, fault: str, done: Outcome) -> Iterator[str]:
         """What a person lost by it."""
         before, now = files(self.home), files(self.place)
-        for name, data in before.items():
-            if now.get(name) not in (data, self.after.get(name)):
-                yield f"{name}: {len(now.get(name, b''))} bytes"
-        for name in now.keys() - before.keys():
-            if now[name] != self.after.get(name):
-                yield f"{name}: {len(now[name])} bytes of {len(self.after.get(name, b''))}"
-        if done.code == 0 and now != self.after:
-            yield f"done, it says, but {sorted(k for k in self.after if now.get(k) != self.after[k])}"
-        yield from self.history(done)
+        if fault in CHANGING:
+            yield from self.overwritten(fault, before, now)
+            before = now = {}
+        for name, data in now.items():
+            if data not in (before.get(name), self.after.get(name)) and not self.spared(fault, name, data):
+                yield f"{name}: {len(data)} bytes of {len(self.after.get(name, b''))}"
+        yield from (f"{name} is gone" for name in before.keys() - now.keys())
+        if done.code == 0 and fault not in CHANGING:
+            undone = [name for name in self.after if now.get(name) == before.get(name) != self.after[name]]
+            if undone and self.name != "lab: remember":  # which holds for this time
+                yield f"done, it says, but {undone}"
+        yield from self.history(fault, done)
 
-    def history(self, done: Outcome):
+    def overwritten(self, fault: str, before: dict[str, bytes], now: dict[str, bytes]) -> Iterator[str]:
+        """What somebody else did to a file meanwhile is not undone."""
+        for name in before.keys() & now.keys():
+            if now[name] in (before[name], self.after.get(name)) or name in WRITTEN.get(self.name, ()):
+                continue
+            if fault == "cut while read" and len(now[name]) > len(before[name]) * 0.6:
+                yield f"{name} was cut, and has {len(now[name])} bytes again"
+            if fault == "grown while read" and b"x = x @ x\n" * 1_000 not in now[name]:
+                yield f"{name} had grown, and has {len(now[name])} bytes"
+
+    def spared(self, fault: str, name: str, data: bytes) -> bool:
+        """What is whole although it is none that is known: of another time, or beside what a kill left."""
+        if FAULTS[fault][1] == KILLED and name.endswith(".part"):
+            return True
+        if name.endswith("tuilab-fault.txt") or not self.command.varies or name not in self.after:
+            return False
+        if name.endswith(".json"):
+            with contextlib.suppress(msgspec.DecodeError):
+                return isinstance(msgspec.json.decode(data), dict)
+            return False
+        wanted = self.after[name]
+        return data[:20] == wanted[:20] and data[-10:] == wanted[-10:]
+
+    def history(self, fault: str, done: Outcome) -> Iterator[str]:
         data = self.place / "data"
         with pytest.MonkeyPatch.context() as patch:
             for name, value in environment(self.place).items():
@@ -216,27 +318,26 @@ class Attack:
             with contextlib.suppress(OSError):
                 spool.collect_all(store, data)
             store.close()
+        told = done.said + "".join(words for words in store.messages)
         there: dict[str, int] = {}
         for file in data.glob("history*.db"):
-            if (
-                file.name == FILE
-                or file.name in done.said
-                or "20260101" in file.name
-                or "recovered" in file.name
-            ):
+            if file.name == FILE or file.name in told or "20260101" in file.name or "recovered" in file.name:
                 for run, count in rounds_in(file).items():
                     there[run] = max(count, there.get(run, 0))
-        for run, count in {**RUNS, "gone": 300, "aside": 300, "left": 100}.items():
+        wanted = {**RUNS, "gone": 300, "half": 40, "aside": 300, "left": 100}
+        if "--for-good" in self.command.words:
+            del wanted["gone"]
+        for run, count in wanted.items():
             if there.get(run, 0) < count:
                 yield f"{run}: {there.get(run)} of {count} rounds"
         for finding in check(data / FILE).findings:
             yield f"{finding.run}: {finding.what}"
         for truth in self.place.glob("truth.*"):
-            run, measured = truth.name.partition(".")[2], truth.stat().st_size
+            run, measured = truth.name.partition(".")[2], truth.stat().st_size + wanted.get(truth.name[6:], 0)
             if there.get(run, 0) < measured and self.rescued(done, run) < measured:
                 yield f"{run}: {there.get(run)} of {measured} measured rounds"
-        if done.code == 0:
-            yield from self.undone(data / FILE)
+        if done.code == 0 and fault not in CHANGING:
+            yield from self.undone(data / FILE, done)
 
     def rescued(self, done: Outcome, run: str) -> int:
         found = re.search(r"is kept in (\S+\.jsonl)", done.said)
@@ -244,7 +345,7 @@ class Attack:
             return 0
         return sum(b'"type":"round"' in line[:40] for line in Path(found[1]).read_bytes().splitlines())
 
-    def undone(self, file: Path):
+    def undone(self, file: Path, done: Outcome) -> Iterator[str]:
         """What the command said that it did and has not done."""
         wanted = {
             "history tag": "SELECT 1 FROM tags WHERE run = 'run1' AND tag = 'good'",
@@ -254,29 +355,37 @@ class Attack:
             "history undelete": "SELECT 1 FROM runs WHERE run = 'gone' AND deleted_at IS NULL",
             "history import": "SELECT 1 FROM runs WHERE run = 'other' AND deleted_at IS NULL",
             "history check --repair": "SELECT 1 FROM runs WHERE run = 'aside'",
+            "watch -o --json": "SELECT 1 FROM programs WHERE program != 'w0000'",
         }.get(self.name)
-        if wanted:
+        said = done.said + (self.place / "own/page.html").read_text()
+        if wanted and "is not kept in the history" not in said:
             with contextlib.closing(sqlite3.connect(file)) as connection:
                 if not connection.execute(wanted).fetchone():
                     yield "done, it says, but it is not"
 
 
+WRITTEN = {
+    "check -o": ("own/out.json",),
+    "check --write-baseline": ("own/base.json",),
+    "check --measure -o": ("own/page.html",),
+}
+"""What a command reads, or not, and writes in any case."""
+
+
 @linux
 @pytest.mark.timeout(7_200)
-@pytest.mark.parametrize("name", COMMANDS)
-def test_whatever_call_fails_nothing_is_lost(name, faulty, tmp_path, long):  # noqa: F811
-    attack, rng = Attack(faulty, name, tmp_path), random.Random(f"32 {name}")
+@pytest.mark.parametrize(
+    "name", [name if name in USUAL else pytest.param(name, marks=pytest.mark.long) for name in COMMANDS]
+)
+def test_whatever_befalls_a_call_nothing_is_lost(name, faulty, tmp_path, long):  # noqa: F811
+    attack = Attack(faulty, name, tmp_path)
     assert sum(attack.counts.values()), attack.counts
-    for kind, count in attack.counts.items():
-        every = range(1, count + 1)
-        some = every if long else rng.sample(every, min(attack.command.few, count))
-        for number in some:
-            for times in (1, FOREVER) if long else (rng.choice([1, FOREVER]),):
-                attack.attack(kind, number, times)
+    for trial in attack.trials(None if long else random.Random(f"32 {name}")):
+        attack.attack(*trial)
     figures = attack.figures
     print(attack.counts)
     table(
-        f"failing calls, {name}", failed=figures.failed, lost=figures.lost, tracebacks=figures.tracebacks,
-        hangs=figures.hangs, internal=figures.internal, unsaid=figures.unsaid,
-    )  # fmt: skip
-    assert not figures.hangs and not figures.internal and not figures.unsaid
+        f"failing calls, {name}",
+        **{key: figures[key] for key in ("failed", "lost", "tracebacks", "hangs", "internal", "unsaid")},
+    )
+    assert not figures["hangs"] and not figures["internal"] and not figures["unsaid"]

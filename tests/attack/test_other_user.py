@@ -8,12 +8,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.test_bad_arguments import TRACE
 from tests.documents.test_check_options import CLOCK
 from tests.history.test_check import filled
+from tests.remote.server import free_port
 from tuilab.history.store import FILE
 
 REPOSITORY = Path(__file__).parents[2]
@@ -60,6 +62,19 @@ class Users:
         code, out, err = json.loads(self.program.stdout.readline())
         assert not TRACE.search(out + err) and code != 70, (words, code, out, err)
         return code, out, err
+
+    def act(self, name: str, code: str, warm: str = "", **more: str) -> Any:
+        """What a piece of Python answers; it goes on until the tests end, unless it ends. warm: what it imports."""
+        account = self.accounts[name]
+        home = self.folder / f"home-{name}"
+        home.mkdir(exist_ok=True)
+        self.give(home, name)
+        environment = {"HOME": str(home), "TMPDIR": str(self.folder / "tmp"), **more}
+        told = {"code": code, "warm": warm, "environment": environment}
+        assert self.program.stdin is not None and self.program.stdout is not None
+        self.program.stdin.write(json.dumps({**told, "uid": account.pw_uid, "gid": account.pw_gid}) + "\n")
+        self.program.stdin.flush()
+        return json.loads(self.program.stdout.readline())
 
     def give(self, path: Path, name: str) -> None:
         """Make somebody the owner of a file or of all in a folder."""
@@ -173,3 +188,117 @@ def test_another_users_article_is_whole_whatever_is_mended(users, data):
     assert code == 0 and "perf_counter" in file.read_text()
     found = file.stat()
     assert (found.st_uid, found.st_mode & 0o777) == (users.accounts[NAMES[0]].pw_uid, 0o666)
+
+
+LEAVES = """
+import os, time
+from pathlib import Path
+from tuilab.history.store import Store
+from tuilab.lab import watch
+from tuilab.lab.files import keep_command
+from tuilab.paths import data_folder
+from tuilab.runner.watched import Listener
+from tuilab.spool import Spool, folder
+
+listener = Listener(lambda *_: None)
+(listener.folder / "1-2.xplane.pb").write_bytes(b"a window")
+Store.open().close()
+spool = Spool("r1", str(folder()))
+caught = watch._caught_folder("step")
+caught.mkdir()
+(caught / "saved_model.pb").write_bytes(b"a graph")
+kept = keep_command("tuilab run x")
+answer([str(listener.address), *map(str, [*data_folder().rglob("*"), *listener.folder.iterdir(), kept])])
+time.sleep(3_600)
+"""
+TRIES = """
+import os, socket, stat
+got = []
+for path in PATHS:
+    for flags in (os.O_RDONLY, os.O_WRONLY):
+        try:
+            os.close(os.open(path, flags | os.O_NONBLOCK))
+            got.append([path, flags])
+        except OSError:
+            pass
+    try:
+        with socket.socket(socket.AF_UNIX) as one:
+            one.connect(path)
+        got.append([path, "connected"])
+    except OSError:
+        pass
+    try:
+        os.unlink(path)
+        got.append([path, "removed"])
+    except OSError:
+        pass
+answer(got)
+"""
+
+
+def test_what_a_run_and_a_watched_program_leave_is_closed_to_others(users):
+    data = users.folder / "data-open"
+    data.mkdir(mode=0o755)
+    users.give(data, NAMES[0])
+    warm = LEAVES.partition("listener =")[0]
+    more = {"TUILAB_DATA": str(data), "XDG_STATE_HOME": str(users.folder / f"home-{NAMES[0]}" / "state")}
+    paths = users.act(NAMES[0], LEAVES, warm, **more)
+    kinds = {Path(path).name for path in paths}
+    assert kinds >= {"socket", FILE, "r1.kept", "saved_model.pb", "command.txt", "1-2.xplane.pb"}, kinds
+    assert users.act(NAMES[1], f"PATHS = {paths!r}\n{TRIES}") == []
+    assert len(users.act(NAMES[0], f"PATHS = {paths!r}\n{TRIES}")) > len(paths), "its owner can"
+
+
+SERVES = """
+from tuilab.serve import LabServer
+server = LabServer("localhost", PORT)
+said = server.on_startup
+async def on_startup(app):
+    await said(app)
+    answer([__import__("os").getpid(), server.token])
+server.on_startup = on_startup
+server.serve()
+"""
+LISTENS = """
+import os, time, urllib.error, urllib.request
+got = []
+for _ in range(200):
+    try:
+        urllib.request.urlopen(f"http://localhost:{PORT}/", timeout=20)
+    except urllib.error.HTTPError:
+        break
+    except OSError:
+        time.sleep(0.05)
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    for name in ("cmdline", "environ", "fd/2", "mem"):
+        try:
+            with open(f"/proc/{pid}/{name}", "rb") as stream:
+                data = stream.read(100_000)
+        except OSError:
+            continue
+        if TOKEN.encode() in data:
+            got.append(name)
+for path in ("/", "/?token=", "/?token=x", "/ws?width=80&height=24"):
+    try:
+        urllib.request.urlopen(f"http://localhost:{PORT}{path}", timeout=20)
+        got.append(path)
+    except urllib.error.HTTPError as error:
+        if error.code != 403 or TOKEN in str(error.headers) + error.read().decode():
+            got.append([path, error.code])
+answer(got)
+"""
+
+
+def test_a_served_lab_is_closed_to_others(users):
+    pytest.importorskip("textual_serve")
+    given = f"PORT = {free_port()}\n"
+    pid, token = users.act(
+        NAMES[0],
+        given + SERVES,
+        "import tuilab.serve, aiohttp.web_runner, concurrent.futures.thread, encodings.idna",
+    )
+    assert Path(f"/proc/{pid}").stat().st_uid == users.accounts[NAMES[0]].pw_uid
+    assert (
+        users.act(NAMES[1], f"{given}TOKEN = {token!r}\n{LISTENS}", "import urllib.request, encodings.idna")
+        == []
+    )

@@ -22,6 +22,7 @@ from tuilab.model import requests  # noqa: E402
 from tuilab.model.machine import Device, Machine  # noqa: E402
 from tuilab.model.profile import ProfileFile  # noqa: E402
 from tuilab.model.roofline import Roofs  # noqa: E402
+from tuilab.model.workload import Declaration  # noqa: E402
 
 LENGTH, TRUTH = float(sys.argv[1]), sys.argv[2]
 USUAL = int(os.environ.get("ATTACK_ROUNDS", "10000"))
@@ -82,6 +83,11 @@ for line in channel.lines():
         stopped.add(request.id)
     elif isinstance(request, requests.Ask):
         answer(request)
+    elif isinstance(request, requests.Declare):
+        declared = Declaration(
+            name="own", title="A model", unit="call", summary="", parameters=(), variants=()
+        )
+        channel.send(e.Declared(request=request.id, file=request.file, declaration=declared))
     elif isinstance(request, requests.Measure):
         threading.Thread(target=measure, args=(request,), daemon=True).start()
 channel.reader_gone()

@@ -262,6 +262,23 @@ def lab_killed_while_warming(trial: Trial, rng: random.Random) -> None:
 
 
 @fault
+def lab_has_a_fault_of_its_own(trial: Trial, rng: random.Random) -> None:
+    """It ends with 70 and a line, the details are in a file, and the worker finishes the run."""
+    terminal = opened(trial, faulty=True, env={"XDG_STATE_HOME": str(trial.folder / "state")})
+    amid(terminal, rng)
+    terminal.press("?")
+    assert terminal.ended(REACTS_S) == 70
+    said = [line for line in terminal.last_words.splitlines() if line.strip()]
+    assert "stopped on an internal error (ZeroDivisionError: division by zero). Runs are kept" in said[0], (
+        said
+    )
+    assert "Traceback" in (trial.folder / "state" / "tuilab" / "tuilab-fault.txt").read_text()
+    gone_alone(trial)
+    leaves(found_again(trial, "in the history"))
+    assert any(len(rounds) == ROUNDS for rounds in trial.kept().values()), trial.kept()
+
+
+@fault
 def lab_terminated(trial: Trial, rng: random.Random) -> None:
     """TERM ends it in order."""
     terminal = opened(trial)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from tuilab.runner.supervisor import Supervisor
-from tuilab.tui.app import run
+from tuilab.tui.app import LabApp, run
 from tuilab.tui.options import Options
 
 WORKER = str(Path(__file__).with_name("worker.py"))
@@ -21,7 +21,12 @@ def step_clock(by: float, when: str) -> None:
 
 
 def main(given: dict[str, object]) -> int:
-    """worker: what the worker is told to do. hangup, preset, rerun: as the options of the lab."""
+    """worker: what the worker is told to do. hangup, preset, rerun: as the options of the lab.
+
+    faulty: the key for help raises.
+    """
+    if given.get("faulty"):
+        LabApp.action_help = lambda app: 1 / 0  # type: ignore[method-assign, assignment, return-value]
     if "clock_step_s" in given:
         step_clock(float(str(given["clock_step_s"])), str(given["step"]))
     told = json.dumps(given.get("worker", {}))
