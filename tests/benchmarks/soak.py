@@ -1,8 +1,9 @@
 """Eight hours condensed: thousands of short runs in one session of the real program, and what it holds then.
 
-    python -m tests.benchmarks.soak [--runs N] [--hours H] [--json FILE]
+    python -m tests.benchmarks.soak [--runs N] [--hours H] [--pause S] [--json FILE]
 
-With --hours it goes on for so long, at the pace of the first runs, and tells what it holds every hour.
+With --hours it goes on for so long, at the pace of the first runs, and tells what it holds every hour; --pause waits so
+many seconds between two runs, as a person does.
 
 The worker is the one without TensorFlow, in a process of its own. Most runs are asked for by `r`; some by a
 slider, a sweep or another preset, and views and pages are opened in between, as in a day's work.
@@ -181,7 +182,7 @@ class Soak:
 
 
 def soak(
-    runs: int = RUNS, say: Callable[[str], None] = lambda text: None, hours: float = 0.0
+    runs: int = RUNS, say: Callable[[str], None] = lambda text: None, hours: float = 0.0, pause: float = 0.0
 ) -> Iterator[Held]:
     """What the lab holds at every fiftieth run; where `hours` are given, every hour until they are over."""
     with tempfile.TemporaryDirectory() as folder:
@@ -192,6 +193,7 @@ def soak(
             hour = 0
             for number in range(1, 2**40 if hours else runs + 1):
                 session.run(number)
+                time.sleep(pause)
                 passed = (time.monotonic() - begun) / HOUR_S
                 over = passed >= hours if hours else number == runs
                 if over or (int(passed) > hour or number == SETTLED if hours else number % EVERY == 0):
@@ -241,21 +243,22 @@ def judge(found: list[Held], settled: int = SETTLED) -> list[Row]:
     return rows
 
 
-def measure(runs: int = RUNS, hours: float = 0.0) -> list[Row]:
+def measure(runs: int = RUNS, hours: float = 0.0, pause: float = 0.0) -> list[Row]:
     """The budget's rows."""
-    return judge(list(soak(runs, lambda text: print(text, file=sys.stderr, flush=True), hours)))
+    return judge(list(soak(runs, lambda text: print(text, file=sys.stderr, flush=True), hours, pause)))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.soak", description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--hours", type=float, default=0.0)
+    parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--lab", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.lab:
         return lab(given.lab)
-    rows = measure(given.runs, given.hours)
+    rows = measure(given.runs, given.hours, given.pause)
     print(rows[0].budget, *(row.measured for row in rows), sep=" | ")
     if given.json:
         given.json.write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
