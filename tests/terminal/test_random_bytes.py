@@ -1,6 +1,7 @@
 """Random byte strings on the lab's terminal in a run: it stays, and the run ends with all its rounds.
 
-Short as it stands; `--long` sends two thousand. Keys that end the lab or the run are not among them.
+Short as it stands; `--long` sends two thousand, and as much of a mouse gone wild. Keys and clicks that end the lab or
+the run are not among them.
 """
 
 import random
@@ -34,8 +35,38 @@ def strings(rng: random.Random, count: int):
         yield b"".join(pieces) + b"\x1b\\"
 
 
+def mouse(rng: random.Random, count: int):
+    """Reports of a mouse, fifty at a time: moves and wheels anywhere, presses and drags over the plot, ill-formed ones."""
+    for _ in range(count):
+        reports = []
+        for _ in range(50):
+            x, y = rng.choice([rng.randint(1, 120), rng.randint(-5, 10_000)]), rng.randint(1, 45)
+            kind = rng.randrange(6)
+            if kind < 2:
+                button, end = rng.choice([32, 35, 35, 39, 43, 51]), "M"
+            elif kind == 2:
+                button, end = rng.choice([64, 65, 66, 67, 68, 80]), "M"
+            elif kind == 3:
+                button, end, x, y = (
+                    rng.choice([0, 1, 2, 32, 33]),
+                    rng.choice("Mm"),
+                    rng.randint(50, 115),
+                    rng.randint(9, 24),
+                )
+            elif kind == 4:
+                button, end = rng.choice([35, 3, 128, 255, 2**31]), "m"
+            else:
+                reports.append(
+                    rng.choice(["\x1b[<;;M", "\x1b[<0;0;0m", "\x1b[<35;1M", "\x1b[<x;1;1M", "\x1b[<35;1;1"])
+                )
+                continue
+            reports.append(f"\x1b[<{button};{x};{y}{end}")
+        yield "".join(reports).encode() + b"\x1b\\"
+
+
 @pytest.mark.timeout(1_200)
-def test_the_lab_stays_and_the_run_ends_with_all_its_rounds(tmp_path, request):
+@pytest.mark.parametrize("storm", [strings, pytest.param(mouse, marks=pytest.mark.long)])
+def test_the_lab_stays_and_the_run_ends_with_all_its_rounds(tmp_path, request, storm):
     count = 2_000 if request.config.getoption("--long") else 150
     rounds = 12_000 if count > 1_000 else 1_500
     (tmp_path / "home").mkdir()
@@ -49,7 +80,7 @@ def test_the_lab_stays_and_the_run_ends_with_all_its_rounds(tmp_path, request):
         terminal.press("r")
         terminal.until(lambda: list(tmp_path.glob("truth.*")), 120)
         (measured,) = tmp_path.glob("truth.*")
-        for data_sent in strings(rng, count):
+        for data_sent in storm(rng, count):
             send(terminal, data_sent)
             sent += len(data_sent)
             # Between what it takes and what it is measuring, the lab is to breathe.
@@ -65,5 +96,5 @@ def test_the_lab_stays_and_the_run_ends_with_all_its_rounds(tmp_path, request):
     finally:
         terminal.close()
     print(
-        f"random bytes: {count:,} strings, {sent:,} bytes, {rounds:,} of {rounds:,} rounds, 0 lost, 0 tracebacks"
+        f"{storm.__name__}: {count:,} strings, {sent:,} bytes, {rounds:,} of {rounds:,} rounds, 0 lost, 0 tracebacks"
     )
