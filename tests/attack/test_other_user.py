@@ -283,7 +283,7 @@ for path in ("/", "/?token=", "/?token=x", "/ws?width=80&height=24"):
         urllib.request.urlopen(f"http://localhost:{PORT}{path}", timeout=20)
         got.append(path)
     except urllib.error.HTTPError as error:
-        if error.code != 403 or TOKEN in str(error.headers) + error.read().decode():
+        if error.code != 403 or TOKEN in str(error.headers.items()) + error.read().decode():
             got.append([path, error.code])
 answer(got)
 """
