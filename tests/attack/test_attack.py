@@ -15,10 +15,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import psutil
@@ -50,12 +51,19 @@ PROGRAM, WORKER, OBSERVED = (
 )
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 ESCAPE = re.compile("[\x1b\x9b\x07\u202e]")
+T = TypeVar("T")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are told on Linux alone")
 
 
 @pytest.fixture
 def long(request) -> bool:
     return bool(request.config.getoption("--long"))
+
+
+def part(trials: Iterable[T]) -> list[T]:
+    """All of them, or of TUILAB_TESTS_PART=2/8 the second eighth: long modes are played in parts."""
+    which, of = map(int, os.environ.get("TUILAB_TESTS_PART", "1/1").split("/"))
+    return list(trials)[which - 1 :: of]
 
 
 def table(name: str, **figures: int) -> None:

@@ -8,7 +8,6 @@ takes an hour: TUILAB_TESTS_PART=2/8 plays the second eighth of it, of each comm
 import contextlib
 import errno
 import itertools
-import os
 import random
 import re
 import shutil
@@ -25,7 +24,7 @@ import msgspec
 import pytest
 
 from tests.attack.shim import CUT, FOREVER, GROWN, HALF, KILLED, Faulty, Outcome, faulty  # noqa: F401
-from tests.attack.test_attack import OBSERVED, WORKER, linux, long, ours, table  # noqa: F401
+from tests.attack.test_attack import OBSERVED, WORKER, linux, long, ours, part, table  # noqa: F401
 from tests.documents.test_check_options import CLOCK, NO_WAIT
 from tests.made import regular_run
 from tests.remote.server import REPOSITORY
@@ -382,8 +381,7 @@ WRITTEN = {
 def test_whatever_befalls_a_call_nothing_is_lost(name, faulty, tmp_path, long):  # noqa: F811
     attack = Attack(faulty, name, tmp_path)
     assert sum(attack.counts.values()), attack.counts
-    part, of = map(int, os.environ.get("TUILAB_TESTS_PART", "1/1").split("/"))
-    for trial in list(attack.trials(None if long else random.Random(f"32 {name}")))[part - 1 :: of]:
+    for trial in part(attack.trials(None if long else random.Random(f"32 {name}"))):
         attack.attack(*trial)
     figures = attack.figures
     print(attack.counts)
