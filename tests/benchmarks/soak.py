@@ -37,7 +37,8 @@ LIMIT_MIB = 20.0
 ROUNDS, EVERY_S = 6, 0.002
 PATIENCE_S = 30.0
 AGAIN_S = 1.5
-"""A key that measures does nothing while the further processes of the last run go on: it is pressed again then."""
+"""A key that measures does nothing while the further processes of the last run go on, and a busy machine may open a page
+after the key that was to close it: it is pressed again then."""
 LOOK_WAIT_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("r",) * 6 + ("i\x1b[C", "r", "s", "c", "r", "i\x1b[D", "r", "]", "]", "d", "]", "s", "]]]]]")
@@ -154,6 +155,8 @@ class Soak:
         def over() -> bool:
             nonlocal pressed
             if time.monotonic() - pressed > AGAIN_S:
+                self.terminal.press("\x1b")
+                time.sleep(1)
                 self.terminal.press("r")
                 pressed = time.monotonic()
             return self.over() > before
