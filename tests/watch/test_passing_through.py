@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.calling import TUILAB, environment
+from tuilab.runner.watched import Listener, run
 
 PLAIN = """
 import sys
@@ -81,6 +82,16 @@ def test_signals_are_passed_on(tmp_path: Path, number: signal.Signals) -> None:
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     process.send_signal(number)
     assert process.wait(60) == 7
+
+
+def test_a_program_that_ends_at_once_is_not_waited_for() -> None:
+    """Its end may be told to a thread that lets it fall."""
+    listener = Listener(lambda *_: None)
+    try:
+        assert [run(["true"], listener) for _ in range(8)] == [0] * 8
+    finally:
+        listener.close()
+        listener.remove()
 
 
 def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
