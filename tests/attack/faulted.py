@@ -69,7 +69,9 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
         os.environ |= told["environment"]  # type: ignore[operator]
         fd = os.open(out, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
         nothing = os.open(os.devnull, os.O_RDONLY)
-        for number, one in ((0, nothing), (1, fd), (2, fd)):
+        flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY
+        printed = os.open(str(told["stdout"]), flags, 0o600) if told["stdout"] else fd
+        for number, one in ((0, nothing), (1, printed), (2, fd)):
             os.dup2(one, number)
         command = told.get("worker")
         for module in (process, supervisor):

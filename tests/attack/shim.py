@@ -56,12 +56,14 @@ class Faulty:
         folder: Path | None = None,
         worker: Sequence[str] = (),
         in_worker: bool = False,
+        stdout: Path | None = None,
         seconds: float = 30.0,
         **environment: str,
     ) -> Outcome:
         """A command in which some calls fail. fault: the kind, from which call on, how many, with which errno.
 
         below: the files that count. folder: where it is called. in_worker: they fail in the worker alone.
+        stdout: where what is printed goes, beside what is said.
         """
         out, seen = self.folder / "out", self.folder / "seen"
         if in_worker:
@@ -72,6 +74,7 @@ class Faulty:
         told: dict[str, Any] = {
             "words": list(words), "fault": list(fault), "place": str(below), "out": str(out), "worker": list(worker),
             "environment": environment, "folder": str(folder or self.folder), "seconds": seconds,
+            "stdout": str(stdout or ""),
         }  # fmt: skip
         assert self._program.stdin is not None and self._program.stdout is not None
         self._program.stdin.write(json.dumps(told).encode() + b"\n")

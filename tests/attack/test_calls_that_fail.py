@@ -61,7 +61,7 @@ class Command:
     """words: those of the command line. measures: a worker plays its part.
 
     in_worker: the worker's calls fail, not the command's. reads: a person's own files. varies: what it writes tells
-    the time, so that only its shape is known.
+    the time, so that only its shape is known. stdout: a file to which it prints.
     """
 
     words: str
@@ -69,6 +69,7 @@ class Command:
     in_worker: bool = False
     reads: bool = False
     varies: bool = False
+    stdout: str = ""
 
 
 SWEEP = "sweep stft-small --axis samples=256,512 --no-refine --budget quick"
@@ -102,6 +103,9 @@ COMMANDS = {
     "history unattended": Command("history unattended"),
     "hosts": Command("hosts"),
     "run": Command("run stft-small --budget quick", measures=True),
+    "run --json > FILE": Command(
+        "run stft-small --budget quick --json", measures=True, varies=True, stdout="own/out.json"
+    ),
     "run, in its worker": Command("run stft-small --budget quick", measures=True, in_worker=True),
     "sweep": Command(SWEEP, measures=True),
     "resume": Command("resume half", measures=True),
@@ -111,7 +115,7 @@ COMMANDS = {
 }
 USUAL = COMMANDS.keys() - {
     "check --measure -o", "export csv", "export of a program", "lab: export", "lab: remember", "resume", "sweep",
-    "history prune --for-good", "run, in its worker",
+    "history prune --for-good", "run, in its worker", "run --json > FILE",
 }  # fmt: skip
 FEW = 4
 """Trials of a command when short, each of another kind."""
@@ -222,6 +226,7 @@ class Attack:
             folder=self.place,
             worker=worker if self.command.measures else (),
             in_worker=self.command.in_worker,
+            stdout=self.place / self.command.stdout if self.command.stdout else None,
             **environment(self.place),
         )
         return self.outcome
@@ -277,7 +282,9 @@ class Attack:
             yield from self.overwritten(fault, before, now)
             before = now = {}
         for name, data in now.items():
-            if data not in (before.get(name), self.after.get(name)) and not self.spared(fault, name, data):
+            if data not in (before.get(name), self.after.get(name)) and not self.spared(
+                fault, name, data, done
+            ):
                 yield f"{name}: {len(data)} bytes of {len(self.after.get(name, b''))}"
         yield from (f"{name} is gone" for name in before.keys() - now.keys())
         if done.code == 0 and fault not in CHANGING:
@@ -296,9 +303,11 @@ class Attack:
             if fault == "grown while read" and b"x = x @ x\n" * 1_000 not in now[name]:
                 yield f"{name} had grown, and has {len(now[name])} bytes"
 
-    def spared(self, fault: str, name: str, data: bytes) -> bool:
+    def spared(self, fault: str, name: str, data: bytes, done: Outcome) -> bool:
         """What is whole although it is none that is known: of another time, or beside what a kill left."""
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
+            return True
+        if name == self.command.stdout and done.code != 0:  # which a shell has emptied, and the code tells of
             return True
         if name.endswith("tuilab-fault.txt") or not self.command.varies or name not in self.after:
             return False
