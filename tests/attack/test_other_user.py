@@ -269,7 +269,7 @@ for _ in range(200):
         break
     except OSError:
         time.sleep(0.05)
-for pid in filter(str.isdigit, os.listdir("/proc")):
+for pid in filter(str.isdigit, set(os.listdir("/proc")) - {str(os.getpid())}):
     for name in ("cmdline", "environ", "fd/2", "mem"):
         try:
             with open(f"/proc/{pid}/{name}", "rb") as stream:
