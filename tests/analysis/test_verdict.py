@@ -30,6 +30,7 @@ from tuilab.model.claims import (
     PlacedOn,
     Raises,
     SamePlacement,
+    ShareGrows,
     WaitsForInput,
 )
 from tuilab.model.run import RunState
@@ -262,10 +263,33 @@ def test_a_share_must_hold_in_every_arm() -> None:
     when = PhaseShare(phases=("copy_in", "copy_out"), share=0.5)
     assert verdict(when, state) == (
         "refuted",
-        "Copying in and copying out takes 0 % of a call of CPU graph; the threshold, at least 50 %, is ours.",
+        "Copying in and copying out take 0 % of a call of CPU graph; the threshold, at least 50 %, is ours.",
     )
     assert verdict(PhaseShare(phases=when.phases, share=0.5, arms=ON_GPU), state)[0] == "confirmed"
     assert verdict(when, two(1, 1)) == ("undecided", "The phases of any arm were not measured.")
+
+
+@pytest.mark.parametrize(
+    ("last", "residual", "word"),
+    [(6.0, 0.0, "confirmed"), (1.0, 0.0, "refuted"), (3.0, 0.0, "undecided"), (1.0, 4.0, "undecided")],
+)
+def test_a_share_that_grows_with_the_size(last: float, residual: float, word: str) -> None:
+    state = finish(measure(begun([GPU_GRAPH], sizes=(1_000, 100_000)), {GPU_GRAPH: 10.0}))
+    when = ShareGrows(phases=("copy_in", "copy_out"), axis="samples", arms=ON_GPU)
+    assert verdict(when, state)[1] == "The phases of GPU were not measured at two sizes."
+    phases(state, GPU_GRAPH, copy_in=2.0, copy_out=1.0, compute=7.0)
+    phases(state, GPU_GRAPH, residual, point=1, copy_in=last, compute=10.0 - last - residual)
+    found, evidence = verdict(when, state)
+    assert found == word
+    assert evidence.startswith("Of a call, copying in and copying out take 30 %")
+    assert " at 100 k samples in GPU graph." in evidence
+
+
+def test_a_share_that_grows_needs_a_sweep_and_a_gpu() -> None:
+    when = ShareGrows(phases=("copy_in",), axis="samples", arms=ON_GPU)
+    assert verdict(when, two(1, 1)) == ("undecided", "It needs a sweep over samples.")
+    alone = unavailable(measure(begun([GRAPH, GPU_GRAPH], gpu=False, sizes=SIZES[:2]), {GRAPH: 1.0}), GPU_GRAPH)
+    assert verdict(when, finish(alone)) == ("untestable", "No GPU is visible.")
 
 
 def swept(reach: int = len(SIZES)) -> RunState:

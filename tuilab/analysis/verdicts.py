@@ -1,6 +1,6 @@
 """A document's claims, held against what was measured or observed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -47,6 +47,7 @@ from tuilab.model.claims import (
     PlacedOn,
     Raises,
     SamePlacement,
+    ShareGrows,
     Verdict,
     VerdictWord,
     WaitsForInput,
@@ -185,7 +186,7 @@ def phase_share(
     point = summary_point(state)
     arms = [(arm, account_at(arm, point)) for arm in timed(state, pattern, point)]
     known = [(arm, account) for arm, account in arms if account is not None]
-    what = listed([PHASE_WORDS.get(phase, phase) for phase in phases])
+    what, take = _taking(phases)
     if not known:
         return (
             ("undecided", f"The phases of {pattern} were not measured.") if arms else missing(state, pattern)
@@ -200,17 +201,68 @@ def phase_share(
             word = "refuted"
         span = f" ({percent(low)} to {percent(high)})" if percent(low) != percent(high) else ""
         rows.append((word, f"{percent(account.share(*phases))} of a call of {arm.label}{span}"))
-    order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
-    worst = min((row[0] for row in rows), key=order.index)
-    texts = [text for word, text in rows if word == worst][:3]
     taken = threshold(claim, f"at least {percent(share)}")
-    return worst, f"{what.capitalize()} takes {listed(texts)}; {taken}."
+    return _worst(rows, lambda texts: f"{what.capitalize()} {take} {listed(texts)}; {taken}.")
+
+
+def share_grows(when: ShareGrows, state: RunState) -> Finding:
+    """Whether the phases take a larger part of a call at the greatest size than at the least, in every arm.
+
+    Both are known to within the phases' intervals and what is not known; where those meet, it is undecided.
+    """
+    if when.axis not in axes(state)[:1]:
+        return "undecided", _needs_sweep(when.axis)
+    what, take = _taking(when.phases)
+    by_size = sorted((int(value_at(state, p, when.axis)), p.index) for p in state.points)
+    rows: list[tuple[VerdictWord, str]] = []
+    for arm in matching(state, when.arms):
+        told = [
+            (value, account)
+            for value, point in by_size
+            if arm in timed(state, when.arms, point) and (account := account_at(arm, point)) is not None
+        ]
+        if len(told) < 2:
+            continue
+        (least, first), (greatest, last) = told[0], told[-1]
+        before, after = _range(first, when.phases), _range(last, when.phases)
+        word: VerdictWord = "undecided"
+        if after[0] > before[1]:
+            word = "confirmed"
+        elif after[1] < before[0]:
+            word = "refuted"
+        shares = [
+            f"{percent(account.share(*when.phases))} ({percent(low)} to {percent(high)}) at"
+            f" {on_axis(when.axis, size(value))}"
+            for value, account, (low, high) in ((least, first, before), (greatest, last, after))
+        ]
+        rows.append((word, f"{' and '.join(shares)} in {arm.label}"))
+    if not rows:
+        several = timed(state, when.arms, summary_point(state))
+        text = f"The phases of {when.arms} were not measured at two sizes."
+        return ("undecided", text) if several else missing(state, when.arms)
+    return _worst(rows, lambda texts: f"Of a call, {what} {take} {listed(texts)}.")
+
+
+def _taking(phases: Sequence[str]) -> tuple[str, str]:
+    """`copying in and copying out`, and the verb that fits it."""
+    return listed([PHASE_WORDS.get(phase, phase) for phase in phases]), "take" if len(phases) > 1 else "takes"
+
+
+def _worst(rows: Sequence[tuple[VerdictWord, str]], sentence: Callable[[Sequence[str]], str]) -> Finding:
+    """What every arm must show: the verdict that stands most against it, with the arms that gave it."""
+    order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
+    worst = min((word for word, _ in rows), key=order.index)
+    return worst, sentence([text for word, text in rows if word == worst][:3])
+
+
+def _needs_sweep(axis: str) -> str:
+    return f"It needs a sweep over {axis.replace('_', ' ')}."
 
 
 def crosses(when: Crosses, state: RunState, claim: Claim) -> Finding:
     """Whether `a` overtakes `b` between two sizes, by the interval of the crossover."""
     if when.axis not in axes(state)[:1]:
-        return "undecided", f"It needs a sweep over {when.axis.replace('_', ' ')}."
+        return "undecided", _needs_sweep(when.axis)
     findings = [_crosses(when, state, series, claim) for series in series_of(state)]
     if len({word for word, _ in findings}) == 1:
         return findings[0]
@@ -297,7 +349,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Finding:
     arms = [arm for arm in matching(state, when.arms) if len(arm.placement) > 1]
     swept = state.sweep is not None and when.axis in {axis.parameter for axis in state.sweep.axes}
     if not swept:
-        return "undecided", f"It needs a sweep over {when.axis.replace('_', ' ')}."
+        return "undecided", _needs_sweep(when.axis)
     if not arms:
         several = any(arm.placement for arm in matching(state, when.arms))
         text = "The placement was observed at one size only."
@@ -580,6 +632,8 @@ def _judge(claim: Claim, state: RunState, registry: Registry) -> Finding:
             return crosses(when, state, claim)
         case PhaseShare():
             return phase_share(state, when.arms, when.phases, when.share, claim)
+        case ShareGrows():
+            return share_grows(when, state)
         case WaitsForInput():
             return phase_share(state, when.arms, ("input_wait",), when.share, claim)
         case PlacedOn():

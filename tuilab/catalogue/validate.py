@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from tuilab.model.claims import Crosses, SamePlacement
+from tuilab.model.claims import Crosses, SamePlacement, ShareGrows
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Choice, Parameter, check_value, check_values, is_numeric
 from tuilab.model.preset import Preset
@@ -32,7 +32,7 @@ def validate(preset: Preset) -> Preset:
     if preset.sweep is not None:
         check_sweep(preset.sweep, declaration)
     for index, claim in enumerate(preset.claims):
-        if isinstance(claim.when, Crosses | SamePlacement):
+        if isinstance(claim.when, Crosses | SamePlacement | ShareGrows):
             numeric(declaration, claim.when.axis, f"claims[{index}].when.axis")
     return _cleaned(preset)
 

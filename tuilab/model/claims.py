@@ -74,6 +74,17 @@ class PhaseShare(_Condition, frozen=True, kw_only=True, tag="phase-share"):
     arms: ArmPattern = ArmPattern()
 
 
+class ShareGrows(_Condition, frozen=True, kw_only=True, tag="share-grows"):
+    """The named phases together take a larger part of a call at the greatest size of `axis` than at the
+    least."""
+
+    phases: tuple[str, ...]
+    """Names of phases, summed."""
+    axis: str
+    """The parameter swept."""
+    arms: ArmPattern = ArmPattern()
+
+
 class Crosses(_Condition, frozen=True, kw_only=True, tag="crosses"):
     """Along `axis`, `a` overtakes `b` somewhere from `low` to `high`."""
 
@@ -109,7 +120,16 @@ class SamePlacement(_Condition, frozen=True, kw_only=True, tag="same-placement")
 
 
 Condition = (
-    Faster | PlacedOn | KernelFor | Raises | WaitsForInput | PhaseShare | Crosses | FactIs | SamePlacement
+    Faster
+    | PlacedOn
+    | KernelFor
+    | Raises
+    | WaitsForInput
+    | PhaseShare
+    | ShareGrows
+    | Crosses
+    | FactIs
+    | SamePlacement
 )
 
 
