@@ -143,6 +143,8 @@ def test_a_run_is_in_the_history_and_can_be_taken_along(small, monkeypatch):
         ("sweep stft-small --on tcp://127.0.0.1:1 --host gpu-07", ("--on",)),
         ("export zzz", ("zzz", "tuilab history")),
         ("nonsense", ("nonsense",)),
+        (__file__, (f"`tuilab watch {__file__}`", f"`tuilab run {__file__}`")),
+        (f"{__file__}:small", (f"`tuilab run {__file__}:small` measures it",)),
         ("", ("terminal",)),
     ],
 )

@@ -19,7 +19,8 @@ from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "run": ("tuilab.cli.run:run", "Measure a preset, or your own function, and print the answer."),
+    "run": ("tuilab.cli.run:run", "Measure a preset, your own model or function, and print the answer."),
+    "watch": ("tuilab.cli.watch:watch", "Watch your own program: where its time goes, what to change."),
     "sweep": ("tuilab.cli.sweep:sweep", "Measure over a range of sizes, and find the crossover."),
     "resume": ("tuilab.cli.resume:resume", "Continue an interrupted run."),
     "verdicts": ("tuilab.cli.verdicts:verdicts", "Measure every preset and print the verdict on each claim."),
@@ -30,7 +31,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("tuilab.cli.export:export", "Write a run as Markdown, HTML, CSV or JSON."),
     "explain": ("tuilab.cli.explain:explain", "Say where an op, or a preset's ops, would run, and why."),
     "profile": ("tuilab.cli.profile:profile", "Show where a call's time goes, op by op."),
-    "watch": ("tuilab.cli.watch:watch", "Watch your own program: where its time goes, what to change."),
     "selftest": ("tuilab.cli.selftest:selftest", "Test the instrument itself, in under two minutes."),
     "machine": ("tuilab.cli.machine:machine", "Measure what this machine can do at most (once, then kept)."),
     "doctor": ("tuilab.cli.doctor:doctor", "Say why TensorFlow sees no GPU here, and what fixes it."),
@@ -72,9 +72,43 @@ class Lazy(click.Group):
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if meant := with_command(args[0]):
+                raise click.UsageError(meant, ctx) from error
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def with_command(words: str) -> str:
+    """Return what to type where a person named a file or model and no command; "" of what is neither."""
+    from tuilab.lab.opening import kind
+
+    path = Path(words).expanduser()
+    file = path if path.exists() else path.with_name(path.name.rpartition(":")[0] or path.name)
+    if not file.exists():
+        return ""
+    name = sanitize_line(words, 200)
+    measures = f"`tuilab run {name}` measures it"
+    means = {
+        "code": measures,
+        "preset": measures,
+        "recording": f"`tuilab --replay {name}` plays it",
+        "document": f"`tuilab check {name}` finds the mistakes in its benchmarks",
+    }
+    if path.suffix == ".py":
+        means["document"] = (
+            f"`tuilab watch {name}` runs it and says where its time goes, "
+            f"`tuilab run {name}` measures its functions"
+        )
+    return f"{name} needs a command before it: {means[kind(words)]}"
 
 
 @click.group(cls=Lazy, invoke_without_command=True)
