@@ -387,7 +387,7 @@ def test_a_point_that_is_not_finished_is_in_no_sentence() -> None:
         result = summarise(state)
         assert [point.finished for point in result.points] == [True, True, False]
         assert "4,096" not in result.answer and "4,096" not in result.crossover.sentence
-        assert [row[0] for row in sweep_rows(result)[1]] == ["256", "1024", "4096 (not finished)"]
+        assert [row[0] for row in sweep_rows(result)[1]] == ["256", "1,024", "4,096 (not finished)"]
         assert [sorted(s.hollow) for s in sweep_chart(result).series if s.x] == [[2], [2]]
     over = measure(begun([GRAPH], sizes=sizes), {GRAPH: 1e-3}, rounds=3)
     assert all(point.finished for point in summarise(finish(over)).points), "its time was over: that is all"

@@ -84,7 +84,7 @@ def test_a_sweeps_medians_have_the_digits_that_their_intervals_allow():
     head, rows = sweep_rows(result)
     assert head == ["samples", "CPU eager", "CPU graph", "GPU graph"] and [row[0] for row in rows] == [
         "256",
-        "1024",
+        "1,024",
     ]
     for row, point in zip(rows, result.points, strict=True):
         for cell, arm in zip(row[1:3], point.arms, strict=False):

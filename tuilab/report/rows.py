@@ -108,7 +108,8 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
             if arm.median_s is not None
         }
         times = [median_of(*m) if (m := medians.get(arm)) is not None else "–" for arm in labels]
-        sizes = [str(point.values.get(name, "")) for name in result.axis]
+        values = [point.values.get(name, "") for name in result.axis]
+        sizes = [f"{value:,}" if isinstance(value, int) else str(value) for value in values]
         sizes[-1] += "" if point.finished else " (not finished)"
         rows.append([*sizes, *times])
     return [*result.axis, *labels.values()], rows
