@@ -288,7 +288,9 @@ def test_a_share_that_grows_with_the_size(last: float, residual: float, word: st
 def test_a_share_that_grows_needs_a_sweep_and_a_gpu() -> None:
     when = ShareGrows(phases=("copy_in",), axis="samples", arms=ON_GPU)
     assert verdict(when, two(1, 1)) == ("undecided", "It needs a sweep over samples.")
-    alone = unavailable(measure(begun([GRAPH, GPU_GRAPH], gpu=False, sizes=SIZES[:2]), {GRAPH: 1.0}), GPU_GRAPH)
+    alone = unavailable(
+        measure(begun([GRAPH, GPU_GRAPH], gpu=False, sizes=SIZES[:2]), {GRAPH: 1.0}), GPU_GRAPH
+    )
     assert verdict(when, finish(alone)) == ("untestable", "No GPU is visible.")
 
 
