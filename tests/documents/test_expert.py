@@ -755,6 +755,37 @@ main(False)
     Probe("an old argument of Keras under TensorFlow's own name", "TL002", "tf.optimizers.Adam", """
 optimizer = tf.optimizers.Adam(lr=0.001)
 """),
+    Probe("a SavedModel's signature is not awaited", "TL103", "took", """
+infer = tf.saved_model.load('m').signatures['serving_default']
+infer(x)['output'].numpy()
+t = time.perf_counter()
+out = infer(x)
+took = time.perf_counter() - t
+"""),
+    Probe("a hub's model is not awaited", "TL103", "took", """
+import tensorflow_hub as hub
+model = hub.load('https://example.org/model')
+print(model(x))
+t = time.perf_counter()
+out = model(x)
+took = time.perf_counter() - t
+"""),
+    Probe("a layer of Keras' further libraries is not awaited", "TL103", "took", """
+from keras_cv.layers import AutoContrast
+layer = AutoContrast(value_range=(0, 1))
+print(layer(x))
+t = time.perf_counter()
+out = layer(x)
+took = time.perf_counter() - t
+"""),
+    Probe("Hugging Face's model of TensorFlow is not awaited", "TL103", "took", """
+from transformers import TFBertModel
+model = TFBertModel.from_pretrained('bert-base-uncased')
+print(model(x))
+t = time.perf_counter()
+out = model(x)
+took = time.perf_counter() - t
+"""),
     Probe("a length that is asked for while the clock runs", "TL105", "t = time.perf_counter()", """
 from data import batches
 m = keras.Sequential([keras.layers.Dense(1)])
@@ -953,6 +984,20 @@ if False:
     Probe("today's argument of Keras under TensorFlow's own name", "TL002", "", """
 optimizer = tf.optimizers.Adam(learning_rate=0.001)
 loss = tf.losses.MeanSquaredError()
+"""),
+    Probe("a SavedModel's output is awaited", "TL103", "", """
+infer = tf.saved_model.load('m').signatures['serving_default']
+infer(x)['output'].numpy()
+t = time.perf_counter()
+out = infer(x)['output'].numpy()
+took = time.perf_counter() - t
+"""),
+    Probe("Hugging Face's model of PyTorch", "TL103", "", """
+from transformers import AutoTokenizer, BertModel
+model = BertModel.from_pretrained('bert-base-uncased')
+t = time.perf_counter()
+out = model(AutoTokenizer.from_pretrained('bert-base-uncased')('text'))
+took = time.perf_counter() - t
 """),
     Probe("a strategy's run of today", "TL001", "", """
 def step(strategy, batch):

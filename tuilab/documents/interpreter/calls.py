@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from tuilab.documents.interpreter import builtin_calls, methods, timers
+from tuilab.documents.interpreter import builtin_calls, methods, objects, timers
 from tuilab.documents.interpreter.interpreter import (
     MOST_CALLS_DEEP,
     Frame,
@@ -102,6 +102,8 @@ def call_object(
             return result
         case OpaqueObject(kind="python-function", data=(str(name), Value() as target)):
             return interpreter.call(Api(name), [target, Listing("list", args)], {}, line)
+        case OpaqueObject(kind="saved"):
+            return objects.call_saved(interpreter, args, keywords, line)
         case OpaqueObject(kind="benchmark"):
             return timers.pytest_benchmark(interpreter, "", args, keywords, line)
         case OpaqueObject(kind="decorator" | "python-decorator"):

@@ -275,6 +275,10 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
     interpreter.gather(value)
     owner = interpreter.evaluate(target.value, scope)
     index = _index(interpreter, target.slice, scope)
+    made = interpreter.trace.events[owner.made] if isinstance(owner, Tensor) and owner.made >= 0 else None
+    if made is not None and made.name == "a SavedModel":
+        # It gives whatever its author returns.
+        return
     if isinstance(owner, Tensor) and owner.library == "tf" and not interpreter.guards:
         interpreter.misfit(
             "type",

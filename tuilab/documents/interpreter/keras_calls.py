@@ -56,6 +56,37 @@ def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return made
 
 
+@handles("tf.saved_model.load", "tensorflow_hub.load")
+def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """A SavedModel: its functions, and those of its signatures, were traced before."""
+    interpreter.event("build", name, args.line, args.values)
+    return OpaqueObject("saved", name)
+
+
+@handles("tensorflow_hub.KerasLayer")
+def hub_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    return layer(interpreter, "tf.keras.layers.KerasLayer", args)
+
+
+# Keras' own further libraries, and Hugging Face's.
+@handles(*(f"{library}.layers." for library in ("keras_cv", "keras_nlp", "keras_hub")))
+def further_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    return layer(interpreter, f"tf.keras.layers.{name.rpartition('.')[2]}", args)
+
+
+@handles("transformers.", *(f"{library}.models." for library in ("keras_cv", "keras_nlp", "keras_hub")))
+def further_model(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """A model that is made or loaded; of Hugging Face's classes those of TensorFlow begin with TF."""
+    parts = name.split(".")
+    makes = parts[-1] in ("from_pretrained", "from_preset", "from_config") or parts[-1][:1].isupper()
+    ours = parts[0] != "transformers" or any(part.startswith("TF") for part in parts)
+    if not makes or not ours:
+        interpreter.event("opaque", name, args.line, args.values)
+        return Unknown(f"what {name} gives", args.line)
+    interpreter.event("build", name, args.line, args.values)
+    return OpaqueObject("saved", name)
+
+
 @handles("tf.keras.Sequential", "tf.keras.models.Sequential")
 def sequential(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     layers = args.get("layers", "0")

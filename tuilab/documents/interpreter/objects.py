@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tuilab.documents.interpreter import timers
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered
 from tuilab.documents.interpreter.library import Arguments
+from tuilab.documents.interpreter.names import STEPS, TRAINS
 from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.values import (
     NONE,
@@ -18,6 +19,7 @@ from tuilab.documents.interpreter.values import (
     Unknown,
     Value,
 )
+from tuilab.documents.words import words
 
 _DRAWS = ("normal", "uniform", "truncated_normal")
 _RUNS = ("run", "experimental_run", "experimental_run_v2", "experimental_distribute_dataset", "reduce")
@@ -154,6 +156,31 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
         return Tensor(None, None, "np")
     interpreter.sync(f"{name}()", line, output)
     return output
+
+
+@of("saved")
+def of_saved(interpreter: Interpreter, asked: Asked) -> Value:
+    """A function of a SavedModel, one of its signatures too; of a model of a class what its method does."""
+    if asked.name in TRAINS or asked.name in STEPS:
+        interpreter.event("train", asked.name, asked.line, {**numbered(asked.args), "self": asked.owner})
+        return Tensor(None, "float32", "np")
+    if asked.name.startswith(_SETS_UP):
+        interpreter.event("build", asked.name, asked.line)
+        return Unknown(f"what {asked.name}() gives", asked.line)
+    return call_saved(interpreter, asked.args, asked.keywords, asked.line)
+
+
+_SETS_UP = words("save load compile summary build get_ set_ push_ from_ to_ freeze resize_ count_ init prune")
+
+
+def call_saved(interpreter: Interpreter, args: list[Value], keywords: Keywords, line: int) -> Value:
+    """What a SavedModel's function gives. On what is known to be symbolic it builds a model."""
+    given = [*args, *keywords.values()]
+    inside = any(isinstance(value, Tensor) and value.inside for value in given)
+    result = Tensor(None, None, inside=inside)
+    builds = inside and interpreter.in_graph() is None
+    interpreter.event("build" if builds else "op", "a SavedModel", line, numbered(args) | keywords, result)
+    return result
 
 
 @of("object")
