@@ -992,6 +992,14 @@ t = time.perf_counter()
 out = infer(x)['output'].numpy()
 took = time.perf_counter() - t
 """),
+    Probe("a method of a further library's model, which may read what it computed", "TL103", "", """
+import keras_cv
+model = keras_cv.models.StableDiffusion()
+model.text_to_image('a horse')
+t = time.perf_counter()
+model.text_to_image('a horse')
+took = time.perf_counter() - t
+"""),
     Probe("Hugging Face's model of PyTorch", "TL103", "", """
 from transformers import AutoTokenizer, BertModel
 model = BertModel.from_pretrained('bert-base-uncased')

@@ -167,6 +167,9 @@ def of_saved(interpreter: Interpreter, asked: Asked) -> Value:
     if asked.name.startswith(_SETS_UP):
         interpreter.event("build", asked.name, asked.line)
         return Unknown(f"what {asked.name}() gives", asked.line)
+    if asked.owner.data not in ("tf.saved_model.load", "tensorflow_hub.load"):
+        # generate() and its like may well read what they computed.
+        return interpreter.opaque(Unknown(f"{asked.name}() of a model", asked.line), asked.args, asked.line)
     return call_saved(interpreter, asked.args, asked.keywords, asked.line)
 
 
