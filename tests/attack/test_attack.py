@@ -359,7 +359,7 @@ def filled(folder: Path, runs: int = 4) -> Path:
         some = regular_run(run, 120, number)
         store.replace(some[0], [e.encode(event).rstrip() for event in some])
         store.conclude(run, "ok", "CPU graph is fastest")
-    programs.keep(store, "w" + "0" * 31, page(0.1, 0.5, "synchronous"))
+    programs.keep(store, "w" + "0" * 31, page(0.1, 0.5, "input-bound"))
     store.close()
     return folder / FILE
 
