@@ -17,10 +17,12 @@ from tests.history.test_check import filled, rounds
 from tests.history.test_store import keep
 from tests.made import regular_run, run_of, started
 from tests.made import rounds as some_rounds
-from tuilab.history import schema, trouble
+from tuilab.history import recording, schema, spool, trouble
 from tuilab.history.recorder import Recorder
+from tuilab.history.recording import write
 from tuilab.history.store import FILE, Store
 from tuilab.model import events as e
+from tuilab.spool import DONE, folder
 
 FORMATS = ("json", "csv", "markdown", "html")
 
@@ -164,6 +166,25 @@ def test_rounds_that_cannot_be_read_for_a_moment_are_read_again(data, monkeypatc
 
     monkeypatch.setattr(schema.Connection, "execute", once)
     assert here("export", "run1", "--format", "csv").stdout == whole and failed
+
+
+def test_what_a_worker_left_stays_until_all_of_it_can_be_read(data, monkeypatch):
+    write(folder(data) / f"left{DONE}", regular_run("left", 100))
+    event = recording._event
+
+    def broken(file, number, line):
+        if number == 30:
+            raise OSError(errno.EIO, "Input/output error")
+        return event(file, number, line)
+
+    store = Store.open()
+    with monkeypatch.context() as patch:
+        patch.setattr(recording, "_event", broken)
+        found = spool.collect_all(store, data)
+        assert found.finished == () and "Input/output error" in found.problems[0]
+    assert spool.collect_all(store, data).finished == ("left",)
+    assert store.state("left").rounds == 100
+    store.close()
 
 
 # What was set aside
@@ -371,8 +392,6 @@ def test_last_is_the_run_made_last_whatever_the_clock_said(tmp_path, monkeypatch
         assert store.last().run == run
     events = run_of("foreign", 3, at="2030-01-01T00:00:00Z")
     store.close()
-    from tuilab.history.recording import write
-
     write(tmp_path / "x.jsonl", events)
     assert here("history", "import", str(tmp_path / "x.jsonl")).returncode == 0
     assert here("export", "last", "--format", "csv").stdout.splitlines()[1].startswith("behind,")

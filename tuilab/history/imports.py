@@ -8,7 +8,7 @@ from pathlib import Path
 from tuilab.history.recording import read
 from tuilab.history.store import Store, count_rounds
 from tuilab.model import events as e
-from tuilab.model.errors import InputError
+from tuilab.model.errors import CannotBeReadError, InputError
 
 BATCH = 2_000
 """Events that are written at once."""
@@ -105,7 +105,8 @@ class _Staged:
 def import_left(store: Store, file: Path) -> list[str]:
     """Take in a run that a worker left, whatever the file ends with; ids of those that gained by it.
 
-    A file without any run holds nothing that is missed. Raises InputError where it is no recording.
+    A file without any run holds nothing that is missed. Raises InputError where it is no recording, and
+    CannotBeReadError, with nothing taken in, where the system does not give all of it.
     """
     gained = []
     for run, events in _runs(_until_torn(read(file))).items():
@@ -179,6 +180,8 @@ def _until_torn(events: Iterator[e.Event]) -> Iterator[e.Event]:
         for event in events:
             yield event
             some = True
+    except CannotBeReadError:
+        raise  # what it did not give is not torn
     except InputError:
         if not some:
             raise

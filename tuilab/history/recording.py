@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from tuilab.model import events as e
-from tuilab.model.errors import InputError
+from tuilab.model.errors import CannotBeReadError, InputError
 from tuilab.model.files import open_regular, shown, written
 from tuilab.model.sanitize import sanitize
 
@@ -37,7 +37,7 @@ def read(file: Path) -> Iterator[e.Event]:
                 number += 1
                 yield _event(file, number, line)
         except OSError as error:
-            raise InputError(shown(file), error.strerror, "a file that can be read") from None
+            raise CannotBeReadError(shown(file), error.strerror, "a file that can be read") from None
     if not number:
         raise InputError(str(file), "an empty file", "a recording made by tuilab")
 

@@ -15,7 +15,7 @@ import msgspec
 from tuilab.history.imports import import_left
 from tuilab.history.store import Store
 from tuilab.model import events as e
-from tuilab.model.errors import InputError
+from tuilab.model.errors import CannotBeReadError, InputError
 from tuilab.paths import PRIVATE_FILE, data_folder, fallback_folder, private_folder
 from tuilab.processes import since
 from tuilab.spool import DONE, FOLDER, GOING_ON, KEPT, folder
@@ -28,7 +28,7 @@ ELSEWHERE_S = 6 * 3600.0
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """finished: runs taken into the history. going_on: run → process id. elsewhere: run → host.
 
-    problems: files set aside.
+    problems: files set aside, or left for another time.
     """
 
     finished: tuple[str, ...] = ()
@@ -93,7 +93,11 @@ def collect(store: Store, spool: Path) -> Found:
     with _alone_in(spool) as alone:
         files = [file for suffix in (DONE, GOING_ON, KEPT) for file in sorted(spool.glob(f"*{suffix}"))]
         for file in files if alone else ():
-            hello = None if file.suffix == DONE else _hello(file)
+            try:
+                hello = None if file.suffix == DONE else _hello(file)
+            except OSError as error:
+                problems.append(f"{file.name} cannot be read now, and stays: {error.strerror}")
+                continue
             host = _other_host(file, hello)
             pid = _process(hello) if hello is not None else 0
             if host:
@@ -110,6 +114,9 @@ def collect(store: Store, spool: Path) -> Found:
 def _take_in(store: Store, file: Path, finished: list[str], problems: list[str]) -> None:
     try:
         finished += import_left(store, file)
+    except CannotBeReadError as error:
+        if file.exists():
+            problems.append(f"{error}; it stays until then")
     except InputError as error:
         aside = file.with_suffix(".unreadable")
         file.rename(aside)
@@ -136,11 +143,11 @@ def _alone_in(spool: Path) -> Iterator[bool]:
 
 
 def _hello(file: Path) -> e.Hello | None:
-    """Who writes the file, None where it does not say."""
+    """Who writes the file, None where it does not say. Raises OSError where it cannot be read now."""
     try:
         with file.open("rb") as stream:
             hello = e.decode(stream.readline(10_000))
-    except (OSError, msgspec.MsgspecError):
+    except (FileNotFoundError, msgspec.MsgspecError):
         return None
     return hello if isinstance(hello, e.Hello) else None
 

@@ -19,5 +19,9 @@ class InputError(ValueError):
         super().__init__(sanitize_line(f"{where}: {words or f'got {value!r}; expected {expected}'}", LONGEST))
 
 
+class CannotBeReadError(InputError):
+    """A file that the system does not give now, so that nothing is known of what it holds."""
+
+
 class WorkerError(RuntimeError):
     """The worker could not start, died or broke the protocol. Exit code 3."""

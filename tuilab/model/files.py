@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from tuilab.model.errors import InputError
+from tuilab.model.errors import CannotBeReadError, InputError
 from tuilab.model.sanitize import sanitize_line
 
 PRIVATE, SHARED = 0o600, 0o666
@@ -43,7 +43,9 @@ def open_regular(path: Path, most: int | None = None) -> BinaryIO:
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise CannotBeReadError(shown(path), _why(error), "a file that can be read") from None
+    except ValueError as error:
         raise InputError(shown(path), _why(error), "a file that can be read") from None
     found = os.fstat(fd)
     kind = stat.S_IFMT(found.st_mode)
@@ -61,7 +63,7 @@ def read_regular(path: Path, most: int) -> bytes:
         try:
             data = stream.read(most + 1)
         except OSError as error:
-            raise InputError(shown(path), _why(error), "a file that can be read") from None
+            raise CannotBeReadError(shown(path), _why(error), "a file that can be read") from None
     if len(data) > most:  # it grows
         raise InputError(shown(path), f"more than {most:,} bytes", f"a file of at most {most:,} bytes")
     return data
