@@ -138,7 +138,7 @@ def template(place: Path) -> Path:
     for run, count in {**RUNS, "gone": 300}.items():
         keep(store, run, count)
     store.delete("gone")
-    half = regular_run("half", 40)[:-1]
+    half = regular_run("half", 3)[:-1]
     store.replace(half[0], [e.encode(event).rstrip() for event in half])
     store.conclude("half", "cancelled", "")
     programs.keep(store, "w0000", page(0.1, 0.5, "input-bound"))
@@ -332,7 +332,7 @@ class Attack:
             if file.name == FILE or file.name in told or "20260101" in file.name or "recovered" in file.name:
                 for run, count in rounds_in(file).items():
                     there[run] = max(count, there.get(run, 0))
-        wanted = {**RUNS, "gone": 300, "half": 40, "aside": 300, "left": 100}
+        wanted = {**RUNS, "gone": 300, "half": 3, "aside": 300, "left": 100}
         if "--for-good" in self.command.words:
             del wanted["gone"]
         for run, count in wanted.items():

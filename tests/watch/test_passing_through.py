@@ -84,6 +84,19 @@ def test_signals_are_passed_on(tmp_path: Path, number: signal.Signals) -> None:
     assert process.wait(60) == 7
 
 
+def test_a_long_name_of_the_temporary_folder_keeps_nobody_from_watching(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / ("x" * 100)
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    listener = Listener(lambda *_: None)
+    assert listener.address.is_socket() and listener.folder.stat().st_mode & 0o777 == 0o700
+    listener.close()
+    listener.remove()
+    assert not listener.folder.exists()
+
+
 def test_a_program_that_ends_at_once_is_not_waited_for() -> None:
     """Its end may be told to a thread that lets it fall."""
     listener = Listener(lambda *_: None)

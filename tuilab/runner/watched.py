@@ -39,6 +39,8 @@ SI_KERNEL = 0x80
 
 Take = Callable[[int, Told, Path | None], None]
 """Called from a thread with a process's number, what it told, and where the file of a window lies."""
+LONGEST_FOLDER = 74
+"""Bytes of the name of the folder of temporary files: a socket's name has 103 at most."""
 REST_S = 0.25
 LOOK_S = 0.5
 """How often it is looked whether a program has ended whose signal another thread has taken."""
@@ -54,7 +56,8 @@ class Listener:
     """
 
     def __init__(self, take: Take, rest: Callable[[], None] = lambda: None) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="tuilab-watch-"))
+        long = len(os.fsencode(tempfile.gettempdir())) > LONGEST_FOLDER
+        self.folder = Path(tempfile.mkdtemp(prefix="tuilab-watch-", dir="/tmp" if long else None))
         self.address = self.folder / "socket"
         self.faults: list[str] = []
         self._take, self._rest, self._number = take, rest, 0
