@@ -273,6 +273,7 @@ def formats_page() -> str:
             "",
             table(program.Page),
             "",
+            section(program.Together) + "\n",
             *(section(part) + "\n" for part in inside(program.Page) if part is not program.Page),
             textwrap.dedent(f"""\
                 ## Recordings

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
 
@@ -14,8 +15,9 @@ from tests.tui.picture import picture
 from tests.tui.test_pictures import shows  # noqa: F401
 from tests.tui.tour import SIZES
 from tests.tui.watched import settled
+from tuilab.lab.several import KeptProgram, Several
 from tuilab.lab.watch import Watching
-from tuilab.model.program import Caught
+from tuilab.model.program import Caught, StepTimes
 from tuilab.tui.screens.watching import TITLES, WatchScreen
 
 
@@ -216,6 +218,26 @@ async def test_the_whole_page_can_be_read_and_written(tmp_path: Path, made, monk
         await press(pilot, app, "escape", "e", "enter")
         await until(pilot, lambda: list(tmp_path.glob("tuilab-watch-*.md")))
     assert "input-bound" in next(tmp_path.glob("tuilab-watch-*.md")).read_text()
+
+
+async def test_several_programs_have_a_row_each_and_enter_shows_one(tmp_path: Path, made) -> None:
+    watched.play(made)
+    page = made.page
+    slow = StepTimes(n=61, median_s=0.4, ci95_s=(0.39, 0.41), kind="keras")
+    rows = tuple(msgspec.structs.replace(row, pid=8, host="gpu-07", steps=slow) for row in page.processes)
+    other = msgspec.structs.replace(page, host="gpu-07", findings=(), steps=slow, processes=rows)
+    several = Several([KeptProgram(page), KeptProgram(other)])
+    app = lab(tmp_path, watching=several)
+    async with opened(app) as pilot:
+        assert "input-bound: 83 %" in text(app)
+        await press(pilot, app, "8")
+        assert "laptop" in text(app) and "gpu-07" in text(app) and "400 ms" in text(app)
+        app.screen.set_focus(app.screen.processes)  # type: ignore[attr-defined]
+        await press(pilot, app, "end", "enter", "6")
+        assert "Nothing to mend was found" in text(app) and "input-bound" not in text(app)
+        assert "Process 8 on gpu-07 is the slowest: 400 ms a step" in " ".join(text(app).split())
+        await press(pilot, app, "q")
+        await until(pilot, lambda: app.leaving)
 
 
 def test_what_the_windows_have_tensorflow_say_is_not_the_programs_output(

@@ -10,6 +10,7 @@ from tests.tui.quick import handled
 from tuilab.lab import watch
 from tuilab.lab.watch import Options, Watching
 from tuilab.model.program import Dataset, Facts, Function, Hello, Stage, Steps, Told, Traces, Window
+from tuilab.model.telemetry import CpuSample, DeviceSample, ProcessSample
 from tuilab.profile.classify import Key
 from tuilab.program.window import Seen
 from tuilab.tui.screens.watching import WatchScreen
@@ -94,6 +95,13 @@ def seen() -> Seen:
     return Seen(steps=[step] * 12, ops=ops, stages=stages, devices={"CPU": 0.12})
 
 
+def sample(at: int) -> DeviceSample:
+    """The machine beside its steps."""
+    cpu = CpuSample(use=0.91, frequency_hz=2.9e9, memory_used=4_120_000_000, memory_total=24_000_000_000)
+    process = ProcessSample(pid=7, use=1.6, memory=850_000_000 + at)
+    return DeviceSample(at=at, interval_s=1.0 if at else None, cpu=cpu, process=process)
+
+
 def play(made: Watching) -> None:
     """Let it hear everything, with a window of the profiler at the end."""
     for told in events():
@@ -101,6 +109,8 @@ def play(made: Watching) -> None:
     window = Window(start=3.0, end=3.4, cost=0.05, steps=12, step=0)
     made.take(1, window, None)
     made.program.processes[1].looked(window, seen())
+    for at in range(3):
+        made.program.loads.add(sample(at))
     made.draw()
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests.tui.watched import events, seen
-from tuilab.model.program import Finding, Hello, Window
+from tuilab.model.program import Finding, Hello, Steps, Window
 from tuilab.program.findings import Case, Place, findings
 from tuilab.program.fold import Process
 
@@ -38,3 +38,24 @@ def test_what_the_pipeline_has_of_the_processors_can_be_gained_too() -> None:
 def test_a_step_on_a_gpu_gains_what_it_waits_for() -> None:
     for of in (found(16, "compute on GPU")["input-bound"], found(0)["input-bound"]):
         assert of.gain_at_most == pytest.approx(1 / (1 - 0.3)) and "processors" not in of.message
+
+
+@pytest.mark.parametrize(("cpu_s", "told"), [(11.6, True), (5.8, False)])
+def test_python_in_a_map_is_told_where_it_has_the_steps_processors(cpu_s: float, told: bool) -> None:
+    """Not where it sleeps, and a prefetch hides that."""
+    process = Process()
+    for message in events():
+        if isinstance(message, Hello):
+            message = msgspec.structs.replace(message, processors=2)
+        process.apply(message)
+    process.apply(
+        Steps(now=process.last + 5.8, cpu=cpu_s, calls=((0, process.last, process.last + 0.1, False),))
+    )
+    window = seen()
+    window.steps = [{"waiting for input": 0.005, "compute on CPU": 0.095}] * 12
+    window.stages = {"Root::Prefetch": 0.1, "Root::Prefetch::Batch::Map": 0.09}
+    process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
+    found = {each.code: each for each in findings(Case(process, {}, Place()))}
+    assert ("python-in-map" in found) is told and "input-bound" not in found
+    if told:
+        assert found["python-in-map"].gain_at_most == pytest.approx(1 / (1 - 0.05 - (0.9 - 0.05) / 2))

@@ -10,7 +10,8 @@ from tuilab.history import programs
 from tuilab.history.store import Store
 from tuilab.lab.watch import without_secrets
 from tuilab.model.errors import InputError
-from tuilab.model.program import Finding, Page, StepPart, StepTimes
+from tuilab.model.program import Finding, Function, Page, StepPart, Steps, StepTimes
+from tuilab.program.fold import MOST_STEPS, Process
 
 
 def page(median_s: float, waiting: float, *codes: str) -> Page:
@@ -49,6 +50,19 @@ def test_pages_are_kept_replaced_and_found(tmp_path: Path, monkeypatch: pytest.M
     assert here("export", "w3").returncode == here("export", "w").returncode == 2
     with pytest.raises(InputError):
         programs.find(Store.open(), "w9")
+
+
+@pytest.mark.long
+def test_half_an_hour_of_quick_steps_is_counted_and_takes_no_more_room(tmp_path: Path) -> None:
+    """50,000 steps a minute, as its observer tells them: four times a second."""
+    process, each = Process(), 50_000 // 240
+    process.apply(Function(number=0, name="step"))
+    for told in range(30 * 240):
+        at = [0.25 * told + 0.0012 * index for index in range(each)]
+        process.apply(Steps(now=0.25 * told, calls=tuple((0, start, start + 0.001, False) for start in at)))
+    assert process.steps.n == 30 * 240 * each
+    assert len(process.steps.starts) <= MOST_STEPS
+    assert process.times().median_s == pytest.approx(0.0012)
 
 
 def test_secrets_of_the_command_are_not_kept() -> None:

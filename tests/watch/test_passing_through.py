@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,59 @@ def test_endings_are_the_programs_own(tmp_path: Path, text: str) -> None:
         alone.stderr,
     )
     assert [name for name in os.listdir(tmp_path) if name.startswith("tuilab-watch")] == []
+
+
+@pytest.mark.long
+def test_what_it_says_in_a_hundred_megabytes_passes_through(tmp_path: Path) -> None:
+    alone, watched = both(tmp_path, "import sys\nfor _ in range(1_000): sys.stdout.write('x' * 100_000)")
+    assert watched.returncode == 0 and len(watched.stdout) == len(alone.stdout) == 100_000_000
+
+
+def test_a_daemon_goes_on_when_its_program_has_ended(tmp_path: Path) -> None:
+    """It is not waited for, and it writes its file although the lab has gone."""
+    text = (
+        "import os, sys, time\n"
+        "if os.fork(): sys.exit(0)\n"
+        "os.setsid()\n"
+        "if os.fork(): os._exit(0)\n"
+        "null = os.open(os.devnull, os.O_RDWR)\n"
+        "for number in range(3): os.dup2(null, number)\n"
+        "while not os.path.exists(sys.argv[1]): time.sleep(0.05)\n"
+        "open(sys.argv[2], 'w').write(sys.argv[1])\n"
+    )
+    asked, made = tmp_path / "asked", tmp_path / "made"
+    file = tmp_path / "train.py"
+    file.write_text(text)
+    command = [*TUILAB, "watch", "--plain", str(file), str(asked), str(made)]
+    settings = {**environment(tmp_path), "TMPDIR": str(tmp_path)}
+    assert subprocess.run(command, capture_output=True, env=settings, timeout=120).returncode == 0
+    assert [name for name in os.listdir(tmp_path) if name.startswith("tuilab-watch")] == []
+    asked.touch()
+    while not made.exists():  # the suite's time limit ends this
+        time.sleep(0.05)
+
+
+def test_ctrl_c_twice_reaches_the_program_twice(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(
+        "import signal\n"
+        "for number in range(2):\n"
+        "    try:\n        print('ready', flush=True)\n        signal.pause()\n"
+        "    except KeyboardInterrupt:\n        print('interrupted', flush=True)\n"
+        "raise SystemExit(5)\n"
+    )
+    process = subprocess.Popen(
+        [*TUILAB, "watch", "--plain", "-o", str(tmp_path / "page.txt"), str(file)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
+    )
+    assert process.stdout is not None
+    for _ in range(2):
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+    assert process.wait(60) == 5
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
@@ -258,6 +312,12 @@ EDGES = {
         "    tf.function(lambda x: x + 1.0, autograph=False)(tf.constant(1.0))",
         0,
     ),
+    "fifty thousand steps": (MANY.replace("300", "50_000"), 50_000),
+    "thousands of functions": (
+        "import tensorflow as tf\nx = tf.constant(1.0)\nfor _ in range(2_500):\n"
+        "    tf.function(lambda x: x + 1.0, autograph=False)(x)",
+        0,
+    ),
     "sessions": (
         "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\n"
         "with tf.Session() as session:\n    print(session.run(tf.constant(1.0) + 1.0))\n"
@@ -265,7 +325,12 @@ EDGES = {
         0,
     ),
 }
-SAID = {"sessions": "graph mode", "many functions": "made anew each time"}
+SAID = {
+    "fifty thousand steps": "50,000 seen",
+    "sessions": "graph mode",
+    "many functions": "made anew each time",
+    "thousands of functions": "made anew each time",
+}
 
 
 @pytest.mark.slow

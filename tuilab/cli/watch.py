@@ -10,14 +10,16 @@ import click
 
 from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import DONE, FINDINGS
+from tuilab.lab.several import Several, follow, opened, serve, started, together
 from tuilab.lab.watch import Options, Watched, Watching, attach, end_as, is_python
 from tuilab.lab.watch import watch as watch_program
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
-from tuilab.model.program import Code, Page
-from tuilab.report.program import page_json, page_text
+from tuilab.model.program import Code, Together
+from tuilab.report.program import together_json, together_text
 
 LEAST_ATTACHED_S = 1.0
+USUAL_SIZE = (80, 24)
 SIGNALLED = 128
 """An exit code beyond this tells of the signal that ended the lab."""
 
@@ -52,6 +54,21 @@ SIGNALLED = 128
 @click.option(
     "--attach", "address", metavar="HOST:PORT", default="", help="Look at a program that runs already."
 )
+@click.option(
+    "--host",
+    "hosts",
+    metavar="HOST",
+    multiple=True,
+    help="Start it on this host, over ssh: an alias or user@host; `local` is this machine.",
+)
+@click.option(
+    "--open",
+    "kept",
+    is_flag=True,
+    help="Open kept pages side by side: COMMAND is their ids, or files of --json.",
+)
+@click.option("--far", hidden=True, default="", metavar="COLUMNSxROWS")
+@click.option("--folder", hidden=True, default=".")
 @python_option
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def watch(
@@ -63,6 +80,10 @@ def watch(
     once: bool,
     fail_on: tuple[str, ...],
     address: str,
+    hosts: tuple[str, ...],
+    kept: bool,
+    far: str,
+    folder: str,
     command: tuple[str, ...],
 ) -> int:
     """Watch your own program: where its steps' time goes, what to change at which line, and what that gains
@@ -73,6 +94,9 @@ def watch(
     lab opens on it; with --plain or --json, and where the output is no terminal, all of its output passes
     through, and the page comes at the end. With --attach, what runs
     tf.profiler.experimental.server.start(PORT) is looked at once.
+
+    With --host it runs there, in the same folder where there is one; of several hosts each process is a row,
+    and the slowest is named.
     """
     for code in fail_on:
         if code != "any" and code not in get_args(Code):
@@ -87,36 +111,66 @@ def watch(
             raise InputError("--python", own.python, "a Python file or `-m module` to watch with it")
         command = (own.python, *command)
     options = Options(every=every or 0.0, window=window, once=once)
-    if address:
-        program = attach(address, max(window, LEAST_ATTACHED_S))
-    elif plain or json_file is not None or not all(os.isatty(stream) for stream in range(3)):
-        program = watch_program(command, options)
+    screen = not plain and json_file is None and all(os.isatty(stream) for stream in range(3))
+    if far:
+        columns, _, rows = far.partition("x")
+        return serve(command, options, (int(columns), int(rows)), folder)
+    if kept or hosts:
+        ended, pages = several(hosts, command, options, screen=screen)
     else:
-        program = on_screen(command, options)
-    page = program.page()
+        if address:
+            program = attach(address, max(window, LEAST_ATTACHED_S))
+        else:
+            program = on_screen(command, options) if screen else watch_program(command, options)
+        ended, pages = program.exit_code or DONE, together([program.page()])
     sys.stdout.flush()
     try:
         if output is not None:
-            write_text(output, [page_text(page) + "\n"])
-        else:
-            tell(page)
+            write_text(output, [together_text(pages) + "\n"])
+        elif not (kept and screen):
+            tell(pages, err=not kept)
         if json_file is not None:
-            write_text(json_file, [page_json(page)])
+            write_text(json_file, [together_json(pages)])
     except OSError:
         if output is not None:  # it is told at least
-            tell(page)
+            tell(pages)
         raise
-    found = {finding.code for finding in page.findings}
-    ended = program.exit_code or DONE
+    found = {finding.code for page in pages.programs for finding in page.findings}
     if ended == DONE and (found if "any" in fail_on else found.intersection(fail_on)):
         return FINDINGS
     return end_as(ended)
 
 
-def tell(page: Page) -> None:
-    """Print the page to standard error, if anybody is there to read it."""
+def tell(pages: Together, *, err: bool = True) -> None:
+    """Print the pages, to standard error, if anybody is there to read them."""
     with contextlib.suppress(OSError, ValueError):
-        click.echo(page_text(page), err=True)
+        click.echo(together_text(pages), err=err)
+
+
+def several(
+    hosts: tuple[str, ...], command: tuple[str, ...], options: Options, *, screen: bool
+) -> tuple[int, Together]:
+    """Watch a program on these hosts, or open kept pages where there is none; returns the exit code and the
+    pages."""
+    size = os.get_terminal_size() if screen else USUAL_SIZE
+    live = started(hosts, command, options, size)
+    shown = Several(list(live.values())) if live else opened(command)
+    if screen:
+        from tuilab.tui.options import Options as Screen
+        from tuilab.tui.start import open_lab
+
+        code = open_lab(Screen(watching=shown))
+        if code > SIGNALLED:
+            shown.signal(code - SIGNALLED)
+    ended = follow(live, write) if live else DONE
+    return ended, shown.together
+
+
+def write(data: bytes) -> None:
+    """To standard output, as it is."""
+    with contextlib.suppress(OSError):
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 def on_screen(command: tuple[str, ...], options: Options) -> Watched:

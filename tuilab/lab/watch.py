@@ -21,21 +21,26 @@ import msgspec
 from tuilab import observer
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular, write_text
-from tuilab.model.program import Caught, Facts, Hello, Page, Told, Window
+from tuilab.model.program import Caught, Facts, Hello, Page, ProcessRow, Told, Window
 from tuilab.model.sanitize import sanitize_line
 from tuilab.paths import data_folder, private_folder
 from tuilab.program.findings import Place
 from tuilab.program.fold import Process
+from tuilab.program.loads import Loads
 from tuilab.program.page import busiest, page_of
 from tuilab.program.window import look
+from tuilab.report.program import page_text
 from tuilab.runner import watched
 from tuilab.runner.watched import end_as as end_as
 from tuilab.runner.watched import is_python as is_python
 
 if TYPE_CHECKING:
     from tuilab.doctor import place as doctor_place
+    from tuilab.telemetry.sampler import Telemetry
 
 BESIDE_S = 5.0
+SAMPLED_S = 1.0
+"""Seconds between two samples of the devices beside the steps."""
 KEPT_EVERY_S = 15.0
 """Seconds between two writes of a growing page into the history."""
 MOST_READ = 12
@@ -78,11 +83,28 @@ class Watched:
     processes: dict[int, Process] = field(default_factory=dict)
     files: dict[int, list[tuple[Window, Path]]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
-    program: str = field(default_factory=lambda: "w" + uuid.uuid4().hex[:15])
-    """Its id in the history."""
+    program: str = field(default_factory=lambda: new_id())
+    """Its id in the history; "" where another machine keeps it."""
+    chosen: int = 0
+    """The process that the page is of; 0 for the busiest one."""
     kept_at: float = field(default_factory=time.time)
     place: Place = field(default_factory=Place)
     looked_beside: float = 0.0
+    loads: Loads = field(default_factory=Loads)
+    sampled_at: float = 0.0
+    telemetry: "Telemetry | None" = None
+
+    def sample(self) -> None:
+        """Look at the devices, where the program makes steps and the last look is a second ago."""
+        now, of = time.monotonic(), self.busiest
+        if now - self.sampled_at < SAMPLED_S or of is None or of.hello is None or not of.kind or of.ended:
+            return
+        if self.telemetry is None:
+            from tuilab.telemetry.sampler import Telemetry
+
+            self.telemetry = Telemetry()
+        self.sampled_at = now
+        self.loads.add(self.telemetry.sample(of.hello.pid))
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
         """One more message of the process of that number."""
@@ -105,19 +127,8 @@ class Watched:
                 del files[1::2]
 
     def keep(self) -> str:
-        """Write the page into the history; why it could not be, "" where it was."""
-        from tuilab.history import programs
-        from tuilab.history.store import Store
-
-        try:
-            store = Store.open()
-            try:
-                programs.keep(store, self.program, self.page())
-            finally:
-                store.close()
-        except (sqlite3.Error, OSError) as error:
-            return f"the program is not kept in the history: {sanitize_line(str(error), 200)}"
-        return ""
+        """Write the page into the history; why it could not be, "" where it was, or is not to be."""
+        return keep(self.program, self.page()) if self.program else ""
 
     def read(self) -> None:
         """Read the windows that are there; those already read are not read again."""
@@ -138,6 +149,9 @@ class Watched:
     def finish(self, faults: Iterable[str]) -> None:
         """It has ended: read what is left, and keep it."""
         self.faults += faults
+        if self.telemetry is not None:
+            self.telemetry.close()
+            self.telemetry = None
         self.read()
         self.beside()
         if why := self.keep():
@@ -164,6 +178,8 @@ class Watched:
             faults=self.faults,
             sources=sources(self.processes.values()),
             place=self.place,
+            loads=self.loads.rows(),
+            pid=self.chosen,
         )
 
 
@@ -180,7 +196,7 @@ def watch(command: Sequence[str], options: Options, told: Callable[[Watched], No
         if told is not None:
             told(program)
 
-    listener = watched.Listener(take)
+    listener = watched.Listener(take, program.sample)
     try:
         program.exit_code = watched.run(words, listener, options.words())
         program.ended = time.time()
@@ -208,6 +224,8 @@ class Watching:
         """Seconds of the latest steps, by their numbers."""
         self.caught: Callable[[Caught], None] = lambda told: None
         """To be set; called from a thread when a function was caught, or could not be."""
+        self.wrote: Callable[[bytes], None] = lambda data: None
+        """To be set; called from a thread with what the program writes."""
         self.hosted: watched.Hosted | None = None
         self._listener: watched.Listener | None = None
         self._due, self._told, self._placed = 0.0, 0, False
@@ -233,13 +251,17 @@ class Watching:
                 self._listener,
                 self.options.words(),
                 size=size,
-                heard=lambda: self.changed(),
+                heard=self._heard,
                 ended=self._ended,
             )
         except InputError:
             self._listener.close()
             self._listener.remove()
             raise
+
+    def _heard(self, data: bytes) -> None:
+        self.wrote(data)
+        self.changed()
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
         """One more message."""
@@ -254,6 +276,7 @@ class Watching:
             self.program.beside()
 
     def _rest(self) -> None:
+        self.program.sample()
         if self._told and time.monotonic() >= self._due:
             begun = time.monotonic()
             self.draw()
@@ -267,14 +290,29 @@ class Watching:
         self.steps = dict(list(of.durations().items())[-MOST_SHOWN:]) if of is not None else {}
         self.changed()
 
+    @property
+    def rows(self) -> tuple[ProcessRow, ...]:
+        """Its processes."""
+        return self.page.processes
+
+    @property
+    def said(self) -> str:
+        """All of the page, as text."""
+        return page_text(self.page)
+
+    def choose(self, index: int) -> None:
+        """The page is to be of that one of its processes."""
+        self.program.chosen = self.rows[index].pid
+        self.draw()
+
     def output(self, lines: int) -> list[str]:
         """The last lines that the program has written, as they stand in its terminal."""
-        raw = bytes(self.hosted.output[-TAIL:]) if self.hosted is not None else b""
-        text = raw.decode(errors="replace").replace("\r\n", "\n")
-        # What is written after a return stands in the place of what stood there.
-        stand = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
-        found = [line for line in stand if not OF_THE_WINDOWS.match(line)]
-        return [sanitize_line(line, 500) for line in (found[:-1] if not found[-1] else found)[-lines:]]
+        return last_lines(bytes(self.hosted.output[-TAIL:]) if self.hosted is not None else b"", lines)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Its terminal has that size from now on."""
+        if self.hosted is not None:
+            self.hosted.resize(columns, rows)
 
     def catch(self, number: int | None = None) -> str:
         """Have a tf.function of the busiest process written as a folder at its next call; returns its name.
@@ -316,6 +354,15 @@ class Watching:
         self.draw()
         self._over.set()
 
+    @property
+    def exit_code(self) -> int | None:
+        """Of the program, None while it runs."""
+        return self.program.exit_code
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for its end; whether it has ended."""
+        return self._over.wait(seconds)
+
     def leave(self) -> Watched:
         """The screen is gone: the program has our terminal to its end. Returns it then."""
         if self.hosted is not None:
@@ -323,6 +370,15 @@ class Watching:
             self.hosted.hand_over()
             self._over.wait()
         return self.program
+
+
+def last_lines(raw: bytes, lines: int) -> list[str]:
+    """The last lines of what was written to a terminal, as they stand there."""
+    text = raw.decode(errors="replace").replace("\r\n", "\n")
+    # What is written after a return stands in the place of what stood there.
+    stand = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    found = [line for line in stand if not OF_THE_WINDOWS.match(line)]
+    return [sanitize_line(line, 500) for line in (found[:-1] if not found[-1] else found)[-lines:]]
 
 
 def _caught_folder(name: str) -> Path:
@@ -433,6 +489,27 @@ def export(text: str, ending: str) -> Path:
     file = Path.cwd() / f"tuilab-watch-{now}.{ending}"
     write_text(file, [text])
     return file
+
+
+def keep(program: str, page: Page) -> str:
+    """Write a page into the history under that id; why it could not be, "" where it was."""
+    from tuilab.history import programs
+    from tuilab.history.store import Store
+
+    try:
+        store = Store.open()
+        try:
+            programs.keep(store, program, page)
+        finally:
+            store.close()
+    except (sqlite3.Error, OSError) as error:
+        return f"the program is not kept in the history: {sanitize_line(str(error), 200)}"
+    return ""
+
+
+def new_id() -> str:
+    """An id for a program in the history."""
+    return "w" + uuid.uuid4().hex[:15]
 
 
 def earlier(limit: int = 20) -> list[tuple[str, Page]]:

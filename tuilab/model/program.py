@@ -283,6 +283,27 @@ class ProcessRow(msgspec.Struct, frozen=True, kw_only=True):
     parent: int
     command: str
     steps: StepTimes
+    host: str = ""
+    part: str = ""
+    """The largest part of its step."""
+    share: float | None = None
+    """Of a step, that this part is."""
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """What a device did beside the steps: means of a sample each second."""
+
+    device: str
+    """`CPU`, `GPU:0`, or `program` for the process itself."""
+    use: float | None = None
+    """Share of the device; of the program in processors, so that 2 are two at work."""
+    memory: int | None = None
+    """Bytes at the most; for the CPU those in use on the host."""
+    memory_total: int | None = None
+    clock_hz: float | None = None
+    clock_max_hz: float | None = None
+    n: int = 0
+    """Samples."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -302,5 +323,14 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     stages: tuple[Stage, ...] = ()
     findings: tuple[Finding, ...] = ()
     cost: Cost = Cost()
+    loads: tuple[Load, ...] = ()
     processes: tuple[ProcessRow, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class Together(msgspec.Struct, frozen=True, kw_only=True):
+    """Several programs side by side: what `tuilab watch --json` writes of several hosts."""
+
+    programs: tuple[Page, ...]
+    slowest: str = ""
+    """Which process takes longest for a step, in a sentence."""

@@ -60,7 +60,7 @@ def observe(address):
     MOST_CALLS, MOST_FUNCTIONS, MOST_NODES, MOST_SITES = 200_000, 2_000, 20_000, 2_000
     CALL = "tuilab call"
     ENOUGH = 60  # steps of a window: more take memory and time, and tell nothing more
-    FLUSH_S, SAMPLE_S, PATIENCE_S = 0.25, 0.05, 10.0
+    FLUSH_S, SAMPLE_S, PATIENCE_S, FACTS_S = 0.25, 0.05, 10.0, 1.0
 
     settings = {"every": 0.0, "window": 0.4, "share": 0.02, "once": 0.0}
     for part in os.environ.get("TUILAB_WATCH_OPTIONS", "").split(","):
@@ -186,6 +186,7 @@ def observe(address):
             self.sessions = self.server = None
             self.giving_way = False
             self.modules, self.files, self.facts_told = 0, [], ""
+            self.opened, self.facts_at = False, 0.0
             self.windows, self.spent = 0, 0.0
             self.seen_graphs, self.told, self.faults, self.ops = set(), {}, set(), set()
             self.waits = []
@@ -429,7 +430,9 @@ def observe(address):
                     fed=[[number, *row] for number, row in list(self.fed.items())],
                     tapes=[[*key, *row] for key, row in list(self.tapes.items())],
                 )
-            self.facts()
+            if not self.opened or now() - self.facts_at >= FACTS_S:
+                self.facts_at = now()
+                self.facts()
 
         def delayed(self):
             """Seconds for which the stepping thread could have run and had no processor, since it was first
@@ -447,6 +450,7 @@ def observe(address):
 
             opened = context._context is not None and context._context._initialized
             found = {"opened": bool(opened)}
+            self.opened = bool(opened)
             config = self.tf.config
             if opened:
                 found["physical"] = [
@@ -651,9 +655,10 @@ def observe(address):
             for index, op in enumerate(graph.get_operations()[:MOST_NODES]):
                 where = None
                 try:
-                    for file, line, *_ in reversed(list(op.traceback)):
-                        if person(file):
-                            where = [file, line]
+                    # Not as a tuple: that reads the source of each frame's file, and keeps it.
+                    for frame in reversed(list(op.traceback)):
+                        if person(frame.filename):
+                            where = [frame.filename, frame.lineno]
                             break
                 except Exception:
                     pass
@@ -759,6 +764,7 @@ def observe(address):
                 self.thread.join(patience)
                 if not self.thread.is_alive():
                     self.channel.sender = threading.get_ident()
+                    self.facts_at = 0.0
                     self.flush()
                     self.channel.send("end", now=now(), cpu=time.process_time())
                 self.channel.close()

@@ -119,6 +119,8 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
         return "Nothing to mend was found" + (" so far." if running else ".")
     if part == "functions":
         return "No tf.function was called" + (" yet." if running else ".")
+    if part == "processes":
+        return "No process imported TensorFlow" + (" yet." if running else ".")
     if part == "input":
         return "No dataset was iterated over" + (" yet." if running else ".")
     if not page.steps.kind:

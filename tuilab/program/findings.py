@@ -22,6 +22,8 @@ from tuilab.program.graph import Op, ops_of, reason_of
 INPUT = "waiting for input"
 WAITING = 0.15
 """Share of a step from which waiting for input is told."""
+FULL = 0.8
+"""Share of the processors from which on a program is taken to want all of them."""
 LEAST_BESIDE = 0.005
 """Share of the processors from which it is told that a pipeline has it."""
 MANY_TRACES, RETRACING = 4, 0.05
@@ -167,11 +169,12 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
     return (gaps.waiting / gaps.total if gaps.total else 0.0), None
 
 
-def crowded(of: Process) -> float:
+def crowded(of: Process, kind: str = "") -> float:
     """What a pipeline at work beside a step on the same processors takes from it at most: a share of a step.
 
-    Where both want all processors all the time, the step gains what the pipeline has of them; while the step
-    waits, the pipeline takes nothing from it. 0 for steps that compute elsewhere.
+    kind: of the stages alone that are of this one. Where both want all processors all the time, the step
+    gains what the pipeline has of them; while the step waits, the pipeline takes nothing from it. 0 for steps
+    that compute elsewhere.
     """
     if of.hello is None or not of.hello.processors or of.share("compute on CPU") < of.share("compute on GPU"):
         return 0.0
@@ -180,6 +183,7 @@ def crowded(of: Process) -> float:
         for _, seen in of.windows
         for path, each in seen.stages.items()
         if path.rpartition("::")[2] not in ("Root", "Prefetch")
+        and kind in ("", _kind(path.rpartition("::")[2]))
     )
     lasted = sum(sum(step.values()) for step in of.seen)
     beside = work / lasted - of.share(INPUT) if lasted else 0.0
@@ -231,8 +235,11 @@ def _kind(name: str) -> str:
 def waiting(case: Case) -> Iterator[Finding]:
     """Waiting for input, and why."""
     share, interval = _waited(case)
+    if case.of.steps.n < LEAST // 2:
+        return
     # What a pipeline does beside the step it cannot do where others have the processors.
-    if share * (1 - case.of.starved) < WAITING or case.of.steps.n < LEAST // 2:
+    if share * (1 - case.of.starved) < WAITING:
+        yield from _python_beside(case, share, interval)
         return
     stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
     python = [
@@ -305,6 +312,32 @@ def waiting(case: Case) -> Iterator[Finding]:
             (min(interval[0], 1 - interval[1]), overlap) if interval else None,
             batches(case.of),
         )
+
+
+def _python_beside(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Finding]:
+    """Python in a map that hardly keeps the step waiting, and has the processors that it computes on.
+
+    What TensorFlow's own ops have of them is the pipeline's work, and no fault.
+    """
+    chain = case.of.datasets[-1].stages if case.of.datasets else ()
+    python = [stage for stage in chain if stage.own and _kind(stage.stage) == "Map"]
+    python = [stage for stage in python if PYTHON_OPS & set(stage.ops)]
+    beside = crowded(case.of, "Map")
+    # A map that sleeps, or waits for a disk, has no processor from anybody.
+    if case.of.processors < FULL or not python or (share + beside) * (1 - case.of.starved) < WAITING:
+        return
+    yield _made(
+        "python-in-map",
+        (python[0].file, python[0].line),
+        f"{_shown(python[0])} calls Python for each element beside the step, and has up to {percent(beside)}"
+        " of the processors that it computes on",
+        share,
+        "write the mapped function with TensorFlow's ops, or prepare the data once",
+        "python-in-map",
+        interval,
+        batches(case.of),
+        beside,
+    )
 
 
 def _shown(stage: Stage) -> str:
@@ -574,18 +607,17 @@ def small_ops(case: Case) -> Iterator[Finding]:
     if not of.seen or not isinstance(key, int):
         return
     function = of.functions.get(key)
-    counts: dict[str, float] = defaultdict(float)
-    for _, seen in of.windows:
-        for op, runs in seen.counts.items():
-            counts[op.op] += runs / len(of.windows)
-    n = sum(counts.values())
+    # The runtime leaves cheap ops out of a profile once it has run them some ninety times.
+    profiled = max(sum(seen.counts.values()) for _, seen in of.windows)
+    n = max(profiled, float(sum(of.sizes[key].values())))
     spent = of.share("compute")
     step = of.times().median_s or 0.0
     started = of.share("scheduling", "dispatch")
     interval = share_interval(of.seen, "scheduling", "dispatch")
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
-    small = f"{plural(round(n), 'op')} a step of {seconds(spent * step / n, spent * step / n / 20)} each"
+    each = f" of {seconds(spent * step / n, spent * step / n / 20)} each" if profiled >= n / 2 else ""
+    small = f"{plural(round(n), 'op')} a step{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
     if on_gpu and started >= 0.3:
         yield _made(

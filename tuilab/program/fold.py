@@ -14,6 +14,8 @@ MOST_STEPS = 200_000
 FEW = 3
 """Calls from which on something counts as a step."""
 NEXT = "next"
+NO_WORK = frozenset(("Const", "Placeholder", "NoOp", "Identity", "IdentityN", "_Arg", "_Retval"))
+"""Ops of a graph of which nothing is left when it runs, or that do nothing."""
 
 
 @dataclass
@@ -85,6 +87,8 @@ class Process:
     datasets: list[p.Dataset] = field(default_factory=list)
     nodes: dict[str, tuple[str, str, str, int]] = field(default_factory=dict)
     """By a node's name: its op, dtype, file, line."""
+    sizes: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    """Ops that compute in a tf.function's graphs, by its number and each graph's name."""
     windows: list[tuple[p.Window, Seen]] = field(default_factory=list)
     opened: list[p.Window] = field(default_factory=list)
     """Every window, whether it was read or not."""
@@ -92,6 +96,8 @@ class Process:
     faults: list[str] = field(default_factory=list)
     uses_profiler: bool = False
     delayed: float = 0.0
+    worked: list[tuple[float, float]] = field(default_factory=list)
+    """When the first and the last steps were told, and the seconds of processors that were used by then."""
     last: float = 0.0
     ended: bool = False
 
@@ -114,6 +120,9 @@ class Process:
                 if len(self.datasets) < 100:
                     self.datasets.append(told)
             case p.Graph():
+                working = sum(op not in NO_WORK for _, op, *_ in told.nodes)
+                sizes = self.sizes[told.number]
+                sizes[told.name] = max(working, sizes.get(told.name, 0))
                 for name, op, dtype, file, line in told.nodes:
                     self.nodes.setdefault(name, (op, dtype, file, line))
             case p.Window():
@@ -133,6 +142,8 @@ class Process:
 
     def _steps(self, told: p.Steps) -> None:
         self.last, self.delayed = told.now, told.delayed
+        if told.calls:
+            self.worked = [*self.worked[:1], (told.now, told.cpu)]
         for key, start, end, traced in told.calls:
             self.calls[key].add(start, end, traced)
         for start, took in told.waits:
@@ -250,6 +261,14 @@ class Process:
         """The share of the time in which the stepping thread could have run and had no processor."""
         lasted = self.last - (self.hello.now if self.hello else self.last)
         return min(1.0, max(0.0, self.delayed / lasted)) if lasted > 0 else 0.0
+
+    @property
+    def processors(self) -> float:
+        """The share of the processors that it may use at which it was at work while it made steps."""
+        if len(self.worked) < 2 or self.hello is None or not self.hello.processors:
+            return 0.0
+        (begin, before), (end, after) = self.worked
+        return (after - before) / (end - begin) / self.hello.processors if end > begin else 0.0
 
     @property
     def seen(self) -> list[dict[str, float]]:

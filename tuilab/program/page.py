@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tuilab.analysis.words import percent
-from tuilab.model.program import Cost, FunctionRow, OpRow, Page, ProcessRow, StepPart, StepTimes
+from tuilab.analysis.words import percent, times
+from tuilab.model.program import Cost, FunctionRow, Load, OpRow, Page, ProcessRow, StepPart, StepTimes
+from tuilab.model.quantity import seconds
 from tuilab.program.findings import Case, Place, difference, findings
 from tuilab.program.fold import Process
 from tuilab.program.graph import ops_of, reason_of
@@ -24,10 +25,12 @@ def page_of(
     sources: Mapping[str, str],
     place: Place,
     faults: Sequence[str] = (),
+    loads: tuple[Load, ...] = (),
+    pid: int = 0,
 ) -> Page:
-    """The page of a program by its processes that imported TensorFlow; its figures are those of the busiest
-    one."""
-    rows = tuple(_row(process) for process in processes)
+    """The page of a program by its processes that imported TensorFlow; its figures are those of the process
+    `pid`, of the busiest one where there is none."""
+    rows = tuple(_row(process, host) for process in processes)
     notes = [*faults]
     if not processes:
         notes.insert(
@@ -38,10 +41,13 @@ def page_of(
         return Page(
             command=command, exit_code=exit_code, host=host, at=at, lasted_s=lasted_s, notes=tuple(notes)
         )
-    of = busiest(processes)
+    named = [process for process in processes if process.hello and process.hello.pid == pid]
+    of = busiest(named or processes)
     assert of is not None
     case = Case(of, sources, place)
     parts = of.parts()
+    if said := slowest(rows):
+        notes.append(said)
     return Page(
         command=command,
         exit_code=exit_code,
@@ -57,6 +63,7 @@ def page_of(
         stages=of.datasets[-1].stages if of.datasets else (),
         findings=findings(case),
         cost=cost(of),
+        loads=loads,
         processes=rows,
         notes=(*notes, *remarks(of, parts, place)),
     )
@@ -67,11 +74,43 @@ def busiest(processes: Iterable[Process]) -> Process | None:
     return max(processes, key=lambda process: (process.steps.n, process.last), default=None)
 
 
-def _row(process: Process) -> ProcessRow:
-    hello = process.hello
+def _row(process: Process, host: str) -> ProcessRow:
+    hello, largest = process.hello, next(iter(process.parts()), None)
     if hello is None:
-        return ProcessRow(pid=0, parent=0, command="", steps=StepTimes())
-    return ProcessRow(pid=hello.pid, parent=hello.parent, command=hello.script, steps=process.times())
+        return ProcessRow(pid=0, parent=0, command="", steps=StepTimes(), host=host)
+    return ProcessRow(
+        pid=hello.pid,
+        parent=hello.parent,
+        command=hello.script,
+        steps=process.times(),
+        host=host,
+        part=largest.name if largest else "",
+        share=largest.share if largest else None,
+    )
+
+
+def slowest(rows: Iterable[ProcessRow]) -> str:
+    """Which of several processes takes longest for a step, in a sentence; "" where fewer than two have steps.
+
+    Where they step together, as in synchronous training, each waits for the slowest, and none is it by its
+    time.
+    """
+    timed = sorted(((row.steps.median_s, n, row) for n, row in enumerate(rows) if row.steps.median_s))
+    if len(timed) < 2:
+        return ""
+    (least, _, quick), (most, _, slow) = timed[0], timed[-1]
+    assert least is not None and most is not None
+    ends = quick.steps.ci95_s, slow.steps.ci95_s
+    if ends[0] is None or ends[1] is None or ends[1][0] <= ends[0][1]:
+        return "no process is slower than another beyond the noise"
+    why = f", {percent(slow.share)} of it {slow.part}" if slow.share is not None else ""
+    said = f"{called(slow)} is the slowest: {seconds(most, most / 50)} a step{why}"
+    return f"{said}; {times(most / least)} as long as {called(quick)}"
+
+
+def called(row: ProcessRow) -> str:
+    """`process 4242 on gpu-07`."""
+    return f"process {row.pid}" + (f" on {row.host}" if row.host else "")
 
 
 def functions(case: Case) -> tuple[FunctionRow, ...]:

@@ -1,6 +1,6 @@
 """The page of a watched program, as text: the verdict first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from importlib.resources import files
 from pathlib import PurePath
@@ -8,8 +8,8 @@ from pathlib import PurePath
 import msgspec
 
 from tuilab.analysis.words import percent, times
-from tuilab.model.program import Finding, Page
-from tuilab.model.quantity import interval, plural, seconds
+from tuilab.model.program import Finding, Load, Page, ProcessRow, Together
+from tuilab.model.quantity import interval, plural, seconds, significant, size
 
 KINDS = {
     "keras": "a Keras step",
@@ -19,6 +19,8 @@ KINDS = {
     "": "",
 }
 MOST_ROWS = 12
+PROGRAM = "program"
+"""In place of a device: the program itself."""
 
 
 def page_text(page: Page) -> str:
@@ -87,14 +89,57 @@ def _lines(page: Page) -> Iterator[str]:
     if len(page.processes) > 1:
         yield ""
         yield "processes:"
-        for process in page.processes:
-            took = process.steps.median_s
-            shown = f"{seconds(took, took / 50)} a step" if took else "no step"
-            yield f"  {process.pid} {process.command}: {shown}"
+        yield from processes(page.processes)
+    if page.loads:
+        yield ""
+        yield "beside the steps:"
+        for load in page.loads:
+            yield f"  {load.device:<8} {', '.join(figures(load))}"
     yield ""
     yield f"watching cost {percent(page.cost.share)} in {plural(page.cost.windows, 'window')}"
     for note in page.notes:
         yield f"note: {note}"
+
+
+def together_text(together: Together) -> str:
+    """Several programs: which is the slowest, a row for each process, then each page."""
+    pages = together.programs
+    if len(pages) == 1:
+        return page_text(pages[0])
+    lines = [together.slowest or "no two processes had steps to compare", ""]
+    for page in pages:
+        lines += processes(page.processes) if page.processes else [f"  {page.host} {called(page)}: no step"]
+    return "\n".join([*lines, *(f"\n{page.host}\n{page_text(page)}" for page in pages)])
+
+
+def together_json(together: Together) -> str:
+    """The object of `tuilab watch --json` of several hosts; of one it is the page's."""
+    if len(together.programs) == 1:
+        return page_json(together.programs[0])
+    return msgspec.json.format(msgspec.json.encode(together), indent=2).decode() + "\n"
+
+
+def figures(load: Load) -> list[str]:
+    """What a device did, in words: its use, memory at the most, clock."""
+    out = []
+    if load.use is not None:
+        processors = f"{significant(load.use, 2)} processors"
+        out.append(processors if load.device == PROGRAM else percent(load.use))
+    if load.memory is not None:
+        out.append(size(load.memory) + (f" of {size(load.memory_total)}" if load.memory_total else ""))
+    if load.clock_hz is not None:
+        most = f" of {load.clock_max_hz / 1e9:.2f}" if load.clock_max_hz else ""
+        out.append(f"{load.clock_hz / 1e9:.2f}{most} GHz")
+    return out
+
+
+def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
+    """A line for each process: where it ran, its step and the largest part of it."""
+    for row in rows:
+        took = row.steps.median_s
+        shown = f"{seconds(took, took / 50)} a step, {row.steps.n:,} seen" if took else "no step"
+        part = f", {percent(row.share)} {row.part}" if row.share is not None else ""
+        yield f"  {f'{row.host} ' * bool(row.host)}{row.pid} {PurePath(row.command).name}: {shown}{part}"
 
 
 def _finding(finding: Finding) -> Iterator[str]:

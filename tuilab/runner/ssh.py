@@ -47,10 +47,10 @@ _CAUSES: tuple[tuple[str, str], ...] = (
 )
 
 
-def command(host: str, options: Sequence[str] = ()) -> list[str]:
+def command(host: str, options: Sequence[str] = (), what: str = "worker") -> list[str]:
     """The command that starts a worker on `host`: an alias of ssh's configuration or `user@host`.
 
-    options: of `tuilab worker`.
+    options: of `tuilab worker`, or of what else is to be started there.
 
     `BatchMode`: ssh fails instead of asking, so that no prompt lands on the screen and no password passes
     through here. Raises InputError for what could be taken for an option of ssh.
@@ -60,7 +60,7 @@ def command(host: str, options: Sequence[str] = ()) -> list[str]:
     ssh = shlex.split(os.environ.get(PROGRAM, "")) or ["ssh"]
     ssh += ["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15"]
     ssh += ["-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"]
-    there = shlex.join(["worker", *options])
+    there = shlex.join([what, *options])
     return [*ssh, host, f"exec {os.environ.get(REMOTE) or 'tuilab'} {there}"]
 
 

@@ -189,8 +189,8 @@ class Hosted:
     """A program in a terminal of its own, while a screen has ours; `output` is the end of what it has
     written.
 
-    heard: called from a thread when it has written. ended: called from a thread with its exit code, negative
-    for a signal. Raises InputError for a program that cannot be started.
+    heard: called from a thread with what it has written. ended: called from a thread with its exit code,
+    negative for a signal. Raises InputError for a program that cannot be started.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class Hosted:
         options: str = "",
         *,
         size: tuple[int, int] = (80, 24),
-        heard: Callable[[], None] = lambda: None,
+        heard: Callable[[bytes], None] = lambda data: None,
         ended: Callable[[int], None] = lambda code: None,
     ) -> None:
         self.output, self.written = bytearray(), 0
@@ -264,7 +264,7 @@ class Hosted:
                 del self.output[:-KEPT_OUTPUT]
                 if self._show:
                     _write(data)
-            self._heard()
+            self._heard(data)
 
     def _wait(self) -> None:
         _, status = os.waitpid(self.pid, 0)

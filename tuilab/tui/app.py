@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tuilab.lab import Lab
-    from tuilab.lab.watch import Watching
+    from tuilab.lab.several import Program
     from tuilab.model.parameters import Value
     from tuilab.presentation.painter import Painter
     from tuilab.tui.screens.lab_filling import Filling
@@ -47,7 +47,7 @@ class LabApp(LastingApp):
         self.terminal = Forgiving()
         super().__init__()
         self.options = options
-        self.watching: Watching | None = options.watching
+        self.watching: Program | None = options.watching
         self.ascii_only = wants_ascii(os.environ) if options.ascii_only is None else options.ascii_only
         if self.ascii_only:
             self.add_class("-ascii", update=False)
@@ -304,7 +304,11 @@ def _given_back(app: LabApp, code: int) -> str:
     """A program that was started in the lab has the terminal to its end; returns its page then."""
     if app.watching is None:
         return ""
+    from tuilab.lab.watch import Watching
     from tuilab.report.program import page_text
+
+    if not isinstance(app.watching, Watching):
+        return ""
 
     if code > SIGNALLED and app.watching.running:
         app.watching.signal(code - SIGNALLED)

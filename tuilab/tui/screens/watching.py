@@ -20,10 +20,10 @@ from textual.widgets import ContentSwitcher, Static, Tab, Tabs
 
 from tuilab.analysis.words import percent, times
 from tuilab.lab.offers import Offer
-from tuilab.model.program import Caught, Finding, FunctionRow, OpRow, Page, Stage, StepPart
+from tuilab.model.program import Caught, Finding, FunctionRow, Load, OpRow, Page, ProcessRow, Stage, StepPart
 from tuilab.model.quantity import seconds
 from tuilab.presentation import program as says
-from tuilab.report.program import FORMATS, page_text, place
+from tuilab.report.program import FORMATS, figures, place
 from tuilab.tui.keys import keys_here, spoken
 from tuilab.tui.panels.header import Header
 from tuilab.tui.panels.key_bar import KeyBar
@@ -39,7 +39,7 @@ from tuilab.tui.widgets.table import Column, Table
 from tuilab.tui.widgets.wording import clip, fit
 
 if TYPE_CHECKING:
-    from tuilab.lab.watch import Watching
+    from tuilab.lab.several import Program
 
 TITLES = {
     "steps": "Steps",
@@ -49,6 +49,7 @@ TITLES = {
     "input": "Input",
     "notes": "Notes",
     "output": "Output",
+    "processes": "Processes",
 }
 MARK = {"step": Mark("h2", "•")}
 DRAWN_S = 0.1
@@ -96,17 +97,26 @@ class About(LineWidget):
 
 
 class Parts(LineWidget):
-    """The parts of a step, the largest first."""
+    """The parts of a step, the largest first; under them what the devices did meanwhile."""
 
     DEFAULT_CSS = "Parts { height: 1fr; width: 1fr; }"
     parts: tuple[StepPart, ...] = ()
+    loads: tuple[Load, ...] = ()
 
-    def show(self, parts: tuple[StepPart, ...], empty: str) -> None:
+    def show(self, page: Page, empty: str) -> None:
         """These, or why there are none."""
-        self.parts, self.empty = parts, empty
+        self.parts, self.loads, self.empty = page.parts, page.loads, empty
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
+        beside = [
+            ((f" {load.device:<8}", TEXT), (fit(", ".join(figures(load)), width - 9), MUTED))
+            for load in self.loads
+        ]
+        rows = self._rows(width, height - len(beside) - 1 if beside else height)
+        return [*rows, (), *beside] if beside and len(rows) + 1 + len(beside) <= height else rows
+
+    def _rows(self, width: int, height: int) -> Sequence[Line]:
         if not self.parts:
             return self.empty_lines(width, height)
         name = min(max(len(part.name) for part in self.parts), width // 2)
@@ -186,12 +196,13 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
             super().__init__()
             self.caught = caught
 
-    def __init__(self, watching: "Watching") -> None:
+    def __init__(self, watching: "Program") -> None:
         super().__init__(id="watch")
         self.watching = watching
         self.view = "steps"
         self.findings = findings_table()
         self.ops, self.functions, self.stages = ops_table(), functions_table(), stages_table()
+        self.processes = processes_table()
         self._page: Page | None = None
         self._lock, self._news, self._drawing = threading.Lock(), False, False
 
@@ -218,6 +229,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
                 yield Container(self.ops, id="view-ops")
                 yield Container(self.functions, id="view-functions")
                 yield Container(self.stages, id="view-input")
+                yield Container(self.processes, id="view-processes")
                 yield Container(VerticalScroll(Static(markup=False), id="notes"), id="view-notes")
                 yield Container(Output(self.watching.output), id="view-output")
         with framed(Container(id="last"), "Output"):
@@ -238,8 +250,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
 
     def on_resize(self) -> None:
         """Its terminal is as wide as ours: its progress bars fit."""
-        if self.watching.hosted is not None:
-            self.watching.hosted.resize(*self.app.size)
+        self.watching.resize(*self.app.size)
 
     # Drawing
 
@@ -285,6 +296,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
             (self.ops, page.ops, "ops"),
             (self.functions, page.functions, "functions"),
             (self.stages, page.stages, "input"),
+            (self.processes, page.processes, "processes"),
         )
         for table, rows, part in tables:
             table.empty = empty(part)
@@ -297,7 +309,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         plot.empty = empty("steps")
         plot.show_chart(says.chart(page, watching.steps), MARK)
         for parts in self.query(Parts):
-            parts.show(page.parts, empty("parts"))
+            parts.show(page, empty("parts"))
         self.query_one("#notes Static", Static).update(Content(notes(page)))
 
     @on(Table.Moved)
@@ -380,7 +392,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
 
     def action_whole(self) -> None:
         """The whole page, as it is printed without a screen."""
-        self.app.push_screen(WholePage(page_text(self.watching.page)))
+        self.app.push_screen(WholePage(self.watching.said))
 
     def action_page(self, name: str) -> None:
         """What a click on the verdict opens."""
@@ -404,7 +416,10 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
 
     @on(Table.Selected)
     async def _open(self) -> None:
-        """The preset that shows the same as the finding under the cursor."""
+        """The preset that shows the same as the finding under the cursor, or the page of the process."""
+        if self.processes.has_focus and (row := self.processes.row) is not None:
+            self.watching.choose(list(self.processes.rows).index(row))
+            return
         finding = self.findings.row
         if not self.findings.has_focus or finding is None:
             return
@@ -446,15 +461,11 @@ def where(row: "Finding | OpRow | FunctionRow | Stage") -> str:
 
 
 def notes(page: Page) -> str:
-    """What was not seen, by whom it was watched, and each process."""
+    """What was not seen, and by whom it was watched."""
     lines = [says.cost(page)] if page.cost.windows else []
     lines += [f"{note[:1].upper()}{note[1:]}." for note in page.notes]
     if page.python:
         lines.append(f"Python {page.python}, TensorFlow {page.tensorflow}, on {page.host}.")
-    for process in page.processes:
-        took = process.steps.median_s
-        shown = f"{seconds(took, took / 50)} a step, {process.steps.n:,} seen" if took else "no step"
-        lines.append(f"Process {process.pid} ({PurePath(process.command).name}): {shown}.")
     return "\n".join(lines) or "Nothing to note yet."
 
 
@@ -498,6 +509,26 @@ def functions_table() -> Table[FunctionRow]:
         Column("XLA", lambda row: "yes" if row.xla else "", width=3, drop=2),
     ]  # fmt: skip
     return Table(columns, noun="function", detail=lambda row: row.differed and f"differed: {row.differed}")
+
+
+def processes_table() -> Table[ProcessRow]:
+    """Each process that imported TensorFlow, of several programs those of all."""
+    columns: list[Column[ProcessRow]] = [
+        Column("host", lambda row: row.host, most=20),
+        Column("process", lambda row: str(row.pid or "–"), align="right", key=lambda row: row.pid),
+        Column("program", lambda row: PurePath(row.command).name, most=28, flex=True),
+        Column("steps", lambda row: f"{row.steps.n:,}", align="right", key=lambda row: row.steps.n),
+        Column("a step", took, align="right", key=lambda row: row.steps.median_s or 0.0),
+        Column("most of it", lambda row: f"{percent(row.share)} {row.part}" if row.share is not None else "",
+               most=26, drop=1),
+    ]  # fmt: skip
+    return Table(columns, noun="process")
+
+
+def took(row: ProcessRow) -> str:
+    """The median of a process's steps."""
+    median_s = row.steps.median_s
+    return seconds(median_s, median_s / 50) if median_s else "–"
 
 
 def stages_table() -> Table[Stage]:

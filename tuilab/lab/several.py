@@ -1,0 +1,514 @@
+"""Several watched programs at once: on other machines through ssh, or as they were kept."""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from tuilab.lab.watch import (
+    KEPT_EVERY_S,
+    TAIL,
+    Options,
+    Watching,
+    keep,
+    kept,
+    last_lines,
+    new_id,
+    without_secrets,
+)
+from tuilab.model.errors import InputError
+from tuilab.model.far import Asked, Choose, Over, Resize, Said, Shown, Signal, Type, Wrote
+from tuilab.model.files import read_regular
+from tuilab.model.program import Caught, Page, ProcessRow, StepTimes, Together
+from tuilab.model.sanitize import sanitize
+from tuilab.program.page import slowest
+from tuilab.report.program import together_text
+from tuilab.runner.far import Far
+from tuilab.runner.watched import KEPT_OUTPUT
+
+LOCAL = "local"
+LARGEST_PAGE = 64 * 2**20
+ASKED = msgspec.json.Decoder[Asked](Asked)
+
+
+class Program(Protocol):
+    """A program that a screen shows. changed, caught: to be set, and called from a thread."""
+
+    changed: Callable[[], None]
+    caught: Callable[[Caught], None]
+
+    @property
+    def page(self) -> Page:
+        """What is said of it."""
+
+    @property
+    def steps(self) -> dict[int, float]:
+        """Seconds of the latest steps, by their numbers."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it has been started and has not ended."""
+
+    @property
+    def now(self) -> Page:
+        """Its page, with how long it has run."""
+
+    @property
+    def rows(self) -> tuple[ProcessRow, ...]:
+        """All that can be chosen."""
+
+    @property
+    def said(self) -> str:
+        """All that is said of it, as text."""
+
+    def choose(self, index: int) -> None:
+        """The page is to be of that row."""
+
+    def output(self, lines: int) -> list[str]:
+        """The last lines that it has written."""
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Its terminal has that size from now on."""
+
+    def catch(self, number: int | None = None) -> str:
+        """Have a function of it caught, as `Watching.catch`."""
+
+    def interrupt(self) -> None:
+        """Send what Ctrl-C sends."""
+
+    def type(self, text: str) -> None:
+        """Give that to its standard input."""
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+
+
+class FarProgram:
+    """A program that is watched on another machine, in a terminal there, its page made there.
+
+    changed, wrote: to be set; called from a thread when there is something new to show, and with what it
+    writes.
+    """
+
+    def __init__(self, host: str, command: Sequence[str], options: Options) -> None:
+        if not command:
+            raise InputError("watch", "", "a program to start: train.py, -m module, or -- command")
+        self.host, self.options, self._command = host, options, tuple(command)
+        self.page = Page(command=without_secrets(command), host=host)
+        self.steps: dict[int, float] = {}
+        self.changed: Callable[[], None] = lambda: None
+        self.wrote: Callable[[bytes], None] = lambda data: None
+        self.caught: Callable[[Caught], None] = lambda told: None
+        self.exit_code: int | None = None
+        self.program = new_id()
+        self._began, self._kept_at = time.time(), time.time()
+        self._written = bytearray()
+        self._far: Far | None = None
+        self._over = threading.Event()
+
+    def start(self, size: tuple[int, int]) -> None:
+        """Start it in a terminal of that many columns and rows. Raises InputError where ssh is not there."""
+        of = self.options
+        words = [f"--far={size[0]}x{size[1]}", f"--folder={os.getcwd()}", f"--window={of.window}"]
+        words += [f"--every={of.every}"] * bool(of.every) + ["--once"] * of.once
+        self._far = Far(self.host, [*words, "--", *self._command], self._heard, self._lost)
+
+    def _heard(self, said: Said) -> None:
+        match said:
+            case Wrote(data):
+                self._written += data
+                del self._written[:-KEPT_OUTPUT]
+                self.wrote(data)
+            case Shown(page, steps):
+                rows = tuple(msgspec.structs.replace(row, host=self.host) for row in page.processes)
+                self.page = msgspec.structs.replace(page, host=self.host, processes=rows)
+                self.steps = steps
+                if time.time() - self._kept_at > KEPT_EVERY_S:
+                    self._kept_at = time.time()
+                    keep(self.program, self.page)
+            case Over(code):
+                self._ended(code)
+        self.changed()
+
+    def _lost(self, why: str) -> None:
+        self.page = msgspec.structs.replace(self.page, notes=(*self.page.notes, why))
+        self._ended(None)
+        self.changed()
+
+    def _ended(self, code: int | None) -> None:
+        self.exit_code = code
+        self.page = msgspec.structs.replace(self.page, exit_code=code, lasted_s=time.time() - self._began)
+        keep(self.program, self.page)
+        self._over.set()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has been started and has not ended."""
+        return self._far is not None and not self._over.is_set()
+
+    @property
+    def now(self) -> Page:
+        """The page, with how long it has run."""
+        lasted = time.time() - self._began if self.running else self.page.lasted_s
+        return msgspec.structs.replace(self.page, lasted_s=lasted)
+
+    @property
+    def rows(self) -> tuple[ProcessRow, ...]:
+        """Its processes."""
+        return self.page.processes
+
+    @property
+    def said(self) -> str:
+        """All of the page, as text."""
+        return together_text(together([self.page]))
+
+    def choose(self, index: int) -> None:
+        """The page is to be of that one of its processes."""
+        self._ask(Choose(self.rows[index].pid))
+
+    def output(self, lines: int) -> list[str]:
+        """The last lines that it has written, as they stand in its terminal."""
+        return last_lines(bytes(self._written[-TAIL:]), lines)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Its terminal has that size from now on."""
+        self._ask(Resize(columns, rows))
+
+    def catch(self, number: int | None = None) -> str:
+        """A function there would be written there. Raises LookupError."""
+        raise LookupError(f"a step is caught where it runs, by `tuilab watch` on {self.host}")
+
+    def interrupt(self) -> None:
+        """Send what Ctrl-C sends."""
+        self.type("\x03")
+
+    def type(self, text: str) -> None:
+        """Give that to its standard input."""
+        self._ask(Type(text.encode()))
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        self._ask(Signal(number))
+
+    def _ask(self, what: Asked) -> None:
+        if self._far is not None and self.running:
+            self._far.ask(what)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for its end; whether it has ended."""
+        return self._over.wait(seconds)
+
+
+class KeptProgram:
+    """A page that was kept, as a program that has ended."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.steps: dict[int, float] = {}
+        self.changed: Callable[[], None] = lambda: None
+        self.caught: Callable[[Caught], None] = lambda told: None
+        self.running, self.now, self.rows = False, page, page.processes
+        self.said = together_text(together([page]))
+
+    def choose(self, index: int) -> None:
+        """There is one page alone."""
+
+    def output(self, lines: int) -> list[str]:
+        """It is not kept."""
+        return []
+
+    def resize(self, columns: int, rows: int) -> None:
+        """It has ended."""
+
+    def catch(self, number: int | None = None) -> str:
+        """It has ended. Raises LookupError."""
+        raise LookupError("the program has ended")
+
+    def interrupt(self) -> None:
+        """It has ended."""
+
+    def type(self, text: str) -> None:
+        """It has ended."""
+
+    def signal(self, number: int) -> None:
+        """It has ended."""
+
+
+class Several:
+    """Programs side by side: the page is that of the chosen one, the rows those of all."""
+
+    def __init__(self, programs: Sequence[Program]) -> None:
+        self.programs, self.chosen = list(programs), 0
+        self.changed: Callable[[], None] = lambda: None
+        self.caught: Callable[[Caught], None] = lambda told: None
+        for program in self.programs:
+            program.changed, program.caught = self._changed, self._caught
+
+    def _changed(self) -> None:
+        self.changed()
+
+    def _caught(self, told: Caught) -> None:
+        self.caught(told)
+
+    @property
+    def _one(self) -> Program:
+        return self.programs[self.chosen]
+
+    @property
+    def page(self) -> Page:
+        """That of the chosen one, with the rows of all."""
+        return self._with_all(self._one.page)
+
+    @property
+    def now(self) -> Page:
+        """The same, with how long it has run."""
+        return self._with_all(self._one.now)
+
+    def _with_all(self, page: Page) -> Page:
+        if len(self.programs) == 1:
+            return page
+        said = slowest(self.rows)
+        notes = (said, *page.notes) if said and said not in page.notes else page.notes
+        return msgspec.structs.replace(page, processes=self.rows, notes=notes)
+
+    @property
+    def steps(self) -> dict[int, float]:
+        """Seconds of the chosen one's latest steps, by their numbers."""
+        return self._one.steps
+
+    @property
+    def running(self) -> bool:
+        """Whether any of them runs."""
+        return any(program.running for program in self.programs)
+
+    @property
+    def rows(self) -> tuple[ProcessRow, ...]:
+        """The processes of all; a program that has none yet has a row for itself."""
+        return tuple(row for program in self.programs for row in _rows(program.page))
+
+    def choose(self, index: int) -> None:
+        """The page is to be that of this row."""
+        for number, program in enumerate(self.programs):
+            own = _rows(program.page)
+            if index < len(own):
+                self.chosen = number
+                if program.rows:
+                    program.choose(index)
+                break
+            index -= len(own)
+        self.changed()
+
+    @property
+    def said(self) -> str:
+        """All pages, as text: the rows, then each."""
+        return together_text(self.together)
+
+    @property
+    def together(self) -> Together:
+        """All pages."""
+        return together([program.page for program in self.programs])
+
+    def output(self, lines: int) -> list[str]:
+        """The last lines that the chosen one has written."""
+        return self._one.output(lines)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Their terminals have that size from now on."""
+        for program in self.programs:
+            program.resize(columns, rows)
+
+    def catch(self, number: int | None = None) -> str:
+        """Have a function of the chosen one caught."""
+        return self._one.catch(number)
+
+    def interrupt(self) -> None:
+        """Send all what Ctrl-C sends."""
+        for program in self.programs:
+            program.interrupt()
+
+    def type(self, text: str) -> None:
+        """Give that to the standard input of all."""
+        for program in self.programs:
+            program.type(text)
+
+    def signal(self, number: int) -> None:
+        """Send all a signal."""
+        for program in self.programs:
+            program.signal(number)
+
+
+def _rows(page: Page) -> tuple[ProcessRow, ...]:
+    command = next((word for word in page.command if word.endswith(".py")), " ".join(page.command))
+    none = ProcessRow(pid=0, parent=0, command=command, steps=StepTimes())
+    return tuple(
+        msgspec.structs.replace(row, host=row.host or page.host) for row in page.processes or (none,)
+    )
+
+
+def together(pages: Iterable[Page]) -> Together:
+    """Pages side by side, and which of their processes is the slowest."""
+    found = tuple(pages)
+    return Together(programs=found, slowest=slowest(row for page in found for row in _rows(page)))
+
+
+def opened(words: Sequence[str]) -> Several:
+    """Pages that were kept, by their ids of the history or files of `--json`. Raises InputError."""
+    if not words:
+        raise InputError("--open", "", "ids of `tuilab history programs`, or files that --json has written")
+    programs = list[Program]()
+    for word in words:
+        if not Path(word).is_file():
+            programs.append(KeptProgram(kept(word)))
+            continue
+        try:
+            found = msgspec.json.decode(read_regular(Path(word), LARGEST_PAGE))
+            several = isinstance(found, dict) and "programs" in found
+            pages = msgspec.convert(found, Together).programs if several else (msgspec.convert(found, Page),)
+        except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InputError(
+                "--open", word, f"a file that `tuilab watch --json` has written: {error}"
+            ) from None
+        programs += [KeptProgram(sanitize(page)) for page in pages]
+    return Several(programs)
+
+
+Live = FarProgram | Watching
+"""What runs, here or elsewhere."""
+
+
+def started(
+    hosts: Sequence[str], command: Sequence[str], options: Options, size: tuple[int, int]
+) -> dict[str, Live]:
+    """The same program on each of these hosts, in terminals of that size. Raises InputError."""
+    programs: dict[str, Live] = {
+        host: Watching(command, options) if host == LOCAL else FarProgram(host, command, options)
+        for host in dict.fromkeys(hosts)
+    }
+    for program in programs.values():
+        program.start(size)
+    return programs
+
+
+def follow(programs: Mapping[str, Live], write: Callable[[bytes], None]) -> int:
+    """Write what they write until all have ended, each line behind its host where there are several, and pass
+    signals on; returns the first exit code that is not 0, 1 where a connection was lost.
+
+    Only from a process's main thread.
+    """
+    lines = {host: Lines(f"{host}: ".encode() if len(programs) > 1 else b"", write) for host in programs}
+
+    def signalled(number: int, frame: object) -> None:
+        for program in programs.values():
+            program.interrupt() if number == signal.SIGINT else program.signal(number)
+
+    for number in PASSED:
+        signal.signal(number, signalled)
+    for host, program in programs.items():
+        program.wrote = lines[host].add
+    threading.Thread(target=_type_into, args=(list(programs.values()),), daemon=True).start()
+    for host, program in programs.items():
+        while not program.wait(WAIT_S):  # a wait without an end would keep signals from us
+            pass
+        lines[host].end()
+    codes = [1 if program.exit_code is None else program.exit_code for program in programs.values()]
+    return next((code for code in codes if code), 0)
+
+
+PASSED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+WAIT_S = 0.5
+
+
+class Lines:
+    """What a program writes, with words before each of its lines; as it is without any."""
+
+    def __init__(self, before: bytes, write: Callable[[bytes], None]) -> None:
+        self._before, self._write, self._rest = before, write, b""
+
+    def add(self, data: bytes) -> None:
+        """More of it."""
+        if not self._before:
+            self._write(data)
+            return
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        if whole:
+            self._write(
+                b"".join(self._before + line.rstrip(b"\r").rpartition(b"\r")[2] + b"\n" for line in whole)
+            )
+
+    def end(self) -> None:
+        """There is no more."""
+        if self._rest:
+            self.add(b"\n")
+
+
+def _type_into(programs: Sequence[Live]) -> None:
+    """What is typed here goes to each of them; its end is theirs."""
+    while True:
+        try:
+            data = os.read(0, 4_096)
+        except OSError:
+            return
+        for program in programs:
+            program.type(data.decode(errors="replace") or "\x04")
+        if not data:
+            return
+
+
+def serve(command: Sequence[str], options: Options, size: tuple[int, int], folder: str) -> int:
+    """The far end: watch a program, tell of it on standard output, and do what standard input asks for.
+
+    folder: where it runs, if it is there. Ends when the program does; a program whose lab has gone gets a
+    hangup.
+    """
+    with contextlib.suppress(OSError):
+        os.chdir(folder)
+    sys.stdout.flush()
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    lock, shown = threading.Lock(), Page(command=())
+
+    def say(what: Said) -> None:
+        with lock, contextlib.suppress(OSError, ValueError):
+            out.write(msgspec.json.encode(what) + b"\n")
+            out.flush()
+
+    def changed() -> None:
+        nonlocal shown
+        if watching.page is not shown:
+            shown = watching.page
+            say(Shown(shown, watching.steps))
+
+    watching = Watching(command, options)
+    watching.program.program = ""  # the near end keeps it
+    watching.wrote, watching.changed = lambda data: say(Wrote(data)), changed
+    watching.start(size)
+
+    def listen() -> None:
+        for line in sys.stdin.buffer:
+            match ASKED.decode(line):
+                case Type(data):
+                    watching.type(data.decode(errors="replace"))
+                case Signal(number):
+                    watching.signal(number)
+                case Resize(columns, rows):
+                    watching.resize(columns, rows)
+                case Choose(pid):
+                    watching.program.chosen = pid
+                    watching.draw()
+        if watching.running:
+            watching.signal(signal.SIGHUP)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while not watching.wait(WAIT_S):
+        pass
+    changed()
+    code = watching.program.exit_code
+    say(Over(code if code is not None else 1))
+    return 0

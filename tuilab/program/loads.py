@@ -1,0 +1,74 @@
+"""What the devices did beside the steps: a fold over samples of the machine. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tuilab.model.program import Load
+from tuilab.model.telemetry import DeviceSample
+
+CPU, PROGRAM = "CPU", "program"
+
+
+@dataclass
+class Sums:
+    """Of a device: how many samples told of a figure, and what these add up to; its memory at the most."""
+
+    n: int = 0
+    uses: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    clocks: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    memory: int | None = None
+    total: int | None = None
+    fastest: float | None = None
+
+    def add(self, use: float | None, memory: int | None, clock: float | None) -> None:
+        """One more sample."""
+        self.n += 1
+        for told, into in ((use, self.uses), (clock, self.clocks)):
+            if told is not None:
+                into[0] += told
+                into[1] += 1
+        if memory is not None:
+            self.memory = max(memory, self.memory or 0)
+
+
+@dataclass
+class Loads:
+    """The sums of each device."""
+
+    of: dict[str, Sums] = field(default_factory=lambda: defaultdict(Sums))
+
+    def add(self, sample: DeviceSample) -> None:
+        """One more sample of the machine. The first one has no rates, and is none."""
+        if sample.interval_s is None:
+            return
+        if (program := sample.process) is not None:
+            self.of[PROGRAM].add(program.use, program.memory, None)
+        if (cpu := sample.cpu) is not None:
+            self.of[CPU].add(cpu.use, cpu.memory_used, cpu.frequency_hz)
+            self.of[CPU].total, self.of[CPU].fastest = cpu.memory_total, cpu.frequency_max_hz
+        for gpu in sample.gpus:
+            of = self.of[f"GPU:{gpu.index}"]
+            of.add(gpu.use, gpu.memory_used, gpu.sm_clock_hz)
+            of.total = gpu.memory_total
+
+    def rows(self) -> tuple[Load, ...]:
+        """Each device's, the program first."""
+        return tuple(self._rows())
+
+    def _rows(self) -> Iterator[Load]:
+        for device, sums in self.of.items():
+            yield Load(
+                device=device,
+                use=_mean(sums.uses),
+                memory=sums.memory,
+                memory_total=sums.total,
+                clock_hz=_mean(sums.clocks),
+                clock_max_hz=sums.fastest,
+                n=sums.n,
+            )
+
+
+def _mean(sums: list[float]) -> float | None:
+    total, n = sums
+    return total / n if n else None

@@ -1,0 +1,91 @@
+"""A program that `tuilab watch` starts on another machine, through ssh."""
+
+import contextlib
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from tuilab.model.errors import InputError
+from tuilab.model.far import Asked, Over, Said, Shown
+from tuilab.model.sanitize import sanitize, sanitize_line
+from tuilab.runner import ssh
+
+LONGEST_LINE = 64 * 2**20
+LAST_WORDS = 20
+OWN = "tuilab: "
+"""Before what tuilab says at the far end."""
+
+
+class Far:
+    """The way to it.
+
+    heard: called from a thread with what it says. lost: called from the same, where the connection ends
+    before the program, with the reason. Raises InputError for no host's name, and where ssh is not there.
+    """
+
+    def __init__(
+        self, host: str, words: Sequence[str], heard: Callable[[Said], None], lost: Callable[[str], None]
+    ) -> None:
+        self._host, self._heard, self._lost = host, heard, lost
+        self._lock = threading.Lock()
+        self._last_words = deque[str](maxlen=LAST_WORDS)
+        command = ssh.command(host, words, "watch")
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise InputError("--host", command[0], f"an ssh that can be started: {error.strerror}") from None
+        threads = [threading.Thread(target=run, daemon=True) for run in (self._log, self._read)]
+        self._logging = threads[0]
+        for thread in threads:
+            thread.start()
+
+    def ask(self, what: Asked) -> None:
+        """Ask for something; nothing where it hears no more."""
+        assert self._process.stdin is not None
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            self._process.stdin.write(msgspec.json.encode(what) + b"\n")
+            self._process.stdin.flush()
+
+    def _log(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._last_words.append(sanitize_line(line.decode(errors="replace").rstrip(), 500))
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        decoder = msgspec.json.Decoder[Said](Said)
+        problem = ""
+        while line := self._process.stdout.readline(LONGEST_LINE):
+            try:
+                said = decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                problem = f"{self._host}: what came was not understood: {error}"
+                break
+            self._heard(sanitize(said) if isinstance(said, Shown) else said)
+            if isinstance(said, Over):
+                self._end()
+                return
+        self._process.terminate() if problem else None
+        code = self._end()
+        own = [line.removeprefix(OWN) for line in self._last_words if line.startswith(OWN)]
+        self._lost(
+            problem
+            or (f"{self._host}: {own[-1]}" if own else ssh.explain(self._host, code, list(self._last_words)))
+        )
+
+    def _end(self) -> int:
+        assert self._process.stdin is not None
+        with self._lock, contextlib.suppress(OSError):
+            self._process.stdin.close()
+        code = self._process.wait()
+        self._logging.join(1.0)
+        return code
