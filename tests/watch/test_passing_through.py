@@ -314,7 +314,7 @@ EDGES = {
     ),
     "fifty thousand steps": (MANY.replace("300", "50_000"), 50_000),
     "thousands of functions": (
-        "import tensorflow as tf\nx = tf.constant(1.0)\nfor _ in range(2_500):\n"
+        "import tensorflow as tf\nx = tf.constant(1.0)\nfor _ in range(2_100):\n"
         "    tf.function(lambda x: x + 1.0, autograph=False)(x)",
         0,
     ),

@@ -217,7 +217,7 @@ def test_mending_gains_no_more_than_was_said(tmp_path: Path, name: str) -> None:
     found = next(each for each in pages[0].findings if each.code == code)
     assert code not in {each.code for each in pages[1].findings}
     assert found.gain_at_most is not None
-    most = max(found.gain_at_most, *(found.gain_ci95 or ()))
+    most = max([found.gain_at_most, *(found.gain_ci95 or ())])
     if code in WHOLE:
         assert lasted[0] / lasted[1] <= most
     else:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import is_not
 from pathlib import Path
 from typing import Protocol
 
@@ -246,6 +247,7 @@ class Several:
 
     def __init__(self, programs: Sequence[Program]) -> None:
         self.programs, self.chosen = list(programs), 0
+        self._pages, self._page = list[Page](), Page(command=())
         self.changed: Callable[[], None] = lambda: None
         self.caught: Callable[[Caught], None] = lambda told: None
         for program in self.programs:
@@ -263,8 +265,11 @@ class Several:
 
     @property
     def page(self) -> Page:
-        """That of the chosen one, with the rows of all."""
-        return self._with_all(self._one.page)
+        """That of the chosen one, with the rows of all; the same object while none has changed."""
+        pages = [self._one.page, *(program.page for program in self.programs)]
+        if len(pages) != len(self._pages) or any(map(is_not, pages, self._pages)):
+            self._pages, self._page = pages, self._with_all(pages[0])
+        return self._page
 
     @property
     def now(self) -> Page:

@@ -589,6 +589,7 @@ def observe(address):
                 cost = time.thread_time() - begun_cpu + slower
                 self.windows += 1
                 self.spent += cost
+                self.flush()  # what follows may outlast the program's patience
                 self.graphs()
                 self.kernels()
                 self.channel.send(

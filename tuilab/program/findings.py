@@ -35,6 +35,8 @@ READING, READING_EACH = 0.05, 0.8
 """Share of the time in which values are read, and reads for each step."""
 FEEDING_BYTES = 2**20
 SMALL_OP_S, MANY_OPS, SCHEDULED = 30e-6, 100, 0.5
+LEAST_OP_S = 1e-6
+"""What an op of a graph takes at least, as loops of small ops were seen to."""
 DOUBLE, IDLE = 0.10, 0.20
 LEAST = 20
 """Steps from which on something is said of a rate."""
@@ -447,9 +449,25 @@ def eager(case: Case) -> Iterator[Finding]:
 def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
     if not case.of.seen:
         return None, None
-    return case.of.share("python", "dispatch", "scheduling"), share_interval(
-        case.of.seen, "python", "dispatch", "scheduling"
-    )
+    names = ("python", "dispatch", "scheduling")
+    return case.of.share(*names), _with_small(case.of, share_interval(case.of.seen, *names))
+
+
+def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The interval of what starting ops takes, up to where a graph's small ops are left with what each needs.
+
+    A kernel of some microseconds is mostly its own preparation, which fused or compiled ops do not have each.
+    """
+    if interval is None or not of.seen:
+        return interval
+    small = 0.0
+    for _, seen in of.windows:
+        for op, spent in seen.ops.items():
+            runs = seen.counts.get(op, 0.0)
+            if runs and spent / runs <= SMALL_OP_S:
+                small += max(0.0, spent - runs * LEAST_OP_S) * len(seen.steps)
+    lasted = sum(sum(step.values()) for step in of.seen)
+    return interval[0], min(1.0, interval[1] + small / lasted)
 
 
 def reading(case: Case) -> Iterator[Finding]:
@@ -613,7 +631,7 @@ def small_ops(case: Case) -> Iterator[Finding]:
     spent = of.share("compute")
     step = of.times().median_s or 0.0
     started = of.share("scheduling", "dispatch")
-    interval = share_interval(of.seen, "scheduling", "dispatch")
+    interval = _with_small(of, share_interval(of.seen, "scheduling", "dispatch"))
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
     each = f" of {seconds(spent * step / n, spent * step / n / 20)} each" if profiled >= n / 2 else ""

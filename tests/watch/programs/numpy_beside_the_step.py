@@ -7,7 +7,7 @@ import tensorflow as tf
 
 
 def clean(x):
-    for _ in range(20):
+    for _ in range(100):
         x = np.sort(x, axis=1)[:, ::-1] * 1.01
     return x
 
