@@ -10,8 +10,10 @@ from tuilab.history import programs
 from tuilab.history.store import Store
 from tuilab.lab.watch import without_secrets
 from tuilab.model.errors import InputError
-from tuilab.model.program import Finding, Function, Page, StepPart, Steps, StepTimes
+from tuilab.model.program import Finding, Function, Page, StepPart, Steps, StepTimes, Traces
+from tuilab.program.findings import Case, Place
 from tuilab.program.fold import MOST_STEPS, Process
+from tuilab.program.page import functions
 
 
 def page(median_s: float, waiting: float, *codes: str) -> Page:
@@ -63,6 +65,17 @@ def test_half_an_hour_of_quick_steps_is_counted_and_takes_no_more_room(tmp_path:
     assert process.steps.n == 30 * 240 * each
     assert len(process.steps.starts) <= MOST_STEPS
     assert process.times().median_s == pytest.approx(0.0012)
+
+
+def test_ten_thousand_functions_are_a_row_for_each_of_their_codes() -> None:
+    process = Process()
+    for number in range(10_000):
+        process.apply(
+            Function(number=number, name="step", file="train.py", line=3 + number // 5_000, own=True)
+        )
+        process.apply(Traces(number=number, traces=((0.01, None),)))
+    rows = functions(Case(process, {}, Place()))
+    assert [(row.line, row.traces) for row in rows] == [(3, 5_000), (4, 5_000)]
 
 
 def test_secrets_of_the_command_are_not_kept() -> None:

@@ -313,11 +313,6 @@ EDGES = {
         0,
     ),
     "fifty thousand steps": (MANY.replace("300", "50_000"), 50_000),
-    "thousands of functions": (
-        "import tensorflow as tf\nx = tf.constant(1.0)\nfor _ in range(2_100):\n"
-        "    tf.function(lambda x: x + 1.0, autograph=False)(x)",
-        0,
-    ),
     "sessions": (
         "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\n"
         "with tf.Session() as session:\n    print(session.run(tf.constant(1.0) + 1.0))\n"
@@ -329,7 +324,6 @@ SAID = {
     "fifty thousand steps": "50,000 seen",
     "sessions": "graph mode",
     "many functions": "made anew each time",
-    "thousands of functions": "made anew each time",
 }
 
 
