@@ -19,6 +19,8 @@ from tuilab.runner.watched import Listener
 PROGRAMS = Path(__file__).parent / "programs"
 EXPECTS = re.compile(r"^# expects:(.*)$", re.MULTILINE)
 MAY = re.compile(r"^# may:(.*)$", re.MULTILINE)
+BUSY = "waited for a processor that others had"
+"""What a page notes where the machine was busy: then less is told."""
 MARK = re.compile(r"#\s*<- ([a-z0-9, -]+)$")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.watch.running import PROGRAMS, expected, watched
+from tests.watch.running import BUSY, PROGRAMS, expected, watched
 from tuilab.doctor import hardware
 from tuilab.lab import watch
 from tuilab.lab.watch import Options, Watched
@@ -43,7 +43,10 @@ def judge(file: Path, page: Page, printed: str) -> None:
     assert page.exit_code == 0, printed
     wanted, may, lines = expected(file)
     found = {finding.code for finding in page.findings}
-    assert wanted <= found <= wanted | may, page_text(page)
+    assert found <= wanted | may, page_text(page)
+    if not wanted <= found and any(BUSY in note for note in page.notes):
+        pytest.skip(f"others had the processors, and {', '.join(wanted - found)} was not told")
+    assert wanted <= found, page_text(page)
     for finding in page.findings:
         if finding.code in lines:
             assert finding.file == str(file) and finding.line in lines[finding.code], page_text(page)

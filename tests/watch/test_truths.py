@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.watch.running import PROGRAMS, watched
+from tests.watch.running import BUSY, PROGRAMS, watched
 from tuilab.lab.watch import Watched
 from tuilab.model.program import Code, Page
 
@@ -175,7 +175,10 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
     "numpy_beside_the_step": ("python-in-map", (("data.map(cleaned)", "data.map(cleaned).cache()"),)),
     "loop_serial_map": ("serial-map", (("map(augment)", "map(augment, num_parallel_calls=tf.data.AUTOTUNE)"),)),
     "loop_no_prefetch": ("no-prefetch", (("with_options(options)", "with_options(options).prefetch(2)"),)),
-    "many_files": ("input-bound", (("data.map(load)", "data.map(load).cache()"),)),
+    "many_files": (
+        "input-bound",
+        (('"*.png")).repeat()', '"*.png"))'), ("data.map(load)", "data.map(load).cache().repeat()")),
+    ),
     "loop_eager": (
         "eager-step",
         (("for _ in range(300):\n", "@tf.function\ndef step():\n"), ("", "\nfor _ in range(300):\n    step()\n")),
@@ -214,6 +217,8 @@ def test_mending_gains_no_more_than_was_said(tmp_path: Path, name: str) -> None:
         page, printed = watched(file, beside=lambda program: lasted.append(whole(program)))
         assert page.exit_code == 0, printed
         pages.append(page)
+    if any(BUSY in note for page in pages for note in page.notes):
+        pytest.skip("others had the processors: what is told then is less, and what mending gains is theirs")
     found = next(each for each in pages[0].findings if each.code == code)
     assert code not in {each.code for each in pages[1].findings}
     assert found.gain_at_most is not None

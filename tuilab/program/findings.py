@@ -16,7 +16,7 @@ from tuilab.analysis.words import listed, percent, times
 from tuilab.model.program import Code, Finding, OpRow, Stage
 from tuilab.model.quantity import plural, seconds
 from tuilab.program import source
-from tuilab.program.fold import Process, share_interval
+from tuilab.program.fold import Process, gain_interval
 from tuilab.program.graph import Op, ops_of, reason_of
 
 INPUT = "waiting for input"
@@ -166,7 +166,7 @@ def matrices(of: Process) -> dict[str, int]:
 def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
     """The share of a step that waits for input: of the profiled steps, else of the waits that Python saw."""
     if case.of.seen:
-        return case.of.share(INPUT), share_interval(case.of.seen, INPUT)
+        return case.of.share(INPUT), gain_interval(case.of.seen, INPUT)
     gaps = case.of.gaps()
     return (gaps.waiting / gaps.total if gaps.total else 0.0), None
 
@@ -450,7 +450,7 @@ def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
     if not case.of.seen:
         return None, None
     names = ("python", "dispatch", "scheduling")
-    return case.of.share(*names), _with_small(case.of, share_interval(case.of.seen, *names))
+    return case.of.share(*names), _with_small(case.of, gain_interval(case.of.seen, *names))
 
 
 def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -501,7 +501,7 @@ def feeding(case: Case) -> Iterator[Finding]:
         share = interval = None
         if of.step == number and of.seen:
             # Converting and copying lie in dispatch and copies; they can gain no more than that.
-            share, interval = of.share("copies", "dispatch"), share_interval(of.seen, "copies", "dispatch")
+            share, interval = of.share("copies", "dispatch"), gain_interval(of.seen, "copies", "dispatch")
         at = of.functions[number].caller or case.function_at(number)
         name = of.functions[number].name.rpartition(".")[2]
         yield _made(
@@ -525,8 +525,9 @@ def between(case: Case) -> Iterator[Finding]:
     regular, rare = (gaps.python - gaps.rare) / gaps.total, gaps.rare / gaps.total
     if of.seen:  # some of what lies between the calls may be ops
         regular = min(regular, of.share("python"))
-    share = max(0.0, regular + rare - reads / gaps.total - of.starved)
-    if share < BETWEEN:
+    share = max(0.0, regular + rare - reads / gaps.total)
+    # A moment without a processor, which others had, lies there too: it is no fault, and goes with none.
+    if share - of.starved < BETWEEN:
         return
     lines: Counter[tuple[str, int]] = Counter()
     libraries: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
@@ -550,9 +551,10 @@ def between(case: Case) -> Iterator[Finding]:
     # Which line is a sample; where most are the person's, so may all of it be.
     theirs = sum(lines.values()) / seen
     share *= 1.0 if theirs >= 0.5 else theirs
+    interval = gain_interval(of.seen, "python") if of.seen else None
     at, _ = lines.most_common(1)[0]
     library = libraries[at].most_common(1)[0][0]
-    if share < BETWEEN:
+    if share - of.starved < BETWEEN:
         return
     what = library.removeprefix(CALLBACK) or source.line(case.sources, *at) or PurePath(at[0]).name
     yield _made(
@@ -561,6 +563,7 @@ def between(case: Case) -> Iterator[Finding]:
         f"{percent(share)} of the time lies between the steps, most of it here: {what}",
         share,
         "do it less often, or beside the training (a thread, an asynchronous checkpoint)",
+        interval=(min(share, interval[0]), max(share, interval[1])) if interval else None,
     )
 
 
@@ -577,7 +580,8 @@ def doubles(case: Case) -> Iterator[Finding]:
     if not total or not profiled or spent / profiled < DOUBLE:
         return
     top = largest(wide)
-    # Half the bytes and, on a processor's vectors, twice the lanes: at most half of these ops' time.
+    # Half the bytes and, on a processor's vectors, twice the lanes: half of these ops' time. A library's own
+    # float32 kernels, or a GPU that has few units for float64, may leave hardly anything of it.
     share = spent / profiled / 2
     yield _made(
         "float64",
@@ -586,6 +590,7 @@ def doubles(case: Case) -> Iterator[Finding]:
         share,
         "use float32 (dtype=tf.float32, .astype('float32'), keras.config.set_floatx)",
         "float64-matmul",
+        (share, spent / profiled),
         sizes=matrices(case.of),
     )
 
@@ -631,7 +636,7 @@ def small_ops(case: Case) -> Iterator[Finding]:
     spent = of.share("compute")
     step = of.times().median_s or 0.0
     started = of.share("scheduling", "dispatch")
-    interval = _with_small(of, share_interval(of.seen, "scheduling", "dispatch"))
+    interval = _with_small(of, gain_interval(of.seen, "scheduling", "dispatch"))
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
     each = f" of {seconds(spent * step / n, spent * step / n / 20)} each" if profiled >= n / 2 else ""
