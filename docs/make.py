@@ -273,7 +273,7 @@ def formats_page() -> str:
             "",
             table(program.Page),
             "",
-            section(program.Together) + "\n",
+            section(program.Together).replace("[page](#page)", "[page](#tuilab-watch---json)") + "\n",
             *(section(part) + "\n" for part in inside(program.Page) if part is not program.Page),
             textwrap.dedent(f"""\
                 ## Recordings

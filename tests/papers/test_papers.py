@@ -87,6 +87,8 @@ ELSEWHERE = {
     "tuilab verdicts --on tcp://SCHEDULER:8786": "tests/fleet/test_commands.py::test_verdicts_over_real_workers",
     "tuilab history programs": "tests/watch/test_kept.py::test_pages_are_kept_replaced_and_found",
     "tuilab watch --python ~/venvs/mine": "tests/environments/test_oldest.py::test_a_program_is_watched_in_its_environment",
+    "tuilab watch --host gpu-07 --host gpu-08 train.py": "tests/remote/test_watched.py::test_a_program_runs_there_in_the_same_folder_with_what_is_typed_here",
+    "tuilab watch --open": "tests/remote/test_watched.py::test_a_row_for_each_process_and_the_slowest_is_named",
     "tuilab watch --json": "tests/watch/test_passing_through.py::test_each_process_is_a_row_and_nothing_is_left",
     "tuilab history prune": "tests/history/test_trouble.py::test_a_history_on_a_full_disk_is_read_and_pruned",
     "tuilab history check --repair FILE": "tests/history/test_trouble.py::test_what_was_set_aside_is_told_until_it_is_taken_in",

@@ -192,7 +192,7 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
     "fit_callback": ("between-steps", (("time.sleep(0.005)", "pass"),)),
     "loop_float64": ("float64", ((".rand(512, 512)", ".rand(512, 512).astype('float32')"),)),
     "loop_tiny_ops": ("xla-off", (("@tf.function", "@tf.function(jit_compile=True)"),)),
-    "loop_python_number": ("retraced", (("step(x, rate)", "step(x, tf.constant(rate))"),)),
+    "loop_python_number": ("retraced", (("        step(x, rate)", "        step(x, tf.constant(rate))"),)),
     "class_new_object": (
         "retraced",
         (("Settings(0.01))", "settings)"), ("for _ in", "settings = Settings(0.01)\nfor _ in")),

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import is_not
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -31,12 +31,15 @@ from tuilab.model.program import Caught, Page, ProcessRow, StepTimes, Together
 from tuilab.model.sanitize import sanitize
 from tuilab.program.page import slowest
 from tuilab.report.program import together_text
-from tuilab.runner.far import Far
 from tuilab.runner.watched import KEPT_OUTPUT
 
 LOCAL = "local"
 LARGEST_PAGE = 64 * 2**20
 ASKED = msgspec.json.Decoder[Asked](Asked)
+
+
+if TYPE_CHECKING:
+    from tuilab.runner.far import Far
 
 
 class Program(Protocol):
@@ -116,6 +119,8 @@ class FarProgram:
 
     def start(self, size: tuple[int, int]) -> None:
         """Start it in a terminal of that many columns and rows. Raises InputError where ssh is not there."""
+        from tuilab.runner.far import Far
+
         of = self.options
         words = [f"--far={size[0]}x{size[1]}", f"--folder={os.getcwd()}", f"--window={of.window}"]
         words += [f"--every={of.every}"] * bool(of.every) + ["--once"] * of.once
@@ -475,14 +480,15 @@ def serve(command: Sequence[str], options: Options, size: tuple[int, int], folde
     with contextlib.suppress(OSError):
         os.chdir(folder)
     sys.stdout.flush()
-    out = os.fdopen(os.dup(1), "wb")
+    out = os.dup(1)
     os.dup2(2, 1)
     lock, shown = threading.Lock(), Page(command=())
 
     def say(what: Said) -> None:
         with lock, contextlib.suppress(OSError, ValueError):
-            out.write(msgspec.json.encode(what) + b"\n")
-            out.flush()
+            line = memoryview(msgspec.json.encode(what) + b"\n")
+            while len(line):
+                line = line[os.write(out, line) :]
 
     def changed() -> None:
         nonlocal shown
