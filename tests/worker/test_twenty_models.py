@@ -108,6 +108,9 @@ def test_it_runs_in_mixed_precision_and_its_layers_compute_in_it(tf, worker, tmp
     )  # fmt: skip
     state = fold(worker.measure(request))
     for arm in state.arms.values():
+        if why := MODELS[name].lacks.get((arm.arm.variant, arm.arm.dtype)):
+            assert arm.status == "unavailable" and why in arm.reason
+            continue
         assert arm.status == "ok", f"{arm.label}: {arm.reason}\n{arm.detail}"
         half = arm.arm.dtype.removeprefix("mixed_")
         seen = {node.dtype for node in arm.placement[0] if node.kind == "op"}

@@ -27,8 +27,8 @@ class Scale(keras.layers.Layer):
 class Made:
     """A model, and what is to be found of it.
 
-    parameters: its sliders beside the dtype. lacks: modes, with a variant or without, that cannot run, with a
-    word of why. trains: whether there is a training step. signature: after the folder's name. small: quickly measured.
+    parameters: its sliders beside the dtype. lacks: modes, with a variant or without, or a variant in a precision,
+    that cannot run, with a word of why. trains: whether there is a training step. signature: after the folder's name. small: quickly measured.
     """
 
     save: Save
@@ -229,6 +229,7 @@ def exported(tf: Any, folder: Path) -> Path:
     return folder / "graph"
 
 
+HALF = ("mixed_bfloat16", "mixed_float16")
 NO_STRINGS = {("xla",): "takes strings"}
 LONG = {"batch": 4, "length": 12}
 GRAPH = {"trains": False}
@@ -249,7 +250,7 @@ MODELS: dict[str, Made] = {
     "shared": Made(saved(shared)),
     "augmenting": Made(saved(augmenting), lacks={("xla", "training"): "XLA has no ImageProjectiveTransformV3"}),
     "strings": Made(saved(strings), lacks=NO_STRINGS, small=True),
-    "quantised": Made(saved(quantised)),
+    "quantised": Made(saved(quantised), lacks={("training", dtype): "quantised" for dtype in HALF}),
     "own layer": Made(custom, code="own.py"),
     "subclassed": Made(subclassed, **GRAPH),
     "several signatures": Made(several, signature="near", **GRAPH),

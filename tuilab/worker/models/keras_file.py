@@ -53,6 +53,7 @@ _INNER = tuple(
 )
 _FUNCTIONS = ("activations", "losses", "metrics", "initializers", "regularizers", "constraints", "ops")
 _CODE = frozenset(("Lambda", "TFSMLayer", "TorchModuleWrapper", "FlaxLayer", "JaxLayer"))
+_QUANTISED = ("QuantizedDTypePolicy", "QuantizedFloat8DTypePolicy")
 _TABLES = ("vocabulary", "idf_weights")
 
 
@@ -180,6 +181,12 @@ def _build(
     tf, policy, training = b.tf, b.arm.dtype, b.arm.variant == TRAINING
     if b.arm.mode == "xla" and any(i.dtype == "string" for i in given.described()):
         raise Unavailable("XLA compiles numbers only, and this model takes strings")
+    if (
+        training
+        and policy != FLOAT32
+        and any(part["class_name"] in _QUANTISED for part in _parts(opened.config))
+    ):
+        raise Unavailable("the gradients of quantised layers are float32 alone")
     b.progress(f"making the model with {size(sum(w.nbytes for w in opened.weights))} of weights")
     model = opened.model(tf, b.device, policy, TRAINING if training else INFERENCE)
     arrays = given.arrays(b.values)
@@ -253,13 +260,15 @@ def _input_name(tensor: Any, index: int) -> str:
 
 
 def with_policy(config: Any, policy: str) -> Any:
-    """The description with this policy for every layer that computes in float32."""
+    """The description with this policy for every layer that computes in float32, quantised weights or not."""
     if isinstance(config, list):
         return [with_policy(each, policy) for each in config]
     if not isinstance(config, dict):
         return config
     if config.get("class_name") == "DTypePolicy" and config.get("config", {}).get("name") == FLOAT32:
         return {**config, "config": {"name": policy}}
+    if config.get("class_name") in _QUANTISED and config.get("config", {}).get("source_name") == FLOAT32:
+        return {**config, "config": {**config["config"], "source_name": policy}}
     return {key: with_policy(value, policy) for key, value in config.items()}
 
 
