@@ -229,7 +229,11 @@ def exported(tf: Any, folder: Path) -> Path:
     return folder / "graph"
 
 
-HALF = ("mixed_bfloat16", "mixed_float16")
+NO_HALF = {
+    ("inference", "mixed_float16"): "float32 and bfloat16 alone",
+    ("training", "mixed_float16"): "float32 and bfloat16 alone",
+    ("training", "mixed_bfloat16"): "gradients",
+}
 NO_STRINGS = {("xla",): "takes strings"}
 LONG = {"batch": 4, "length": 12}
 GRAPH = {"trains": False}
@@ -250,7 +254,7 @@ MODELS: dict[str, Made] = {
     "shared": Made(saved(shared)),
     "augmenting": Made(saved(augmenting), lacks={("xla", "training"): "XLA has no ImageProjectiveTransformV3"}),
     "strings": Made(saved(strings), lacks=NO_STRINGS, small=True),
-    "quantised": Made(saved(quantised), lacks={("training", dtype): "quantised" for dtype in HALF}),
+    "quantised": Made(saved(quantised), lacks=NO_HALF),
     "own layer": Made(custom, code="own.py"),
     "subclassed": Made(subclassed, **GRAPH),
     "several signatures": Made(several, signature="near", **GRAPH),

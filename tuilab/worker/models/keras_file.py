@@ -181,12 +181,11 @@ def _build(
     tf, policy, training = b.tf, b.arm.dtype, b.arm.variant == TRAINING
     if b.arm.mode == "xla" and any(i.dtype == "string" for i in given.described()):
         raise Unavailable("XLA compiles numbers only, and this model takes strings")
-    if (
-        training
-        and policy != FLOAT32
-        and any(part["class_name"] in _QUANTISED for part in _parts(opened.config))
-    ):
-        raise Unavailable("the gradients of quantised layers are float32 alone")
+    if policy != FLOAT32 and any(part["class_name"] in _QUANTISED for part in _parts(opened.config)):
+        if policy == "mixed_float16":
+            raise Unavailable("Keras computes quantised layers in float32 and bfloat16 alone")
+        if training:
+            raise Unavailable("the gradients of quantised layers are float32 alone")
     b.progress(f"making the model with {size(sum(w.nbytes for w in opened.weights))} of weights")
     model = opened.model(tf, b.device, policy, TRAINING if training else INFERENCE)
     arrays = given.arrays(b.values)
