@@ -3,13 +3,14 @@
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from tests.made import GRAPH, account, machine, profile
 from tests.report.test_reports import run
 from tuilab.analysis.machines import PresetRows, Row
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
-from tuilab.model.explain import KernelLine, OpExplanation
+from tuilab.model.explain import ArmPlacement, KernelLine, OpExplanation, ScenarioExplanation
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.profile import DeviceTime, OpTime, PhaseTime
 from tuilab.model.program import Finding, FunctionRow, OpRow, Page, ProcessRow, StepPart, StepTimes
@@ -17,7 +18,7 @@ from tuilab.model.result import PointArm
 from tuilab.model.roofline import DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
 from tuilab.report.axes import Axis, limits, linear
 from tuilab.report.chart import Chart, Series, Thinned
-from tuilab.report.explained import op_text
+from tuilab.report.explained import op_text, scenario_text
 from tuilab.report.fact_check import FactCheck, Statement, html, markdown, text
 from tuilab.report.machines import machines_text
 from tuilab.report.profiled import profile_text
@@ -220,6 +221,28 @@ def test_one_preset_on_several_machines():
         ["c", "–", "–", "–", "✓✗", "2.21.0"],
         ["≠ the fastest: CPU here"],
     ]
+
+
+def test_why_every_op_of_an_arm_ran_where_it_did_is_said_once():
+    nodes = tuple(
+        e.Node(f"layer/{op}", op, "CPU:0", dtype="float32", reason="no GPU is visible")
+        for op in ("MatMul", "Relu")
+    )
+    arm = ArmPlacement(
+        arm="cpu0.graph", requested="CPU:0", label="CPU graph", device="CPU:0", ops=2, nodes=nodes
+    )
+    answer = ScenarioExplanation(
+        workload="mine", gpu_visible=True, no_gpu="", arms=(arm,), sentence="All ran on the CPU.", forecast=()
+    )
+    lines = scenario_text(answer, 80).splitlines()
+    assert "CPU graph: ran on CPU:0, 2 ops; no GPU is visible" in lines
+    assert [line.split() for line in lines if "layer/" in line] == [
+        ["MatMul", "layer/MatMul", "float32", "CPU:0"],
+        ["Relu", "layer/Relu", "float32", "CPU:0"],
+    ]
+    other = replace(nodes[0], reason="it was pinned there")
+    said = scenario_text(replace(answer, arms=(replace(arm, nodes=(other, nodes[1])),)), 80)
+    assert "it was pinned there" in said and "2 ops; " not in said, "each its own"
 
 
 def test_an_op_explained():

@@ -66,6 +66,7 @@ async def test_arms_that_fail_take_a_few_words_and_the_whole_answer_says_why(tmp
         assert app.lab.state.result().answer not in said
         await press(pilot, app, "A")
         assert "model.py, line 7, in step" in words(app.screen)
+        assert "arm median 95 % interval n first call device" in " ".join(words(app.screen).split())
         await press(pilot, app, "escape")
         app.runner.failing = ("eager", "graph", "xla")
         await press(pilot, app, "r h")

@@ -138,3 +138,13 @@ async def test_a_run_that_goes_on_is_not_painted_each_second(
         )
         await asyncio.sleep(0.2)
         assert drawn == []
+
+
+async def test_a_sweep_says_what_goes_on_until_it_has_a_point(tmp_path: Path) -> None:
+    app = lab(tmp_path, hold=0)
+    async with opened(app) as pilot:
+        await press(pilot, app, "s")
+        assert app.screen.views.key == "sweep"
+        assert "size 1 of" in text(app) and "x stops." in text(app)
+        assert "Nothing has been measured yet" not in text(app)
+        app.runner.let_go()

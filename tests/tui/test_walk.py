@@ -18,17 +18,20 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 from textual.worker import Worker
 
+from tests.tui import watched
 from tests.tui.kept import some
 from tests.tui.lab import PRESETS, TestLab, lab, opened
 from tests.tui.quick import handled
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, ScriptedRunner
 from tests.tui.test_open import DOCUMENT, MINE, TIMED
 from tests.tui.test_pages import REPORT
+from tests.tui.test_watching import opened as program
 from tests.tui.tour import still_device
 from tuilab.doctor import examine
 from tuilab.history.store import Store
 from tuilab.model.events import Ready
 from tuilab.tui.screens.lab import LabScreen
+from tuilab.tui.screens.watching import WatchScreen
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 NAMED = (
@@ -42,6 +45,8 @@ PASTES = (
     "64k", "-1", "stft", "article.md", "mine.py:forward", "mine.py", "broken.toml", "#nightly", "machine:lap", "gpu-07", "old=~/no",
     "two\nlines", "[red]x[/]", "\x1b[31mred", "🙂 é ש", "x" * 300, "",
 )  # fmt: skip
+FIRST = LabScreen, WatchScreen
+"""From these the lab is left."""
 RESTS = 12
 """Times that escape may take to leave everything."""
 
@@ -78,7 +83,7 @@ class Walk:
     async def key(self) -> None:
         key = self.rng.choice(self.rng.choice((LETTERS, NAMED)))
         # To end the lab is no page: it would be all that a walk comes to.
-        if key != "q" or self.typing or not isinstance(self.app.screen, LabScreen):
+        if key != "q" or self.typing or not isinstance(self.app.screen, FIRST):
             await self.pressed(key)
 
     async def pressed(self, *keys: str) -> None:
@@ -145,7 +150,7 @@ class Walk:
         """Escape leads back to the lab, from wherever it was."""
         pages = [type(screen).__name__ for screen in self.app.screen_stack]
         for _ in range(RESTS):
-            if isinstance(self.app.screen, LabScreen) or self.app.leaving:
+            if isinstance(self.app.screen, FIRST) or self.app.leaving:
                 return
             await self.pressed("escape")
         raise AssertionError(f"{pages} cannot be left by {RESTS} times escape")
@@ -156,12 +161,12 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
     rng, wrong = random.Random(~seed), list[BaseException | str]()
     run = Worker._run
 
-    async def watched(worker: Worker[Any], app: App[Any]) -> None:
+    async def heeded(worker: Worker[Any], app: App[Any]) -> None:
         await run(worker, app)
         if isinstance(worker.error, Exception):
             wrong.append(worker.error)
 
-    put(Worker, "_run", watched)
+    put(Worker, "_run", heeded)
     runners = []
 
     def runner(on_event: Any) -> WalkedRunner:
@@ -175,8 +180,13 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
 
     history = folder / f"history{seed}"
     kept = [lambda: some(history), lambda: Store.open(history)]
+    made = watched.watching(put, b"Epoch 1/3\r\n") if seed % 4 == 3 else None
+    if made is not None:
+        watched.play(made)
+        watched.end(made, 0)
     app = lab(
         folder,
+        watching=made,
         runner=runner,
         store=lambda: kept.pop(0)() if len(kept) > 1 else kept[0](),
         presets=rng.choice(((PRESETS,), ())),
@@ -186,7 +196,8 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
         theme=rng.choice(("dark", "light")),
     )
     done = 0
-    async with opened(app, rng.choice(SIZES[:4]), messages=True) as pilot:
+    size = rng.choice(SIZES[:4])
+    async with opened(app, size, messages=True) if made is None else program(app, size) as pilot:
         asyncio.get_running_loop().set_exception_handler(
             lambda loop, found: wrong.append(found.get("exception") or found["message"])
         )

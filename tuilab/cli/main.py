@@ -29,7 +29,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "history": ("tuilab.cli.history:history", "List, compare, tag and prune earlier runs."),
     "hosts": ("tuilab.cli.hosts:hosts", "Compare machines, preset by preset, from the history."),
     "export": ("tuilab.cli.export:export", "Write a run as Markdown, HTML, CSV or JSON."),
-    "explain": ("tuilab.cli.explain:explain", "Say where an op, or a preset's ops, would run, and why."),
+    "explain": (
+        "tuilab.cli.explain:explain",
+        "Say where each op of a preset or your own code would run, and why.",
+    ),
     "profile": ("tuilab.cli.profile:profile", "Show where a call's time goes, op by op."),
     "selftest": ("tuilab.cli.selftest:selftest", "Test the instrument itself, in under two minutes."),
     "machine": ("tuilab.cli.machine:machine", "Measure what this machine can do at most (once, then kept)."),

@@ -11,7 +11,16 @@ from tuilab.model.verdicts import VERDICTS
 from tuilab.presentation.answer import answer, going_on
 from tuilab.presentation.status import status
 from tuilab.report.fact_check import FactCheck, stamp
-from tuilab.report.rows import advice, aligned, arm_rows, claim_rows, doubts, interval_line, provenance
+from tuilab.report.rows import (
+    ARM_HEAD,
+    advice,
+    aligned,
+    arm_rows,
+    claim_rows,
+    doubts,
+    interval_line,
+    provenance,
+)
 
 Role = Literal["text", "title", "head", "aside", "muted"] | VerdictWord
 """What a piece of a line is, so that a face can dress it."""
@@ -36,7 +45,8 @@ def answer_page(lab_state: LabState) -> list[Line]:
         out += section("How sure", filter(None, words))
     rows = arm_rows(result)
     absent = [f"  {label}: {why}" for label, why, interval, *_ in rows if not interval]
-    out += section("Arms", [*aligned([row for row in rows if row[2]]), *absent])
+    measured = [row for row in rows if row[2]]
+    out += section("Arms", [*aligned([ARM_HEAD, *measured] if measured else []), *absent])
     undecided = lab_state.undecided
     claims = [
         line

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from tuilab.model.events import Node
 from tuilab.model.explain import ArmPlacement, ForecastRow, OpExplanation, ScenarioExplanation
 from tuilab.model.quantity import plural, size
@@ -55,9 +57,12 @@ def _arm(arm: ArmPlacement, most: int) -> Iterator[str]:
     told = f"{name}: ran on {arm.device}, {plural(arm.ops, 'op')}"
     told += f" ({arm.folded} folded)" if arm.folded else ""
     told += f", {arm.copies} copies of {size(arm.copied)}" if arm.copies else ""
-    yield told + (f"; {arm.reason}" if arm.reason else "")
     shown = [node for node in arm.nodes if node.kind != "folded"]
-    yield from aligned([_row(node) for node in shown[:MOST]], most)
+    reasons = {node.reason for node in shown}
+    same = reasons.pop() if len(reasons) == 1 and len(shown) > 1 else ""
+    yield told + "".join(f"; {why}" for why in (arm.reason, same) if why)
+    rows = [replace(node, reason="") for node in shown] if same else shown
+    yield from aligned([_row(node) for node in rows[:MOST]], most)
     if len(shown) > MOST:
         yield f"  and {len(shown) - MOST} more rows (--json has them all)"
 

@@ -185,8 +185,11 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
     async def open_with(self, name: str, values: "Mapping[str, Value]", *, measure: bool) -> None:
         """Open a preset with the sizes of a watched program, once the screen is filled."""
         await self._ready.wait()
-        preset = next(p for p in self.lab.state.presets if p.name == name)
-        self._beside(preset, values, measure)
+        preset = next((p for p in self.lab.state.presets if p.name == name), None)
+        if preset is None:
+            self.say(f"The preset {name} is not among those that were read.", "warning")
+        else:
+            self._beside(preset, values, measure)
 
     async def open_caught(self, folder: str, *, measure: bool) -> None:
         """Open a function that was caught in a watched program, once the screen is filled."""

@@ -80,12 +80,17 @@ again.
         """The driver is compiling kernels for this GPU, so the doctor takes longer. Called in its thread."""
         self._at_most = LIMIT_S + round(seconds)
 
+    @property
+    def _room(self) -> int:
+        """Columns of the page."""
+        return min(93, self.app.size.width - 10)
+
     async def _tell_diagnosis(self) -> None:
         if self._lab.diagnosis is None:
             self._seconds = 0
             self._doctor.update("The doctor is looking…")
         report = self._lab.diagnosis or await self._lab.doctor(self._compiling)
-        lines = doctor_text(report, min(93, self.app.size.width - 10)).splitlines()
+        lines = doctor_text(report, self._room).splitlines()
         heads = ((line, STYLES.get(line[:LABEL].strip(), "$primary")) for line in lines)
         told = (Content.assemble((line[:LABEL], style), line[LABEL:]) for line, style in heads)
         self._doctor.update(Content("\n").join(told))
@@ -103,4 +108,4 @@ again.
             self._forecast.update(Content(f"No forecast: {error}"))
         else:
             title = f"Forecast for {state.settings.preset.title}\n"
-            self._forecast.update(Content.assemble((title, "$accent"), scenario_text(answer)))
+            self._forecast.update(Content.assemble((title, "$accent"), scenario_text(answer, self._room)))

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tuilab.lab import Lab
+from tuilab.lab.changes import Change
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.presentation.status import why_empty
@@ -39,6 +40,7 @@ size and where its ops run. The frame has the colour of the CPU or of the GPU, w
 bound, not a measurement. **{sweep}** sweeps over the workload's size, or over the axes that the preset names.
 """
 
+    wants = Change.FIGURES | Change.PROGRESS  # until the first point it says what goes on
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "measure_here", "measure here", show=False, id="sweep.measure"),
     ]
@@ -74,6 +76,7 @@ bound, not a measurement. **{sweep}** sweeps over the workload's size, or over t
         else:
             # Only what cannot run at all is folded: the others may have figures at another size.
             drawn = folded_result(lab_state, self.viewing, going=True) or result
+            plot.empty = why_empty(lab_state)
             plot.show_chart(sweep_chart(drawn), looks)
             if self._here is not None:
                 here, family = said_at(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))

@@ -29,7 +29,7 @@ HUES = {
 """Of the phases; what belongs to none has its lane's."""
 LEAST_WITH_LEGEND = 6
 """Rows beyond which there is room for a line that says which colour is which; else it ends the last one."""
-LEAST_WORDS = 24
+LEAST_WORDS = 16
 """Cells that what is said of an event keeps beside it."""
 
 
