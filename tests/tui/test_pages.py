@@ -268,6 +268,13 @@ async def test_the_devices_are_looked_at_from_the_start_and_not_in_a_replay(tmp_
         assert "NVIDIA H200  " not in text(app)
 
 
+async def test_the_verdict_is_seen_where_its_view_opens(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        await press(pilot, app, "r d")
+        assert "✓ confirmed  CPU graph took" in text(app), "what the preset is about stands below"
+
+
 async def test_before_a_run_the_list_of_arms_is_empty_and_says_so(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:

@@ -71,10 +71,12 @@ def verdict_page(lab_state: LabState) -> list[Line]:
     verdicts = {verdict.text: verdict for verdict in result.claims} if result else {}
     undecided = lab_state.undecided if result else ""
     if lab_state.guessing:
-        return [*_source(preset), EMPTY, (("The demo asks first: guess, then see what holds here.", "text"),)]
+        about = section("What it measures", preset.summary.strip().splitlines())
+        asks = section("Claim", ["The demo asks first: guess, then see what holds here."])
+        return [*_place(preset), *asks, *about]
     own = preset.advice.strip().splitlines()
     found = [f"→ {line}" for line in advice(result)] if result else []
-    out = list(_source(preset))
+    out = list(_place(preset))
     for number, claim in enumerate(preset.claims, 1):
         out += [
             *section(f"Claim {number}", [claim.text]),
@@ -83,6 +85,7 @@ def verdict_page(lab_state: LabState) -> list[Line]:
     if result is not None and any("[" in verdict.evidence for verdict in result.claims):
         out += [((line, "muted"),) for line in filter(None, [interval_line(result)])]
     out += section("Observed", observed(lab_state.shown) if result else ())
+    out += section("What it measures", preset.summary.strip().splitlines())
     out += section("What the document's code gets wrong", preset.wrong.strip().splitlines())
     out += section("What to do", [*found, *[""] * bool(found and own), *own])
     return [*out, *_others(preset, lab_state)]
@@ -123,16 +126,13 @@ def section(title: str, lines: Iterable[str]) -> list[Line]:
     return [EMPTY, ((title, "head"),), *found] if found else []
 
 
-def _source(preset: Preset) -> Iterator[Line]:
+def _place(preset: Preset) -> Iterator[Line]:
     if source := preset.source:
         place = f"document {source.document}"
         place += f", example {source.example}" if source.example else ", in its prose"
         place += f", lines {source.lines[0]} to {source.lines[1]}" if source.lines else ""
         yield ((source.title or preset.title, "title"),)
         yield ((place, "aside"),)
-    if preset.summary:
-        yield EMPTY
-        yield from (((line, "text"),) for line in preset.summary.strip().splitlines())
 
 
 def _judged(claim: Claim, verdict: Verdict | None, undecided: str) -> Iterator[Line]:
