@@ -92,9 +92,10 @@ def observe(address):
                 body = json.dumps({"kind": kind, **what}, default=str).encode()
                 try:
                     head = len(body).to_bytes(4, "big") + len(raw).to_bytes(4, "big")
-                    view = memoryview(head + body + raw)
-                    while len(view):
-                        view = view[self.socket.send(view, socket.MSG_NOSIGNAL) :]
+                    for part in (head + body, raw):
+                        view = memoryview(part)
+                        while len(view):
+                            view = view[self.socket.send(view, socket.MSG_NOSIGNAL) :]
                 except OSError:
                     # Half a message may have gone: what follows would not be understood.
                     self.close()

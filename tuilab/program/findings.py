@@ -356,7 +356,8 @@ def tracing(case: Case) -> Iterator[Finding]:
     """Functions that are traced again and again, and XLA programs compiled so."""
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
-    total = of.last - first
+    # To the last call's end: what comes after it, such as the program's own end, is no time of theirs.
+    total = max((calls.ends[-1] for calls in of.calls.values() if calls.n), default=0.0) - first
     if total <= 0:
         return
     groups: dict[tuple[str, int, str], list[int]] = defaultdict(list)
@@ -367,7 +368,8 @@ def tracing(case: Case) -> Iterator[Finding]:
         if len(traces) < MANY_TRACES or not file:
             continue
         spent = sum(took for took, _ in traces[2:])
-        share = spent / total
+        share = min(1.0, spent / total)
+        most = min(1.0, sum(took for took, _ in traces[1:]) / total)  # one trace is left at least
         if share < RETRACING:
             continue
         xla = any(of.functions[number].xla for number in numbers)
@@ -384,7 +386,8 @@ def tracing(case: Case) -> Iterator[Finding]:
         code: Code = "xla-recompiles" if xla else "retraced"
         verb = "compiled by XLA" if xla else "traced"
         said = f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, {percent(share)} of the time"
-        yield _made(code, (file, line), said + (f": {differed}" if differed else ""), share, change)
+        said += f": {differed}" if differed else ""
+        yield _made(code, (file, line), said, share, change, interval=(share, most))
 
 
 _CHANGES = {
