@@ -366,7 +366,7 @@ class Attack:
             "watch -o --json": "SELECT 1 FROM programs WHERE program != 'w0000'",
         }.get(self.name)
         said = done.said + (self.place / "own/page.html").read_text()
-        if wanted and "is not kept in the history" not in said:
+        if wanted and "not kept in the history" not in said and "in memory" not in said:
             with contextlib.closing(sqlite3.connect(file)) as connection:
                 if not connection.execute(wanted).fetchone():
                     yield "done, it says, but it is not"

@@ -8,7 +8,7 @@ import pytest
 from tests.calling import here
 from tuilab.history import programs
 from tuilab.history.store import Store
-from tuilab.lab.watch import without_secrets
+from tuilab.lab.watch import Watched, without_secrets
 from tuilab.model.errors import InputError
 from tuilab.model.program import Finding, Function, Page, StepPart, Steps, StepTimes, Traces
 from tuilab.program.findings import Case, Place
@@ -89,3 +89,16 @@ def test_secrets_of_the_command_are_not_kept() -> None:
         "--epochs",
         "3",
     )
+
+
+def test_what_was_kept_elsewhere_for_a_while_is_said_and_comes_back(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "in-the-way" / "data"))
+    (tmp_path / "in-the-way").write_text("")
+    watched = Watched(("train.py",))
+    assert "is not in the history yet: runs are kept in" in watched.keep()
+    (tmp_path / "in-the-way").unlink()
+    store = Store.open()
+    assert [program for program, _ in programs.listed(store)] == [watched.program]
+    store.close()
+    assert watched.keep() == "" and len(programs.listed(Store.open())) == 1

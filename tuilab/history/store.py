@@ -824,6 +824,14 @@ def _timed_of_line(line: bytes) -> float:
     return event.timed_s if isinstance(event, e.Round) else 0.0
 
 
+TAKE_PROGRAM = """
+INSERT INTO programs (program, at, command, page) VALUES (?, ?, ?, ?)
+ON CONFLICT (program) DO UPDATE SET page = excluded.page
+WHERE json_extract(CAST(excluded.page AS TEXT), '$.lasted_s') > json_extract(CAST(page AS TEXT), '$.lasted_s')
+"""
+"""Of a page that grew, the later one stays."""
+
+
 def count_rounds(lines: Iterable[bytes]) -> int:
     """How many of the encoded events are rounds."""
     return sum(map(packed.is_round, lines))
@@ -847,6 +855,12 @@ def _take_from(folder: Path, store: Store, gone: bool = False) -> None:
             # One without an end may still go on: then it is fetched again.
             if gone and line.status is not None:
                 other.connection.execute("DELETE FROM runs WHERE run = ?", (line.run,))
+        with contextlib.suppress(sqlite3.OperationalError):  # an older history has no table of them
+            store.connection.executemany(
+                TAKE_PROGRAM, other.connection.execute("SELECT program, at, command, page FROM programs")
+            )
+            if gone:
+                other.connection.execute("DELETE FROM programs")
     finally:
         other.close()
 

@@ -500,6 +500,8 @@ def keep(program: str, page: Page) -> str:
         store = Store.open()
         try:
             programs.keep(store, program, page)
+            if store.file is None or store.file.parent != data_folder():
+                return f"the program is not in the history yet: {sanitize_line(store.messages[0], 300)}"
         finally:
             store.close()
     except (sqlite3.Error, OSError) as error:
