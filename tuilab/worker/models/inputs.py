@@ -10,6 +10,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.models import ModelInput
 from tuilab.model.parameters import LogInteger, Value
 from tuilab.model.sanitize import sanitize_line
+from tuilab.workloads.base import Unavailable
 
 Spec = tuple[str, str, tuple[Optional[int], ...]]
 """Name, dtype, shape; None for an open dimension."""
@@ -221,6 +222,11 @@ class Given:
                     raise
                 return False
         return True
+
+    def copied(self, place: str) -> None:
+        """Raise Unavailable where an arm would copy strings to a device: they stay on the host."""
+        if place == "copied" and any(dtype == "string" for _, dtype, _ in self.specs):
+            raise Unavailable("strings are not copied to a device, and this model takes strings")
 
     def described(self) -> tuple[ModelInput, ...]:
         """Each input with its shape and what it is given, in words."""

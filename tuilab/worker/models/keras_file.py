@@ -181,6 +181,7 @@ def _build(
     tf, policy, training = b.tf, b.arm.dtype, b.arm.variant == TRAINING
     if b.arm.mode == "xla" and any(i.dtype == "string" for i in given.described()):
         raise Unavailable("XLA compiles numbers only, and this model takes strings")
+    given.copied(b.arm.input)
     if policy != FLOAT32 and any(part["class_name"] in _QUANTISED for part in _parts(opened.config)):
         if policy == "mixed_float16":
             raise Unavailable("Keras computes quantised layers in float32 and bfloat16 alone")

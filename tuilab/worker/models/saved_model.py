@@ -103,9 +103,9 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     )
 
     def build(b: Build) -> Case:
+        given.copied(b.arm.input)
         held = loaded(b.device)
-        case = b.tensors(lambda *inputs: called(held, *inputs), *given.arrays(b.values))
-        return case
+        return b.tensors(lambda *inputs: called(held, *inputs), *given.arrays(b.values))
 
     def needed(values: Mapping[str, Value]) -> int:
         return needs(given.sizes(values), training=manifest is not None)
