@@ -206,7 +206,8 @@ plot of the same workload; so is a **baseline**, and other runs are compared wit
 
     @on(Table.Moved)
     def _show_row(self) -> None:
-        self.query_one(About).show(self.table.row)
+        for about in self.query(About):  # gone, where the page has been closed meanwhile
+            about.show(self.table.row)
 
     @on(Input.Changed)
     def _search(self, event: Input.Changed) -> None:
