@@ -1,5 +1,5 @@
-# expects: python-in-map
-# may: input-bound
+# expects:
+# may: python-in-map, input-bound
 """NumPy prepares the batches on the processors that the step computes on; hardly anything waits."""
 
 import numpy as np
