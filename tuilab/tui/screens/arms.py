@@ -95,7 +95,7 @@ class ArmsScreen(Page[None]):
         arms = set(state.shown.arms)
         if arms & chosen:
             viewing.draw(state.shown, chosen)
-        else:
+        elif arms:  # none, where another run has begun meanwhile
             # One arm at least is drawn.
             event.selection_list.select(next(iter(viewing.drawn(state.shown) or arms)))
         self._lab.changed(Change.LOOK)
