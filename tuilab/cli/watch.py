@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 from pathlib import Path
 from typing import get_args
@@ -10,7 +11,7 @@ import click
 
 from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import DONE, FINDINGS
-from tuilab.lab.several import Several, follow, opened, serve, started, together
+from tuilab.lab.several import Several, follow, lines_of, opened, serve, started, together
 from tuilab.lab.watch import Options, Watched, Watching, attach, end_as, is_python
 from tuilab.lab.watch import watch as watch_program
 from tuilab.model.errors import InputError
@@ -113,8 +114,10 @@ def watch(
     options = Options(every=every or 0.0, window=window, once=once)
     screen = not plain and json_file is None and all(os.isatty(stream) for stream in range(3))
     if far:
-        columns, _, rows = far.partition("x")
-        return serve(command, options, (int(columns), int(rows)), folder)
+        size = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", far)
+        if size is None:
+            raise InputError("--far", far, "COLUMNSxROWS, as in 80x24")
+        return serve(command, options, (int(size[1]), int(size[2])), folder)
     if kept or hosts:
         ended, pages = several(hosts, command, options, screen=screen)
     else:
@@ -153,7 +156,8 @@ def several(
     """Watch a program on these hosts, or open kept pages where there is none; returns the exit code and the
     pages."""
     size = os.get_terminal_size() if screen else USUAL_SIZE
-    live = started(hosts, command, options, size)
+    lines = lines_of(hosts, write)
+    live = started(hosts, command, options, size, {} if screen else lines)
     shown = Several(list(live.values())) if live else opened(command)
     if screen:
         from tuilab.tui.options import Options as Screen
@@ -162,7 +166,7 @@ def several(
         code = open_lab(Screen(watching=shown))
         if code > SIGNALLED:
             shown.signal(code - SIGNALLED)
-    ended = follow(live, write) if live else DONE
+    ended = follow(live, lines) if live else DONE
     return ended, shown.together
 
 

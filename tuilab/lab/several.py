@@ -394,25 +394,40 @@ Live = FarProgram | Watching
 
 
 def started(
-    hosts: Sequence[str], command: Sequence[str], options: Options, size: tuple[int, int]
+    hosts: Sequence[str],
+    command: Sequence[str],
+    options: Options,
+    size: tuple[int, int],
+    lines: "Mapping[str, Lines]",
 ) -> dict[str, Live]:
-    """The same program on each of these hosts, in terminals of that size. Raises InputError."""
+    """The same program on each of these hosts, in terminals of that size. Raises InputError.
+
+    lines: of each host's, where what it writes goes from its start on; empty where a screen shows it.
+    """
     programs: dict[str, Live] = {
         host: Watching(command, options) if host == LOCAL else FarProgram(host, command, options)
         for host in dict.fromkeys(hosts)
     }
-    for program in programs.values():
+    for host, program in programs.items():
+        if host in lines:
+            program.wrote = lines[host].add
         program.start(size)
     return programs
 
 
-def follow(programs: Mapping[str, Live], write: Callable[[bytes], None]) -> int:
-    """Write what they write until all have ended, each line behind its host where there are several, and pass
-    signals on; returns the first exit code that is not 0, 1 where a connection was lost.
+def lines_of(hosts: Sequence[str], write: Callable[[bytes], None]) -> "dict[str, Lines]":
+    """Where what is written on each host goes: behind its host's name where there are several."""
+    names = list(dict.fromkeys(hosts))
+    return {host: Lines(f"{host}: ".encode() if len(names) > 1 else b"", write) for host in names}
+
+
+def follow(programs: Mapping[str, Live], lines: "Mapping[str, Lines]") -> int:
+    """Write what they write until all have ended, and pass signals on.
+
+    Returns the first exit code that is not 0, 1 where a connection was lost.
 
     Only from a process's main thread.
     """
-    lines = {host: Lines(f"{host}: ".encode() if len(programs) > 1 else b"", write) for host in programs}
 
     def signalled(number: int, frame: object) -> None:
         for program in programs.values():
