@@ -9,10 +9,12 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -239,8 +241,9 @@ def test_a_watched_program_ends_as_it_would_whoever_of_the_watchers_is_killed(tm
     trials, tracebacks, orphans, unsound, lost = 40 if long else 1, 0, 0, 0, 0
     for trial in range(trials):
         place = tmp_path / f"{trial}"
-        (place / "tmp").mkdir(parents=True)
-        environment = {**os.environ, "TUILAB_DATA": str(place / "data"), "TMPDIR": str(place / "tmp")}
+        place.mkdir()
+        windows = Path(tempfile.mkdtemp(dir="/tmp"))  # a longer name would have it look for another folder
+        environment = {**os.environ, "TUILAB_DATA": str(place / "data"), "TMPDIR": str(windows)}
         program = [sys.executable, "-I", "-S", OBSERVED, "30", "0.02"]
         words = [
             sys.executable,
@@ -256,17 +259,19 @@ def test_a_watched_program_ends_as_it_would_whoever_of_the_watchers_is_killed(tm
         with (place / "log").open("wb") as log:
             watcher = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 60
-        while not list(place.glob("tmp/tuilab-watch-*/*.pb")) and time.monotonic() < deadline:
+        while not list(windows.glob("tuilab-watch-*/*.pb")):
+            assert time.monotonic() < deadline, "no window was seen"
             time.sleep(0.005)
         time.sleep(rng.uniform(0.0, 0.8))
         number = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
         with contextlib.suppress(ProcessLookupError):
             watcher.send_signal(number)
         ended = watcher.wait(60)
-        while (ours(OBSERVED) or os.listdir(place / "tmp")) and time.monotonic() < deadline:
+        while (ours(OBSERVED) or os.listdir(windows)) and time.monotonic() < deadline:
             time.sleep(0.02)
         said = (place / "log").read_text(errors="replace")
-        orphans += len(ours(OBSERVED)) + len(os.listdir(place / "tmp"))
+        orphans += len(ours(OBSERVED)) + len(os.listdir(windows))
+        shutil.rmtree(windows)
         tracebacks += "Traceback" in said
         # Nobody has told it to end, or it was told before it had come to that.
         lost += "end" not in said and (number == signal.SIGKILL or ended not in (-number, 128 + number))
