@@ -1,5 +1,7 @@
 """A model's file in a real worker: declared rightly, measured in each arm, refused where it would run Python."""
 
+import ctypes
+import gc
 import json
 import os
 import shutil
@@ -375,6 +377,9 @@ def test_what_a_graph_needs_is_about_what_it_takes(tf, tmp_path):
     values = check_values(workload.declaration.parameters, (), {"batch": 256})
     function, x = tf.function(net), tf.zeros((256, 64, 64, 3))
     function(x[:1])
+    # What other tests left is given back now, not while this one is measured.
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
     before = resident()
     Path("/proc/self/clear_refs").write_text("5")
     function(x)
