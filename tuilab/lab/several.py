@@ -30,7 +30,7 @@ from tuilab.model.files import read_regular
 from tuilab.model.program import Caught, Page, ProcessRow, StepTimes, Together
 from tuilab.model.sanitize import sanitize
 from tuilab.program.page import slowest
-from tuilab.report.program import together_text
+from tuilab.report.program import page_text, together_text
 from tuilab.runner.watched import KEPT_OUTPUT
 
 LOCAL = "local"
@@ -173,7 +173,7 @@ class FarProgram:
     @property
     def said(self) -> str:
         """All of the page, as text."""
-        return together_text(together([self.page]))
+        return page_text(self.page)
 
     def choose(self, index: int) -> None:
         """The page is to be of that one of its processes."""
@@ -221,7 +221,7 @@ class KeptProgram:
         self.changed: Callable[[], None] = lambda: None
         self.caught: Callable[[Caught], None] = lambda told: None
         self.running, self.now, self.rows = False, page, page.processes
-        self.said = together_text(together([page]))
+        self.said = page_text(page)
 
     def choose(self, index: int) -> None:
         """There is one page alone."""

@@ -290,6 +290,10 @@ class ProcessRow(msgspec.Struct, frozen=True, kw_only=True):
     """Of a step, that this part is."""
 
 
+PROGRAM = "program"
+"""In place of a device: the program itself."""
+
+
 class Load(msgspec.Struct, frozen=True, kw_only=True):
     """What a device did beside the steps: means of a sample each second."""
 

@@ -16,7 +16,7 @@ from tuilab.analysis.words import listed, percent, times
 from tuilab.model.program import Code, Finding, OpRow, Stage
 from tuilab.model.quantity import plural, seconds
 from tuilab.program import source
-from tuilab.program.fold import Process, gain_interval
+from tuilab.program.fold import Process, gain_interval, lasted
 from tuilab.program.graph import Op, ops_of, reason_of
 
 INPUT = "waiting for input"
@@ -187,8 +187,8 @@ def crowded(of: Process, kind: str = "") -> float:
         if path.rpartition("::")[2] not in ("Root", "Prefetch")
         and kind in ("", _kind(path.rpartition("::")[2]))
     )
-    lasted = sum(sum(step.values()) for step in of.seen)
-    beside = work / lasted - of.share(INPUT) if lasted else 0.0
+    profiled = lasted(of.seen)
+    beside = work / profiled - of.share(INPUT) if profiled else 0.0
     return min(1.0, max(0.0, beside / of.hello.processors))
 
 
@@ -276,17 +276,8 @@ def waiting(case: Case) -> Iterator[Finding]:
         said += f", and has up to {percent(beside)} of the processors that the step computes on"
     yield _made("input-bound", at, said, share, change, "slow-map", interval, batches(case.of), beside)
     if at_fault is not None and at_fault in python:
-        yield _made(
-            "python-in-map",
-            (at_fault.file, at_fault.line),
-            f"{_shown(at_fault)} calls Python for each element, one at a time (the interpreter's lock)",
-            share,
-            "write the mapped function with TensorFlow's ops, or prepare the data once",
-            "python-in-map",
-            interval,
-            batches(case.of),
-            beside,
-        )
+        how = ", one at a time (the interpreter's lock)"
+        yield _python_in_map(case, at_fault, how, share, interval, beside)
     elif at_fault is not None and at_fault is held and held.stage == "Map" and not parallel:
         yield _made(
             "serial-map",
@@ -328,11 +319,17 @@ def _python_beside(case: Case, share: float, interval: tuple[float, float] | Non
     # A map that sleeps, or waits for a disk, has no processor from anybody.
     if case.of.processors < FULL or not python or (share + beside) * (1 - case.of.starved) < WAITING:
         return
-    yield _made(
+    how = f" beside the step, and has up to {percent(beside)} of the processors that it computes on"
+    yield _python_in_map(case, python[0], how, share, interval, beside)
+
+
+def _python_in_map(
+    case: Case, stage: Stage, how: str, share: float, interval: tuple[float, float] | None, beside: float
+) -> Finding:
+    return _made(
         "python-in-map",
-        (python[0].file, python[0].line),
-        f"{_shown(python[0])} calls Python for each element beside the step, and has up to {percent(beside)}"
-        " of the processors that it computes on",
+        (stage.file, stage.line),
+        f"{_shown(stage)} calls Python for each element{how}",
         share,
         "write the mapped function with TensorFlow's ops, or prepare the data once",
         "python-in-map",
@@ -469,8 +466,7 @@ def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[floa
             runs = seen.counts.get(op, 0.0)
             if runs and spent / runs <= SMALL_OP_S:
                 small += max(0.0, spent - runs * LEAST_OP_S) * len(seen.steps)
-    lasted = sum(sum(step.values()) for step in of.seen)
-    return interval[0], min(1.0, interval[1] + small / lasted)
+    return interval[0], min(1.0, interval[1] + small / lasted(of.seen))
 
 
 def reading(case: Case) -> Iterator[Finding]:
@@ -610,7 +606,7 @@ def precision(case: Case) -> Iterator[Finding]:
         return
     capable = [row for row in facts.physical if row[1] == "GPU" and row[3] and tuple(row[3]) >= (7, 0)]
     rows = [row for row in ops_of(of) if row.device.startswith("GPU") and row.dtype == "float32"]
-    profiled = sum(sum(s.values()) for s in of.seen) / len(of.seen)
+    profiled = lasted(of.seen) / len(of.seen)
     matrix = [row for row in rows if any(word in row.op for word in _MATRIX)]
     spent = sum(row.seconds for row in matrix) / profiled if profiled else 0.0
     if not capable or spent < 0.4:
@@ -674,7 +670,7 @@ def on_host(case: Case) -> Iterator[Finding]:
     of = case.of
     if not case.gpus or not of.seen or not any(p.name.startswith("compute on GPU") for p in of.parts()):
         return
-    profiled = sum(sum(s.values()) for s in of.seen) / len(of.seen)
+    profiled = lasted(of.seen) / len(of.seen)
     for row in ops_of(of):
         share = row.seconds / profiled
         kernels = of.kernels.get(row.kind)

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tuilab.analysis.statistics import estimate
@@ -279,7 +279,7 @@ class Process:
         """The parts of a step, the largest first: their shares are those of the profiled steps, their seconds
         add up to the median step."""
         steps = self.seen
-        total = sum(sum(step.values()) for step in steps)
+        total = lasted(steps)
         if not total:
             return ()
         middle = self.times().median_s or total / len(steps)
@@ -294,6 +294,11 @@ class Process:
     def share(self, *names: str) -> float:
         """Of a profiled step, in parts whose names begin so."""
         return sum(part.share for part in self.parts() if part.name.startswith(names))
+
+
+def lasted(steps: Iterable[dict[str, float]]) -> float:
+    """Seconds that profiled steps took in all."""
+    return sum(sum(step.values()) for step in steps)
 
 
 def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
@@ -317,7 +322,7 @@ def gain_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float
     if interval is None:
         return None
     rests = sorted(sum(v for name, v in step.items() if not name.startswith(names)) for step in steps)
-    mean = sum(sum(step.values()) for step in steps) / len(steps)
+    mean = lasted(steps) / len(steps)
     return interval[0], min(1.0, max(interval[1], 1 - rests[len(rests) // 10] / mean))
 
 

@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tuilab.model.program import Load
+from tuilab.model.program import PROGRAM, Load
 from tuilab.model.telemetry import DeviceSample
 
-CPU, PROGRAM = "CPU", "program"
+CPU = "CPU"
 
 
 @dataclass

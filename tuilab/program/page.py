@@ -6,7 +6,7 @@ from tuilab.analysis.words import percent, times
 from tuilab.model.program import Cost, FunctionRow, Load, OpRow, Page, ProcessRow, StepPart, StepTimes
 from tuilab.model.quantity import seconds
 from tuilab.program.findings import Case, Place, difference, findings
-from tuilab.program.fold import Process
+from tuilab.program.fold import Process, lasted
 from tuilab.program.graph import ops_of, reason_of
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
@@ -139,7 +139,7 @@ def functions(case: Case) -> tuple[FunctionRow, ...]:
 
 def ops(of: Process) -> tuple[OpRow, ...]:
     """The ops of a step, the longest first."""
-    profiled = sum(sum(step.values()) for step in of.seen) / max(1, len(of.seen))
+    profiled = lasted(of.seen) / max(1, len(of.seen))
     return tuple(
         OpRow(
             op=op.op,

@@ -8,7 +8,7 @@ from pathlib import PurePath
 import msgspec
 
 from tuilab.analysis.words import percent, times
-from tuilab.model.program import Finding, Load, Page, ProcessRow, Together
+from tuilab.model.program import PROGRAM, Finding, Load, Page, ProcessRow, Together
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 
 KINDS = {
@@ -19,8 +19,6 @@ KINDS = {
     "": "",
 }
 MOST_ROWS = 12
-PROGRAM = "program"
-"""In place of a device: the program itself."""
 
 
 def page_text(page: Page) -> str:

@@ -74,7 +74,8 @@ class Far:
             if isinstance(said, Over):
                 self._end()
                 return
-        self._process.terminate() if problem else None
+        if problem:
+            self._process.terminate()
         code = self._end()
         own = [line.removeprefix(OWN) for line in self._last_words if line.startswith(OWN)]
         self._lost(
