@@ -1,7 +1,9 @@
 """How often a run is painted."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+
+import pytest
 
 from tests.lab.test_state import lab_state
 from tests.tui.scripted import GPU_MACHINE, Script, ScriptedRunner
@@ -51,30 +53,49 @@ def painting(
     return painter, lab._controller, runners, list(Script(made.request(), GPU_MACHINE, 20).batches())
 
 
-async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_free():
+@pytest.fixture
+def passes(monkeypatch) -> Callable[[float], Awaitable[None]]:
+    """Let seconds pass on the clock of the running loop, and what is due by then happen; nobody waits."""
+    now: list[float] = []
+
+    async def pass_(seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        if not now:
+            now.append(loop.time())
+            monkeypatch.setattr(loop, "time", lambda: now[0])
+        until = now[0] + seconds
+        while now[0] < until:
+            now[0] = min(until, now[0] + 0.01)
+            for _ in range(4):
+                await asyncio.sleep(0)
+
+    return pass_
+
+
+async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_free(passes):
     canvas = Canvas()
     painter, control, runners, batches = painting(canvas)
     for event in batches[0]:
         control.receive(event)
-    await asyncio.sleep(0.15)
+    await passes(0.15)
     canvas.bytes += 100_000
     canvas.drawn.clear()
     runners[0].sent.clear()
     control.receive(next(event for batch in batches for event in batch if isinstance(event, Progress)))
-    await asyncio.sleep(0.05)
+    await passes(0.05)
     assert not canvas.drawn and any(isinstance(r, Painted) for r in runners[0].sent)
     painter.close()
     await control.close()
 
 
-async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered():
+async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered(passes):
     canvas = Canvas()
     painter, control, runners, batches = painting(canvas)
     rounds = [batch[0] for batch in batches if isinstance(batch[0], Round)]
     for batch in batches[:10]:
         for event in batch:
             control.receive(event)
-    await asyncio.sleep(0.15)
+    await passes(0.15)
     canvas.drawn.clear()
     runners[0].sent.clear()
     for event in rounds[:3]:
@@ -84,10 +105,10 @@ async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered():
     assert len(canvas.drawn) == 1, "three rounds of one write are one paint"
     for event in rounds[3:6]:
         control.receive(event)
-    await asyncio.sleep(0.02)
+    await passes(0.02)
     assert len(canvas.drawn) == 1, "too early for another"
     assert len([r for r in runners[0].sent if isinstance(r, Painted)]) == 2, "but the worker need not wait"
-    await asyncio.sleep(0.9)
+    await passes(0.9)
     assert len(canvas.drawn) == 2, "what was put off is painted though nothing follows"
     painter.close()
     await control.close()

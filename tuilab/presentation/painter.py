@@ -5,7 +5,6 @@ than the bytes of the last paint are worth.
 """
 
 import asyncio
-import time
 from collections.abc import Callable
 
 from tuilab.lab.changes import Change
@@ -68,7 +67,7 @@ class Painter:
     def __init__(self, lab: Lab, draw: Draw, sent: Callable[[], int] = lambda: 0) -> None:
         self._lab, self._show = lab, draw
         lab.pace()
-        self.pacing = Pacing(time.monotonic, sent)
+        self.pacing = Pacing(lambda: asyncio.get_running_loop().time(), sent)
         self._answer: asyncio.Handle | None = None
         self._late: asyncio.TimerHandle | None = None
         self._dirty = Change.NOTHING
