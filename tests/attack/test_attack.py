@@ -28,7 +28,6 @@ import psutil
 import pytest
 
 from tests.calling import here
-from tests.history.older import older
 from tests.made import MODES, regular, regular_run, started
 from tests.remote.conftest import sshd  # noqa: F401
 from tests.remote.server import REPOSITORY, free_port
@@ -499,36 +498,6 @@ def test_a_mutated_recording_is_taken_in_or_refused_in_words(tmp_path, long):
         escapes=escapes,
         tracebacks=tracebacks,
     )
-
-
-@linux
-@pytest.mark.timeout(3_600)
-def test_an_older_history_survives_kills_while_it_is_brought_up_to_date(tmp_path, long):
-    rng = random.Random(23)
-    count, kills = (1_000, 20) if long else (120, 4)
-    runs = [regular_run(f"{number:032x}", 20, number) for number in range(count)]
-    file = older(tmp_path / "data", runs)
-    code = "import sys; from pathlib import Path; from tuilab.history.store import Store; print('up', flush=True); s = Store.open(Path(sys.argv[1])); s.pack_older(); print('done', flush=True)"
-    killed = 0
-    for _ in range(kills):
-        program = subprocess.Popen(
-            [sys.executable, "-c", code, str(file.parent)], stdout=subprocess.PIPE, text=True
-        )
-        assert program.stdout is not None and program.stdout.readline() == "up\n"
-        time.sleep(rng.uniform(0.0, 0.4 if long else 0.1))
-        killed += program.poll() is None
-        program.kill()
-        program.wait()
-        program.stdout.close()
-    store = Store.open(file.parent)
-    assert store.pack_older()
-    lost = 0
-    for events in runs:
-        lost += sum(isinstance(event, e.Round) for event in events) - store.state(events[0].run).rounds
-        assert list(store.events(events[0].run)) == events
-    store.close()
-    assert check(file).findings == ()
-    table("migration of 0.1", runs=count, kills=killed, rounds=20 * count, lost=lost)
 
 
 @pytest.mark.parametrize("value", ["=1+1", "", "\u202e", True, -1, 0, 1e-320, 1e308, 10**30, -(10**30)])

@@ -1,4 +1,4 @@
-"""A history as an earlier version of the lab left it: each round a line of its own."""
+"""A history in a form from before the first release: each round a line of its own."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -6,22 +6,29 @@ from pathlib import Path
 
 import msgspec
 
-from tuilab.history.schema import MIGRATIONS
 from tuilab.history.store import FILE
 from tuilab.model import events as e
 
-RELEASED = 4
-"""The schema of 0.1."""
+SHAPE = """
+CREATE TABLE runs (run TEXT PRIMARY KEY, at TEXT NOT NULL, preset TEXT NOT NULL, workload TEXT NOT NULL,
+    host TEXT NOT NULL, budget TEXT NOT NULL, scenario BLOB NOT NULL, machine BLOB NOT NULL, status TEXT,
+    rounds INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0, answer TEXT NOT NULL DEFAULT '',
+    note TEXT NOT NULL DEFAULT '', pinned TEXT NOT NULL DEFAULT '', source TEXT NOT NULL DEFAULT '',
+    deleted_at REAL, summed INTEGER, brief TEXT);
+CREATE TABLE tags (run TEXT NOT NULL REFERENCES runs (run), tag TEXT NOT NULL, PRIMARY KEY (run, tag))
+    WITHOUT ROWID;
+CREATE TABLE events (run TEXT NOT NULL REFERENCES runs (run), number INTEGER NOT NULL, event BLOB NOT NULL,
+    PRIMARY KEY (run, number)) WITHOUT ROWID;
+PRAGMA user_version = 4;
+"""
 
 
-def older(folder: Path, runs: Iterable[Iterable[e.Event]], version: int = RELEASED) -> Path:
-    """Make it in that folder, of runs that are over. Returns its file."""
+def older(folder: Path, runs: Iterable[Iterable[e.Event]]) -> Path:
+    """Make it in that folder, of runs that are over, each tagged `kept`. Returns its file."""
     folder.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(folder / FILE)
     connection.execute("PRAGMA journal_mode = WAL")
-    for script in MIGRATIONS[:version]:
-        connection.executescript(script)
-    connection.execute(f"PRAGMA user_version = {version}")
+    connection.executescript(SHAPE)
     for events in runs:
         _add(connection, list(events))
     connection.commit()
@@ -51,3 +58,4 @@ def _add(connection: sqlite3.Connection, events: list[e.Event]) -> None:
     connection.execute(f"INSERT INTO runs ({', '.join(about)}) VALUES ({marks})", tuple(about.values()))
     rows = [(started.run, number, line) for number, line in enumerate(lines)]
     connection.executemany("INSERT INTO events VALUES (?, ?, ?)", rows)
+    connection.execute("INSERT INTO tags VALUES (?, 'kept')", (started.run,))

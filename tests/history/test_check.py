@@ -1,14 +1,18 @@
 """A damaged history is told run by run, and what can be read of it is saved."""
 
+import contextlib
 import sqlite3
 
 import pytest
 
-from tests.history.older import older
 from tests.made import regular_run
+from tuilab.history import programs
 from tuilab.history.check import check, repair
 from tuilab.history.store import FILE, Store
 from tuilab.model import events as e
+from tuilab.model.program import Page
+
+PAGE = Page(command=("train.py",), at="2026-01-05T10:00:00Z", lasted_s=3.0)
 
 
 def filled(folder, runs=6):
@@ -34,11 +38,6 @@ def rounds(folder):
 def test_a_sound_history_is_said_to_be(tmp_path):
     report = check(filled(tmp_path))
     assert (report.runs, report.rounds, report.findings) == (6, 1_800, ())
-
-
-def test_an_older_one_is_checked_as_it_is(tmp_path):
-    report = check(older(tmp_path, [regular_run("r1", 40), regular_run("r2", 40)]))
-    assert (report.runs, report.rounds, report.findings) == (2, 80, ())
 
 
 @pytest.mark.parametrize(
@@ -69,12 +68,15 @@ def test_a_repair_keeps_runs_tags_and_notes_and_the_damaged_file(tmp_path):
     connection.execute("DELETE FROM events WHERE run = 'run4' AND number = 0")
     connection.commit()
     connection.close()
+    with contextlib.closing(Store.open(tmp_path)) as store:
+        programs.keep(store, "w1", PAGE)
     done = repair(file)
     assert done.aside is not None and done.aside.exists()
     assert {finding.run for finding in done.lost} == {"run3"}
     assert check(file).findings == ()
     assert rounds(tmp_path) == {f"run{i}": 0 if i == 3 else 300 for i in range(6)}
     store = Store.open(tmp_path)
+    assert programs.find(store, "w1") == PAGE
     assert store.find("run1").tags == ("nightly",) and store.find("run2").note == "a note"
     assert store.state("run4").arms.keys() == store.state("run5").arms.keys()
     # Its beginning was lost: it is made of what its rounds name.

@@ -1,15 +1,13 @@
 """Standings in the store: worked out once, kept up to date, the latest of each machine."""
 
-import sqlite3
 from typing import Any
 
 import msgspec
 
-from tests.history.older import older
 from tests.made import CPU, GRAPH, machine, run_of
 from tuilab.history.machine_summaries import keep, latest, unsummed
 from tuilab.history.recorder import Recorder
-from tuilab.history.store import FILE, Store
+from tuilab.history.store import Store
 from tuilab.lab.machines import sum_up
 from tuilab.model import events as e
 
@@ -91,17 +89,6 @@ def test_a_standing_of_another_version_is_left_out(store):
     standing(store)
     store.connection.execute("UPDATE standings SET standing = x'00'")
     assert latest(store) == []
-
-
-def test_a_store_of_the_first_version_keeps_its_runs_and_gets_standings(tmp_path):
-    older(tmp_path, [run_of("r1")], version=1)
-    assert sqlite3.connect(tmp_path / FILE).execute("PRAGMA user_version").fetchone() == (1,)
-    store = Store.open(tmp_path)
-    try:
-        assert "upgraded" in store.messages[0]
-        assert standing(store) == [("h", "r1")]
-    finally:
-        store.close()
 
 
 def test_a_store_that_cannot_be_written_says_so(store):

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.history.older import older
 from tests.made import MODES, folded, regular, regular_run, started
 from tuilab.history import packed
 from tuilab.history.store import PIECE_BYTES, Store
@@ -104,19 +103,3 @@ def test_no_damage_of_a_piece_raises_anything_else(length):
             broken[rng.randrange(len(broken))] = rng.randrange(256)
         if bytes(broken) != data:
             packed.sound(bytes(broken), "r1", 30)
-
-
-def test_an_older_history_is_packed_and_says_the_same(tmp_path):
-    runs = [regular_run(f"r{i}", 200, i) for i in range(3)]
-    file = older(tmp_path, runs)
-    before = file.stat().st_size
-    store = Store.open(tmp_path)
-    assert store.connection.execute("SELECT SUM(loose), COUNT(*) FROM runs").fetchone() == (0, 3)
-    for events in runs:
-        run = events[0].run
-        assert list(store.events(run)) == events
-        assert store.state(run) == folded(*events)
-        assert store.find(run).size < sum(len(e.encode(event)) for event in events) / 3
-    assert [line.run for line in store.runs("stft")] == ["r0", "r1", "r2"] or len(store.runs("stft")) == 3
-    assert before
-    store.close()

@@ -183,21 +183,6 @@ def test_a_later_tuilabs_store_is_left_alone(tmp_path):
     assert store.runs()
 
 
-def test_an_older_store_is_backed_up_before_it_is_migrated(tmp_path, monkeypatch):
-    store = Store.open(tmp_path)
-    keep(store)
-    store.close()
-    later = (*schema.MIGRATIONS, "ALTER TABLE runs ADD COLUMN colour TEXT NOT NULL DEFAULT 'blue'")
-    monkeypatch.setattr(schema, "MIGRATIONS", later)
-    monkeypatch.setattr(schema, "VERSION", len(later))
-    store = Store.open(tmp_path)
-    assert store.connection.execute("SELECT colour FROM runs").fetchall() == [("blue",)]
-    assert "earlier one" in store.messages[0]
-    store.close()
-    (backup,) = tmp_path.glob("*.backup")
-    assert sqlite3.connect(backup).execute("SELECT count(*) FROM runs").fetchone() == (1,)
-
-
 @pytest.mark.skipif(os.getuid() == 0, reason="root can write everywhere")
 def test_a_read_only_home_keeps_runs_in_memory_as_a_user(tmp_path):
     tmp_path.chmod(0o500)

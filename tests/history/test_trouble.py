@@ -190,6 +190,25 @@ def test_what_a_worker_left_stays_until_all_of_it_can_be_read(data, monkeypatch)
 # What was set aside
 
 
+def test_a_history_from_before_the_first_release_is_set_aside_and_one_command_takes_it_in(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    runs = [regular_run(f"run{number}", 30) for number in range(3)]
+    older(tmp_path, runs)
+    first = here("history")
+    (aside,) = tmp_path.glob("history-older-*.db")
+    assert first.returncode == 0 and f"it was kept as {aside.name}" in first.stderr, first
+    said = here("history").stderr
+    assert f"`tuilab history check --repair {aside}` adds its runs" in said, said
+    assert here("history", "check", "--repair", str(aside)).returncode == 0
+    assert "set aside" not in here("history").stderr and not aside.exists()
+    with contextlib.closing(Store.open()) as store:
+        for events in runs:
+            assert list(store.events(events[0].run)) == events
+            assert store.find(events[0].run).tags == ("kept",)
+
+
 def test_what_was_set_aside_is_told_until_it_is_taken_in(data):
     whole = (data / FILE).read_bytes()
     (data / FILE).write_bytes(b"no database" * 1_000)
@@ -314,18 +333,6 @@ def test_what_was_written_last_is_read_too(tmp_path, monkeypatch, readonly):
         reads(place / "data")
 
 
-def test_an_older_history_on_a_full_disk_is_read(tmp_path, monkeypatch):
-    with disk(tmp_path / "disk", "1m") as place:
-        monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
-        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-        (place / "data").mkdir()
-        older(place / "data", [regular_run(f"run{number}", 30) for number in range(3)])
-        fill(place)
-        listed = here("history")
-        assert len(listed.stdout.splitlines()) == 3, listed
-        assert not [file for file in (place / "data").iterdir() if "backup" in file.name]
-
-
 def test_what_is_measured_meanwhile_is_found_beside_it(full):
     store = Store.open()
     assert store.file is not None and store.file.parent != full
@@ -363,20 +370,6 @@ def test_a_disk_that_fills_while_the_history_is_made_leaves_no_upgrade(tmp_path,
             assert again.code == 0 and again.said == "no runs yet\n", (fault, done, again)
             left = sorted(file.name for file in place.iterdir() if not file.is_dir())
             assert left == [FILE], (fault, left)
-
-
-def test_a_backup_that_has_no_room_leaves_nothing(tmp_path, monkeypatch):
-    file = older(tmp_path, [regular_run("r1", 40)])
-
-    def full(*_):
-        raise sqlite3.OperationalError("database or disk is full")
-
-    connection = schema.connect(file)
-    monkeypatch.setattr(schema.sqlite3, "connect", full)
-    with pytest.raises(sqlite3.OperationalError):
-        schema.migrate(connection, file)
-    connection.close()
-    assert not [file.name for file in tmp_path.iterdir() if "backup" in file.name]
 
 
 # Clocks

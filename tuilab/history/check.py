@@ -13,7 +13,7 @@ import msgspec
 
 from tuilab.history import packed
 from tuilab.history.schema import Connection, is_damage
-from tuilab.history.store import STAGED, Store
+from tuilab.history.store import STAGED, TAKE_PROGRAM, Store
 from tuilab.history.trouble import only_read, put_back, set_aside
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
@@ -233,6 +233,12 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
             count = _save(connection, run, store, lost)
             runs += count is not None
             rounds += count or 0
+        try:
+            programs = connection.execute("SELECT program, at, command, page FROM programs")
+            store.connection.executemany(TAKE_PROGRAM, programs)
+        except sqlite3.Error as error:
+            if "no such table" not in str(error):
+                lost.append(Damage("", sanitize_line(f"watched programs: {error}")))
     if into is not None:
         return Repaired(runs=runs, rounds=rounds, lost=tuple(lost))
     aside = set_aside(file)

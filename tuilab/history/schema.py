@@ -1,78 +1,17 @@
-"""The shape of the store, and how an older one becomes the present one."""
+"""The shape of the store."""
 
-import contextlib
-import os
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 from tuilab.model.errors import InputError
-from tuilab.paths import private_file
 
-# Each step turns the store of version n into one of version n + 1.
-MIGRATIONS: tuple[str, ...] = (
-    """
+VERSION = 6
+"""Of the shape; no release had an earlier one."""
+SHAPE = """
+    -- brief: a run's line in a list (`model.brief`, as JSON), worked out once. summed: its rounds when what
+    -- each of its machines stands at was worked out.
     CREATE TABLE runs (
-        run TEXT PRIMARY KEY,
-        at TEXT NOT NULL,
-        preset TEXT NOT NULL,
-        workload TEXT NOT NULL,
-        host TEXT NOT NULL,
-        budget TEXT NOT NULL,
-        scenario BLOB NOT NULL,
-        machine BLOB NOT NULL,
-        status TEXT,
-        rounds INTEGER NOT NULL DEFAULT 0,
-        size INTEGER NOT NULL DEFAULT 0,
-        answer TEXT NOT NULL DEFAULT '',
-        note TEXT NOT NULL DEFAULT '',
-        pinned TEXT NOT NULL DEFAULT '',
-        source TEXT NOT NULL DEFAULT '',
-        deleted_at REAL
-    );
-    CREATE INDEX runs_by_time ON runs (deleted_at, at DESC);
-    CREATE TABLE tags (
-        run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
-        tag TEXT NOT NULL,
-        PRIMARY KEY (run, tag)
-    ) WITHOUT ROWID;
-    CREATE TABLE events (
-        run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
-        number INTEGER NOT NULL,
-        event BLOB NOT NULL,
-        PRIMARY KEY (run, number)
-    ) WITHOUT ROWID;
-    """,
-    # What each machine of a run stands at, so that many can be compared without reading their events.
-    # `summed`: the run's rounds when that was worked out.
-    """
-    ALTER TABLE runs ADD COLUMN summed INTEGER;
-    CREATE INDEX runs_to_sum ON runs (run)
-        WHERE deleted_at IS NULL AND status IS NOT NULL AND summed IS NOT rounds;
-    CREATE TABLE standings (
-        preset TEXT NOT NULL,
-        parameters TEXT NOT NULL,
-        machine TEXT NOT NULL,
-        run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
-        at TEXT NOT NULL,
-        standing BLOB NOT NULL,
-        PRIMARY KEY (preset, parameters, machine)
-    ) WITHOUT ROWID;
-    CREATE INDEX standings_of_run ON standings (run);
-    """,
-    # A run's line in a list (`model.brief`, as JSON), worked out once.
-    """
-    ALTER TABLE runs ADD COLUMN brief TEXT;
-    """,
-    # A start looks for the pinned runs, of which there are few among many.
-    """
-    CREATE INDEX runs_pinned ON runs (at DESC) WHERE deleted_at IS NULL AND pinned IN ('ghost', 'baseline');
-    """,
-    # Rounds as arrays, many to a row (`history.packed`), results as they were worked out, and texts found by
-    # any part of them. Runs get a number of their own, by which the texts know them. `loose`: rounds that an
-    # earlier version left as lines are still to be packed. timed: RunState.timed_s after a piece.
-    """
-    CREATE TABLE runs_now (
         id INTEGER PRIMARY KEY,
         run TEXT NOT NULL UNIQUE,
         at TEXT NOT NULL,
@@ -89,22 +28,27 @@ MIGRATIONS: tuple[str, ...] = (
         source TEXT NOT NULL DEFAULT '',
         deleted_at REAL,
         summed INTEGER,
-        loose INTEGER NOT NULL DEFAULT 0,
         brief TEXT,
         scenario BLOB NOT NULL,
         machine BLOB NOT NULL
     );
-    INSERT INTO runs_now (run, at, preset, workload, host, budget, status, rounds, size, answer, note, pinned,
-            source, deleted_at, summed, loose, brief, scenario, machine)
-        SELECT run, at, preset, workload, host, budget, status, rounds, size, answer, note, pinned, source,
-            deleted_at, summed, rounds > 0, brief, scenario, machine FROM runs ORDER BY at;
-    DROP TABLE runs;
-    ALTER TABLE runs_now RENAME TO runs;
     CREATE INDEX runs_by_time ON runs (deleted_at, at DESC, run, size);
     CREATE INDEX runs_to_sum ON runs (run)
         WHERE deleted_at IS NULL AND status IS NOT NULL AND summed IS NOT rounds;
+    -- A start looks for the pinned runs, of which there are few among many.
     CREATE INDEX runs_pinned ON runs (at DESC) WHERE deleted_at IS NULL AND pinned IN ('ghost', 'baseline');
-    CREATE INDEX runs_loose ON runs (at DESC) WHERE loose;
+    CREATE TABLE tags (
+        run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
+        tag TEXT NOT NULL,
+        PRIMARY KEY (run, tag)
+    ) WITHOUT ROWID;
+    CREATE TABLE events (
+        run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        event BLOB NOT NULL,
+        PRIMARY KEY (run, number)
+    ) WITHOUT ROWID;
+    -- Rounds as arrays, many to a row (`history.packed`). timed: RunState.timed_s after a piece.
     CREATE TABLE pieces (
         run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
         first INTEGER NOT NULL,
@@ -114,15 +58,32 @@ MIGRATIONS: tuple[str, ...] = (
         data BLOB NOT NULL,
         UNIQUE (run, first)
     );
+    -- Results as they were worked out.
     CREATE TABLE results (
         run TEXT PRIMARY KEY REFERENCES runs (run) ON DELETE CASCADE,
         of TEXT NOT NULL,
         result BLOB NOT NULL
     );
+    -- What each machine stands at, so that many can be compared without reading their events.
+    CREATE TABLE standings (
+        preset TEXT NOT NULL,
+        parameters TEXT NOT NULL,
+        machine TEXT NOT NULL,
+        run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
+        at TEXT NOT NULL,
+        standing BLOB NOT NULL,
+        PRIMARY KEY (preset, parameters, machine)
+    ) WITHOUT ROWID;
+    CREATE INDEX standings_of_run ON standings (run);
+    -- Watched programs: each one's page (`model.program`, as JSON).
+    CREATE TABLE programs (
+        program TEXT PRIMARY KEY,
+        at TEXT NOT NULL,
+        command TEXT NOT NULL,
+        page BLOB NOT NULL
+    ) WITHOUT ROWID;
+    -- Texts, found by any part of them.
     FOUND;
-    INSERT INTO found (rowid, preset, workload, host, answer, note, run, tags)
-        SELECT id, preset, workload, host, answer, note, run,
-            COALESCE((SELECT group_concat(tag, char(10)) FROM tags WHERE tags.run = runs.run), '') FROM runs;
     CREATE TRIGGER found_new AFTER INSERT ON runs BEGIN
         INSERT INTO found (rowid, preset, workload, host, answer, note, run, tags)
             VALUES (new.id, new.preset, new.workload, new.host, new.answer, new.note, new.run, '');
@@ -143,18 +104,7 @@ MIGRATIONS: tuple[str, ...] = (
             SET tags = COALESCE((SELECT group_concat(tag, char(10)) FROM tags WHERE run = old.run), '')
             WHERE rowid = (SELECT id FROM runs WHERE run = old.run);
     END;
-    """,
-    # Watched programs: each one's page (`model.program`, as JSON).
-    """
-    CREATE TABLE programs (
-        program TEXT PRIMARY KEY,
-        at TEXT NOT NULL,
-        command TEXT NOT NULL,
-        page BLOB NOT NULL
-    ) WITHOUT ROWID;
-    """,
-)
-VERSION = len(MIGRATIONS)
+"""
 OPEN_BUSY_S = 1.0
 """How long an open waits for another program's lock."""
 
@@ -213,73 +163,37 @@ def _text(data: bytes) -> str:
     return data.decode(errors="replace")
 
 
-class TooNew(Exception):
-    """The store was written by a later tuilab, whose data this one would misread."""
+class OtherVersion(Exception):
+    """The store was written by another version of tuilab, whose data this one would misread."""
+
+    def __init__(self, file: Path, found: int) -> None:
+        super().__init__(f"{file} has schema {found}; this tuilab reads {VERSION}")
+        self.older = found < VERSION
 
 
-def migrate(connection: sqlite3.Connection, file: Path, *, backup: bool = True) -> Path | None:
-    """Bring the store to the present version; returns the backup made before, if one was needed.
+def prepare(connection: sqlite3.Connection, file: Path) -> None:
+    """Give a new store its shape, whole or not at all, whatever ends this program meanwhile.
 
-    Raises TooNew for a store of a later version, sqlite3.Error where it cannot be read, and OSError.
+    Raises OtherVersion for a store of another shape, and sqlite3.Error where it cannot be read or written.
     """
-    (found,) = connection.execute("PRAGMA user_version").fetchone()
-    if found > VERSION:
-        raise TooNew(f"{file} has schema {found}; this tuilab knows up to {VERSION}")
-    if found == VERSION:
-        return None
-    kept = _backup(connection, file, found) if backup and _holds_something(connection) else None
-    # A table is replaced by another of its name, to which the others' rows still belong.
-    connection.execute("PRAGMA foreign_keys = OFF")
-    try:
-        if not found:
-            # At once, so that a disk that fills leaves nothing that looks like an older history.
-            _steps(connection, 0, VERSION)
-        for number in range(found, VERSION if found else 0):
-            _steps(connection, number, number + 1)
-    finally:
-        connection.execute("PRAGMA foreign_keys = ON")
-    return kept
-
-
-def _holds_something(connection: sqlite3.Connection) -> bool:
-    """Whether there is a run, or a watched program, that an upgrade could harm."""
-    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('runs', 'programs')"
-    tables = connection.execute(query).fetchall()
-    return any(connection.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchone() for (name,) in tables)
-
-
-def _steps(connection: sqlite3.Connection, first: int, end: int) -> None:
-    """From one version to another, whole or not at all, whatever ends this program meanwhile."""
-    last: sqlite3.OperationalError | None = None
-    steps = ";".join(MIGRATIONS[first:end])
-    for found in _FOUND if "FOUND;" in steps else _FOUND[:1]:
-        sql = steps.replace("FOUND;", found + ";")
-        script = f"BEGIN IMMEDIATE;{sql};PRAGMA user_version = {end};COMMIT;"
+    if not _is_new(connection, file):
+        return
+    for found in _FOUND:
+        sql = SHAPE.replace("FOUND;", found + ";")
         try:
-            connection.executescript(script)
+            connection.executescript(f"BEGIN IMMEDIATE;{sql};PRAGMA user_version = {VERSION};COMMIT;")
             return
         except sqlite3.OperationalError as error:
             connection.rollback()
-            # Another program may have migrated the store between our look and our lock.
-            (now,) = connection.execute("PRAGMA user_version").fetchone()
-            if now >= end:
+            # Another program may have made the store between our look and our lock.
+            if not _is_new(connection, file):
                 return
-            last = error
-            if "fts5" not in str(error) and "trigram" not in str(error):
-                break
-    assert last is not None
-    raise last
+            if found == _FOUND[-1] or ("fts5" not in str(error) and "trigram" not in str(error)):
+                raise
 
 
-def _backup(connection: sqlite3.Connection, file: Path, version: int) -> Path:
-    """The store as it was, beside it; whole from the moment that it has its name."""
-    path = file.with_name(f"{file.name}.v{version}.backup")
-    part = file.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        with contextlib.closing(sqlite3.connect(private_file(part))) as target:
-            connection.backup(target)
-        part.rename(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    return path
+def _is_new(connection: sqlite3.Connection, file: Path) -> bool:
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    if found not in (0, VERSION):
+        raise OtherVersion(file, found)
+    return not found

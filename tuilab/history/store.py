@@ -18,7 +18,7 @@ import msgspec
 
 from tuilab.history import packed, trouble
 from tuilab.history.lines import COLUMNS, RunLine, line_of
-from tuilab.history.schema import TooNew, connect, is_damage, migrate
+from tuilab.history.schema import OtherVersion, connect, is_damage, prepare
 from tuilab.history.search import NO_TITLES, condition, escaped
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
@@ -48,8 +48,6 @@ PIECE_BYTES = 256 * 2**10
 """Of rounds as lines, before they are packed."""
 COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
 """What must be free of the file, and how much of it, before it is written anew without that."""
-PACKING_S = 0.5
-"""How long an open packs what an earlier version left as lines; the next one goes on."""
 
 
 __all__ = ["FILE", "Piece", "RunLine", "Store", "count_rounds"]
@@ -133,18 +131,15 @@ class Store:
         """Open or make the store in the user's data folder, or in the one given.
 
         Where the data folder cannot be used, one among the temporary files; where a folder that was given
-        cannot, one in memory. `messages` say so, and why. A damaged file is set aside under another name and
-        a new one begun; nothing is deleted. to_read: a history that takes nothing is opened all the same.
+        cannot, one in memory. `messages` say so, and why. A damaged file, or one from before the first
+        release, is set aside under another name and a new one begun; nothing is deleted. to_read: a history
+        that takes nothing is opened all the same.
         """
         if folder is not None:
             opened = cls._at(folder)
-            if not isinstance(opened, Store):
-                return cls.in_memory(opened)
-            opened.pack_older(PACKING_S)
-            return opened
+            return opened if isinstance(opened, Store) else cls.in_memory(opened)
         opened = cls._at(data_folder())
         if isinstance(opened, Store):
-            opened.pack_older(PACKING_S)
             _take_back(opened)
             return opened
         earlier = cls._only_read(data_folder() / FILE)
@@ -164,7 +159,7 @@ class Store:
 
     @classmethod
     def _only_read(cls, file: Path) -> "Store | None":
-        """A history that takes nothing, to be read, and what was measured since; null where that fails."""
+        """A history that takes nothing, to be read, and what was measured since; None where that fails."""
         instead = fallback_folder()
         try:
             if not file.is_file():
@@ -174,7 +169,7 @@ class Store:
             if instead is not None and since:
                 _take_from(instead, store)
             store.connection.execute("PRAGMA query_only = ON")
-        except (OSError, sqlite3.Error, TooNew, InputError):
+        except (OSError, sqlite3.Error, OtherVersion, InputError):
             return None
         store.unwritable = file
         return store
@@ -194,8 +189,10 @@ class Store:
         said = trouble.notices(file)
         try:
             store = cls._opened(file)
-        except TooNew as error:
-            return str(error)
+        except OtherVersion as error:
+            if not error.older:
+                return str(error)
+            return cls._anew(file, "was from before the first release", trouble.OLDER)
         except (sqlite3.Error, OSError) as error:
             if isinstance(error, OSError) or not is_damage(error):
                 return f"{file} cannot be opened ({trouble.why_unwritable(file, error)})"
@@ -219,22 +216,25 @@ class Store:
                 return cls._opened(file)  # the fault has passed
         except sqlite3.Error as again:
             fault = again
+        return cls._anew(file, f"was damaged ({fault})", trouble.DAMAGED)
+
+    @classmethod
+    def _anew(cls, file: Path, what: str, mark: str) -> "Store | str":
+        """Set a history aside under a name with that mark, and begin a new one, or say why not."""
         try:
-            aside = trouble.set_aside(file)
+            aside = trouble.set_aside(file, mark)
         except OSError as error:
-            return f"{file} is damaged ({fault}) and cannot be renamed ({error.strerror})"
+            return f"{file} {what} and cannot be renamed ({error.strerror})"
         try:
             store = cls._opened(private_file(file))
         except (OSError, sqlite3.Error) as error:
-            return (
-                f"{file} is damaged ({fault}), was kept as {aside.name}; a new one cannot be made ({error})"
-            )
-        store.messages += (f"the history was damaged ({fault}); it was kept as {aside.name}",)
+            return f"{file} {what} and is kept as {aside.name}; a new one cannot be made ({error})"
+        store.messages += (f"the history {what}; it was kept as {aside.name}",)
         return store
 
     @classmethod
     def at(cls, file: Path) -> "Store":
-        """The store in that file, made where it is new. Raises OSError, TooNew and sqlite3.Error."""
+        """The store in that file, made where it is new. Raises OSError, OtherVersion and sqlite3.Error."""
         return cls._opened(private_file(file))
 
     @classmethod
@@ -242,14 +242,13 @@ class Store:
         connection = connect(file)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-            backup = migrate(connection, file)
+            prepare(connection, file)
             connection.execute("SELECT run FROM runs LIMIT 1").fetchone()
             connection.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1_000)}")
         except BaseException:
             connection.close()
             raise
-        said = [f"the history was upgraded; the earlier one is kept as {backup.name}"] if backup else []
-        return cls(connection, file, said)
+        return cls(connection, file)
 
     def again(self) -> "Store":
         """A second connection for another thread: to the history that takes nothing, where there is one.
@@ -340,7 +339,7 @@ class Store:
     @classmethod
     def in_memory(cls, message: str) -> "Store":
         connection = connect(":memory:")
-        migrate(connection, Path(":memory:"))
+        prepare(connection, Path(":memory:"))
         return cls(connection, None, [f"runs are kept in memory only: {message}"])
 
     def close(self) -> None:
@@ -430,21 +429,6 @@ class Store:
         gone = [(run, number) for number, _ in some]
         c.executemany("DELETE FROM events WHERE run = ? AND number = ?", gone)
         c.execute("UPDATE runs SET size = MAX(0, size - ?) WHERE run = ?", (size - len(data), run))
-
-    def pack_older(self, limit_s: float = inf) -> bool:
-        """Pack runs that an earlier version left as lines, run by run; False where some are left."""
-        begun = time.monotonic()
-        query = "SELECT run FROM runs INDEXED BY runs_loose WHERE loose ORDER BY at DESC"
-        try:
-            for (run,) in self.connection.execute(query).fetchall():
-                if time.monotonic() - begun > limit_s:
-                    return False
-                with self.at_once():
-                    self._pack(run)
-                    self.connection.execute("UPDATE runs SET loose = 0 WHERE run = ?", (run,))
-        except sqlite3.Error:
-            return False  # they are read as they are, and packed another time
-        return True
 
     def next_number(self, run: str) -> int:
         """The number of the run's next event; 0 for a run that is not there."""
@@ -842,7 +826,7 @@ def _take_back(store: Store) -> None:
     instead = fallback_folder()
     if instead is None or not (instead / FILE).exists():
         return
-    with contextlib.suppress(sqlite3.Error, OSError, msgspec.MsgspecError):
+    with contextlib.suppress(sqlite3.Error, OSError, OtherVersion, msgspec.MsgspecError):
         _take_from(private_folder(instead), store, gone=True)
 
 
@@ -855,12 +839,11 @@ def _take_from(folder: Path, store: Store, gone: bool = False) -> None:
             # One without an end may still go on: then it is fetched again.
             if gone and line.status is not None:
                 other.connection.execute("DELETE FROM runs WHERE run = ?", (line.run,))
-        with contextlib.suppress(sqlite3.OperationalError):  # an older history has no table of them
-            store.connection.executemany(
-                TAKE_PROGRAM, other.connection.execute("SELECT program, at, command, page FROM programs")
-            )
-            if gone:
-                other.connection.execute("DELETE FROM programs")
+        store.connection.executemany(
+            TAKE_PROGRAM, other.connection.execute("SELECT program, at, command, page FROM programs")
+        )
+        if gone:
+            other.connection.execute("DELETE FROM programs")
     finally:
         other.close()
 

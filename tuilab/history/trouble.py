@@ -9,13 +9,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tuilab.history.schema import VERSION, connect, is_damage, migrate
+from tuilab.history.schema import VERSION, OtherVersion, connect, is_damage
 from tuilab.model.errors import InputError
 from tuilab.model.files import open_regular, written
 from tuilab.model.sanitize import sanitize_line
 
 BESIDE = ("-wal", "-shm")
-DAMAGED, TAKEN = "-damaged-", "-recovered-"
+DAMAGED, OLDER, TAKEN = "-damaged-", "-older-", "-recovered-"
 MOST_ASIDE, LOOK_S = 3, 0.3
 """So many files that were set aside are looked at when the history is opened, and for so long together."""
 BLOCK = 2**20
@@ -39,7 +39,7 @@ def why_unread(file: Path) -> str:
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:
-    """Whether the file, read by itself, is a sound history; null where that cannot be told within `seconds`.
+    """Whether the file, read by itself, is a sound history; None where that cannot be told within `seconds`.
 
     alone: on a disk without any room.
     """
@@ -57,13 +57,13 @@ def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> 
         return False if is_damage(error) or "no such table" in str(error) else None
 
 
-def set_aside(file: Path) -> Path:
-    """Give a damaged history, with its WAL, a name that is free. Raises OSError; all is then as it was."""
+def set_aside(file: Path, mark: str = DAMAGED) -> Path:
+    """Give a history, with its WAL, a name that is free. Raises OSError; all is then as it was."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    aside, number = file.with_name(f"{file.stem}{DAMAGED}{stamp}{file.suffix}"), 1
+    aside, number = file.with_name(f"{file.stem}{mark}{stamp}{file.suffix}"), 1
     while aside.exists():
         number += 1
-        aside = file.with_name(f"{file.stem}{DAMAGED}{stamp}-{number}{file.suffix}")
+        aside = file.with_name(f"{file.stem}{mark}{stamp}-{number}{file.suffix}")
     _move(file, aside)
     return aside
 
@@ -89,10 +89,11 @@ def put_back(aside: Path, file: Path) -> None:
 
 
 def taken(aside: Path) -> Path:
-    """What could be read of a file that was set aside is in the history: it is named so, and kept."""
-    if DAMAGED not in aside.name:
+    """Name a file that was set aside as one whose runs are in the history now; returns its new name."""
+    mark = next((mark for mark in (DAMAGED, OLDER) if mark in aside.name), None)
+    if mark is None:
         return aside
-    to = aside.with_name(aside.name.replace(DAMAGED, TAKEN, 1))
+    to = aside.with_name(aside.name.replace(mark, TAKEN, 1))
     try:
         _move(aside, to)
     except OSError:
@@ -101,15 +102,21 @@ def taken(aside: Path) -> Path:
 
 
 def notices(file: Path) -> list[str]:
-    """What a person should know of files that were set aside, until what can be read of them is taken in."""
+    """Say what a person should know of files that were set aside, until their runs are taken in."""
     try:
-        found = sorted(file.parent.glob(f"{file.stem}{DAMAGED}*{file.suffix}"), reverse=True)
+        found = [
+            aside
+            for mark in (OLDER, DAMAGED)
+            for aside in sorted(file.parent.glob(f"{file.stem}{mark}*{file.suffix}"), reverse=True)
+        ]
     except OSError:
         return []
     said, until = [], time.monotonic() + LOOK_S
     for aside in found[:MOST_ASIDE]:
         command = f"`tuilab history check --repair {sanitize_line(str(aside), 300)}`"
-        if sound(aside, until - time.monotonic()):
+        if OLDER in aside.name:
+            said.append(f"a history from before the first release was set aside: {command} adds its runs")
+        elif sound(aside, until - time.monotonic()):
             said.append(f"a history that was set aside reads well now: {command} brings its runs back")
         else:
             said.append(f"a damaged history was set aside: {command} adds what can be read of it")
@@ -136,8 +143,8 @@ def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
 def only_read(file: Path, in_memory: bool = False) -> sqlite3.Connection:
     """A connection to a history that takes nothing, with all that was kept in it.
 
-    in_memory: to a copy of it, which may be changed. Raises sqlite3.Error, OSError and TooNew where it cannot
-    be read either.
+    in_memory: to a copy of it, which may be changed. Raises sqlite3.Error, OSError and OtherVersion where it
+    cannot be read either.
     """
     wal = file.with_name(file.name + "-wal")
     if wal.exists() and wal.stat().st_size:
@@ -146,10 +153,11 @@ def only_read(file: Path, in_memory: bool = False) -> sqlite3.Connection:
         connection = connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version != VERSION or in_memory:  # an older one is read as what it would be
+        if version != VERSION:
+            raise OtherVersion(file, version)
+        if in_memory:
             with contextlib.closing(connection) as there:
                 connection = _copied(there)
-            migrate(connection, file, backup=False)
         connection.execute("SELECT run FROM runs LIMIT 1").fetchone()
     except BaseException:
         connection.close()

@@ -20,7 +20,7 @@ from tuilab.history.check import repair as recover
 from tuilab.history.imports import import_file
 from tuilab.history.lines import RunLine
 from tuilab.history.recording import write as write_recording
-from tuilab.history.schema import TooNew, is_damage
+from tuilab.history.schema import OtherVersion, is_damage
 from tuilab.history.store import UNDO_DAYS, PruneCandidates, Store
 from tuilab.history.trouble import cramped, taken, why_unread
 from tuilab.lab.state import ghost
@@ -216,7 +216,6 @@ class History:
         gone = self.store.purge(going=going)
         if for_good:
             gone += self.store.purge(-1.0, going, ended=True)
-        self.store.pack_older()
         self.store.compact()
         return gone
 
@@ -258,7 +257,7 @@ class History:
             done = recover(file, self.store.file)
             aside = taken(file) if file.parent.absolute() == self.store.file.parent.absolute() else file
             return report, msgspec.structs.replace(done, aside=aside)
-        except (OSError, sqlite3.Error, TooNew) as error:
+        except (OSError, sqlite3.Error, OtherVersion) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise InputError(str(which), why, "a history that can be read") from None
 
