@@ -83,11 +83,13 @@ def answers() -> Iterable[Widget]:
 def device() -> Iterable[Widget]:
     """Telemetry of a GPU server, after a while."""
     yield VerticalScroll(panel := DevicePanel())
+    samples = []
     for step in range(40):
         sample = device_sample()
         gpu = msgspec.structs.replace(sample.gpus[0], use=0.3 + 0.25 * math.sin(step / 4))
         cpu = msgspec.structs.replace(sample.cpu, use=0.5 + 0.4 * math.sin(step / 6))
-        panel.show_sample(msgspec.structs.replace(sample, cpu=cpu, gpus=(gpu,)))
+        samples.append(msgspec.structs.replace(sample, at=float(step), cpu=cpu, gpus=(gpu,)))
+    panel.show_samples(samples)
 
 
 def page(
@@ -135,7 +137,7 @@ PAGES: dict[str, Page] = {
     "timeline": page(Timeline, lambda w: w.show_profile(profile(50_000))),
     "timeline_short": page(Timeline, lambda w: w.show_profile(profile(40))),
     "device": device,
-    "device_without_gpu": page(DevicePanel, lambda w: w.show_sample(device_sample(gpu=False, cores=2))),
+    "device_without_gpu": page(DevicePanel, lambda w: w.show_samples([device_sample(gpu=False, cores=2)])),
 }
 
 

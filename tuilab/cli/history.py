@@ -10,6 +10,7 @@ from tuilab.cli import completion
 from tuilab.cli.exits import NOT_CONFIRMED
 from tuilab.cli.lab import columns, emit, kept_runs, tell
 from tuilab.lab.history import History, is_full
+from tuilab.model import moments
 from tuilab.model.errors import InputError
 from tuilab.model.moments import when
 from tuilab.model.quantity import plural
@@ -21,6 +22,19 @@ MOST = 1e9
 """Days, or megabytes."""
 
 
+def _in_utc(ctx: click.Context, parameter: click.Parameter, utc: bool) -> None:
+    moments.in_utc |= utc
+
+
+utc_option = click.option(
+    "--utc",
+    is_flag=True,
+    expose_value=False,
+    callback=_in_utc,
+    help="Times in UTC, not in this machine's zone.",
+)
+
+
 @click.group(invoke_without_command=True)
 @click.option("--search", default="", help="Only runs that contain each of these words.")
 @click.option(
@@ -30,10 +44,10 @@ MOST = 1e9
     type=click.IntRange(1, 1_000_000),
     help="How many to list, latest first.",
 )
-@click.option("--utc", is_flag=True, help="Times in UTC, not in this machine's zone.")
+@utc_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-def history(ctx: click.Context, /, search: str, limit: int, utc: bool, as_json: bool) -> None:
+def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> None:
     """List the latest runs. RUN in other commands is the start of an id, or `last`."""
     if ctx.invoked_subcommand is not None:
         return
@@ -49,7 +63,7 @@ def history(ctx: click.Context, /, search: str, limit: int, utc: bool, as_json: 
         marks = " ".join([*(f"#{tag}" for tag in line.tags), *([line.pinned] if line.pinned else [])])
         status = line.status or "not finished"
         name = line.preset or line.workload
-        told = f"{line.run[:8]}  {when(line.at, utc=utc)}  {name:<20}  {status:<9}"
+        told = f"{line.run[:8]}  {when(line.at)}  {name:<20}  {status:<9}"
         echo_line(told, f"{line.answer} {marks}".strip())
 
 
@@ -101,9 +115,9 @@ def pin(run: str, as_: str) -> None:
 
 @history.command("programs")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1_000_000), help="How many.")
-@click.option("--utc", is_flag=True, help="Times in UTC, not in this machine's zone.")
+@utc_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def programs_(limit: int, utc: bool, as_json: bool) -> None:
+def programs_(limit: int, as_json: bool) -> None:
     """List the programs that were watched, latest first."""
     from tuilab.lab.watch import earlier
     from tuilab.model.quantity import seconds
@@ -116,7 +130,7 @@ def programs_(limit: int, utc: bool, as_json: bool) -> None:
     for program, page in found:
         step, command = page.steps.median_s, cut(called(page), 40)
         took = seconds(step, step / 50) if step else ""
-        echo_line(f"{program[:8]}  {when(page.at, utc=utc)}  {command:<40}  {took:>8}", headline(page))
+        echo_line(f"{program[:8]}  {when(page.at)}  {command:<40}  {took:>8}", headline(page))
     if not found:
         click.echo("no program was watched yet", err=True)
 
@@ -239,7 +253,7 @@ def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
     if done is not None:
         click.echo(f"{plural(done.runs, 'run')} with {plural(done.rounds, 'round')} saved", err=True)
         if done.aside is not None:
-            click.echo(f"the damaged history is kept as {done.aside}", err=True)
+            click.echo(f"the earlier file is kept as {done.aside}", err=True)
     elif report.findings:
         click.echo(
             f"{plural(report.runs, 'run')}, {plural(report.rounds, 'round')}, "

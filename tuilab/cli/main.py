@@ -140,16 +140,17 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
 
     Without a command, opens the lab.
     """
+    from tuilab.model import moments
+
+    moments.in_utc = utc
     if ctx.invoked_subcommand is None:
         if served:  # to a page, whose server may be killed
             from tuilab.processes import die_with_parent
 
             die_with_parent()
-        from tuilab.model import moments
         from tuilab.tui.options import Options
         from tuilab.tui.start import open_lab
 
-        moments.in_utc = utc
         own = chosen_environment()
         ctx.exit(open_lab(Options(**options, environments=(own,) if own else ())))
 

@@ -156,8 +156,8 @@ def several(
     """Watch a program on these hosts, or open kept pages where there is none; returns the exit code and the
     pages."""
     size = os.get_terminal_size() if screen else USUAL_SIZE
-    lines = lines_of(hosts, write)
-    live = started(hosts, command, options, size, {} if screen else lines)
+    lines = lines_of(hosts, lambda data: None if screen else write(data))
+    live = started(hosts, command, options, size, lines)
     shown = Several(list(live.values())) if live else opened(command)
     if screen:
         from tuilab.tui.options import Options as Screen
@@ -166,6 +166,7 @@ def several(
         code = open_lab(Screen(watching=shown))
         if code > SIGNALLED:
             shown.signal(code - SIGNALLED)
+        screen = False
     ended = follow(live, lines) if live else DONE
     return ended, shown.together
 

@@ -1,4 +1,4 @@
-"""What the devices of this machine did while the lab was open: a sample a second."""
+"""What the devices of this machine did while the lab, or a watched program, ran: a sample a second."""
 
 from collections import deque
 from math import inf
@@ -21,28 +21,36 @@ class Devices:
     def __init__(self) -> None:
         self.samples: deque[DeviceSample] = deque(maxlen=REMEMBERED)
         self._telemetry: Telemetry | None = None
-        self._due = 0.0
-        """When the next one may begin; never while one is being taken."""
+        self._begun = self._due = 0.0
+        """When the last one began, and when the next one may; never while one is being taken."""
 
     async def look(self, pid: int) -> None:
         """Take a sample, where the last one is a second old; pid: of the worker, 0 for none.
 
         In a thread: a call into a wedged driver may block.
         """
+        if self._begin():
+            self.samples.append(await run_in_daemon_thread(self._read, pid))
+
+    def read(self, pid: int) -> DeviceSample | None:
+        """Return a sample, taken in this thread; None where the last one is not a second old."""
+        return self._read(pid) if self._begin() else None
+
+    def _begin(self) -> bool:
         begun = monotonic()
         if begun < self._due:
-            return
-        self._due = inf
-        try:
-            self.samples.append(await run_in_daemon_thread(self._read, pid))
-        finally:
-            self._due = begun + 0.9 * EVERY_S
+            return False
+        self._begun, self._due = begun, inf
+        return True
 
     def _read(self, pid: int) -> DeviceSample:
         from tuilab.telemetry.sampler import Telemetry
 
-        self._telemetry = self._telemetry or Telemetry()
-        return self._telemetry.sample(pid)
+        try:
+            self._telemetry = self._telemetry or Telemetry()
+            return self._telemetry.sample(pid)
+        finally:
+            self._due = self._begun + 0.9 * EVERY_S
 
     def close(self) -> None:
         """End the session with the driver, but for one whose driver does not answer."""

@@ -400,17 +400,16 @@ def started(
     size: tuple[int, int],
     lines: "Mapping[str, Lines]",
 ) -> dict[str, Live]:
-    """The same program on each of these hosts, in terminals of that size. Raises InputError.
+    """Start the same program on each of these hosts, in terminals of that size. Raises InputError.
 
-    lines: of each host's, where what it writes goes from its start on; empty where a screen shows it.
+    lines: where what each host's writes goes.
     """
     programs: dict[str, Live] = {
         host: Watching(command, options) if host == LOCAL else FarProgram(host, command, options)
         for host in dict.fromkeys(hosts)
     }
     for host, program in programs.items():
-        if host in lines:
-            program.wrote = lines[host].add
+        program.wrote = lines[host].add
         program.start(size)
     return programs
 
@@ -422,11 +421,10 @@ def lines_of(hosts: Sequence[str], write: Callable[[bytes], None]) -> "dict[str,
 
 
 def follow(programs: Mapping[str, Live], lines: "Mapping[str, Lines]") -> int:
-    """Write what they write until all have ended, and pass signals on.
+    """Wait until all have ended, and pass on what is typed and signalled.
 
-    Returns the first exit code that is not 0, 1 where a connection was lost.
-
-    Only from a process's main thread.
+    Returns the first exit code that is not 0, 1 where a connection was lost. Only from a process's main
+    thread.
     """
 
     def signalled(number: int, frame: object) -> None:
@@ -435,8 +433,6 @@ def follow(programs: Mapping[str, Live], lines: "Mapping[str, Lines]") -> int:
 
     for number in PASSED:
         signal.signal(number, signalled)
-    for host, program in programs.items():
-        program.wrote = lines[host].add
     threading.Thread(target=_type_into, args=(list(programs.values()),), daemon=True).start()
     for host, program in programs.items():
         while not program.wait(WAIT_S):  # a wait without an end would keep signals from us

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tuilab import observer
+from tuilab.lab.devices import Devices
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular, write_text
 from tuilab.model.program import Caught, Facts, Hello, Page, ProcessRow, Told, Window
@@ -36,11 +37,8 @@ from tuilab.runner.watched import is_python as is_python
 
 if TYPE_CHECKING:
     from tuilab.doctor import place as doctor_place
-    from tuilab.telemetry.sampler import Telemetry
 
 BESIDE_S = 5.0
-SAMPLED_S = 1.0
-"""Seconds between two samples of the devices beside the steps."""
 KEPT_EVERY_S = 15.0
 """Seconds between two writes of a growing page into the history."""
 MOST_READ = 12
@@ -91,20 +89,15 @@ class Watched:
     place: Place = field(default_factory=Place)
     looked_beside: float = 0.0
     loads: Loads = field(default_factory=Loads)
-    sampled_at: float = 0.0
-    telemetry: "Telemetry | None" = None
+    devices: Devices = field(default_factory=Devices)
 
     def sample(self) -> None:
         """Look at the devices, where the program makes steps and the last look is a second ago."""
-        now, of = time.monotonic(), self.busiest
-        if now - self.sampled_at < SAMPLED_S or of is None or of.hello is None or not of.kind or of.ended:
+        of = self.busiest
+        if of is None or of.hello is None or not of.kind or of.ended:
             return
-        if self.telemetry is None:
-            from tuilab.telemetry.sampler import Telemetry
-
-            self.telemetry = Telemetry()
-        self.sampled_at = now
-        self.loads.add(self.telemetry.sample(of.hello.pid))
+        if (sample := self.devices.read(of.hello.pid)) is not None:
+            self.loads.add(sample)
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
         """One more message of the process of that number."""
@@ -149,9 +142,7 @@ class Watched:
     def finish(self, faults: Iterable[str]) -> None:
         """It has ended: read what is left, and keep it."""
         self.faults += faults
-        if self.telemetry is not None:
-            self.telemetry.close()
-            self.telemetry = None
+        self.devices.close()
         self.read()
         self.beside()
         if why := self.keep():

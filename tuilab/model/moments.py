@@ -6,14 +6,14 @@ in_utc = False
 """Whether this process shows UTC."""
 
 
-def when(at: str, *, seconds: bool = False, utc: bool | None = None) -> str:
-    """`2026-11-23 12:28` of a time in UTC, ISO 8601; utc: None for what this process shows."""
+def when(at: str, *, seconds: bool = False) -> str:
+    """Write a time in UTC, ISO 8601, as `2026-11-23 12:28`."""
     try:
         time = datetime.fromisoformat(at)
     except ValueError:
         return at[:16]
     time = time if time.tzinfo else time.replace(tzinfo=UTC)
-    time = time.astimezone(UTC if (in_utc if utc is None else utc) else None)
+    time = time.astimezone(UTC if in_utc else None)
     return f"{time:%Y-%m-%d %H:%M:%S}" if seconds else f"{time:%Y-%m-%d %H:%M}"
 
 

@@ -274,7 +274,7 @@ def test_a_gauge_is_as_long_as_its_share(share, cells):
 
 async def test_the_device_panel_counts_logical_cpus_and_scrolls():
     widget = DevicePanel()
-    widget.show_sample(device_sample())
+    widget.show_samples([device_sample()])
     async with bench(VerticalScroll(widget), 80, 10) as pilot:
         assert "Host 96 logical CPUs" in rows(widget)[0]
         assert "no processes: a container does not see them" in rows(widget)[-1]
@@ -292,7 +292,7 @@ async def test_the_device_panel_lists_who_is_on_a_gpu(width):
     sample = device_sample()
     gpu = msgspec.structs.replace(sample.gpus[0], processes=tuple(listed))
     widget = DevicePanel()
-    widget.show_sample(msgspec.structs.replace(sample, gpus=(gpu,)))
+    widget.show_samples([msgspec.structs.replace(sample, gpus=(gpu,))])
     async with bench(VerticalScroll(widget), width, 50):
         lines = rows(widget)
         head = next(number for number, line in enumerate(lines) if line.startswith(" on it"))
@@ -305,8 +305,7 @@ async def test_the_device_panel_lists_who_is_on_a_gpu(width):
 
 async def test_the_device_panel_is_never_mostly_blank():
     widget = DevicePanel()
-    for _ in range(130):
-        widget.show_sample(device_sample())
+    widget.show_samples([msgspec.structs.replace(device_sample(), at=float(second)) for second in range(120)])
     async with bench(VerticalScroll(widget), 120, 60):
         lines = rows(widget)
         assert len(lines) >= 50 and sum(not line for line in lines) <= 2

@@ -1,12 +1,10 @@
 """What host and devices do at this moment, figure by figure, and below what they did before."""
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 from textual.geometry import Size
 
-from tuilab.lab.devices import REMEMBERED
 from tuilab.model.telemetry import DeviceSample
 from tuilab.presentation.devices import UNKNOWN, Device, Figure, devices
 from tuilab.tui.widgets.line_widget import LineWidget
@@ -45,55 +43,46 @@ class DevicePanel(LineWidget):
 
     def __init__(self, *, empty: str = "No sample has been taken yet.") -> None:
         super().__init__(empty=empty)
-        self._devices: tuple[Device, ...] = ()
+        self._read: dict[float, tuple[Device, ...]] = {}
+        """What each sample said, by its time, the newest last."""
         self._notes: tuple[str, ...] = ()
-        self._past: dict[tuple[str, str], deque[float]] = {}
-        """What a device's figure was, the newest last."""
-        self._seen = 0.0
-        """When the newest one was taken."""
 
     def show_samples(self, samples: Sequence[DeviceSample]) -> None:
-        """Show the last of these, after those before it; with none, say why."""
-        if not samples and self._devices:
-            self._devices, self._notes, self._seen = (), (), 0.0
-            self._past.clear()
-            self.refresh(layout=True)
-        for sample in samples:
-            if sample.at > self._seen:
-                self._seen = sample.at
-                self.show_sample(sample)
-
-    def show_sample(self, sample: DeviceSample) -> None:
-        """Show this sample and remember its figures."""
-        self._devices, self._notes = devices(sample), sample.notes
-        for device in self._devices:
-            for figure in device.figures:
-                if figure.value is not None:
-                    key = device.name, figure.label
-                    self._past.setdefault(key, deque(maxlen=REMEMBERED)).append(figure.value)
+        """Show the last of these, and those before it as graphs; with none, say why."""
+        self._read = {sample.at: self._read.get(sample.at) or devices(sample) for sample in samples}
+        self._notes = samples[-1].notes if samples else ()
         if self.get_content_height(self.container_size, self.size, self.size.width) != self.size.height:
             self.refresh(layout=True)
         self.repaint()
+
+    @property
+    def _now(self) -> tuple[Device, ...]:
+        return next(reversed(self._read.values()), ())
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self.paint(width, container.height))
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        if not self._devices:
+        if not self._read:
             return self.empty_lines(width, height)
-        lines = [line for device in self._devices for line in ((), *device_lines(device, width))][1:]
+        lines = [line for device in self._now for line in ((), *device_lines(device, width))][1:]
         lines += [((" " + line, MUTED),) for note in self._notes for line in clip(note, max(8, width - 1), 3)]
         room = height - len(lines) - 1
         return [*lines, (), *self._graphs(width, room)] if room >= LEAST_ROWS else lines
 
     def _graphs(self, width: int, height: int) -> list[Line]:
         """A graph for each figure that is a number, in `height` rows, as many as there is room for."""
-        drawn = [(d, f) for d in self._devices for f in d.figures if (d.name, f.label) in self._past]
+        past = dict[tuple[str, str], list[float]]()
+        for device in (device for read in self._read.values() for device in read):
+            for figure in device.figures:
+                if figure.value is not None:
+                    past.setdefault((device.name, figure.label), []).append(figure.value)
+        drawn = [(d, f) for d in self._now for f in d.figures if (d.name, f.label) in past]
         drawn.sort(key=lambda pair: (ORDER.index(pair[1].label), pair[0].family == "CPU"))
         across = 2 if width >= BESIDE else 1
         down = min(-(-len(drawn) // across), max(1, height // 2))
         wide, rows = (width - 3 * (across - 1)) // across, height // down - 1
-        graphs = [graph(d, f, self._past[d.name, f.label], wide, rows) for d, f in drawn[: down * across]]
+        graphs = [graph(d, f, past[d.name, f.label], wide, rows) for d, f in drawn[: down * across]]
         out: list[Line] = []
         for first in range(0, len(graphs), across):
             for row in zip(*graphs[first : first + across], strict=True):
