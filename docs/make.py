@@ -299,9 +299,10 @@ def formats_page() -> str:
             textwrap.dedent(f"""\
                 ## The history
 
-                One SQLite file, `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`), schema {schema.VERSION}. One
-                from before the first release is kept as `history-older-….db`, of which every command tells until
-                `tuilab history check --repair FILE` has added its runs; a newer one is left alone and said to be newer. Read it with `tuilab history --json`: its tables are no interface.
+                One SQLite file, `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`), schema {schema.VERSION}. A newer one
+                is left alone and said to be newer. One from before the first release is kept as `history-older-….db`, of which
+                every command tells until `tuilab history check --repair FILE` has added its runs. Read it with
+                `tuilab history --json`: its tables are no interface.
 
                 A file that SQLite calls damaged is read once by itself before anything is done to it. Where its disk does not
                 give it, it stays where it is; where it is damaged, it is kept as `history-damaged-….db`, which every command
