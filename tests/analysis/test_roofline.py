@@ -328,7 +328,14 @@ class TestAnswer:
         state.apply(e.RoofsKnown(run="r", roofs=busy))
         found = bounds(state, 0, SHEETS["h100"])
         assert found and {bound.verdict for bound in found} == {"not known"}
-        assert "cannot win" not in answer(state) and "at most" not in answer(state)
+        assert "cannot win" not in answer(state)
+        assert "could give at most is not known yet: this host was too busy" in answer(state)
+
+    def test_a_busy_machine_tells_of_a_call_whose_start_is_nothing_to_its_work(self) -> None:
+        state = without_gpu(100.0, Work(flop=1e13, inputs=1e4, outputs=1e4))
+        idle = answer(state)
+        state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
+        assert "could be at most" in idle and answer(state) == idle
 
     def test_copies_that_cost_nothing_are_no_second_figure(self) -> None:
         text = answer(without_gpu(100.0, Work(flop=1e13, inputs=4, outputs=4)))

@@ -91,7 +91,7 @@ def test_device_files_that_do_not_open(machine: Machine):
     machine.refuses("nvidia0", errno.EPERM)
     found = kernel_driver.look(machine.place(), time.monotonic() + 20)
     assert found.unopened == {"/dev/nvidia0": "EPERM"} and found.failing("EPERM") == ("/dev/nvidia0",)
-    assert kernel_driver.probe(found).detail == "570.86.15; does not open: /dev/nvidia0 (EPERM)"
+    assert kernel_driver.probe(found).detail == "570.86.15; cannot be opened: /dev/nvidia0 (EPERM)"
 
 
 def test_missing_device_files_are_named(machine: Machine):

@@ -302,7 +302,7 @@ def denied(machine: Machine):
     "exclusive compute mode, and another program has the GPU",
     "gpu-exclusive",
     "sudo nvidia-smi -i 0 -c DEFAULT  # or wait until python3 (4242) ends",
-    "compute mode (Exclusive_Process) admits one program at a time; python3 (4242) has it",
+    "compute mode (Exclusive_Process) admits one program at a time; python3 (4242) is using it",
     visible=True,
 )
 def exclusive(machine: Machine):

@@ -105,7 +105,7 @@ def test_a_file_that_is_saved_while_it_is_mended_keeps_what_was_saved(place, mon
 
         fixed = mended(file, monkeypatch, then)
         if fixed is not None:
-            with pytest.raises(OSError, match="has changed while it was mended"):
+            with pytest.raises(OSError, match="changed while it was being fixed"):
                 fixed.write()
         assert file.read_text() == later, moment
     file.write_text(CLOCK)

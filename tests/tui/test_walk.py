@@ -1,13 +1,17 @@
 """A random walk over all pages by keys, clicks, drags, wheel, resizes and pastes: nothing fails, every page can be left.
 
 Short as it stands; `--long` walks on with other seeds. A step that failed is told with those before it;
-`TUILAB_WALK=FIRST:LAST:STEPS` walks those seeds alone, the last one not.
+`TUILAB_WALK=FIRST:LAST:STEPS` walks those seeds alone, the last one not; `TUILAB_WALK_REAL=MINUTES` says for how
+long one goes on beside a real worker.
 """
 
 import asyncio
 import os
 import random
+import time
 from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +24,7 @@ from textual.worker import Worker
 
 from tests.tui import watched
 from tests.tui.kept import some
-from tests.tui.lab import PRESETS, TestLab, lab, opened
+from tests.tui.lab import PRESETS, lab, opened, until
 from tests.tui.quick import handled
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, ScriptedRunner
 from tests.tui.test_open import DOCUMENT, MINE, TIMED
@@ -30,6 +34,8 @@ from tests.tui.tour import still_device
 from tuilab.doctor import examine
 from tuilab.history.store import Store
 from tuilab.model.events import Ready
+from tuilab.tui.app import LabApp
+from tuilab.tui.options import Options
 from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.screens.watching import WatchScreen
 
@@ -49,6 +55,20 @@ FIRST = LabScreen, WatchScreen
 """From these the lab is left."""
 RESTS = 12
 """Times that escape may take to leave everything."""
+OWN = """\
+import tensorflow as tf
+
+
+def forward(batch: int = 32):
+    x = tf.random.normal((batch, 256))
+    return lambda: tf.matmul(x, x, transpose_b=True)
+
+
+def backward(batch: int = 32):
+    raise ValueError("not yet")
+"""
+LEG_S = 300.0
+"""After so long beside one worker another seed begins with a fresh one."""
 
 
 class WalkedRunner(ScriptedRunner):
@@ -62,7 +82,7 @@ class WalkedRunner(ScriptedRunner):
 class Walk:
     """Steps of one seed in a lab, each after the one before was handled."""
 
-    def __init__(self, seed: int, pilot: Pilot[int], app: TestLab) -> None:
+    def __init__(self, seed: int, pilot: Pilot[int], app: LabApp) -> None:
         self.rng, self.pilot, self.app = random.Random(seed), pilot, app
         self.last: deque[str] = deque(maxlen=40)
         """The last steps."""
@@ -156,9 +176,8 @@ class Walk:
         raise AssertionError(f"{pages} cannot be left by {RESTS} times escape")
 
 
-async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
-    """Walk so many steps; returns how many came before the lab was left. Raises what went wrong, with the way there."""
-    rng, wrong = random.Random(~seed), list[BaseException | str]()
+def heed(wrong: list[BaseException | str], put: Any) -> None:
+    """What is raised in a Textual worker is wrong, too."""
     run = Worker._run
 
     async def heeded(worker: Worker[Any], app: App[Any]) -> None:
@@ -167,6 +186,32 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
             wrong.append(worker.error)
 
     put(Worker, "_run", heeded)
+
+
+async def go(walker: Walk, wrong: list[BaseException | str], more: Any) -> int:
+    """Walk while `more(steps)` says so; returns the steps. Raises what went wrong, with the way there."""
+    asyncio.get_running_loop().set_exception_handler(
+        lambda loop, found: wrong.append(found.get("exception") or found["message"])
+    )
+    done, app = 0, walker.app
+    try:
+        while more(done) and not app.leaving:
+            await walker.step()
+            done += 1
+            if app._exception is not None:
+                raise app._exception
+            if wrong:
+                raise wrong[0] if isinstance(wrong[0], BaseException) else AssertionError(wrong[0])
+    except BaseException as error:
+        error.add_note(f"step {done}, after: {', '.join(walker.last)}")
+        raise
+    return done
+
+
+async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
+    """Walk so many steps; returns how many came before the lab was left. Raises what went wrong, with the way there."""
+    rng, wrong = random.Random(~seed), list[BaseException | str]()
+    heed(wrong, put)
     runners = []
 
     def runner(on_event: Any) -> WalkedRunner:
@@ -195,25 +240,45 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
         ascii_only=rng.random() < 0.3,
         theme=rng.choice(("dark", "light")),
     )
-    done = 0
     size = rng.choice(SIZES[:4])
     async with opened(app, size, messages=True) if made is None else program(app, size) as pilot:
-        asyncio.get_running_loop().set_exception_handler(
-            lambda loop, found: wrong.append(found.get("exception") or found["message"])
-        )
-        going = Walk(seed, pilot, app)
         try:
-            while done < steps and not app.leaving:
-                await going.step()
-                done += 1
-                if app._exception is not None:
-                    raise app._exception
-                if wrong:
-                    raise wrong[0] if isinstance(wrong[0], BaseException) else AssertionError(wrong[0])
+            return await go(Walk(seed, pilot, app), wrong, lambda done: done < steps)
         except BaseException as error:
-            error.add_note(f"seed {seed}, step {done}, after: {', '.join(going.last)}")
+            error.add_note(f"seed {seed}")
             raise
-    return done
+
+
+@asynccontextmanager
+async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[tuple[LabApp, Pilot[int]]]:
+    """The lab as a person has it, with what is shipped to measure and a history of its own."""
+    app = LabApp(Options(keymap=folder / "keymap.toml", store=lambda: Store.open(folder / "history")))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
+        await until(pilot, lambda: app.screen_stack and getattr(app.screen_stack[0], "filled", False))
+        yield app, pilot
+        await app.leave()
+
+
+async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) -> int:
+    """Walk for some minutes or until `end`, whatever comes first, no faster than runs can be begun; as `walk`."""
+    wrong, until_s = list[BaseException | str](), min(end, time.monotonic() + LEG_S)
+    heed(wrong, put)
+    async with beside_a_worker(folder, random.Random(~seed).choice(SIZES[:4])) as (app, pilot):
+        going = Walk(seed, pilot, app)
+        step = going.step
+
+        async def paced() -> None:
+            await step()
+            # Most steps follow at once, some when a run has come to its figures.
+            await asyncio.sleep(going.rng.choice((0.0,) * 6 + (0.1,) * 3 + (2.0,)))
+
+        going.step = paced  # type: ignore[method-assign]
+        try:
+            return await go(going, wrong, lambda done: time.monotonic() < until_s)
+        except BaseException as error:
+            error.add_note(f"seed {seed}, beside a real worker")
+            raise
 
 
 def prepare() -> None:
@@ -247,5 +312,30 @@ async def test_nothing_fails_wherever_one_goes_and_every_page_can_be_left(tmp_pa
             except Exception as error:
                 failed.append(error)
     print(f"a walk of {done:,} steps by {len(every)} seeds, {len(failed)} of which failed")
+    if failed:
+        raise ExceptionGroup("the walk failed", failed)
+
+
+@pytest.mark.long
+@pytest.mark.real_worker
+@pytest.mark.timeout(0)
+async def test_nothing_fails_beside_a_real_worker(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(examine, "examine", lambda wait: REPORT)
+    prepare()
+    Path("mine.py").write_text(OWN)
+    end = time.monotonic() + 60 * float(os.environ.get("TUILAB_WALK_REAL", "1"))
+    failed, done, seed = list[Exception](), 0, 0
+    while time.monotonic() < end:
+        with monkeypatch.context() as patch:
+            try:
+                done += await walk_beside_a_worker(tmp_path, seed, end, patch.setattr)
+            except Exception as error:
+                failed.append(error)
+        seed += 1
+    runs = Store.open(tmp_path / "history").runs(limit=100_000)
+    print(f"a walk of {done:,} steps by {seed} seeds beside a real worker, {len(failed)} of which failed")
+    print(f"{len(runs)} runs with {sum(run.rounds for run in runs):,} rounds were kept")
+    assert runs, "nothing was measured on the way"
     if failed:
         raise ExceptionGroup("the walk failed", failed)

@@ -7,7 +7,7 @@ starting and computing the longer counts; with copies, which wait, the way in an
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -449,6 +449,7 @@ class GpuCall:
     """A call on a GPU that is not here, started by TensorFlow on this host, with what is known of it.
 
     host: the roofs of this host's processor; None where they are not known, and starting counts as nothing.
+    slowed: those of a host that was never seen idle, where starting took longer than it needs to.
     least_s: of the same call here, where the host does the work whatever the device.
     """
 
@@ -460,6 +461,13 @@ class GpuCall:
     kernels: int = 1
     cores: int = 1
     least_s: float | None = None
+    slowed: DeviceRoofs | None = None
+
+    def started(self, sheet: DataSheet) -> bool:
+        """Whether what starting takes is known on this host, or is too little to matter on that GPU."""
+        if self.host is not None or self.slowed is None:
+            return self.host is not None
+        return replace(self, host=self.slowed).on(sheet).seconds <= ALMOST * self.on(sheet).seconds
 
     def on(self, sheet: DataSheet) -> GpuBound:
         """Its least time on the GPU of a data sheet; measured_s and what follows from it are left out."""
@@ -524,6 +532,8 @@ class GpuCall:
         )
 
 
+ALMOST = 1.05
+"""A bound that is no more than this many times as long is the same for a reader."""
 STARTING = "TensorFlow starting the call on this host"
 PREPARING = "preparing the input on this host"
 HOSTS_OWN = "the host's own work"
@@ -558,11 +568,14 @@ def _call(state: RunState, arm: Arm, point: int) -> GpuCall | None:
         if work.host_only and timed is not None and family_of(here, point) == "CPU":
             least = timed.interval[0] if timed.interval else timed.median
     roofs = state.roofs.get(machine.key)
+    own = roofs.devices.get("CPU:0") if roofs else None
+    busy = roofs is not None and roofs.busy
     return GpuCall(
         mode=arm.mode,
         copied=arm.input == "copied",
         work=work,
-        host=roofs.devices.get("CPU:0") if roofs and not roofs.busy else None,
+        host=None if busy else own,
+        slowed=own if busy else None,
         ops=op_count(here, point) if here is not None else 1,
         kernels=kernel_count(state, arm, point),
         cores=max(1, machine.cores),
@@ -629,10 +642,13 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     if lead is None or (has_gpu(state) and not against):
         return ""
     calls = _calls(state, gpu_arms(state, lead), point)
+    sheet = SHEETS[against or USUAL]
     if not against:
         # Without this host's own dispatch a bound of microseconds says nothing.
-        calls = [call for call in calls if call.host is not None]
-    sheet = SHEETS[against or USUAL]
+        hidden = any(call.slowed is not None for call in calls)
+        calls = [call for call in calls if call.started(sheet)]
+        if hidden and not calls:
+            return NEVER_IDLE
     known = [b for b in (_beside(state, lead, point, f) for f in _best(calls, sheet).values()) if b.at_most]
     if not known:
         return ""
@@ -659,6 +675,12 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     text = f"{where}{none_of_them()} can make this faster than {parts_words(least)}; "
     text += f"{article(sheet)} {_clauses(known)}. {here}"
     return text[:1].upper() + text[1:]
+
+
+NEVER_IDLE = (
+    "What a GPU could give at most is not known yet: this host was too busy to tell how long TensorFlow "
+    "takes to start a call; a run while it is idle finds out."
+)
 
 
 def none_of_them() -> str:

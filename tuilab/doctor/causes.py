@@ -17,7 +17,7 @@ from tuilab.doctor.libcuda import NAME as LIBCUDA
 from tuilab.doctor.libraries import Library
 from tuilab.doctor.tensorflow import WORK
 from tuilab.model.doctor import Diagnosis, GpuDevice
-from tuilab.model.quantity import size
+from tuilab.model.quantity import plural, size
 
 Judge = Callable[[Findings], Diagnosis | None]
 
@@ -107,7 +107,7 @@ def no_cuda_build(f: Findings) -> Diagnosis | None:
         cause = "TensorFlow for Windows has had no GPU support since 2.11; it has it inside WSL"
         return Diagnosis(code, cause, "wsl --install")
     if f.hardware.system == "darwin":
-        return Diagnosis(code, "TensorFlow for macOS is built without CUDA: there is no NVIDIA driver")
+        return Diagnosis(code, "TensorFlow for macOS is built without CUDA: macOS has no NVIDIA driver")
     if f.hardware.machine in ("aarch64", "arm64"):
         cause = f"TensorFlow's wheels for {f.hardware.machine} are built without CUDA: no wheel helps"
         return Diagnosis(code, cause, fixes.nvidia_image(f))
@@ -240,7 +240,7 @@ def does_not_answer(f: Findings) -> Diagnosis | None:
         what = f.libcuda.hung or f"opening {f.kernel.hung}"
         return Diagnosis(code, f"the NVIDIA driver is wedged: {what} does not return", _reload(f))
     if f.libcuda.crashed:
-        cause = f"the NVIDIA driver's library crashes: the child {f.libcuda.crashed}"
+        cause = f"the NVIDIA driver's library crashes: a process that loads it {f.libcuda.crashed}"
         return Diagnosis(code, cause, _reload(f))
     return None
 
@@ -361,12 +361,12 @@ def busy(f: Findings) -> Diagnosis | None:
     if not unavailable and (mode != "Prohibited" or (f.gpus and not f.tensorflow.failed)):
         return None
     holder = next(iter(device.now.processes or ()), None) if device else None
-    by = f"; {holder.name or 'process'} ({holder.pid}) has it" if holder else ""
+    by = f"; {holder.name or 'process'} ({holder.pid}) is using it" if holder else ""
     index = device.facts.index if device else 0
     default = f"sudo nvidia-smi -i {index} -c DEFAULT"
     if mode == "Prohibited":
         return Diagnosis(
-            "gpu-exclusive", "the GPU's compute mode (Prohibited) forbids all computing", default
+            "gpu-exclusive", "the GPU's compute mode (Prohibited) forbids all compute work", default
         )
     if mode.startswith("Exclusive"):
         wait = f"  # or wait until {holder.name or 'process'} ({holder.pid}) ends" if holder else ""
@@ -468,8 +468,8 @@ def user_space_missing(f: Findings) -> Diagnosis | None:
     if f.kernel_absent:
         return None
     fix = fixes.container_driver_libraries(f) if f.container.kind else fixes.user_space(f)
-    version = f.kernel.version or "is there"
-    return Diagnosis(code, f"the kernel's driver {version} has no {LIBCUDA} to go with it", fix)
+    version = f" {f.kernel.version}" if f.kernel.version else ""
+    return Diagnosis(code, f"the kernel has NVIDIA's driver{version}, but {LIBCUDA} is missing", fix)
 
 
 @without_gpu("driver")
@@ -626,7 +626,9 @@ def too_few_cores(f: Findings) -> Diagnosis | None:
     found = f.tensorflow.log.groups("few-cores")
     if not found:
         return None
-    cause = f"TensorFlow ignores the GPU for its {found[0]} multiprocessors; it asks for {found[1]}"
+    cause = (
+        f"TensorFlow ignores the GPU because it has only {found[0]} multiprocessors, fewer than {found[1]}"
+    )
     return Diagnosis("gpu-too-small", cause, f"export TF_MIN_GPU_MULTIPROCESSOR_COUNT={found[0]}")
 
 
@@ -651,7 +653,8 @@ def unexplained(f: Findings) -> Diagnosis | None:
         what = f"TensorFlow cannot list its devices: {listed.error}"
     elif f.driver_works:
         what = (
-            f"the driver counts {f.libcuda.count} GPU and the CUDA libraries load, yet TensorFlow lists none"
+            f"the driver counts {plural(f.libcuda.count, 'GPU')} and the CUDA libraries load, "
+            "yet TensorFlow lists none"
         )
     else:
         what = "TensorFlow lists no GPU, and no probe says why"
@@ -707,7 +710,7 @@ def driver_too_old_for_build(f: Findings) -> Diagnosis | None:
     made = f.tensorflow.built.cuda_version if f.tensorflow.built else "12"
     return Diagnosis(
         "driver-too-old",
-        f"the driver{' ' + version if version else ''} is too old for what this build brings (CUDA {made})",
+        f"the driver{' ' + version if version else ''} is too old for the CUDA of this build ({made})",
         fixes.on_host(f, fixes.install_driver(f)),
     )
 

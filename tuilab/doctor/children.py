@@ -36,8 +36,8 @@ class Ran:
         if self.code is None:
             return "did not answer in time"
         if self.code < 0:
-            return f"was ended by {signal.Signals(-self.code).name}"
-        return f"ended with code {self.code}" if self.code else ""
+            return f"was killed by {signal.Signals(-self.code).name}"
+        return f"exited with code {self.code}" if self.code else ""
 
 
 def _no_more(ran: Ran) -> float:

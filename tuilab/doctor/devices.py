@@ -44,7 +44,7 @@ def look(place: Place, until: float) -> Devices:
         return Devices(hung=str(facts.get("at", "NVML")))
     if "devices" in facts:
         return Devices(msgspec.convert(facts["devices"], tuple[GpuDevice, ...]), "NVML")
-    error = sanitize_line(str(facts.get("error") or f"the NVML child {ran.ending}"), 300)
+    error = sanitize_line(str(facts.get("error") or f"the process that reads NVML {ran.ending}"), 300)
     return _smi(place, until, error)
 
 
@@ -181,7 +181,7 @@ def describe(device: GpuDevice) -> str:
     if device.access.memory_errors:
         parts.append(f"{device.access.memory_errors} uncorrectable memory errors")
     if now.throttle:
-        parts.append("held back: " + ", ".join(now.throttle))
+        parts.append("throttled: " + ", ".join(now.throttle))
     if now.processes:
         held = ", ".join(
             f"{p.pid} {p.name} {size(p.memory) if p.memory else ''}".strip() for p in now.processes

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import Probe
+from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
 
 NVIDIA, AMD = "0x10de", "0x1002"
@@ -114,7 +115,8 @@ def probe(found: Hardware) -> Probe:
     if found.nvidia:
         held = ", ".join(f"{g.device} at {g.slot} ({g.driver or 'no driver'})" for g in found.nvidia)
         good = all(g.driver == "nvidia" for g in found.nvidia)
-        return Probe("hardware", "ok" if good else "warn", f"{len(found.nvidia)} NVIDIA GPU on PCI: {held}")
+        count = plural(len(found.nvidia), "NVIDIA GPU")
+        return Probe("hardware", "ok" if good else "warn", f"{count} on PCI: {held}")
     other = "; it holds an AMD GPU, which this TensorFlow cannot use" if _amd(found) else ""
     return Probe("hardware", "fail", f"no NVIDIA GPU on the PCI bus{other}")
 

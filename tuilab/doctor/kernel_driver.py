@@ -151,7 +151,7 @@ def probe(found: KernelDriver) -> Probe:
         return Probe("kernel driver", "fail", f"{found.version}; opening {found.hung} did not return")
     if found.unopened:
         refused = ", ".join(f"{path} ({error})" for path, error in found.unopened.items())
-        return Probe("kernel driver", "fail", f"{found.version}; does not open: {refused}")
+        return Probe("kernel driver", "fail", f"{found.version}; cannot be opened: {refused}")
     expected = {
         "/dev/nvidia0": bool(found.nodes),
         "/dev/nvidiactl": found.control,

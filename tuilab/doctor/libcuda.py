@@ -8,6 +8,7 @@ from tuilab.doctor import children, cuda_errors
 from tuilab.doctor.environment import VISIBLE
 from tuilab.doctor.place import Place
 from tuilab.model.doctor import Probe
+from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
 
 NAME = "libcuda.so.1"
@@ -105,7 +106,7 @@ def probe(found: Libcuda, name: str = "libcuda") -> Probe:
     if found.hung:
         return Probe(name, "fail", f"{found.hung} did not answer")
     if found.crashed:
-        return Probe(name, "fail", f"the child {found.crashed}")
+        return Probe(name, "fail", f"a process that loads it {found.crashed}")
     if not found.opened:
         return Probe(name, "fail", found.error or f"{NAME} cannot be opened")
     where = found.path + (f", up to CUDA {found.cuda_version}" if found.cuda else "")
@@ -115,7 +116,7 @@ def probe(found: Libcuda, name: str = "libcuda") -> Probe:
     if not found.count:
         return Probe(name, "fail", f"cuDeviceGetCount finds no device; {where}")
     names = ", ".join(f"{d.name} ({d.compute_capability})" for d in found.devices)
-    return Probe(name, "ok", f"{found.count} device: {names}; {where}")
+    return Probe(name, "ok", f"{plural(found.count, 'device')}: {names}; {where}")
 
 
 def probe_unhidden(found: Libcuda | None) -> Probe:

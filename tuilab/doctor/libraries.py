@@ -148,7 +148,7 @@ def probe(found: Libraries) -> Probe:
     """The finding in a sentence."""
     name = "CUDA libraries"
     if found.hung or found.crashed:
-        what = f"{found.hung} did not answer" if found.hung else f"the child {found.crashed}"
+        what = f"{found.hung} did not answer" if found.hung else f"a process that loads them {found.crashed}"
         return Probe(name, "fail", f"opening: {what}")
     device = [library for library in found.found if library.wanted.need == "device"]
     missing = [*found.missing("driver"), *found.missing("device"), *found.missing("extra")]

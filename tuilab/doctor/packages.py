@@ -87,5 +87,5 @@ def probe(found: Packages) -> Probe:
     if not found.wheels:
         return Probe("packages", "warn", f"{have}; no nvidia-*-cu12 wheel is installed")
     if found.missing:
-        return Probe("packages", "warn", f"{have}; of its CUDA wheels, missing: {', '.join(found.missing)}")
+        return Probe("packages", "warn", f"{have}; CUDA wheels missing: {', '.join(found.missing)}")
     return Probe("packages", "ok", f"{have}; {len(found.wheels)} NVIDIA wheels")

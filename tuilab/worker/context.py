@@ -51,7 +51,7 @@ class Context:
         ended = self.channel.end_children()
         if ended:
             names = ", ".join(f"{process.name} ({process.pid})" for process in ended[:10])
-            self.log(f"{len(ended)} processes that your code left running were ended: {names}", run)
+            self.log(f"what your code left running was stopped: {names}", run)
 
     def log(self, text: str, run: str = "") -> None:
         """Say a line in the lab's own name."""

@@ -189,7 +189,7 @@ def _is_model(value: Any) -> bool:
 def _model_declaration(model: Any, name: str) -> Declaration:
     return Declaration(
         name=name,
-        title=sanitize_line(str(model.name), 100),
+        title=name,
         summary=f"A Keras model with {model.count_params():,} weights, called on a random batch.",
         unit="call",
         parameters=(BATCH,),

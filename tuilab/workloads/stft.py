@@ -235,10 +235,10 @@ def _report_windows(b: Build) -> None:
             )
             if kernels.without_kernel(b.tf, transform, spec):
                 lacking.append(f"{name}{', padded' if pad_end else ''}")
-    told = ", ".join(lacking) if lacking else "none"
-    text = (
-        f"of {len(found)} windows, padded at the end and not, these need an op without a GPU kernel: {told}"
-    )
+    whole = f"of {len(found)} windows, padded at the end and not,"
+    text = f"{whole} none needs an op without a GPU kernel"
+    if lacking:
+        text = f"{whole} these need an op without a GPU kernel: {', '.join(lacking)}"
     b.fact("host-only-windows", len(lacking), text)
 
 

@@ -50,7 +50,7 @@ def test_rounds_enough_without_an_interval_say_why_there_is_none() -> None:
         if f.code == "precision"
     ]
     assert (
-        "without an interval after 31 rounds, which resemble their neighbours too much (target"
+        "without an interval after 31 rounds, whose times drift too slowly for an interval (target"
         in flag.message
     )
 
@@ -107,7 +107,7 @@ def test_what_held_a_gpu_back_is_told_by_its_share_of_the_time(monkeypatch: pyte
         "throttled",
         "GPU:0 was at its power limit for 20 % of the time",
     )
-    assert shared.message == "GPU:0 is shared: python (2.00 GB) computed there during the run"
+    assert shared.message == "GPU:0 is shared: python (2.00 GB) used it during the run"
 
 
 def test_without_a_gpu_there_is_nothing_to_look_at() -> None:

@@ -102,7 +102,7 @@ def read_program(
     except Exhausted:
         at = interpreter.trace.events[-1].line if interpreter.trace.events else line
         interpreter.trace.notes.append(
-            (at, "the code is longer than it is followed; from here on it was not")
+            (at, "the code is too long to follow to its end: the rest was not checked")
         )
     return interpreter.trace
 

@@ -81,12 +81,13 @@ def _bounded(document: Document) -> Document:
     for block in document.blocks:
         if len(blocks) == MOST_EXAMPLES or room <= 0:
             note = Passage(
-                block.line, f"there is more code than is read: from line {block.line} on it was left out"
+                block.line,
+                f"the document has too much code: from line {block.line} on it was not checked",
             )
             return msgspec.structs.replace(document, blocks=tuple(blocks), notes=(*document.notes, note))
         if len(block.code) > room:
             block = msgspec.structs.replace(block, code=_cut(block.code, room))
-            note = Passage(block.last_line, "the code is longer than is read: it was left out from here on")
+            note = Passage(block.last_line, "this piece of code is too long: the rest of it was not checked")
             document = msgspec.structs.replace(document, notes=(*document.notes, note))
             room = 0
         room -= len(block.code)

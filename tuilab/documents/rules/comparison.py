@@ -140,7 +140,7 @@ def _unlike_functions(one: Timing, other: Timing) -> str:
     (first,), (second,) = computed
     if not {first, second} <= _ARITHMETIC:
         return ""
-    return f"the two libraries are timed at unlike work: one computes {first}, the other {second}"
+    return f"the two libraries are timed on different work: one computes {first}, the other {second}"
 
 
 def _precisions(one: list[Event], other: list[Event]) -> str:
@@ -287,7 +287,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
             side = " × ".join(str(s) for s in shape or ())
             yield Hit(
                 other.line,
-                f"unlike ops are compared where neither computes much: at {side or 'this size'} both "
+                f"different ops are compared where neither computes much: at {side or 'this size'} both "
                 f"{one.name} and {other.name} cost their dispatch, so the times say nothing about either",
             )
 

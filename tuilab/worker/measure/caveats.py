@@ -129,7 +129,7 @@ def _precision(cell: TimedArm, budget: Budget) -> Found | None:
     if half is not None and half <= budget.precision and n >= budget.rounds:
         return None
     reached = f"at ± {percent(half)}" if half is not None else "without an interval"
-    why = ", which resemble their neighbours too much" if half is None and n >= MIN_SAMPLES else ""
+    why = ", whose times drift too slowly for an interval" if half is None and n >= MIN_SAMPLES else ""
     target = f"target ± {percent(budget.precision)} and {budget.rounds} rounds"
     words = f"time ran out {reached} after {plural(n, 'round')}{why} ({target})"
     return Found("precision", words)

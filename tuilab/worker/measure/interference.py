@@ -233,6 +233,6 @@ class GpuWatch:
                 out.append(Caveat(run=run, code="throttled", message=f"{name} was {listed(told)}"))
             if others := nvml.busy_processes(bus, self._since):
                 named = [f"{p.name or p.pid}" + (f" ({size(p.memory)})" if p.memory else "") for p in others]
-                words = f"{name} is shared: {listed(named)} computed there during the run"
+                words = f"{name} is shared: {listed(named)} used it during the run"
                 out.append(Caveat(run=run, code="gpu-shared", message=words))
         return out

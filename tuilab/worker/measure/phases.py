@@ -73,7 +73,9 @@ def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
     taken = record(bench.context.tf, cell.case, stopwatch, time_s, cell.call_s, _most_calls(cell))
     bench.check()
     if len(taken.data) > LARGEST:
-        return _apart(bench, cell, f"its calls fill {size(len(taken.data))} of the profiler's events"), None
+        return _apart(
+            bench, cell, f"the profile of its calls is too large to read ({size(len(taken.data))})"
+        ), None
     recording = read(taken.data)
     found = sums(activity(recording.lines))
     # What a device's own clock tells is held against the rounds: it is not scaled to them afterwards.

@@ -134,7 +134,7 @@ _NO_KERNEL = re.compile(r"Detected unsupported operations .*? on XLA_\S+: (\w+) 
 def without_kernel(error: BaseException) -> str:
     """Why XLA cannot compile the arm, where it lacks one of its ops; "" where that is not what went wrong."""
     found = _NO_KERNEL.search(text_of(error))
-    return f"XLA has no {found[1]}: an arm of another mode runs it" if found else ""
+    return f"XLA cannot compile {found[1]}; eager and graph mode run it" if found else ""
 
 
 def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> ArmStatus:
@@ -243,7 +243,7 @@ def _without_strings(case: Case) -> None:
     if function is None or not hasattr(function, "get_concrete_function"):
         return
     if any(t.dtype.name == "string" for t in function.get_concrete_function(*case.arguments).inputs):
-        raise Unavailable("XLA has no strings: an arm of another mode runs it")
+        raise Unavailable("XLA cannot compile strings; eager and graph mode run them")
 
 
 def _tell_tf32(bench: Bench, cell: TimedArm) -> None:

@@ -49,7 +49,7 @@ def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
     def go_on() -> None:
         while not over.wait(TELL_S):
             read = _read_so_far() - begun
-            stage = "reading" if read < weighs else "making the layers of"
+            stage = "reading" if read < weighs else "building the layers for"
             tell(f"{stage} {size(weighs)} of weights", min(read, weighs), weighs)
 
     thread = threading.Thread(target=go_on, daemon=True)

@@ -123,7 +123,7 @@ def workload(path: Path, opening: Opening) -> Workload:
         step = "One training step: forward, loss, gradients, optimizer."
         variants.append(Variant(TRAINING, step, does="training"))
     declaration = Declaration(
-        name=sanitize_line(str(model.name), 100),
+        name=sanitize_line(path.stem, 100),
         title=sanitize_line(path.stem, 100),
         summary=_summary(info),
         unit="batch" if info.batch else "call",
@@ -187,7 +187,7 @@ def _build(
             raise Unavailable("Keras computes quantised layers in float32 and bfloat16 alone")
         if training:
             raise Unavailable("the gradients of quantised layers are float32 alone")
-    b.progress(f"making the model with {size(sum(w.nbytes for w in opened.weights))} of weights")
+    b.progress(f"building the model, {size(sum(w.nbytes for w in opened.weights))} of weights")
     model = opened.model(tf, b.device, policy, TRAINING if training else INFERENCE)
     arrays = given.arrays(b.values)
     if not training:

@@ -120,16 +120,16 @@ def _placement(
 
 
 def sentence(rows: Sequence[ForecastRow]) -> str:
-    """`A GPU of this build would run 11 of 12 ops; 1 would stay on the CPU: MatMul int32 (…).`"""
+    """`With this build a GPU would run 11 of 12 ops; the rest stay on the CPU: MatMul int32 (…).`"""
     total = sum(row.count for row in rows)
     if not total:
         return "No TensorFlow op ran, so there is nothing to forecast."
     yes = sum(row.count for row in rows if row.gpu)
     if yes == total:
-        return f"A GPU of this build would run {'the one op' if total == 1 else f'all {total:,} ops'}."
+        return f"With this build a GPU would run {'the one op' if total == 1 else f'all {total:,} ops'}."
     stuck = [row for row in rows if not row.gpu]
     named = [f"{row.op} {row.dtype}".rstrip() + f" ({row.reason})" for row in stuck[:3]]
     kinds = ", ".join(named) + (f", and {len(stuck) - 3} kinds more" if len(stuck) > 3 else "")
     if not yes:
-        return f"A GPU of this build would run none of it: {kinds}."
-    return f"A GPU of this build would run {yes:,} of {total:,} ops; the rest stay on the CPU: {kinds}."
+        return f"With this build a GPU would run none of it: {kinds}."
+    return f"With this build a GPU would run {yes:,} of {total:,} ops; the rest stay on the CPU: {kinds}."

@@ -63,13 +63,13 @@ def slope(context: Context, *, long: bool) -> Check:
     figure, call_s = fitted(LENGTHS_S, read)
     quickest, _ = fitted(LENGTHS_S, [min(each.values()) for each in rounds])
     message = (
-        f"spins of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} are read with slope {figure:.4f}; "
-        f"calling one takes {seconds(max(0.0, call_s))}"
+        f"busy waits of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} are timed with a slope of "
+        f"{figure:.4f}; calling one takes {seconds(max(0.0, call_s))}"
     )
     # What interrupts a spin is no fault of the clock: the quickest reading of each is the least interrupted.
     uneven = figure > 1 + SLOPE and abs(quickest - 1) <= SLOPE
     if uneven:
-        message += f"; the machine is uneven, and the quickest of each are read with slope {quickest:.4f}"
+        message += f"; the machine is uneven: the quickest of each have a slope of {quickest:.4f}"
     return Check(
         name="spin-slope",
         figure=figure,

@@ -60,8 +60,10 @@ def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs:
     if not has_gpu_rows():
         return
     missing = without_kernel(b.tf, function, *inputs)
-    names = ", ".join(missing) if missing else "none"
-    b.fact("host-only-ops", len(missing), f"op types of {what} without a GPU kernel: {names}")
+    told = f"{what}: a GPU kernel for every op"
+    if missing:
+        told = f"{what}: no GPU kernel for {', '.join(missing)}"
+    b.fact("host-only-ops", len(missing), told)
 
 
 def without_kernel(tf: Any, function: Callable[..., Any], *inputs: Any, device: str = "GPU") -> list[str]:
