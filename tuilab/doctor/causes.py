@@ -653,7 +653,7 @@ def unexplained(f: Findings) -> Diagnosis | None:
         what = f"TensorFlow cannot list its devices: {listed.error}"
     elif f.driver_works:
         what = (
-            f"the driver counts {plural(f.libcuda.count, 'GPU')} and the CUDA libraries load, "
+            f"the driver counts {plural(f.libcuda.count or 0, 'GPU')} and the CUDA libraries load, "
             "yet TensorFlow lists none"
         )
     else:
