@@ -10,8 +10,8 @@ from tuilab.model.events import PROTOCOL, Hello, encode
 from tuilab.paths import data_folder, private_folder
 from tuilab.processes import since
 
-KEPT, GOING_ON, DONE = ".kept", ".part", ".jsonl"
-"""Endings of the file: its reader is there; the run goes on without one; it is at its end."""
+BEGUN, KEPT, GOING_ON, DONE = ".new", ".kept", ".part", ".jsonl"
+"""Endings of the file: nothing yet; its reader is there; the run goes on without one; it is at its end."""
 FOLDER = "spool"
 """In the data folder."""
 OWN = "~"
@@ -34,7 +34,8 @@ def write_all(fd: int, data: bytes) -> None:
 class Spool:
     """Events of one run in a file: `RUN.kept` with a reader, `RUN.part` without, `RUN.jsonl` at its end.
 
-    The file begins with a `Hello`, whose pids tell whether the run still goes on, and holds the run from its
+    The file begins with a `Hello`, whose pids tell whether the run still goes on (it is `RUN.new` until that
+    stands there, so that nobody takes it for one that is left and torn), and holds the run from its
     start, because what was last written to the reader may never have been read. It is written as the run
     goes, so that it survives the worker too.
     """
@@ -58,14 +59,15 @@ class Spool:
             parent_since=since(reader),
             host=host,
         )
-        self._file = Path(place) / f"{run}{KEPT}"
+        self._file = Path(place) / f"{run}{BEGUN}"
         try:
             if self._own:
                 # The folder may be the reader's too, where the file of all hosts of the run lies.
-                self._file = folder() / f"{run}-{host}{KEPT}"
+                self._file = folder() / f"{run}-{host}{BEGUN}"
             flags = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_WRONLY
             self._fd = os.open(self._file, flags, 0o600)
             write_all(self._fd, encode(hello))
+            self._file = self._file.rename(self._file.with_suffix(KEPT))
         except OSError:
             self._give_up()
 

@@ -37,8 +37,8 @@ LIMIT_MIB = 20.0
 ROUNDS, EVERY_S = 6, 0.002
 PATIENCE_S = 30.0
 AGAIN_S = 1.5
-"""A key that measures does nothing while the further processes of the last run go on, and a busy machine may open a page
-after the key that was to close it: it is pressed again then."""
+"""A run that is gone on with is the one that was there, so it is stopped then and another begun; and a busy machine may
+open a page after the key that was to close it."""
 LOOK_WAIT_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("r",) * 6 + ("i\x1b[C", "r", "s", "c", "r", "i\x1b[D", "r", "]", "]", "d", "]", "s", "]]]]]")
@@ -157,7 +157,10 @@ class Soak:
             if time.monotonic() - pressed > AGAIN_S:
                 self.terminal.press("\x1b")
                 time.sleep(1)
-                self.terminal.press("r")
+                self.terminal.press("x")
+                self.wait(lambda: not self.under_way(), "a run that was stopped")
+                if self.over() == before:
+                    self.terminal.press("r")
                 pressed = time.monotonic()
             return self.over() > before
 

@@ -3,6 +3,8 @@
 import errno
 import os
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
@@ -70,6 +72,36 @@ def test_a_call_that_fails_leaves_the_file_and_nothing_beside_it(tmp_path, monke
             full()
     monkeypatch.undo()
     assert path.read_text() == "before" and os.listdir(tmp_path) == ["article.md"]
+
+
+ENDLESS = """
+import sys, time
+from pathlib import Path
+from tuilab.model.files import written
+with written(Path(sys.argv[1])) as stream:
+    stream.write(b"half of")
+    print(flush=True)
+    time.sleep(1_000)
+"""
+
+
+def test_what_a_killed_writer_left_is_taken_away_and_what_a_live_one_writes_is_not(tmp_path):
+    path = tmp_path / "out.md"
+    words = [sys.executable, "-c", ENDLESS, str(path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None and writer.stdout.readline()
+        (left,) = os.listdir(tmp_path)
+        write_bytes(path, b"while it lives")
+        assert sorted(os.listdir(tmp_path)) == [left, "out.md"]
+        writer.kill()
+    (tmp_path / ".out.md.mine.part").touch()
+    (tmp_path / ".other.md.01234567.part").touch()
+    others = {".out.md.mine.part", ".other.md.01234567.part"}
+    with written(path) as stream:
+        write_bytes(path, b"meanwhile")
+        stream.write(b"after")
+        assert left not in os.listdir(tmp_path)
+    assert path.read_bytes() == b"after" and {*os.listdir(tmp_path)} == {"out.md", *others}
 
 
 def test_a_file_keeps_its_mode_its_owner_and_the_link_that_leads_to_it(tmp_path):

@@ -263,7 +263,7 @@ class ScriptedRunner:
         warm: bool = True,
     ) -> None:
         self._on_event, self.answers = on_event, machine
-        self._rounds, self._hold, self._warm = rounds, hold, warm
+        self._rounds, self.hold, self._warm = rounds, hold, warm
         self.machine: Machine | None = None
         self.measured: list[Measure] = []
         self.sent: list[Request] = []
@@ -336,7 +336,7 @@ class ScriptedRunner:
             for event in batch:
                 self._on_event(event)
             held += any(isinstance(event, Round) for event in batch[:1])
-            if held == self._hold and not self._go.is_set():
+            if held == self.hold and not self._go.is_set():
                 self.holding = True
                 await self._go.wait()
                 self.holding = False

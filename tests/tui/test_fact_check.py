@@ -56,7 +56,7 @@ async def test_it_stops_and_goes_on(tmp_path):
         await until(pilot, lambda: not screen.check.going)
         assert screen.check.left == len(screen.check.statements)
         assert "stopped; space continues" in text(app)
-        app.runner._hold = None
+        app.runner.hold = None
         await pilot.press("space")
         await until(pilot, lambda: screen.check.left == 0)
         await press(pilot, app, "escape")

@@ -106,6 +106,23 @@ async def test_sliding_replaces_a_run_that_sliding_began_and_leaves_one_that_a_p
         assert "settings changed" in text(app)
 
 
+async def test_further_processes_are_not_begun_anew_but_said_with_what_stops_them(tmp_path):
+    app = lab(tmp_path, rounds=6)
+    async with opened(app, messages=True) as pilot:
+        await press(pilot, app, "r")
+        app.runner.hold = 3
+        await press(pilot, app, "b b r")  # publish: the run is gone on with
+        began, further = app.runner.measured
+        assert further.id == began.id and "process 2 of" in text(app)
+        await press(pilot, app, "r")
+        assert app.runner.cancelled == [] and len(app.runner.measured) == 2
+        assert "This is being measured: process 2 of" in " ".join(text(app).split())
+        await press(pilot, app, "b r")
+        assert app.runner.cancelled == ["run1"], "another budget is another run"
+        await press(pilot, app, "x r")
+        assert len(app.runner.measured) == 4
+
+
 async def test_the_screen_waits_for_nobody(tmp_path):
     """Before the worker is ready everything works; a run that was asked for begins when it is, or is stopped."""
     app = lab(tmp_path, warm=False)

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.made import regular_run
 from tuilab.history.spool import Found, collect, folder, settle
 from tuilab.history.store import Store
 from tuilab.model import events as e
+from tuilab.spool import Spool, write_all
 
 HERE = Path(__file__).parent
 WORKER = """
@@ -105,6 +107,27 @@ def test_a_run_that_still_goes_on_is_known_and_one_whose_worker_died_keeps_its_r
     assert collect(store, tmp_path).finished == ("r1",)
     assert store.runs()[0].status == "failed"
     assert store.state("r1").rounds >= 5
+
+
+def test_a_file_that_a_run_is_about_to_be_kept_in_is_left_alone(tmp_path, store, monkeypatch):
+    found = []
+
+    def looked_at(fd: int, data: bytes) -> None:
+        found.append(collect(store, tmp_path))
+        write_all(fd, data)
+        found.append(collect(store, tmp_path))
+
+    (tmp_path / "r0.new").touch()
+    os.utime(tmp_path / "r0.new", (1e9, 1e9))  # whose writer was killed before it wrote
+    with monkeypatch.context() as patch:
+        patch.setattr("tuilab.spool.write_all", looked_at)
+        kept = Spool("r1", str(tmp_path))
+    for event in regular_run("r1", 4)[:-1]:
+        kept.add(e.encode(event))
+    assert found == [Found(), Found()] and kept.whole and not list(tmp_path.glob("*.[!k]*"))
+    kept.go_on_alone()
+    kept.close()
+    assert collect(store, tmp_path).finished == ("r1",) and store.state("r1").rounds == 4
 
 
 def test_a_file_that_is_no_run_is_set_aside(tmp_path, store):

@@ -18,11 +18,13 @@ from tuilab.model import events as e
 from tuilab.model.errors import CannotBeReadError, InputError
 from tuilab.paths import PRIVATE_FILE, data_folder, fallback_folder, private_folder
 from tuilab.processes import since
-from tuilab.spool import DONE, FOLDER, GOING_ON, KEPT, folder
+from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, folder
 
 LOCK = "lock"
 ELSEWHERE_S = 6 * 3600.0
 """For so long after its last event a run on another host that shares this folder is taken to go on."""
+BEGUN_S = 600.0
+"""After so long nobody who began a file writes its first line any more."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +93,8 @@ def collect(store: Store, spool: Path) -> Found:
     elsewhere: dict[str, str] = {}
     problems: list[str] = []
     with _alone_in(spool) as alone:
+        for file in spool.glob(f"*{BEGUN}") if alone else ():
+            _clear_away(file)
         files = [file for suffix in (DONE, GOING_ON, KEPT) for file in sorted(spool.glob(f"*{suffix}"))]
         for file in files if alone else ():
             try:
@@ -123,6 +127,13 @@ def _take_in(store: Store, file: Path, finished: list[str], problems: list[str])
         problems.append(f"{error}; kept as {aside.name}")
     else:
         file.unlink()
+
+
+def _clear_away(begun: Path) -> None:
+    """Remove what was to keep a run and holds nothing of it, where its writer has ended."""
+    with contextlib.suppress(OSError):
+        if time.time() - begun.stat().st_mtime > BEGUN_S:
+            begun.unlink()
 
 
 @contextlib.contextmanager

@@ -254,6 +254,19 @@ class LabState:
         return bool(self.asked) or self.wanted is not None
 
     @property
+    def in_processes(self) -> bool:
+        """Whether what would be measured now is under way already, in several processes one after another."""
+        shown, settings = self.shown, self.settings
+        if self.replay or settings is None or not self.asked or self.asked != shown.run:
+            return False
+        if shown.status is not None:  # it is gone on with, and its next process has not begun
+            return True
+        budget, same = shown.budget, settings.scenario == shown.scenario and shown.sweep is None
+        if budget is None or not same or settings.preset.name != shown.preset:
+            return False
+        return max(budget.workers, budget.forks) > 1 and budget.precision == BUDGET[self.budget].precision
+
+    @property
     def waiting(self) -> bool:
         """Whether something is awaited that sends no reports, so that only the seconds show progress."""
         if self.replay:

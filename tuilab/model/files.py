@@ -2,7 +2,9 @@
 
 import contextlib
 import errno
+import fcntl
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -80,7 +82,8 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
 
     It is written beside, synced and renamed, so that a full disk, a limit or a kill leaves what was there. A
     file that was there keeps its owner and its mode; a new one has `mode`, less what the umask forbids. What
-    is no regular file, such as /dev/stdout, is written as it is. Raises OSError, which names the file.
+    is no regular file, such as /dev/stdout, is written as it is. What a writer that was killed left beside
+    the file is taken away. Raises OSError, which names the file.
     """
     try:
         if path.exists() and not path.is_file():
@@ -93,9 +96,8 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
         before = target.stat() if target.exists() else None
         if before is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "may not be written", str(path))
-        # Fifty characters are two hundred bytes at most, of the 255 that a name may have.
-        beside = target.with_name(f".{target.name[:50]}.{os.urandom(4).hex()}.part")
-        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+        _remove_left(target)
+        fd, beside = _begun(target, mode)
         try:
             with os.fdopen(fd, "wb") as stream:
                 if before is not None:
@@ -103,7 +105,7 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
                 yield stream
                 stream.flush()
                 os.fsync(fd)
-            os.replace(beside, target)
+                os.replace(beside, target)  # while it is locked
         except BaseException:
             with contextlib.suppress(OSError):
                 beside.unlink()
@@ -113,6 +115,43 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
         raise OSError(errno.EINVAL, str(error), shown(path)) from None
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), shown(path)) from None
+
+
+_LEFT = re.compile(r"[0-9a-f]{8}\.part")
+"""How the name of a file ends that is not whole yet."""
+
+
+def _beginning(target: Path) -> str:
+    # Fifty characters are two hundred bytes at most, of the 255 that a name may have.
+    return f".{target.name[:50]}."
+
+
+def _begun(target: Path, mode: int) -> tuple[int, Path]:
+    """A new file beside that one, which its writer holds locked, so that others know that it lives."""
+    while True:
+        beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")
+        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+        with contextlib.suppress(OSError):  # a file system may have no locks: there nobody removes it
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        if os.path.lexists(beside):
+            return fd, beside
+        os.close(fd)  # it was taken away before it was locked
+
+
+def _remove_left(target: Path) -> None:
+    """Take away what writers of this file left that have ended: nobody holds it locked."""
+    begins, left = _beginning(target), []
+    with contextlib.suppress(OSError), os.scandir(target.parent) as found:
+        left = [e for e in found if e.name.startswith(begins) and _LEFT.fullmatch(e.name, len(begins))]
+    for entry in left:
+        with contextlib.suppress(OSError):
+            fd = os.open(entry.path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                if stat.S_ISREG(os.fstat(fd).st_mode):
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(entry.path)
+            finally:
+                os.close(fd)
 
 
 def _as_before(fd: int, before: os.stat_result) -> None:

@@ -97,6 +97,13 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
     return f"{said} · {block}{held_s:.0f} s"
 
 
+def under_way(lab_state: LabState) -> str:
+    """What goes on already in several processes, so that it is not begun anew, in a sentence; else ""."""
+    if not lab_state.in_processes:
+        return ""
+    return f"This is being measured: {status(lab_state).text}. {{stop}} stops it and keeps what it has."
+
+
 def why_empty(lab_state: LabState) -> str:
     """Why there is nothing to draw yet, in a sentence."""
     state = lab_state.shown

@@ -82,10 +82,14 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
 
     def action_run(self) -> None:
         """Measure the present settings."""
+        from tuilab.presentation.status import under_way
+
         if not self.filled:
             self._hasty = True
         elif self._spared("run"):
             pass
+        elif said := under_way(self.lab.state):
+            self.say(said)
         elif self.lab.begin():
             self.close_drawer()
         else:
