@@ -5,6 +5,7 @@ Short as it stands; `--long` gives the numbers of the table, which is printed at
 
 import asyncio
 import contextlib
+import copy
 import json
 import os
 import random
@@ -21,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import psutil
@@ -180,11 +181,12 @@ FACES = {
 @pytest.mark.timeout(7_200)
 @pytest.mark.parametrize("name", FACES)
 def test_kills_at_random_moments_lose_no_round_and_leave_nobody(name, tmp_path, long, request):
-    rng, face = random.Random(f"20 {name}"), FACES[name]
-    trials = face.kills if long else face.few
+    face = FACES[name]
+    trials = part(range(face.kills if long else face.few))
     server = request.getfixturevalue("sshd") if name == "ssh" else None
     lost = orphans = tracebacks = escapes = rounds = 0
-    for trial in range(trials):
+    for trial in trials:
+        rng = random.Random(f"20 {name} {trial}")
         place = tmp_path / f"{trial}"
         place.mkdir()
         truth, far = place / "truth", place / "far"
@@ -222,7 +224,7 @@ def test_kills_at_random_moments_lose_no_round_and_leave_nobody(name, tmp_path, 
                 print(f"trial {trial}: {there} of {measured}", said[-800:], done.stdout, done.stderr)
     table(
         f"kills, {name}",
-        trials=trials,
+        trials=len(trials),
         rounds=rounds,
         lost=lost,
         orphans=orphans,
@@ -372,8 +374,7 @@ def filled(folder: Path, runs: int = 4) -> Path:
 def test_a_damaged_history_is_told_and_what_is_sound_of_it_is_saved(tmp_path, monkeypatch, long):
     from tests.cli.test_bad_arguments import TRACE, call
 
-    rng = random.Random(21)
-    trials = 300 if long else 15
+    trials = part(range(300 if long else 15))
     sound = filled(tmp_path / "sound").read_bytes()
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -384,7 +385,8 @@ def test_a_damaged_history_is_told_and_what_is_sound_of_it_is_saved(tmp_path, mo
         ["history", "save", "2" * 8, str(tmp_path / "out.jsonl")], ["history", "programs"], ["export", "w0"],
         ["export", "w0", "--format", "json"], ["history", "compare", "w0", "w0"],
     ]  # fmt: skip
-    for trial in range(trials):
+    for trial in trials:
+        rng = random.Random(f"21 {trial}")
         folder = tmp_path / f"{trial}"
         folder.mkdir()
         data = bytearray(sound)
@@ -411,8 +413,8 @@ def test_a_damaged_history_is_told_and_what_is_sound_of_it_is_saved(tmp_path, mo
             saved += repair(other / FILE).rounds
         unsound += bool(check(other / FILE).findings)
     table(
-        "corruptions", trials=trials, commands=trials * len(commands), faults=faults, unsound_after_repair=unsound,
-        rounds_saved=saved, rounds_there=trials * 480, tracebacks=tracebacks, escapes=escapes,
+        "corruptions", trials=len(trials), commands=len(trials) * len(commands), faults=faults,
+        unsound_after_repair=unsound, rounds_saved=saved, rounds_there=len(trials) * 480, tracebacks=tracebacks, escapes=escapes,
     )  # fmt: skip
     assert not faults and not unsound
 
@@ -459,12 +461,12 @@ def mutated(rng: random.Random, lines: list[bytes]) -> list[bytes]:
 
 @pytest.mark.timeout(3_600)
 def test_a_mutated_recording_is_taken_in_or_refused_in_words(tmp_path, long):
-    rng = random.Random(22)
-    trials = 3_000 if long else 150
+    trials = part(range(3_000 if long else 150))
     sources = [RECORDINGS.joinpath(name).read_bytes().splitlines() for name in ("run.jsonl", "sweep.jsonl")]
     taken = refused = escapes = tracebacks = 0
     file = tmp_path / "mutated.jsonl"
-    for trial in range(trials):
+    for trial in trials:
+        rng = random.Random(f"22 {trial}")
         file.write_bytes(b"\n".join(mutated(rng, rng.choice(sources))) + b"\n")
         store = Store.in_memory("an attack")
         try:
@@ -492,7 +494,7 @@ def test_a_mutated_recording_is_taken_in_or_refused_in_words(tmp_path, long):
         store.close()
     table(
         "mutated recordings",
-        trials=trials,
+        trials=len(trials),
         taken=taken,
         refused=refused,
         escapes=escapes,

@@ -63,7 +63,7 @@ def _lines(page: Page) -> Iterator[str]:
         width = max(len(part.name) for part in page.parts)
         for part in page.parts:
             if part.share >= 0.005:
-                bar = "█" * round(30 * part.share)
+                bar = "█" * round(30 * min(1.0, part.share))
                 spent = seconds(part.seconds, part.seconds / 20)
                 yield f"  {part.name:<{width}}  {percent(part.share):>6}  {spent:>8}  {bar}"
     for finding in page.findings:
