@@ -5,7 +5,6 @@ Short as it stands; `--long` gives the numbers of the table, which is printed at
 
 import asyncio
 import contextlib
-import copy
 import json
 import os
 import random
@@ -22,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import psutil
