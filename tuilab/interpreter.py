@@ -46,7 +46,7 @@ print(json.dumps(known))
 
 
 def python_of(place: str) -> Path | None:
-    """The interpreter that a person means by a path: a program, or that of an environment's folder.
+    """Return the interpreter that a person means by a path: a program, or that of an environment's folder.
 
     None where there is none. Links are not followed: by its own place a virtual environment's Python knows
     what belongs to it.
@@ -62,7 +62,7 @@ def python_of(place: str) -> Path | None:
 
 
 def environment(place: str, where: str = "--python", tensorflow: bool = True) -> Environment | None:
-    """The environment at a path, None where it is the lab's own. where: the control, for messages.
+    """Return the environment at a path, None where it is the lab's own. where: the control, for messages.
 
     tensorflow: it must have one that the lab measures. Raises InputError.
     """
@@ -86,7 +86,7 @@ def environment(place: str, where: str = "--python", tensorflow: bool = True) ->
 
 
 def look(python: str, where: str = "--python") -> dict[str, Any]:
-    """What an interpreter says of itself: `python` (three numbers), `folder`, `path`, `tensorflow`.
+    """Return what an interpreter says of itself: `python` (three numbers), `folder`, `path`, `tensorflow`.
 
     tensorflow: its version, "" where that is not told, None without one. Raises InputError where the program
     cannot be run, or is no Python.
@@ -115,7 +115,7 @@ def look(python: str, where: str = "--python") -> dict[str, Any]:
 
 
 def environments(words: Sequence[str]) -> tuple[Environment, ...]:
-    """Environments as a person names them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` is the lab's own.
+    """Return environments as a person names them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` is the lab's own.
 
     Raises InputError.
     """
@@ -137,7 +137,7 @@ def _named(word: str) -> Environment:
 
 
 def named(name: str, place: str, settings: Sequence[str], where: str) -> Environment:
-    """The environment at a path, also the lab's own. settings: `NAME=VALUE`. Raises InputError."""
+    """Return the environment at a path, also the lab's own. settings: `NAME=VALUE`. Raises InputError."""
     variables = dict(setting.split("=", 1) for setting in settings)
     found = environment(place, where)
     own = found or Environment(python=sys.executable, folder=sys.prefix)
@@ -145,7 +145,7 @@ def named(name: str, place: str, settings: Sequence[str], where: str) -> Environ
 
 
 def alike(every: Sequence[Environment]) -> str:
-    """Which of them are one and the same, in a sentence; "" where none are."""
+    """Say which of them are one and the same, in a sentence; "" where none are."""
     seen: dict[object, str] = {}
     for one in every:
         key = (one.folder, one.settings)
@@ -156,7 +156,7 @@ def alike(every: Sequence[Environment]) -> str:
 
 
 def started(environment: Environment | None, module: str) -> tuple[list[str], dict[str, str]]:
-    """The command that runs a module of the lab there, and what to set for it."""
+    """Return the command that runs a module of the lab there, and what to set for it."""
     if environment is None:
         return guest.command(module), {}
     set_here = guest.environment(environment.folder, environment.python, environment.variables)

@@ -96,7 +96,7 @@ class Nvml:
             pass
 
     def facts(self, index: int) -> GpuFacts:
-        """What stays the same about GPU `index`."""
+        """Return what stays the same about GPU `index`."""
         lib, read = self._lib, _Reader(self._lib, self._handles[index])
         capability = read("compute capability", "nvmlDeviceGetCudaComputeCapability")
         cuda = read("CUDA", lambda _: lib.nvmlSystemGetCudaDriverVersion())
@@ -115,7 +115,7 @@ class Nvml:
         )
 
     def access(self, index: int) -> GpuAccess:
-        """Who may compute on GPU `index`, and whether its memory is sound."""
+        """Return who may compute on GPU `index`, and whether its memory is sound."""
         read = _Reader(self._lib, self._handles[index])
         mode = read("compute mode", "nvmlDeviceGetComputeMode")
         mig = read("MIG", "nvmlDeviceGetMigMode")
@@ -126,7 +126,7 @@ class Nvml:
         )
 
     def sample(self, index: int) -> GpuSample:
-        """GPU `index` now. Link traffic is over the time since the sample before it."""
+        """Return GPU `index` now. Link traffic is over the time since the sample before it."""
         lib, read = self._lib, _Reader(self._lib, self._handles[index])
         use = read("use", "nvmlDeviceGetUtilizationRates")
         memory = read("memory", "nvmlDeviceGetMemoryInfo")
@@ -279,7 +279,7 @@ def _shared() -> Nvml | None:
 
 
 def slowed(which: int | str) -> dict[str, float]:
-    """Seconds for which each cause has held a GPU back, since a moment that does not change.
+    """Return seconds for which each cause has held a GPU back, since a moment that does not change.
 
     The driver counts them (`nvmlDeviceGetViolationStatus`); a look at the reasons of the moment, between two
     calls, would find the GPU idle.
@@ -300,7 +300,8 @@ def slowed(which: int | str) -> dict[str, float]:
 
 
 def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
-    """Processes other than this one that computed on a GPU since `since` (as `time.time()`), largest first.
+    """Return processes other than this one that computed on a GPU since `since` (as `time.time()`), largest
+    first.
 
     One that only holds a context is none of them; nor is any where the driver does not tell who computed.
     In a container the driver's process ids are those outside it: this process is then the busiest of them.
@@ -320,7 +321,7 @@ def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
 
 
 def link(which: int | str) -> Link | None:
-    """The GPU's PCIe link; None where nothing can be read. `which` as in `gpu_conditions`."""
+    """Return the GPU's PCIe link; None where nothing can be read. `which` as in `gpu_conditions`."""
     found = _find(which)
     return _link(_Reader(*found)) if found else None
 

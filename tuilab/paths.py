@@ -11,7 +11,7 @@ ENVIRONMENT = "TUILAB_DATA"
 
 
 def data_folder() -> Path:
-    """The user's data folder for tuilab; `TUILAB_DATA` overrides it. Not made here."""
+    """Return the user's data folder for tuilab; `TUILAB_DATA` overrides it. Not made here."""
     if os.environ.get(ENVIRONMENT):
         return Path(os.environ[ENVIRONMENT]).expanduser().absolute()
     import platformdirs

@@ -31,7 +31,7 @@ class Process(NamedTuple):
 
 
 def die_with_parent(on: bool = True) -> None:
-    """Whether the kernel kills this process when the thread that started it ends.
+    """Have the kernel kill this process when the thread that started it ends; returns whether it will.
 
     Code that never lets go of the interpreter keeps a thread from noticing that the parent is gone; this does
     not depend on one. To be called from the main thread: the kernel keeps it by thread.
@@ -56,7 +56,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def since(pid: int) -> int:
-    """When a process began, in the kernel's ticks since it booted; 0 where that is not told.
+    """Return when a process began, in the kernel's ticks since it booted; 0 where that is not told.
 
     Together with its number that names one process, which the number alone does not for ever.
     """
@@ -84,7 +84,7 @@ def _every() -> dict[int, tuple[int, Process]]:
 
 
 def descendants(pid: int) -> list[Process]:
-    """Children of a process, and theirs, as they are now."""
+    """Return children of a process, and theirs, as they are now."""
     children: dict[int, list[Process]] = {}
     for parent, process in _every().values():
         children.setdefault(parent, []).append(process)
@@ -109,7 +109,7 @@ def marked(mark: str) -> list[Process]:
 
 
 def kill(processes: Iterable[Process]) -> list[Process]:
-    """KILL each that is still the one that was meant; returns those."""
+    """Kill each that is still the one that was meant; returns those."""
     out = []
     for process in processes:
         if process.pid != os.getpid() and since(process.pid) == process.since:
@@ -122,7 +122,7 @@ def kill(processes: Iterable[Process]) -> list[Process]:
 def end_all(
     pid: int, mark: str, known: Iterable[Process] = (), spare: Iterable[Process] = ()
 ) -> list[Process]:
-    """KILL every descendant of a process, all that bear its mark, and those known of before; returns them.
+    """Kill every descendant of a process, all that bear its mark, and those known of before; returns them.
 
     Again until none is left, since what is being killed may start others. spare: these are left alone.
     """
@@ -149,7 +149,7 @@ class Guard(NamedTuple):
     pipe: int
 
     def tell(self, mode: bytes) -> None:
-        """Whether this process is to end with its parent (`WITH_PARENT`), or goes on (`ALONE`)."""
+        """Say whether this process is to end with its parent (`WITH_PARENT`), or goes on (`ALONE`)."""
         with contextlib.suppress(OSError):
             os.write(self.pipe, mode)
 

@@ -112,7 +112,7 @@ class LabServer(Server):  # type: ignore[misc]
         sys.stderr.write(f"the lab is at {self._address}/?token={self.token}; Ctrl-C ends it\n")
 
     def initialize_logging(self) -> None:
-        """Nothing: what goes wrong is in the pages' own logs."""
+        """Set nothing up: what goes wrong is in the pages' own logs."""
 
 
 async def _pass_on(message: WSMessage, websocket: web.WebSocketResponse, lab: AppService) -> None:
@@ -138,7 +138,7 @@ def _fits_a_screen(*sizes: Any) -> bool:
 
 
 def allowed(host: str, origin: str | None, served: str) -> bool:
-    """Whether a request with these headers comes from a page of the server at `served`.
+    """Return whether a request with these headers comes from a page of the server at `served`.
 
     A loopback address is reached by any of its names. Anything may come without an origin but a WebSocket
     of a foreign page, which always has one.

@@ -42,7 +42,7 @@ def of_profile(
     opaque: bool = False,
     drained: bool = False,
 ) -> Account:
-    """The account of profiled calls, or steps, which follow one another.
+    """Return the account of profiled calls, or steps, which follow one another.
 
     calls: seconds by the profile's phase (`profile.sums.Sums.calls`), one mapping a call. plain_s: seconds of
     a call without the profiler; None leaves the profile's own length. events: on the calling thread, a call;
@@ -132,7 +132,7 @@ def _filled(
 
 
 def of_parts(found: Mapping[str, Known], total_s: float, note: str = "") -> Account:
-    """The account of a call that was not profiled: parts timed by themselves, and the rest not known.
+    """Return the account of a call that was not profiled: parts timed by themselves, and the rest not known.
 
     Where parts that overlap come to more than a call, each is shortened alike.
     """
@@ -150,7 +150,7 @@ def of_parts(found: Mapping[str, Known], total_s: float, note: str = "") -> Acco
 
 
 def unknown(total_s: float, note: str) -> Account:
-    """An account that says that nothing is known, and why."""
+    """Return an account that says that nothing is known, and why."""
     return Account(
         total_s=total_s, parts=(Part(phase=NOT_KNOWN, seconds=total_s, source="remainder"),), note=note
     )
@@ -180,7 +180,7 @@ def _interval(known: Known, total_s: float) -> tuple[float, float] | None:
 
 
 def scaled(account: Account, median_s: float) -> Account:
-    """The account of the same call at the arm's median: each part by the same factor.
+    """Return the account of the same call at the arm's median: each part by the same factor.
 
     Parts add up to `median_s` but for a rounding error of their sum.
     """
@@ -213,7 +213,7 @@ is."""
 
 
 def largest(account: Account) -> Group:
-    """What takes most of a call: `compute`, `launches`, `copies`, `input`, `python` or `not known`."""
+    """Return what takes most of a call: `compute`, `launches`, `copies`, `input`, `python` or `not known`."""
     sums: dict[Group, float] = {}
     for part in account.parts:
         group = GROUPS.get(part.phase, "python")

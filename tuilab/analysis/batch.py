@@ -33,7 +33,7 @@ def batch_answer(
 
 
 def paying(points: Sequence[PointResult], batch: str) -> int | None:
-    """The least batch at which some arm reaches nine tenths of the most examples a second of any."""
+    """Return the least batch at which some arm reaches nine tenths of the most examples a second of any."""
     best: dict[int, float] = {}
     for point in points:
         size = point.values.get(batch)

@@ -27,7 +27,7 @@ OUTLIERS_FROM = 8
 
 
 def count(samples: Sequence[float]) -> int:
-    """How many samples lie more than 3 IQR below the first or above the third quartile.
+    """Return how many samples lie more than 3 IQR below the first or above the third quartile.
 
     Tukey's outer fences (1977), quartiles by linear interpolation. Of normal noise about 2 in a million
     lie beyond. 0 below eight samples.
@@ -70,7 +70,7 @@ class Levels(NamedTuple):
 
 
 def levels(samples: Sequence[float]) -> Caveat | None:
-    """A doubt that names the two paces of `samples` (seconds per call), where there are two."""
+    """Return a doubt that names the two paces of `samples` (seconds per call), where there are two."""
     found = two_levels(samples)
     if found is None:
         return None
@@ -82,12 +82,12 @@ def levels(samples: Sequence[float]) -> Caveat | None:
 
 
 def two_levels(samples: Sequence[float]) -> Levels | None:
-    """The two paces, or None where the samples have one or cannot tell.
+    """Return the two paces, or None where the samples have one or cannot tell.
 
     The logs are parted where the variance within both parts is least (Otsu 1979; exact for one dimension).
     There are two levels if either part has 15 % of the samples, their medians are 5 % apart, and Ashman's D
     (Ashman, Bird & Zepf 1994), √2·|m₁ − m₂| / √(s₁² + s₂²), is at least 4.5 + 90 / n. Even noise cut in two
-    has 3.5, normal noise 2.7. Null below 30 samples.
+    has 3.5, normal noise 2.7. None below 30 samples.
     """
     import numpy as np
 
@@ -138,7 +138,8 @@ def drift(samples: Sequence[float]) -> Caveat | None:
 
 
 def movement(samples: Sequence[float]) -> tuple[float, float] | None:
-    """By which share of their median `samples` drifted, rising if positive, and its p; None for no drift.
+    """Return by which share of their median `samples` drifted, rising if positive, and its p; None for no
+    drift.
 
     The movement is the Theil–Sen slope (median of the slopes of all pairs; Sen 1968) times the run's length,
     over the median; it must also be a trend by Mann–Kendall (`trend_p`) with p < 0.01. Beyond 500 samples the
@@ -171,7 +172,8 @@ def _grouped(values: "NDArray[Any]") -> "NDArray[Any]":
 
 
 def trend_p(steps: "NDArray[Any]", values: "NDArray[Any]", rho: float) -> float:
-    """Two-sided p of Mann–Kendall's test that `values` have no trend; `steps` are xⱼ − xᵢ for all i < j.
+    """Return two-sided p of Mann–Kendall's test that `values` have no trend; `steps` are xⱼ − xᵢ for all i <
+    j.
 
     S = Σ sign(steps) has variance (n(n − 1)(2n + 5) − Σ t(t − 1)(2t + 5)) / 18 over groups of t ties (Kendall
     1975), here times (1 + ρ)/(1 − ρ) for the autocorrelation ρ of what the trend leaves (Yue & Wang 2004):
@@ -218,7 +220,7 @@ class Pressure:
 
 
 def contention(seen: Pressure) -> Caveat | None:
-    """A doubt where anything took the processor away from the measurement.
+    """Return a doubt where anything took the processor away from the measurement.
 
     Limits: 50 involuntary switches a second (one competitor on the same core caused 125 a second on Linux
     6.18, and kept a spinning thread waiting half the time), where others used 10 % of a core at least; 5 % of

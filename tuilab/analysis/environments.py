@@ -27,7 +27,7 @@ DOUBT = 0.05
 
 
 def environments(state: RunState) -> list[str]:
-    """The names of the environments that took turns, in the run's order; empty where none did.
+    """Return the names of the environments that took turns, in the run's order; empty where none did.
 
     What takes turns shares its rounds, which workers on several hosts do not.
     """
@@ -38,13 +38,13 @@ def environments(state: RunState) -> list[str]:
 
 
 def pairs(state: RunState, point: int) -> tuple[EnvironmentPair, ...]:
-    """The first environment against each of the others."""
+    """Return the first environment against each of the others."""
     names = environments(state)
     return tuple(_pair(state, point, names[0], other) for other in names[1:])
 
 
 def sentences(state: RunState, point: int) -> list[str]:
-    """What the pairs say, for the answer."""
+    """Return what the pairs say, for the answer."""
     told = [sentence for pair in pairs(state, point) for sentence in pair.sentences]
     if told and state.workers < 2:
         # A process has a pace of its own: of one each nobody can tell which of it is the environment's.

@@ -13,7 +13,7 @@ OUTSIDE = "outside of layers"
 
 
 def with_layers(state: RunState, point: int) -> ModelInfo | None:
-    """The run's model, with the layers of the fastest arm that tells them."""
+    """Return the run's model, with the layers of the fastest arm that tells them."""
     model = state.model
     for arm in measured(state, point):
         if model is not None and (layers := layers_at(state, arm, point)):
@@ -47,7 +47,7 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
 
 
 def outside(layers: tuple[Layer, ...]) -> Layer:
-    """What of a call is no layer's, as a row beside them; its share is 0 where layers make up the call."""
+    """Return what of a call is no layer's, as a row; its share is 0 where layers make up the call."""
     left = max(0.0, 1.0 - sum(layer.share for layer in layers))
     return Layer(name=OUTSIDE, kind="", flop=None, bytes=0.0, share=left, bound_by="not known")
 

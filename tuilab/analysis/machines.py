@@ -21,7 +21,7 @@ _sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[MachineSummary, ...]:
-    """One for each machine that measured an arm. A sweep counts at the size nearest to the scenario's own.
+    """Sum up each machine that measured an arm. A sweep counts at the size nearest to the scenario's own.
 
     Of a fleet's sweep that size was measured by one node; a crossover and verdicts are that node's only where
     it measured every size.
@@ -38,7 +38,7 @@ def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[Ma
 
 
 def digest(claims: Sequence[Claim]) -> str:
-    """A short name for these claims, so that verdicts are compared only on the same ones."""
+    """Return a short name for these claims, so that verdicts are compared only on the same ones."""
     return hashlib.sha256("\n".join(c.text for c in claims).encode()).hexdigest()[:12] if claims else ""
 
 
@@ -117,7 +117,7 @@ class PresetRows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compared(machine_summaries: Iterable[MachineSummary]) -> list[PresetRows]:
-    """Every preset by name, its machines by name; like is held against like only."""
+    """Return every preset by name, its machines by name; like is held against like only."""
     groups: dict[str, dict[str, list[MachineSummary]]] = {}
     for summary in machine_summaries:
         groups.setdefault(summary.preset, {}).setdefault(summary.parameters, []).append(summary)
@@ -165,7 +165,7 @@ def _most(values: Iterable[str]) -> str:
 
 
 def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
-    """On what machines that measured the same disagree: the faster device, a verdict, a crossover."""
+    """Say on what the machines that measured the same disagree: the faster device, a verdict, a crossover."""
     out = []
     kinds = _groups((s.kind, s.machine) for s in machine_summaries if s.on_cpu and s.on_gpu)
     if len(kinds) > 1:
@@ -214,7 +214,7 @@ def _named(groups: Groups) -> str:
 
 
 def text_of(summary: MachineSummary) -> str:
-    """Everything in it that a person may search for, in lower case."""
+    """Return everything in it that a person may search for, in lower case."""
     words = [summary.preset, summary.machine, summary.origin, summary.cpu, *summary.gpus]
     words += [summary.tensorflow, summary.python, summary.driver, summary.kind, *summary.verdicts]
     best = summary.best
@@ -224,7 +224,7 @@ def text_of(summary: MachineSummary) -> str:
 def search(
     machine_summaries: Sequence[MachineSummary], texts: Sequence[str], words: str
 ) -> list[MachineSummary]:
-    """Those in whose text (as from `text_of`, in the same order) each of the words occurs."""
+    """Return those in whose text (as from `text_of`, in the same order) each of the words occurs."""
     wanted = words.lower().split()
     return [
         s for s, text in zip(machine_summaries, texts, strict=True) if all(word in text for word in wanted)

@@ -21,7 +21,8 @@ _COMPUTES = {
 
 
 def plain(op: str) -> str:
-    """The op that a oneDNN op is a form of: `_MklMatMul` → `MatMul`, `_MklFusedConv2D` → `_FusedConv2D`.
+    """Return the op that a oneDNN op is a form of: `_MklMatMul` → `MatMul`, `_MklFusedConv2D` →
+    `_FusedConv2D`.
 
     What is not oneDNN's stays as it is.
     """
@@ -32,7 +33,7 @@ def plain(op: str) -> str:
 
 
 def computes(op: str) -> str:
-    """The op that does the work in one that the optimiser fused: `_MklFusedMatMul` → `MatMul`.
+    """Return the op that does the work in one that the optimiser fused: `_MklFusedMatMul` → `MatMul`.
 
     An op that is no known fusion stays as it is: `FusedBatchNormV3` is an op that code asks for.
     """

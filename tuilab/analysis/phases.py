@@ -18,7 +18,7 @@ class CopyCost:
     misfit: float
 
     def seconds(self, count: float) -> float:
-        """The modelled time of a copy of `count` bytes."""
+        """Return the modelled time of a copy of `count` bytes."""
         return self.latency_s + (count / self.bytes_per_s if self.bytes_per_s else 0.0)
 
 

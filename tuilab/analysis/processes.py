@@ -38,7 +38,8 @@ SHORTEST = 5
 
 
 def estimate_of(cell: ArmSamples) -> Estimate | None:
-    """The median of a cell's samples (seconds per call), its 95 % interval being for processes in general.
+    """Return the median of a cell's samples (seconds per call), its 95 % interval being for processes in
+    general.
 
     From three processes on it is the median of their medians: however long one was, it is one observation.
     From six on the interval runs between two of them (`statistics.rank_of_low_end`), and holds the median of
@@ -61,7 +62,7 @@ def estimate_of(cell: ArmSamples) -> Estimate | None:
 
 
 def kept_estimate(cell: ArmSamples) -> Estimate | None:
-    """The same, worked out once until another sample comes."""
+    """Return the same, worked out once until another sample comes."""
     return once(cell, "estimate", lambda: estimate_of(cell))
 
 
@@ -70,7 +71,7 @@ Middle = tuple[float, tuple[float, float]]
 
 
 def middle_of_processes(logs: Sequence[float], zygotes: Sequence[int] = ()) -> Middle:
-    """The median of three processes' logs or more.
+    """Return the median of three processes' logs or more.
 
     zygotes: of each process, which it was forked from. What forks have of their zygote, further ones of it
     repeat: where zygotes differ by more than their forks explain, they are the observations, and the interval
@@ -105,14 +106,14 @@ def _middle_of_alike(logs: Sequence[float]) -> Middle:
 
 
 def t_interval(logs: Sequence[float]) -> Middle:
-    """The same by Student's t, for a median that is the mean too."""
+    """Return the same by Student's t, for a median that is the mean too."""
     mean, n = statistics.fmean(logs), len(logs)
     half = t_quantile(0.975, n - 1) * statistics.stdev(logs) / math.sqrt(n)
     return statistics.median(logs), (mean - half, mean + half)
 
 
 def log_ratio(one: ArmSamples, other: ArmSamples) -> Location | None:
-    """The mean of one's log ratios to the other, paired by round; None without a common round."""
+    """Return the mean of one's log ratios to the other, paired by round; None without a common round."""
     whole = locate(aligned_log_ratios(one.rounds, one.samples, other.rounds, other.samples))
     if not one.begun:
         return whole
@@ -126,7 +127,8 @@ def log_mean(cell: ArmSamples) -> Location | None:
 
 
 def combined(whole: Location | None, parts: Sequence[Location | None]) -> Location | None:
-    """The mean of all samples, with the error that the processes show among themselves where that is greater.
+    """Return the mean of all samples, with the error that the processes show among themselves where that is
+    greater.
 
     From six processes on each is one observation, and theirs is the error. parts: the mean within each
     process; as in `estimate_of`, those of few samples do not count.
@@ -146,7 +148,7 @@ def combined(whole: Location | None, parts: Sequence[Location | None]) -> Locati
 
 
 def doubt(cell: ArmSamples) -> Caveat | None:
-    """What the processes were, where they are unlike."""
+    """Return what the processes were, where they are unlike."""
     parts = _estimates(cell)
     if not unlike([_middle(part) for part in parts]):
         return None
@@ -158,14 +160,14 @@ def doubt(cell: ArmSamples) -> Caveat | None:
 
 
 def begun(state: RunState) -> tuple[int, ...]:
-    """The round with which each further process of the run began."""
+    """Return the round with which each further process of the run began."""
     return tuple(
         sorted({at for arm in state.arms.values() for cell in arm.cells.values() for at in cell.begun})
     )
 
 
 def unlike(middles: Sequence[Location]) -> bool:
-    """Whether means with known standard errors differ by more than those errors explain.
+    """Return whether means with known standard errors differ by more than those errors explain.
 
     Cochran's Q = Σ (yᵢ − ȳ)² / sᵢ² (1954), ȳ weighted, against χ² with one degree of freedom less than there
     are means, at 1 %.
@@ -180,7 +182,7 @@ def unlike(middles: Sequence[Location]) -> bool:
 
 
 def spans(begun: Sequence[int], last: int) -> list[tuple[int, int]]:
-    """The rounds of each process up to round `last`: the first, and the one behind the last."""
+    """Return the rounds of each process up to round `last`: the first, and the one behind the last."""
     return [(low, high) for low, high in zip([0, *begun], [*begun, last + 1], strict=True) if low < high]
 
 
@@ -224,7 +226,7 @@ def _zygotes(cell: ArmSamples) -> list[int]:
 
 
 def said(state: RunState) -> str:
-    """What a run's intervals are of."""
+    """Say what a run's intervals are of."""
     number = 1 + len(begun(state))
     if number == 1:
         return "within this process and minute"

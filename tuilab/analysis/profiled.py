@@ -31,7 +31,7 @@ class TypeTime:
 
 
 def by_type(ops: Sequence[OpTime]) -> list[TypeTime]:
-    """The ops added up by type, device and phase, the longest first."""
+    """Return the ops added up by type, device and phase, the longest first."""
     sums: dict[tuple[str, str, Phase], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for row in ops:
         total = sums[row.op, row.device, row.phase]
@@ -42,17 +42,17 @@ def by_type(ops: Sequence[OpTime]) -> list[TypeTime]:
 
 
 def share(profile: Profile, *phases: str) -> float:
-    """The share (0 … 1) of a call that these phases take together."""
+    """Return the share (0 … 1) of a call that these phases take together."""
     return sum(p.share for p in profile.phases if p.phase in phases)
 
 
 def spent(profile: Profile, *phases: str) -> float:
-    """Seconds of a call that these phases take together."""
+    """Return seconds of a call that these phases take together."""
     return sum(p.seconds for p in profile.phases if p.phase in phases)
 
 
 def diagnose(profile: Profile) -> tuple[str, ...]:
-    """Sentences, the most telling first; at least one."""
+    """Return sentences, the most telling first; at least one."""
     found = [*_input(profile), *_overhead(profile), *_copies(profile), *_top(profile)]
     return tuple(found) or (f"No TensorFlow op ran in the {shown(profile.measured_s)} of a call.",)
 

@@ -81,7 +81,7 @@ class Floor:
 
 
 def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
-    """FLOP/s at which the device computes `dtype` at most, and the dtype of that roof.
+    """Return FLOP/s at which the device computes `dtype` at most, and the dtype of that roof.
 
     One without a roof of its own is held against the highest.
     """
@@ -92,7 +92,7 @@ def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
 
 
 def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
-    """Bytes/s at which so many bytes come and go at most; None for fewer than was ever measured.
+    """Return bytes/s at which so many bytes come and go at most; None for fewer than was ever measured.
 
     That of the largest set measured which is no larger; of larger ones, any that was faster all the same.
     """
@@ -101,7 +101,7 @@ def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
 
 
 def level_for(roofs: Sequence[MemoryRoof], working_set: float) -> MemoryRoof | None:
-    """The memory or cache whose bandwidth that is."""
+    """Return the memory or cache whose bandwidth that is."""
     below = [index for index, level in enumerate(roofs) if level.working_set <= working_set]
     return max(roofs[below[-1] :], key=lambda level: level.bytes_per_s) if below else None
 
@@ -121,7 +121,8 @@ def floor(
     cores: int = 1,
     gpu: bool = False,
 ) -> Floor:
-    """The least time of a call on a device whose roofs were measured. What is not known counts as nothing.
+    """Return the least time of a call on a device whose roofs were measured. What is not known counts as
+    nothing.
 
     ops: dispatched one by one in eager mode.
     """
@@ -148,7 +149,7 @@ def floor(
 
 
 def needed(work: Work) -> dict[str, float]:
-    """The operations that a bound may count, by the dtype that they are computed in."""
+    """Return the operations that a bound may count, by the dtype that they are computed in."""
     if work.by_dtype and work.least_flop is None:
         return work.by_dtype
     return {work.dtype: work.needed_flop} if work.needed_flop else {}
@@ -229,12 +230,13 @@ def _like(state: RunState, arm: Arm) -> list[ArmState]:
 
 
 def op_count(arm: ArmState, point: int) -> int:
-    """TensorFlow ops that a call runs, as observed; 1 where that was not observed."""
+    """Return TensorFlow ops that a call runs, as observed; 1 where that was not observed."""
     return max(1, sum(op_counts(arm, point).values()))
 
 
 def kernel_count(state: RunState, arm: Arm, point: int) -> int:
-    """Kernels that the arm launches on a GPU at least: those of its ops that compute there. One for XLA.
+    """Return kernels that the arm launches on a GPU at least: those of its ops that compute there. One for
+    XLA.
 
     As counted in the work, loops with their trips; else as observed for an arm of the same mode, dtype and
     variant, on whatever device that ran.
@@ -295,7 +297,8 @@ class Raised:
 
 
 def raised(state: RunState, arm: ArmState, point: int) -> Raised | None:
-    """The roofs of the device that computed, raised where an arm of the run beat them; None without any.
+    """Return the roofs of the device that computed, raised where an arm of the run beat them; None without
+    any.
 
     Roofs are measured within seconds, mostly beside other work, so they may lie too low; no arm is faster
     than its machine. An arm that does not compute what it was asked to raises none.
@@ -346,7 +349,8 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
 
 
 def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | None = None) -> ArmRoof | None:
-    """The arm's figures against its device's roof; None where it has no figure or its work is not known.
+    """Return the arm's figures against its device's roof; None where it has no figure or its work is not
+    known.
 
     device: `raised` of the same arm, where that is known already.
     """
@@ -379,7 +383,7 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
 
 
 def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
-    """What takes most of a call; of computing, the roof that is nearer, where one is in sight."""
+    """Return what takes most of a call; of computing, the roof that is nearer, where one is in sight."""
     found = largest(account) if account is not None else "not known"
     if account is None or found != "compute":
         return found
@@ -435,7 +439,7 @@ MOST_NAMED = 3
 
 
 def uncounted(work: Work) -> str:
-    """Whose arithmetic is in no count: `TopKV2, Svd and 2 more`; "" where all is counted."""
+    """Name the ops whose arithmetic is in no count, `TopKV2, Svd and 2 more`; "" where all is counted."""
     names = list(work.uncounted)
     rest = len(names) - MOST_NAMED
     return listed([*names[:MOST_NAMED], f"{rest} more"] if rest > 0 else names) if names else ""
@@ -540,7 +544,7 @@ HOSTS_OWN = "the host's own work"
 
 
 def gpu_arms(state: RunState, like: ArmState) -> list[Arm]:
-    """The GPU arms that are worth a bound beside a CPU arm: those of the run, or its own on a GPU."""
+    """Return the GPU arms that are worth a bound beside a CPU arm: those of the run, or its own on a GPU."""
 
     def alike(arm: Arm) -> bool:
         return (arm.dtype, arm.variant, arm.host) == (like.arm.dtype, like.arm.variant, like.arm.host)
@@ -599,7 +603,7 @@ def _best(calls: Iterable[GpuCall], sheet: DataSheet) -> dict[str, GpuBound]:
 
 
 def fastest_cpu(state: RunState, point: int) -> ArmState | None:
-    """The fastest arm that a CPU computed at a point."""
+    """Return the fastest arm that a CPU computed at a point."""
     return next((arm for arm in measured(state, point) if family_of(arm, point) == "CPU"), None)
 
 
@@ -636,7 +640,7 @@ def _beside(state: RunState, lead: ArmState, point: int, found: GpuBound) -> Gpu
 
 
 def bound_sentence(state: RunState, against: str = "") -> str:
-    """What a GPU could give at most, for the answer of a run without one; "" where it cannot be said."""
+    """Say what a GPU could give at most, for the answer of a run without one; "" where it cannot be said."""
     point = summary_point(state)
     lead = fastest_cpu(state, point)
     if lead is None or (has_gpu(state) and not against):
@@ -684,12 +688,12 @@ NEVER_IDLE = (
 
 
 def none_of_them() -> str:
-    """Whom a sentence about every GPU is about: those of the table."""
+    """Say whom a sentence about every GPU is about: those of the table."""
     return f"none of the {len(SHEETS)} NVIDIA cards known here"
 
 
 def one_by_one(bound: GpuBound) -> str:
-    """A bound that is mostly launches is the plain graph's, or eager's; XLA and CUDA graphs launch fewer."""
+    """Say that a bound of launches is the plain graph's, or eager's; XLA and CUDA graphs launch fewer."""
     others = max(bound.host_s, bound.copies_s, bound.arithmetic_s, bound.memory_s)
     if bound.mode == "xla" or bound.launches_s <= others:
         return ""
@@ -722,7 +726,7 @@ def _clauses(known: Sequence[GpuBound]) -> str:
 
 
 def parts_words(bound: GpuBound) -> str:
-    """`31 µs (24 µs of it the bus)`."""
+    """Return `31 µs (24 µs of it the bus)`."""
     kernels = f"{bound.kernels:,} kernels" if bound.kernels > 1 else "a kernel"
     parts = {
         bound.host_does: bound.host_s,
@@ -740,12 +744,12 @@ def parts_words(bound: GpuBound) -> str:
 
 
 def article(sheet: DataSheet) -> str:
-    """`an H100`, `a T4`."""
+    """Return `an H100`, `a T4`."""
     return f"{'an' if sheet.name[0] in 'AHLR' else 'a'} {sheet.name}"
 
 
 def least_bound(state: RunState, arms: Iterable[Arm], point: int) -> GpuBound | None:
-    """The least time of any of these arms on any GPU that is known; None where no work is known."""
+    """Return the least time of any of these arms on any GPU that is known; None where no work is known."""
     calls = _calls(state, arms, point)
     found = [call.on(sheet) for call in calls for sheet in SHEETS.values()]
     return min(found, key=lambda bound: bound.seconds, default=None)
@@ -764,9 +768,10 @@ SLOWEST_LAUNCH_S = 1e-3
 
 
 def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
-    """Seconds that the arm takes at most on the slowest GPU of the table, a thousandth as fast as on paper.
+    """Return seconds that the arm takes at most on the slowest GPU of the table, a thousandth as fast as on
+    paper.
 
-    No bound of physics: a limit so generous that whoever breaks it has a GPU that is broken. Null where the
+    No bound of physics: a limit so generous that whoever breaks it has a GPU that is broken. None where the
     work is not known, or the host's own.
     """
     call = _call(state, arm, point)
@@ -781,7 +786,7 @@ def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
 
 
 def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
-    """Seconds that the copies of a call of the host's library take at most; None for other work."""
+    """Return seconds that the copies of a call of the host's library take at most; None for other work."""
     work = work_of(state, arm, point)
     if work is None or not work.host_only or not work.to_host:
         return None
@@ -790,7 +795,7 @@ def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
 
 
 def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
-    """A GPU at best along a sweep's first axis; None without a sweep, or where no work is known."""
+    """Return a GPU at best along a sweep's first axis; None without a sweep, or where no work is known."""
     names = axes(state)
     if len(names) != 1:
         return None
@@ -846,7 +851,7 @@ def against(state: RunState, asked: str = "") -> str:
 
 
 def expectation(work: Work, roofs: Roofs | None) -> str:
-    """One sentence: what a call's work is, and which roof will bind it on this host's processor."""
+    """Say in a sentence what a call's work is, and which roof will bind it on this host's processor."""
     amounts = [rate(work.flop, "FLOP")] if work.flop else []
     moved = work.bytes
     amounts += [f"{byte_size(moved)} to move"] if moved else []

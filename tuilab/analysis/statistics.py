@@ -14,7 +14,7 @@ _EXACT_UP_TO = 40
 
 
 def cdf(t: float, df: int) -> float:
-    """P(T ≤ t) for T of Student's t with `df` degrees of freedom (a whole number, at least 1).
+    """Return P(T ≤ t) for T of Student's t with `df` degrees of freedom (a whole number, at least 1).
 
     Source: Abramowitz & Stegun 26.7.3 (odd) and 26.7.4 (even), finite sums in θ = atan(t / √df). Exact up
     to rounding. Unitless.
@@ -33,7 +33,7 @@ def cdf(t: float, df: int) -> float:
 
 @lru_cache(maxsize=1024)
 def t_quantile(p: float, df: int) -> float:
-    """The t with P(T ≤ t) = p, for 0 < p < 1. Unitless.
+    """Return the t with P(T ≤ t) = p, for 0 < p < 1. Unitless.
 
     Up to 40 degrees of freedom by bisection of `cdf`; above, the expansion of Abramowitz & Stegun 26.7.5
     around the normal quantile, there right to 1e-5 for p ≤ 0.9999.
@@ -59,7 +59,7 @@ def t_quantile(p: float, df: int) -> float:
 
 
 def chi_squared_tail(x: float, df: int) -> float:
-    """P(X > x) for X of χ² with `df` degrees of freedom (a whole number, at least 1). Unitless.
+    """Return P(X > x) for X of χ² with `df` degrees of freedom (a whole number, at least 1). Unitless.
 
     Source: Abramowitz & Stegun 26.4.4 (odd) and 26.4.5 (even), finite sums.
     """
@@ -80,7 +80,7 @@ LARGE = 5_000
 
 
 def ranks(samples: Sequence[float]) -> list[float]:
-    """Ranks 1 … n, ties sharing their mean rank, in the samples' order. Finite samples assumed."""
+    """Return ranks 1 … n, ties sharing their mean rank, in the samples' order. Finite samples assumed."""
     order = sorted(range(len(samples)), key=samples.__getitem__)
     out = [0.0] * len(samples)
     if len(set(samples)) == len(samples):
@@ -99,7 +99,8 @@ def ranks(samples: Sequence[float]) -> list[float]:
 
 
 def rank_autocorrelation(samples: Sequence[float]) -> float:
-    """Lag-1 autocorrelation of the ranks, corrected for its bias; −1 … 0.95, 0 where it cannot be told.
+    """Return Lag-1 autocorrelation of the ranks, corrected for its bias; −1 … 0.95, 0 where it cannot be
+    told.
 
     The estimate r of an AR(1) process falls short by (1 + 4ρ) / n on average (Marriott & Pope 1954), which
     is added, with r for ρ. On ranks one spike weighs no more than any other sample. Samples in the order of
@@ -130,7 +131,8 @@ def _rank_correlation_of_many(samples: Sequence[float]) -> float:
 
 
 def widening(rho: float) -> float:
-    """√((1 + ρ) / (1 − ρ)): the standard error of a mean of AR(1) samples over that of independent ones.
+    """Return √((1 + ρ) / (1 − ρ)): the standard error of a mean of AR(1) samples over that of independent
+    ones.
 
     Source: Bartlett 1946, large n. A negative ρ would narrow an interval on weak evidence: 1 then. Unitless.
     """
@@ -146,7 +148,7 @@ LONGEST = 500
 
 
 def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:
-    """What `call` works out of the cells' samples, kept with the first of them until a sample comes.
+    """Return what `call` works out of the cells' samples, kept with the first of them until a sample comes.
 
     One summary asks for the same figure in several places. what: its name among the figures of `cell`.
     others: the further cells that it depends on.
@@ -159,7 +161,7 @@ def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamp
 
 
 def remembered(function: F) -> F:
-    """The same function of tuples, which must be pure, with its last 1,024 results kept.
+    """Return the same function of tuples, which must be pure, with its last 1,024 results kept.
 
     For what no cell is at hand: most of a sweep's samples are as they were when it is looked at again.
     """
@@ -212,13 +214,14 @@ class Estimate(Bounded):
 
     @property
     def relative_half_width(self) -> float | None:
-        """`half_width` over the median: what a budget's precision is held against. Null for a median of 0."""
+        """`half_width` over the median: what a budget's precision is held against. None for a median of 0."""
         half = self.half_width
         return None if half is None or not self.median else half / abs(self.median)
 
 
 def estimate(samples: Sequence[float]) -> Estimate | None:
-    """The median of `samples` (in the order of measurement) with its 95 % interval; None without samples.
+    """Return the median of `samples` (in the order of measurement) with its 95 % interval; None without
+    samples.
 
     The interval runs between two order statistics, at the fractional ranks of `rank_of_low_end`, which
     assumes independent samples of one continuous distribution and nothing of its shape. Ranks are then moved
@@ -251,7 +254,7 @@ _remembered = remembered(_estimate)
 
 
 def median(samples: Sequence[float]) -> float | None:
-    """The median of those samples that are finite; None where none is."""
+    """Return the median of those samples that are finite; None where none is."""
     ascending = _sorted(_finite(samples))
     return at_rank(ascending, (len(ascending) + 1) / 2) if len(ascending) else None
 
@@ -274,7 +277,7 @@ def _sorted(samples: Sequence[float]) -> Sequence[float]:
 
 
 def at_rank(ascending: Sequence[float], rank: float) -> float:
-    """The value at a fractional rank, 1 … n."""
+    """Return the value at a fractional rank, 1 … n."""
     below = min(max(int(rank), 1), len(ascending))
     above = min(below + 1, len(ascending))
     weight = rank - below
@@ -285,12 +288,12 @@ def at_rank(ascending: Sequence[float], rank: float) -> float:
 
 @lru_cache(maxsize=4096)
 def rank_of_low_end(n: int) -> float | None:
-    """The fractional rank (1 … n/2) at which a 95 % interval for the median of n samples begins.
+    """Return the fractional rank (1 … n/2) at which a 95 % interval for the median of n samples begins.
 
     Between order statistics k and n + 1 − k the median lies with probability γ(k) = 1 − 2 P(B < k), B
     binomial (n, ½). k is the largest with γ(k) ≥ 0.95 and the rank is k + λ, where
     λ = (n − k) I / (k + (n − 2k) I) and I = (γ(k) − 0.95) / (γ(k) − γ(k + 1)): Hettmansperger & Sheather
-    1986, Nyblom 1992. Null below n = 6. Above 1,000, where 2⁻ⁿ underflows, the normal approximation
+    1986, Nyblom 1992. None below n = 6. Above 1,000, where 2⁻ⁿ underflows, the normal approximation
     (n + 1)/2 − 1.96 √n / 2, there right to 0.1 of a rank.
     """
     if n < MIN_SAMPLES:
@@ -326,12 +329,12 @@ class Location:
     n: int
 
     def half_width(self, level: float = 0.95) -> float | None:
-        """Half-width of the two-sided t interval that holds the true mean with probability `level`."""
+        """Return half-width of the two-sided t interval that holds the true mean with probability `level`."""
         return None if self.error is None else t_quantile((1 + level) / 2, self.df) * self.error
 
 
 def locate(samples: Sequence[float], rho: float | None = None) -> Location | None:
-    """The 10 % trimmed mean of finite samples in the order of measurement; None without samples.
+    """Return the 10 % trimmed mean of finite samples in the order of measurement; None without samples.
 
     Standard error from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n / 10⌋ kept
     (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank autocorrelation ρ; the

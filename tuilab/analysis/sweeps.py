@@ -42,7 +42,7 @@ class Series:
     _timings: dict[str, Timings] = field(default_factory=dict)
 
     def timings(self, arm: ArmState) -> Timings:
-        """An arm's seconds per call by size and round, where it was measured."""
+        """Return an arm's seconds per call by size and round, where it was measured."""
         if arm.arm.id not in self._timings:
             self._timings[arm.arm.id] = {
                 size: by_round(arm, point)
@@ -55,7 +55,7 @@ class Series:
         return {arm.arm.id for arm in self.arms[size]}
 
     def everyone(self) -> list[ArmState]:
-        """Every arm measured anywhere in the series, in a stable order."""
+        """Return every arm measured anywhere in the series, in a stable order."""
         return list({arm.arm.id: arm for arms in self.arms.values() for arm in arms}.values())
 
     def best(self, arms: Sequence[ArmState]) -> ArmState | None:
@@ -71,7 +71,7 @@ class Series:
         return next((arm for arm in arms if ranked and arm.arm.id == ranked[0]), None)
 
     def crossover(self, a: ArmState, b: ArmState) -> Crossover:
-        """Where one of two arms overtakes the other."""
+        """Return where one of two arms overtakes the other."""
         pair = Pair(a.arm.id, b.arm.id, a.label, b.label, self.axis)
         found = crossover(self.timings(a), self.timings(b), pair, self.begun)
         if not self.fixed:
@@ -88,7 +88,7 @@ def _median(arm: ArmState, point: int) -> float:
 
 
 def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
-    """One series for each value of the second axis; one with a single axis, none without a sweep.
+    """Return one series for each value of the second axis; one with a single axis, none without a sweep.
 
     Without points that are not finished (`begun_too`: with them), and without arms that are traced anew in
     each call.
@@ -112,7 +112,8 @@ def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
 
 
 def crossovers(state: RunState, *, begun_too: bool = False) -> tuple[Crossover, ...]:
-    """The sweep's crossovers, that of the fastest arms first: CPU against GPU where both were measured.
+    """Return the sweep's crossovers, that of the fastest arms first: CPU against GPU where both were
+    measured.
 
     Of arms that do the same work. begun_too: as for `series_of`.
 
@@ -131,7 +132,8 @@ MOST_ADDED = 8
 
 
 def size_to_add(state: RunState, allowed: Callable[[float], int]) -> int | None:
-    """The size that would tell most about the crossovers that the run will be said to have; None for none.
+    """Return the size that would tell most about the crossovers that the run will be said to have; None for
+    none.
 
     allowed: the nearest size that the parameter may take.
     """
@@ -173,7 +175,7 @@ def _pairs(series: Series) -> list[tuple[ArmState, ArmState]]:
 
 
 def alike(a: ArmState, b: ArmState) -> bool:
-    """Whether two arms differ in device and input only."""
+    """Return whether two arms differ in device and input only."""
     return (a.arm.mode, a.arm.dtype, a.arm.variant) == (b.arm.mode, b.arm.dtype, b.arm.variant)
 
 

@@ -27,7 +27,7 @@ SOME = 0.9
 
 
 def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | None:
-    """Its pace in undisturbed rounds; None where these are few, or not surely faster than all."""
+    """Return the pace in undisturbed rounds; None where these are few, or not surely faster than all."""
     cell = arm.cells.get(point)
     if cell is None or not state.windows:
         return None
@@ -35,7 +35,7 @@ def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | Non
 
 
 def quiet(windows: Sequence[HostWindow]) -> list[HostWindow]:
-    """Those in which nobody else was at work, as far as the machine tells."""
+    """Return the rounds in which nobody else was at work, as far as the machine tells."""
     alone = [window for window in windows if window.others < OTHERS]
     if not alone:
         return []
@@ -45,7 +45,7 @@ def quiet(windows: Sequence[HostWindow]) -> list[HostWindow]:
 
 
 def cut(cell: ArmSamples, windows: Sequence[HostWindow]) -> ArmSamples:
-    """The samples of these windows' rounds, process by process as they were."""
+    """Return the samples of these windows' rounds, process by process as they were."""
     ordered = sorted(windows, key=lambda window: window.first)
     firsts = [window.first for window in ordered]
     part = ArmSamples(begun=cell.begun, zygotes=cell.zygotes)

@@ -41,7 +41,7 @@ class Catalogue(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
     def find(self, name: str) -> Preset:
-        """The preset of that name. Raises InputError, with the file's problem where it has one."""
+        """Return the preset of that name. Raises InputError, with the file's problem where it has one."""
         for preset in self.presets:
             if preset.name == name:
                 return preset
@@ -55,7 +55,7 @@ class Catalogue(msgspec.Struct, frozen=True):
 
 
 def shipped_folder() -> Path:
-    """The presets of this installation: inside the wheel, or beside the package in a checkout."""
+    """Return the presets of this installation: inside the wheel, or beside the package in a checkout."""
     package = Path(__file__).resolve().parents[1]
     inside = package / "_presets"
     return inside if inside.is_dir() else package.parent / "presets"
@@ -102,7 +102,7 @@ def _order(preset: Preset) -> tuple[str, int, str]:
 
 
 def read_file(file: Path) -> Preset | Problem:
-    """One preset, or what is wrong with its file."""
+    """Return one preset, or what is wrong with its file."""
     shown = sanitize_line(str(file), 300)
     if not _NAME.fullmatch(file.stem):
         return Problem(shown, "", "expected a file name of lower-case letters, digits, - and _")
@@ -114,7 +114,7 @@ def read_file(file: Path) -> Preset | Problem:
 
 
 def read_bytes(data: bytes, file: str, name: str) -> Preset | Problem:
-    """One preset from its TOML text, or what is wrong with it."""
+    """Return one preset from its TOML text, or what is wrong with it."""
     try:
         preset = msgspec.toml.decode(toml_text(data, ""), type=Preset)
         preset = msgspec.structs.replace(preset, name=name, file=file)

@@ -39,7 +39,7 @@ def validate(preset: Preset) -> Preset:
 
 @contextmanager
 def keyed(key: str) -> Iterator[None]:
-    """An InputError from inside then names the key above it too."""
+    """Name the key above it too in an InputError from inside."""
     try:
         yield
     except InputError as error:
@@ -47,7 +47,7 @@ def keyed(key: str) -> Iterator[None]:
 
 
 def numeric(declaration: Declaration, name: str, where: str) -> Parameter:
-    """The numeric parameter of that name; InputError where there is none."""
+    """Return the numeric parameter of that name; InputError where there is none."""
     parameter = declaration.parameter(name)
     if parameter is None or not is_numeric(parameter):
         names = ", ".join(p.name for p in declaration.parameters if is_numeric(p))
@@ -56,7 +56,7 @@ def numeric(declaration: Declaration, name: str, where: str) -> Parameter:
 
 
 def check_arms(preset: Preset, declaration: Declaration) -> None:
-    """Modes, inputs, dtypes and variants are among those that the workload knows."""
+    """Check that modes, inputs, dtypes and variants are among those that the workload knows."""
     arms = preset.arms
     for device in arms.devices:
         if not re.fullmatch(r"[CG]PU(:([0-9]+|\*))?", device):
@@ -74,7 +74,9 @@ def check_arms(preset: Preset, declaration: Declaration) -> None:
 
 
 def check_sweep(sweep: Sweep, declaration: Declaration) -> None:
-    """One or two numeric axes, values ascending and in range, no more points than can be drawn."""
+    """Check a sweep: one or two numeric axes, values ascending and in range, no more points than
+    can be drawn.
+    """
     if not 1 <= len(sweep.axes) <= 2:
         raise InputError("sweep.axes", len(sweep.axes), "one or two axes")
     points = 1

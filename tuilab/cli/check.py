@@ -268,7 +268,7 @@ def _print(
 
 
 def rule_lines(as_json: bool = False) -> Iterator[str]:
-    """The rules as a reference."""
+    """Yield the rules as a reference."""
     if as_json:
         rows = [
             {

@@ -25,7 +25,7 @@ def chosen(
     check: Callable[[Settings], object] = lambda settings: None,
     envs: Sequence[Environment] = (),
 ) -> Callable[[Lab], Awaitable[Settings]]:
-    """What the options choose, checked before a worker starts as far as that is possible without one.
+    """Return what the options choose, checked before a worker starts as far as that is possible without one.
 
     Of a person's own code only a worker can say what it declares. check: called with the settings, as soon
     as they are known. envs: to measure in, beside the hosts. Raises InputError.
@@ -67,7 +67,7 @@ def opened(words: dict[str, Any]) -> Opening:
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how a model's file is opened, for a command's decorator."""
+    """Return the options that say how a model's file is opened, for a command's decorator."""
     options = [
         click.option("--trust", is_flag=True, help="Let Python that is in a model's file run."),
         click.option("--code", default="", metavar="FILE.py", help="Defines a model's custom objects."),
@@ -79,7 +79,7 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that choose what is measured, for a command's decorator."""
+    """Return the options that choose what is measured, for a command's decorator."""
     many: dict[str, Any] = {"multiple": True}
     options = [
         click.option(
@@ -122,17 +122,17 @@ quiet_option = _remembered("--quiet", "-q", help="Show no progress on standard e
 
 
 def details() -> bool:
-    """Whether `--details` was given."""
+    """Return whether `--details` was given."""
     return _meta("details")
 
 
 def as_markdown() -> bool:
-    """Whether `--markdown` was given."""
+    """Return whether `--markdown` was given."""
     return _meta("markdown")
 
 
 def quiet() -> bool:
-    """Whether `--quiet` was given."""
+    """Return whether `--quiet` was given."""
     return _meta("quiet")
 
 
@@ -142,7 +142,7 @@ def _meta(name: str) -> bool:
 
 
 def host_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--host`, for a command's decorator."""
+    """Return `--host`, for a command's decorator."""
     return click.option(
         "--host",
         "hosts",

@@ -26,7 +26,7 @@ def completion(ctx: click.Context, /, shell: str) -> None:
 
 
 def presets(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The presets' names, each with its title."""
+    """Return the presets' names, each with its title."""
     from tuilab.catalogue.load import load
 
     found = [p for p in load().presets if p.name.startswith(incomplete)]
@@ -34,7 +34,7 @@ def presets(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> 
 
 
 def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """`samples=` for each parameter of the preset that was typed before."""
+    """Return `samples=` for each parameter of the preset that was typed before."""
     from tuilab.catalogue.load import load
     from tuilab.workloads import find
 
@@ -49,7 +49,7 @@ def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) ->
 
 
 def runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The latest runs by the beginning of their ids, and `last`."""
+    """Return the latest runs by the beginning of their ids, and `last`."""
     from tuilab.lab import Lab
 
     lab = Lab()

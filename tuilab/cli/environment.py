@@ -14,7 +14,7 @@ _PYTHON = "tuilab.python"
 
 
 def python_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--python`, for a command's decorator; no command takes it as an argument."""
+    """Return `--python`, for a command's decorator; no command takes it as an argument."""
 
     def remember(ctx: click.Context, parameter: click.Parameter, value: str) -> None:
         if value:
@@ -41,7 +41,7 @@ def chosen_environment(tensorflow: bool = True) -> Environment | None:
 
 
 def env_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--env`, for a command's decorator."""
+    """Return `--env`, for a command's decorator."""
     return click.option(
         "--env",
         "envs",

@@ -46,7 +46,7 @@ def explain(name: str, dtype: str, settings: Sequence[str], as_json: bool) -> No
 
 
 def is_preset(name: str) -> bool:
-    """Whether the word names a preset (or a preset file) rather than an op."""
+    """Return whether the word names a preset (or a preset file) rather than an op."""
     found = catalogue.load()
     names = [p.name for p in found.presets] + [p.name for p in found.problems]
     return name.endswith(".toml") or name in names

@@ -20,7 +20,7 @@ JOBS = 4
 
 
 def fleet_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--on` and `--jobs`, for a command's decorator."""
+    """Return `--on` and `--jobs`, for a command's decorator."""
     on = click.option(
         "--on", metavar="tcp://HOST:8786|slurm", help="Measure on the nodes of a fleet, through Dask."
     )

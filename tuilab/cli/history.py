@@ -72,7 +72,9 @@ ROOM = 120
 
 
 def echo_line(head: str, answer: str) -> None:
-    """A run's or program's line; on a terminal that is cut to it, a narrow one has the answer below."""
+    """Print a run's or program's line; on a terminal it is cut to it, and a narrow one has the
+    answer below.
+    """
     most = columns()
     if most >= ROOM or not most:
         click.echo(cut(f"{head}  {answer}", most or len(head) + len(answer) + 2).rstrip())
@@ -190,7 +192,7 @@ def undelete(run: str) -> None:
 
 
 def number(text: str) -> float:
-    """A number from 0 on, neither infinite nor none at all. Raises click.BadParameter."""
+    """Return a number from 0 on, neither infinite nor none at all. Raises click.BadParameter."""
     try:
         found = float(text)
     except ValueError:

@@ -93,7 +93,7 @@ def _say(done: int, total: int) -> None:
 
 
 def line(found: PresetRows) -> ComparedPreset:
-    """A preset's rows as scripts read them."""
+    """Return a preset's rows as scripts read them."""
     return ComparedPreset(
         preset=found.preset,
         differing=found.differing,

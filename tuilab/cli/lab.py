@@ -28,7 +28,7 @@ class Stoppable(Protocol):
     """What Ctrl-C stops."""
 
     def stop(self) -> object:
-        """False where there is nothing to stop."""
+        """Stop it; False where there is nothing to stop."""
 
 
 def tell(text: str) -> None:
@@ -38,7 +38,7 @@ def tell(text: str) -> None:
 
 
 def columns() -> int:
-    """How wide what is printed may be; 0 where that is no terminal: then nothing is cut or broken."""
+    """Return how wide what is printed may be; 0 where that is no terminal: then nothing is cut or broken."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
@@ -75,7 +75,7 @@ def with_lab(
 
 
 def first_answer(lab: Lab) -> str:
-    """What the processes of the run say so far, "" where that is nothing yet."""
+    """Say what the processes of the run say so far, "" where that is nothing yet."""
     result = lab.state.result()
     measured = result is not None and any(arm.median_s is not None for arm in result.arms)
     return result.answer if result is not None and measured else ""
@@ -108,7 +108,7 @@ async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
 
 @contextmanager
 def kept_runs() -> Iterator[History]:
-    """The history of a lab without workers, its messages said on standard error, closed at the end.
+    """Open the history of a lab without workers, say its messages on standard error, close it at the end.
 
     One that takes nothing now can be read all the same.
     """

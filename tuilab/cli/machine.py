@@ -18,7 +18,7 @@ from tuilab.report.roofs import roofs_text
 
 
 def against_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option that names a GPU to hold a run against: `against`, "" where it is not given."""
+    """Return the option that names a GPU to hold a run against: `against`, "" where it is not given."""
     option = click.option(
         "--against",
         default="",
@@ -57,7 +57,7 @@ def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) ->
 
 
 async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:
-    """The roofs of each host's machine, measured there where they are not known."""
+    """Return the roofs of each host's machine, measured there where they are not known."""
     out = []
     for there in (await lab.ready()).values():
         kept = next((known for known in roofs.known() if known.machine == there.key), None)

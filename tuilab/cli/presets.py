@@ -19,7 +19,7 @@ class PresetLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lines(found: catalogue.Catalogue) -> list[PresetLine]:
-    """A line for each preset and for each file that is wrong."""
+    """Return a line for each preset and for each file that is wrong."""
     good = [
         PresetLine(
             name=p.name,

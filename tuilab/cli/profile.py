@@ -73,7 +73,7 @@ async def ask(lab: Lab, settings: Settings, seconds: float, raw: bool) -> tuple[
 
 
 def pick(settings: Settings, machine: Machine) -> Arm:
-    """The arm to profile: on a GPU that is here rather than the CPU, a graph, its input resident."""
+    """Return the arm to profile: on a GPU that is here rather than the CPU, a graph, its input resident."""
     devices = [d.name for d in machine.devices]
     arms = settings.arms_on(machine)
     present = [arm for arm in arms if arm.device in devices] or list(arms)

@@ -114,7 +114,7 @@ def _more_precise(state: RunState, result: RunResult) -> None:
 
 
 def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
-    """The exit code of a finished run, as the README's table states; what went wrong is told."""
+    """Return the exit code of a finished run, as the README's table states; what went wrong is told."""
     if state.scenario is not None and state.scenario.file:
         # The tracebacks of a person's own code, one for each thing that went wrong.
         broken_arms = [arm for arm in state.arms.values() if arm.status == "failed" and arm.detail]

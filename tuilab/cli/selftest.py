@@ -62,7 +62,7 @@ async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> SelfTestRepo
 
 
 def line(check: Check) -> str:
-    """One check in two lines: whether it passed, its figure and its limit; and what that means."""
+    """Return one check in two lines: whether it passed, its figure and its limit; and what that means."""
     width = max(len(name) for name in NAMES)
     figure = "–" if check.figure is None else f"{check.figure:.4g}"
     word = "ok    " if check.passed else "FAILED"

@@ -125,7 +125,7 @@ def _undecided(text: str, why: str) -> Verdict:
 
 
 def line(preset: Preset, verdict: Verdict, result: RunResult | None = None) -> VerdictLine:
-    """A claim's verdict with its source."""
+    """Return a claim's verdict with its source."""
     source = preset.source
     return VerdictLine(
         document=source.document if source else "",
@@ -139,7 +139,7 @@ def line(preset: Preset, verdict: Verdict, result: RunResult | None = None) -> V
 
 
 def table(said: Sequence[VerdictLine], width: int) -> str:
-    """Under each preset its claims: the verdict, the claim, and the evidence."""
+    """Return under each preset its claims: the verdict, the claim, and the evidence."""
     width = max(NARROWEST, width) - INDENT
     out: list[str] = []
     for (document, example, preset), group in itertools.groupby(

@@ -172,7 +172,7 @@ def several(
 
 
 def write(data: bytes) -> None:
-    """To standard output, as it is."""
+    """Write to standard output, byte for byte."""
     with contextlib.suppress(OSError):
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

@@ -24,7 +24,7 @@ def say(**known: Any) -> None:
 
 
 def mapped(name: str) -> str:
-    """The file from which a library of that name is loaded, links resolved; empty if none is."""
+    """Return the file from which a library of that name is loaded, links resolved; empty if none is."""
     with open("/proc/self/maps", errors="replace") as maps:
         for line in maps:
             path = line.rstrip("\n").partition("/")[2]
@@ -40,26 +40,26 @@ class Driver:
         self._library = library
 
     def call(self, name: str, *arguments: Any) -> int | None:
-        """The call's CUresult."""
+        """Return the call's CUresult."""
         try:
             return int(getattr(self._library, name)(*arguments))
         except AttributeError:
             return None
 
     def text(self, name: str, code: int) -> str:
-        """`cuGetErrorName` or `cuGetErrorString`."""
+        """Return `cuGetErrorName` or `cuGetErrorString`."""
         pointer = ctypes.c_char_p()
         if self.call(name, code, ctypes.byref(pointer)) != 0 or pointer.value is None:
             return ""
         return pointer.value.decode(errors="replace")
 
     def number(self, name: str, *arguments: Any) -> int | None:
-        """A call whose first argument receives an int; None where it fails."""
+        """Return a call whose first argument receives an int; None where it fails."""
         value = ctypes.c_int()
         return value.value if self.call(name, ctypes.byref(value), *arguments) == 0 else None
 
     def device(self, ordinal: int) -> dict[str, Any]:
-        """Name, compute capability and bytes of memory of one device."""
+        """Return name, compute capability and bytes of memory of one device."""
         device = self.number("cuDeviceGet", ordinal)
         if device is None:
             return {}
@@ -123,7 +123,7 @@ def nodes(*paths: str) -> None:
 
 
 def nvml() -> None:
-    """Every GPU's facts and its state now, by NVML."""
+    """Tell every GPU's facts and its state now, by NVML."""
     import msgspec
 
     from tuilab.model.doctor import GpuDevice

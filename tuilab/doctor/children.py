@@ -105,7 +105,7 @@ def kill_all() -> None:
 
 
 def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
-    """`environ` as it is, plus what the child needs to find this package, plus `more`."""
+    """Return `environ` as it is, plus what the child needs to find this package, plus `more`."""
     out = dict(environ) | more
     home = Path(tuilab.__file__).resolve().parent.parent
     if home not in {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}:

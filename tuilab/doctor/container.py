@@ -39,7 +39,7 @@ def look(place: Place) -> Container:
 
 
 def probe(found: Container) -> Probe:
-    """The finding in a sentence."""
+    """Return the finding in a sentence."""
     if found.kind:
         return Probe("container", "ok", f"inside a {found.kind} container ({found.evidence})")
     return Probe("container", "skip", "not inside a container")

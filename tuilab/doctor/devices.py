@@ -75,7 +75,7 @@ def _smi(place: Place, until: float, error: str) -> Devices:
 
 
 def read_smi(gpus: str, apps: str) -> tuple[GpuDevice, ...]:
-    """nvidia-smi's two tables. A figure that the GPU does not give (`[N/A]`) is None."""
+    """Return nvidia-smi's two tables. A figure that the GPU does not give (`[N/A]`) is None."""
     users: dict[str, list[GpuProcess]] = {}
     for row in _rows(apps, 4):
         if row[1].isdigit():
@@ -150,7 +150,7 @@ def _number(text: str, scale: float) -> float | None:
 
 
 def probe(found: Devices) -> Probe:
-    """The finding in a sentence."""
+    """Return the finding in a sentence."""
     name = "devices"
     if found.hung:
         return Probe(name, "fail", f"{found.hung} did not answer")
@@ -162,7 +162,7 @@ def probe(found: Devices) -> Probe:
 
 
 def describe(device: GpuDevice) -> str:
-    """Name, compute capability, memory, driver, clocks, link and other processes, as far as known."""
+    """Return name, compute capability, memory, driver, clocks, link and other processes, as far as known."""
     facts, now = device.facts, device.now
     parts = [
         f"GPU {facts.index}: {facts.name}",
@@ -197,7 +197,7 @@ def _against(what: str, value: float | None, limit: float | None, unit: float, n
 
 
 def link(found: Link) -> str:
-    """`PCIe 4.0 ×16`, with the maximum where it is more."""
+    """Return `PCIe 4.0 ×16`, with the maximum where it is more."""
     if found.generation is None or found.width is None:
         return ""
     now = f"PCIe {found.generation}.0 ×{found.width}"

@@ -52,7 +52,7 @@ class Environment:
 
 
 def hides_all(value: str) -> bool:
-    """Whether this CUDA_VISIBLE_DEVICES names no device at all.
+    """Return whether this CUDA_VISIBLE_DEVICES names no device at all.
 
     CUDA reads the list from the left and stops at the first entry that is no device, so `-1,0` hides all
     and `0,-1` does not (CUDA C++ Programming Guide, “CUDA Environment Variables”).
@@ -67,12 +67,12 @@ def look(place: Place) -> Environment:
 
 
 def pick(environ: Mapping[str, str]) -> dict[str, str]:
-    """The watched variables, by name."""
+    """Return the watched variables, by name."""
     return {name: sanitize_line(environ[name], 500) for name in sorted(environ) if _WATCHED.match(name)}
 
 
 def probe(found: Environment) -> Probe:
-    """The finding in a sentence."""
+    """Return the finding in a sentence."""
     if not found.variables:
         return Probe("environment", "ok", "no variable that affects GPUs is set")
     listed = "  ".join(f"{name}={value or chr(39) * 2}" for name, value in found.variables.items())

@@ -9,7 +9,7 @@ SERIES = "2.21"
 
 
 def pip(f: Findings, action: str) -> str:
-    """`pip` of the very Python that was examined; `uv pip` where it has none."""
+    """Return `pip` of the very Python that was examined; `uv pip` where it has none."""
     if f.packages.pip:
         return f"{shlex.quote(f.python)} -m pip {action}"
     verb, _, rest = action.partition(" ")
@@ -17,7 +17,7 @@ def pip(f: Findings, action: str) -> str:
 
 
 def with_cuda(f: Findings) -> str:
-    """TensorFlow of the installed series with its CUDA wheels, as a requirement in quotes."""
+    """Return TensorFlow of the installed series with its CUDA wheels, as a requirement in quotes."""
     series = ".".join(f.packages.version.split(".")[:2]) if f.packages.version.count(".") else SERIES
     return f'"tensorflow[and-cuda]=={series}.*"'
 
@@ -28,7 +28,7 @@ def install_cuda(f: Findings) -> str:
 
 
 def reinstall(f: Findings) -> str:
-    """The same, over whatever is there."""
+    """Return the same, over whatever is there."""
     return pip(f, f"install --force-reinstall {with_cuda(f)}")
 
 
@@ -51,17 +51,17 @@ def ptxas(f: Findings) -> str:
 
 
 def on_host(f: Findings, command: str) -> str:
-    """A command that a container cannot run for itself, marked so."""
+    """Mark a command as one that a container cannot run for itself."""
     return f"{command}  # on the host, outside the container" if f.container.kind else command
 
 
 def other_machine(why: str) -> str:
-    """Nothing can be fixed on this machine: measure where there is a GPU."""
+    """Say that nothing can be fixed on this machine: measure where there is a GPU."""
     return f"tuilab run PRESET --host HOST  # {why}"
 
 
 def install_driver(f: Findings) -> str:
-    """The distribution's own way to a driver."""
+    """Return the distribution's own way to a driver."""
     if f.hardware.wsl:
         return "wsl --update  # in Windows, after installing NVIDIA's driver for Windows"
     for name in f.hardware.distribution:
@@ -82,7 +82,7 @@ repository."""
 
 
 def user_space(f: Findings) -> str:
-    """libcuda and libnvidia-ml of the version that the kernel has."""
+    """Return libcuda and libnvidia-ml of the version that the kernel has."""
     major = f.kernel.version.partition(".")[0]
     if "ubuntu" in f.hardware.distribution and major.isdigit():
         return f"sudo apt-get install -y libnvidia-compute-{major}"
@@ -147,14 +147,14 @@ NVIDIA_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
 
 
 def nvidia_image(f: Findings) -> str:
-    """NVIDIA's own build of TensorFlow, where the wheel has no code for this processor or this GPU."""
+    """Return NVIDIA's own build of TensorFlow, where the wheel has no code for this processor or this GPU."""
     if f.hardware.jetson:
         return f"docker run --runtime nvidia -it --rm {NVIDIA_IMAGE}-igpu"
     return f"docker run --gpus all -it --rm {NVIDIA_IMAGE}  # TensorFlow 2.17"
 
 
 def restart_container(f: Findings) -> str:
-    """A container gets its device files back only when it is started again."""
+    """Start the container again: only then does it get its device files back."""
     return RESTARTS.get(f.container.kind, RESTARTS["docker"])
 
 
@@ -181,7 +181,7 @@ def container_gpu(f: Findings) -> str:
 
 
 def container_driver_libraries(f: Findings) -> str:
-    """The same, with the driver's libraries for computing and for NVML."""
+    """Return the same, with the driver's libraries for computing and for NVML."""
     if f.container.kind in ("docker", "podman"):
         return container_gpu(f).replace(" IMAGE", " -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE")
     return container_gpu(f)
@@ -193,6 +193,6 @@ def library_path(*folders: str) -> str:
 
 
 def library_path_without(f: Findings, folder: str) -> str:
-    """LD_LIBRARY_PATH as it is, less one folder."""
+    """Return LD_LIBRARY_PATH as it is, less one folder."""
     left = [part for part in f.environment.library_folders if part.rstrip("/") != folder.rstrip("/")]
     return f'export LD_LIBRARY_PATH="{":".join(left)}"' if left else "unset LD_LIBRARY_PATH"

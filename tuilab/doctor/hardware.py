@@ -104,7 +104,7 @@ def _distribution(os_release: str) -> tuple[str, ...]:
 
 
 def probe(found: Hardware) -> Probe:
-    """The finding in a sentence."""
+    """Return the finding in a sentence."""
     if found.system != "linux":
         return Probe("hardware", "skip", f"the PCI bus is not read on {found.system}")
     if found.wsl:

@@ -56,7 +56,7 @@ class KernelDriver:
     fabric_manager: bool = False
 
     def failing(self, *errors: str) -> tuple[str, ...]:
-        """The device files that do not open for one of these reasons."""
+        """Return the device files that do not open for one of these reasons."""
         return tuple(path for path, error in self.unopened.items() if error in errors)
 
     @property
@@ -141,7 +141,7 @@ def _group(path: Path) -> str:
 
 
 def probe(found: KernelDriver) -> Probe:
-    """The finding in a sentence."""
+    """Return the finding in a sentence."""
     files = ", ".join(found.nodes) or "no /dev/nvidia0"
     if not found.loaded:
         rest = f"; {files}" if found.nodes else "; there is no /dev/nvidia* either"

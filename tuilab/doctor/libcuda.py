@@ -66,7 +66,7 @@ def look(place: Place, until: float) -> Libcuda:
 
 
 def look_unhidden(place: Place, until: float) -> Libcuda | None:
-    """The same without CUDA_VISIBLE_DEVICES; None where it is not set."""
+    """Return the same without CUDA_VISIBLE_DEVICES; None where it is not set."""
     if VISIBLE not in place.environ:
         return None
     return _ask(place, {k: v for k, v in place.environ.items() if k != VISIBLE}, until)
@@ -78,7 +78,7 @@ def _ask(place: Place, environ: dict[str, str], until: float) -> Libcuda:
 
 
 def read(facts: dict[str, Any], ran: children.Ran) -> Libcuda:
-    """What the child said, and how it ended."""
+    """Return what the child said, and how it ended."""
     at = str(facts.get("at", "starting"))
     init = facts.get("init")
     return Libcuda(
@@ -102,7 +102,7 @@ def read(facts: dict[str, Any], ran: children.Ran) -> Libcuda:
 
 
 def probe(found: Libcuda, name: str = "libcuda") -> Probe:
-    """The finding in a sentence."""
+    """Return the finding in a sentence."""
     if found.hung:
         return Probe(name, "fail", f"{found.hung} did not answer")
     if found.crashed:
@@ -120,6 +120,6 @@ def probe(found: Libcuda, name: str = "libcuda") -> Probe:
 
 
 def probe_unhidden(found: Libcuda | None) -> Probe:
-    """The second look, as a probe of its own."""
+    """Return the second look, as a probe of its own."""
     name = UNHIDDEN
     return Probe(name, "skip", f"{VISIBLE} is not set") if found is None else probe(found, name)

@@ -50,7 +50,7 @@ from 2.16 on open the same, but for the cuDNN that their wheel asks for."""
 
 
 def wanted_by(packages: Packages) -> tuple[Wanted, ...]:
-    """What the installed TensorFlow opens: 2.16 and 2.17 ask for cuDNN 8."""
+    """Return what the installed TensorFlow opens: 2.16 and 2.17 ask for cuDNN 8."""
     asked = re.search(r"[=~]=\s*(\d+)|>=\s*(\d+)", packages.wanted.get("nvidia-cudnn-cu12", ""))
     major = asked[1] or asked[2] if asked else "9"
     return tuple(replace(w, soname=CUDNN + major) if w.folder == "cudnn" else w for w in WANTED)
@@ -105,7 +105,7 @@ def look(place: Place, packages: Packages, environment: Environment, until: floa
 def read(
     facts: dict[str, Any], ran: children.Ran, home: Path | None, every: tuple[Wanted, ...] = WANTED
 ) -> Libraries:
-    """What the child said, and how it ended."""
+    """Return what the child said, and how it ended."""
     found = []
     for wanted in every:
         said = facts.get(wanted.soname)
@@ -145,7 +145,7 @@ def toolchain(place: Place, packages: Packages) -> Probe:
 
 
 def probe(found: Libraries) -> Probe:
-    """The finding in a sentence."""
+    """Return the finding in a sentence."""
     name = "CUDA libraries"
     if found.hung or found.crashed:
         what = f"{found.hung} did not answer" if found.hung else f"a process that loads them {found.crashed}"

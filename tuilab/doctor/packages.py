@@ -78,7 +78,7 @@ def _and_cuda(requires: list[str]) -> dict[str, str]:
 
 
 def probe(found: Packages) -> Probe:
-    """The finding in a sentence."""
+    """Return the finding in a sentence."""
     if not found.tensorflow:
         return Probe("packages", "fail", "TensorFlow is not installed in this Python")
     have = ", ".join(f"{name} {version}" for name, version in found.tensorflow.items())

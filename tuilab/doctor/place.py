@@ -31,17 +31,17 @@ class Place:
 
     @classmethod
     def of(cls, environment: Environment) -> "Place":
-        """This machine, with that environment's Python."""
+        """Return this machine, with that environment's Python."""
         path = tuple(map(str, look(environment.python)["path"]))
         environ = {**os.environ, **environment.variables}
         return cls(python=environment.python, environ=environ, metadata=path, environment=environment)
 
     def file(self, path: str) -> Path:
-        """`/proc/version` below the root."""
+        """Return `/proc/version` below the root."""
         return self.root / path.lstrip("/")
 
     def read(self, path: str, limit: int = 65_536) -> str:
-        """The file's first `limit` bytes as text; empty where it cannot be read."""
+        """Return the file's first `limit` bytes as text; empty where it cannot be read."""
         try:
             with self.file(path).open("rb") as stream:
                 return stream.read(limit).decode(errors="replace")

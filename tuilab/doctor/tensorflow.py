@@ -51,7 +51,7 @@ class TensorFlow:
 
 
 def environment(place: Place) -> dict[str, str]:
-    """The person's own environment, with the start-up lines switched on."""
+    """Return the person's own environment, with the start-up lines switched on."""
     vmodule = ",".join(filter(None, [place.environ.get("TF_CPP_VMODULE", ""), VMODULE]))
     growth = place.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     more = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": vmodule, "TF_FORCE_GPU_ALLOW_GROWTH": growth}
@@ -81,7 +81,7 @@ def look(place: Place, until: float, wait: Callable[[float], None] = lambda seco
 
 
 def read(ran: children.Ran) -> TensorFlow:
-    """What the child said, and how it ended."""
+    """Return what the child said, and how it ended."""
     begun = "starting"
     stages = []
     for line in ran.out.splitlines():
@@ -106,7 +106,7 @@ def read(ran: children.Ran) -> TensorFlow:
 
 
 def probes(found: TensorFlow) -> tuple[Probe, ...]:
-    """One probe for import, build and list each, and one for each piece of work."""
+    """Return one probe for import, build and list each, and one for each piece of work."""
     return (_import(found), _build(found), _list(found), *(_work(found, what) for what in WORK))
 
 

@@ -65,13 +65,13 @@ class TensorFlowLog:
         return kind in self._found
 
     def groups(self, kind: str) -> tuple[str, ...]:
-        """The captured words of the first line of that kind; empty where there is none."""
+        """Return the captured words of the first line of that kind; empty where there is none."""
         return self._found[kind][0].groups() if kind in self._found else ()
 
     def text(self, kind: str) -> str:
-        """The first line of that kind, from its telling words on; empty where there is none."""
+        """Return the first line of that kind, from its telling words on; empty where there is none."""
         return self._found[kind][0][0] if kind in self._found else ""
 
     def unloaded(self) -> dict[str, str]:
-        """Libraries that TensorFlow could not open, with the loader's reason."""
+        """Return libraries that TensorFlow could not open, with the loader's reason."""
         return {match[1]: match[2] for match in self._found.get("dlopen", [])}

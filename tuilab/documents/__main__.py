@@ -23,7 +23,7 @@ from tuilab.model.sanitize import sanitize_line
 
 
 def shown(value: Value | None) -> str:
-    """A value in a few words: `float32[64, ?]`, `region 2`, `? why it is not known`."""
+    """Return a value in a few words: `float32[64, ?]`, `region 2`, `? why it is not known`."""
     match value:
         case None:
             return ""
@@ -47,7 +47,7 @@ def shown(value: Value | None) -> str:
 
 
 def told(event: Event) -> str:
-    """An event in one line: its kind and name, its arguments, what it gives, and how often it runs."""
+    """Return an event in one line: its kind and name, its arguments, what it gives, and how often it runs."""
     given = ", ".join(f"{name}={shown(value)}" for name, value in event.arguments.items())
     result = f" → {shown(event.result)}" if event.result is not None else ""
     place = event.place
@@ -60,7 +60,7 @@ def told(event: Event) -> str:
 
 
 def timing(number: int, region: Region) -> str:
-    """A region in one line: the events between its readings, and where it is printed."""
+    """Return a region in one line: the events between its readings, and where it is printed."""
     lines = ", ".join(str(line) for line, _ in region.told)
     name = f" {region.name}" if region.name else ""
     return f"region {number}{name}: events {region.first + 1} to {region.last - 1}, {region.clock}" + (
@@ -69,7 +69,7 @@ def timing(number: int, region: Region) -> str:
 
 
 def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
-    """Each line of code, and below it what it does; the same line again where it is read again."""
+    """Yield each line of code, and below it what it does; the same line again where it is read again."""
     happens: dict[int, list[str]] = {}
     for event in trace.events:
         happens.setdefault(event.line, []).append(told(event))

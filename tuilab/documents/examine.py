@@ -82,7 +82,7 @@ _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrai
 
 
 def is_deferred(statements: Iterable[ast.stmt], conditional: bool = False) -> bool:
-    """Whether the code is TensorFlow 1's, whose calls build a graph that a session runs: by its calls.
+    """Return whether the code is TensorFlow 1's, whose calls build a graph that a session runs: by its calls.
 
     A switch on a condition does not tell; nor does a session beside eager code that it never runs.
     """
@@ -126,7 +126,7 @@ def _own(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trace, list[Plain], list[Parsed]]:
-    """What the document's code would do, and each block's code as plain Python and parsed."""
+    """Return what the document's code would do, and each block's code as plain Python and parsed."""
     plains = [plain(block.code) for block in document.blocks]
     parsed = [parse(p.lines, b.line) for p, b in zip(plains, document.blocks, strict=True)]
     code = [

@@ -64,11 +64,11 @@ class Example:
         return self.block.code.split("\n")
 
     def holds(self, line: int) -> bool:
-        """Whether a line of the document lies in this block's code."""
+        """Return whether a line of the document lies in this block's code."""
         return self.block.line <= line < self.block.line + len(self.source)
 
     def near(self, region: Region, before: int, after: int) -> str:
-        """The code of a timing and some lines around it; of a long one, its ends."""
+        """Return the code of a timing and some lines around it; of a long one, its ends."""
         first, last = region.line - self.block.line, region.last_line - self.block.line
         lines = self.source[max(0, first - before) : max(0, last + after + 1)]
         return "\n".join(lines if len(lines) <= _NEAR else lines[: _NEAR // 2] + lines[-_NEAR // 2 :])[
@@ -76,16 +76,16 @@ class Example:
         ]
 
     def printed(self, region: Region) -> str:
-        """The code around a timing's end, where its figure is printed."""
+        """Return the code around a timing's end, where its figure is printed."""
         last = region.last_line - self.block.line
         return "\n".join(self.source[max(0, last - 2) : last + 9])[:4_000]
 
     def text(self, line: int) -> str:
-        """The line of code of that number in the document, "" outside of the block."""
+        """Return the line of code of that number in the document, "" outside of the block."""
         return self.source[line - self.block.line] if self.holds(line) else ""
 
     def comment(self, line: int) -> str:
-        """The comment on that line, "" for none. A `#` inside a text may count as one."""
+        """Return the comment on that line, "" for none. A `#` inside a text may count as one."""
         found = _COMMENT.search(self.text(line)[:2_000])
         return found[1].strip() if found else ""
 
@@ -113,13 +113,13 @@ class Example:
         return starts, ends
 
     def timed(self, event: Event) -> bool:
-        """Whether the event is inside of a timed region."""
+        """Return whether the event is inside of a timed region."""
         starts, ends = self._timed
         at = bisect_right(starts, event.index) - 1
         return at >= 0 and starts[at] < event.index < ends[at]
 
     def placeholder(self, line: int) -> bool:
-        """Whether the loop at that line does nothing where a comment says that training belongs."""
+        """Return whether the loop at that line does nothing where a comment says that training belongs."""
         loop = next((found for found in self.loops if found.line == line), None)
         if loop is None or not loop.empty:
             return False
@@ -129,7 +129,7 @@ class Example:
         return any(_TRAINING.search(comment) for comment in comments)
 
     def own(self, *kinds: str) -> Iterator[Event]:
-        """The example's events of these kinds."""
+        """Return the example's events of these kinds."""
         return (e for e in self.events if e.kind in kinds)
 
 
@@ -170,7 +170,7 @@ def _sort(
 
 
 def tensors_in(value: Value | None, depth: int = 0) -> Iterator[Tensor]:
-    """Every tensor in a value."""
+    """Yield every tensor in a value."""
     if isinstance(value, Tensor):
         yield value
     elif depth > 6:
@@ -186,12 +186,12 @@ def tensors_in(value: Value | None, depth: int = 0) -> Iterator[Tensor]:
 
 
 def inputs(event: Event) -> list[Tensor]:
-    """The tensors that an event takes."""
+    """Return the tensors that an event takes."""
     return [t for value in event.arguments.values() for t in tensors_in(value)]
 
 
 def ancestry(trace: Trace, value: Value | None, limit: int = 24) -> Iterator[Event]:
-    """The events that made a tensor, nearest first."""
+    """Yield the events that made a tensor, nearest first."""
     waiting = list(tensors_in(value))
     seen: set[int] = set()
     while waiting and len(seen) < limit:

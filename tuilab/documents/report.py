@@ -113,7 +113,7 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {line: tuple(found) for line, found in sorted(out.items())}
 
     def check(self) -> CheckResult:
-        """The same for scripts."""
+        """Return the same for scripts."""
         document = self.document
         return CheckResult(
             DocumentLine(document.title, document.date, document.id), tuple(_line(e) for e in self.examples)
@@ -131,7 +131,7 @@ def _line(example: ExampleReport) -> ExampleLine:
 
 
 def collapsed(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """A document's findings by line; the same said again becomes a further line of the first."""
+    """Return a document's findings by line; the same said again becomes a further line of the first."""
     found: dict[tuple[str, str, str], Finding] = {}
     for finding in findings:
         key = (finding.code, finding.message, finding.severity)

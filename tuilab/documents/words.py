@@ -2,5 +2,5 @@
 
 
 def words(*lines: str) -> tuple[str, ...]:
-    """Each word of the lines."""
+    """Return each word of the lines."""
     return tuple(word for line in lines for word in line.split())

@@ -25,7 +25,7 @@ class Job:
 
 
 def job_of(request: Measure, point: Point) -> Job:
-    """One point of a sweep as a run of its own, with all its arms, so that they share their rounds."""
+    """Return one point of a sweep as a run of its own, with all its arms, so that they share their rounds."""
     values = {**request.scenario.parameters, **point.values}
     scenario = msgspec.structs.replace(request.scenario, parameters=values)
     own = msgspec.structs.replace(
@@ -36,7 +36,7 @@ def job_of(request: Measure, point: Point) -> Job:
 
 
 def common_devices(machines: Sequence[Machine]) -> list[str]:
-    """The devices that all of the machines have, by name."""
+    """Return the devices that all of the machines have, by name."""
     names = [[device.name for device in machine.devices] for machine in machines]
     return [name for name in (names[0] if names else []) if all(name in some for some in names)]
 
@@ -48,5 +48,5 @@ def lacks(machine: Machine, families: Sequence[str], others: Sequence[Machine]) 
 
 
 def families_of(machine: Machine) -> set[str]:
-    """`{"CPU", "GPU"}` of a machine with both."""
+    """Return `{"CPU", "GPU"}` of a machine with both."""
     return {family(device.name) for device in machine.devices}

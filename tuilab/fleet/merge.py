@@ -30,7 +30,7 @@ class SweepRun:
         self._measured_s = 0.0
 
     def begin(self, machine: Machine, points: tuple[e.Point, ...]) -> None:
-        """The sweep begins; machine: of the first node."""
+        """Begin the sweep; machine: of the first node."""
         request, self._first = self._request, machine
         self._on_event(
             e.RunStarted(
@@ -47,11 +47,11 @@ class SweepRun:
         )
 
     def add(self, point: e.Point) -> None:
-        """A point that the sweep had not announced."""
+        """Add a point that the sweep had not announced."""
         self._on_event(e.PointAdded(run=self._request.id, point=point))
 
     def take(self, point: int, node: str, machine: Machine, visit: JobResult) -> None:
-        """A cell that a node has measured."""
+        """Take in a cell that a node has measured."""
         run = self._request.id
         joined = e.MachineJoined(
             run=run, host=node, machine=machine, points=(point,), began=visit.began, ended=visit.ended
@@ -69,12 +69,12 @@ class SweepRun:
         self._measured_s += elapsed
 
     def lose(self, point: int, reason: str) -> None:
-        """A cell that could not be measured."""
+        """Note a cell that could not be measured."""
         for arm in self._request.arms:
             self._trouble(arm.id, point, "failed", reason)
 
     def finish(self, status: e.Ending, message: str = "") -> None:
-        """The sweep is over. An arm that ran at no point: its last trouble stands for the whole arm."""
+        """End the sweep. The last trouble of an arm that ran at no point stands for the whole arm."""
         for name, trouble in self._troubles.items():
             if name not in self._ran:
                 self._on_event(replace(trouble, point=None))

@@ -172,7 +172,7 @@ def _words(event: e.Event) -> str:
 
 
 def command() -> list[str]:
-    """Starts a tuilab worker without what Dask sets for its own workers: it would change what is measured."""
+    """Start a tuilab worker without what Dask sets for its own workers: it would change what is measured."""
     import dask.config
 
     ours = dask.config.get("distributed.nanny.pre-spawn-environ", {})
@@ -182,12 +182,12 @@ def command() -> list[str]:
 
 @cache
 def node() -> Node:
-    """This process's node."""
+    """Return this process's node."""
     return Node()
 
 
 def greet() -> bytes:
-    """What this node is. Runs in a thread of the Dask worker."""
+    """Return what this node is. Runs in a thread of the Dask worker."""
     try:
         machine, problem = node().greet(_held()), ""
     except (RuntimeError, OSError) as error:

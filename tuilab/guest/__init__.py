@@ -20,7 +20,7 @@ PACKAGES = ("msgspec", "psutil")
 
 
 def command(module: str, *arguments: str) -> list[str]:
-    """What runs a module of the lab as a program, in this process's own Python."""
+    """Return what runs a module of the lab as a program, in this process's own Python."""
     if os.environ.get(FOLDER):
         return door(module, *arguments, python=sys.executable)
     # `-P`: no module of the folder the person stands in shadows a library.
@@ -28,12 +28,13 @@ def command(module: str, *arguments: str) -> list[str]:
 
 
 def door(module: str, *arguments: str, python: str) -> list[str]:
-    """The same by path, whether the lab is installed in that Python or not."""
+    """Return the same by path, whether the lab is installed in that Python or not."""
     return [python, str(Path(__file__).resolve().parent), module, *arguments]
 
 
 def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """What to set for a guest in that folder's Python, whose programs (such as ptxas) it then finds first.
+    """Return what to set for a guest in that folder's Python, whose programs (such as ptxas) it then finds
+    first.
 
     variables: what a person sets for it beside that. Nothing is written into the folder: no bytecode either.
     """
@@ -49,7 +50,7 @@ def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[
 
 
 def named(folder: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """What to set so that a worker knows what is its environment's own."""
+    """Return what to set so that a worker knows what is its environment's own."""
     return {FOLDER: folder, VARIABLES: ",".join(variables), **variables}
 
 

@@ -67,7 +67,7 @@ class Finder:
     def find_spec(
         name: str, path: Any = None, target: Any = None
     ) -> "Optional[importlib.machinery.ModuleSpec]":
-        """The spec of a module of the lab, None of any other."""
+        """Return the spec of a module of the lab, None of any other."""
         if name != "tuilab" and not name.startswith("tuilab."):
             return None
         place = os.path.join(ROOT, *name.split(".")[1:])
@@ -84,7 +84,7 @@ class Finder:
 
 
 def load(name: str, file: str, loader: Any = None) -> ModuleType:
-    """A module from its file, a package from its `__init__.py`, into `sys.modules`."""
+    """Return a module from its file, a package from its `__init__.py`, into `sys.modules`."""
     inside = [os.path.dirname(file)] if os.path.basename(file) == "__init__.py" else None
     spec = importlib.util.spec_from_file_location(
         name, file, loader=loader, submodule_search_locations=inside
@@ -97,13 +97,13 @@ def load(name: str, file: str, loader: Any = None) -> ModuleType:
 
 
 def taken_out(package: str) -> "dict[str, ModuleType]":
-    """The modules of a package, no longer in `sys.modules`."""
+    """Return the modules of a package, no longer in `sys.modules`."""
     names = [name for name in sys.modules if name.partition(".")[0] == package]
     return {name: sys.modules.pop(name) for name in names}
 
 
 def lend_msgspec(place: str) -> None:
-    """The lab's own where its compiled half fits this Python, else what stands in for it."""
+    """Lend the lab's own where its compiled half fits this Python, else what stands in for it."""
     own = taken_out("msgspec")
     try:
         load("msgspec", os.path.join(place, "__init__.py"))
@@ -116,7 +116,9 @@ def lend_msgspec(place: str) -> None:
 
 
 def find_psutil(place: str) -> None:
-    """The environment's, else the lab's. Ends the process with what to do where neither can be loaded."""
+    """Find the environment's, else the lab's. Ends the process with what to do where neither can be
+    loaded.
+    """
     try:
         import psutil  # noqa: F401
     except ImportError:

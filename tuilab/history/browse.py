@@ -86,12 +86,12 @@ def page(
 
 
 def entry(store: Store, run: str) -> Entry | None:
-    """One run of the list, None where it is not there or deleted."""
+    """Return one run of the list, None where it is not there or deleted."""
     return next(iter(_entries(store, f"{_SELECT} deleted_at IS NULL AND run = ?", (run,))), None)
 
 
 def pinned(store: Store, limit: int = 6) -> list[Entry]:
-    """The latest runs that are pinned, as ghost or as baseline."""
+    """Return the latest runs that are pinned, as ghost or as baseline."""
     # The planner would rather look at every run that is not deleted.
     few = _SELECT.replace(" FROM runs ", " FROM runs INDEXED BY runs_pinned ")
     query = f"{few} deleted_at IS NULL AND pinned IN ('ghost', 'baseline') ORDER BY at DESC LIMIT ?"

@@ -19,7 +19,7 @@ _GONE = "SELECT run FROM runs WHERE deleted_at IS NOT NULL"
 
 
 def unsummed(store: Store) -> list[str]:
-    """Runs that are over and whose standings are not worked out, or no longer right.
+    """Return runs that are over and whose standings are not worked out, or no longer right.
 
     That is so of new and imported runs, of those that have gained rounds, and, where the latest run of a
     preset on a machine was deleted, of the ones before it.
@@ -48,7 +48,7 @@ def keep(store: Store, run: str, machine_summaries: Sequence[MachineSummary]) ->
 
 
 def latest(store: Store) -> list[MachineSummary]:
-    """Every standing that is kept, by preset, parameters and machine."""
+    """Return every standing that is kept, by preset, parameters and machine."""
     query = f"SELECT standing FROM standings WHERE run NOT IN ({_GONE})"
     return list(_decoded(row[0] for row in store.connection.execute(query)))
 

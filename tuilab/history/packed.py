@@ -77,12 +77,12 @@ class Damaged(ValueError):
 
 
 def is_round(line: bytes) -> bool:
-    """Whether an encoded event is a round."""
+    """Return whether an encoded event is a round."""
     return _ROUND in line[:40]
 
 
 def exact(line: bytes) -> e.Round | None:
-    """The round of a line, where packing loses nothing of it: numbers of 64 bits, written as here."""
+    """Return the round of a line, where packing loses nothing of it: numbers of 64 bits, written as here."""
     try:
         event = e.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -261,7 +261,7 @@ def _order(piece: _Piece) -> "array[int]":
 
 
 def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
-    """Each round of a piece with its event's number, as they were packed. Raises Damaged."""
+    """Yield each round of a piece with its event's number, as they were packed. Raises Damaged."""
     piece = _opened(data)
     total, count = sum(piece.blocks), piece.count
     calls, seconds = _back("q", piece.calls, total), _back("d", piece.seconds, total)
@@ -303,7 +303,7 @@ def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
 
 
 def sound(data: bytes, run: str, count: int) -> str:
-    """What is wrong with a piece of that run and of so many rounds; "" where nothing is."""
+    """Say what is wrong with a piece of that run and of so many rounds; "" where nothing is."""
     try:
         known = unpack(data, 0.0)
         numbers = [number for number, _ in rounds(data)]

@@ -94,7 +94,7 @@ class Recorder:
         return self._runs.setdefault(run, _Run(None, begun=True, over=True, next=number))
 
     def go_on(self, run: str) -> None:
-        """The run is in the store already, and further events of it follow. Raises sqlite3.Error."""
+        """Continue a run that is in the store already. Raises sqlite3.Error."""
         self._runs[run] = _Run(None, begun=True, next=self.store.next_number(run))
 
     def conclude(self, run: str, answer: str, brief: Brief | None = None) -> None:
@@ -108,7 +108,7 @@ class Recorder:
         return sum(len(run.waiting) for run in self._runs.values())
 
     def written(self, run: str) -> bool:
-        """Whether the store has all of a run that has ended."""
+        """Return whether the store has all of a run that has ended."""
         return run not in self._runs
 
     def flush(self) -> bool:
@@ -156,7 +156,7 @@ class Recorder:
             self.store.end(name, run.ended)
 
     def recreate(self) -> bool:
-        """The store is damaged, it seems, or gone: go on with its file where that reads well by itself.
+        """Go on after damage, with the store's file where that reads well by itself, else with a new one.
 
         Else with a new one, and what of the present runs the old one still gives.
         """

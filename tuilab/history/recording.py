@@ -29,7 +29,7 @@ def write_lines(file: Path, lines: Iterable[bytes]) -> None:
 
 
 def read(file: Path) -> Iterator[e.Event]:
-    """The events of a recording. Raises InputError naming file and line where it is none."""
+    """Yield the events of a recording. Raises InputError naming file and line where it is none."""
     number = 0
     with open_regular(file) as stream:
         try:

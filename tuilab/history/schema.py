@@ -138,7 +138,7 @@ class Connection(sqlite3.Connection):
 
 
 def connect(file: Path | str, *, uri: bool = False, alone: bool = False) -> sqlite3.Connection:
-    """A connection as every part of the history uses it. Raises sqlite3.Error.
+    """Return a connection as every part of the history uses it. Raises sqlite3.Error.
 
     alone: no other program gets at it meanwhile, and SQLite needs no memory that is shared, which is a file.
     """

@@ -27,7 +27,7 @@ NO_TITLES: Mapping[str, str] = MappingProxyType({})
 def condition(
     search: str, indexed: bool = True, titles: Mapping[str, str] = NO_TITLES
 ) -> tuple[str, list[str]]:
-    """SQL and its values for runs that are not deleted and that have every word of `search`.
+    """Return SQL and its values for runs that are not deleted and that have every word of `search`.
 
     A word occurs in one of a run's texts or tags; `#word` or `tag:word` in a tag, `machine:word` and the
     others of `PLACES` in what they name. indexed: the texts are (`history.schema`). titles: of presets, by
@@ -88,5 +88,5 @@ def containing(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text without any special meaning in a LIKE pattern."""
+    """Return text without any special meaning in a LIKE pattern."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -78,7 +78,7 @@ class Piece:
     """Other events that came between its rounds, each with how many of them came before it."""
 
     def unpack(self) -> Rounds | e.Log:
-        """Its rounds, at once; where it is damaged, a line that says so."""
+        """Return its rounds, at once; where it is damaged, a line that says so."""
         try:
             found = packed.unpack(self.data(), self.timed_s)
             self._check(found.run, found.count)
@@ -87,7 +87,7 @@ class Piece:
         return found
 
     def numbered(self) -> list[tuple[int, e.Event]]:
-        """Each of its rounds with its event's number; where it is damaged, a line that says so."""
+        """Return each of its rounds with its event's number; where it is damaged, a line that says so."""
         try:
             found = list(packed.rounds(self.data()))
             self._check(found[0][1].run, len(found))
@@ -251,7 +251,8 @@ class Store:
         return cls(connection, file)
 
     def again(self) -> "Store":
-        """A second connection for another thread: to the history that takes nothing, where there is one.
+        """Return a second connection for another thread: to the history that takes nothing, where there is
+        one.
 
         The same where it lies in memory.
         """
@@ -260,7 +261,7 @@ class Store:
         return self if self.file is None else Store._opened(self.file)
 
     def draft(self) -> "Store":
-        """Itself, or where it can only be read a copy in memory, in which things can be worked out."""
+        """Return itself, or where it can only be read a copy in memory, in which things can be worked out."""
         if self.unwritable is None or self.file != self.unwritable:
             return self
         return Store(trouble.only_read(self.file, in_memory=True), None)
@@ -369,7 +370,7 @@ class Store:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """All of it, or nothing: a transaction."""
+        """Do all of it, or nothing: a transaction."""
         c = self.connection
         c.execute("BEGIN IMMEDIATE")
         try:
@@ -431,7 +432,7 @@ class Store:
         c.execute("UPDATE runs SET size = MAX(0, size - ?) WHERE run = ?", (size - len(data), run))
 
     def next_number(self, run: str) -> int:
-        """The number of the run's next event; 0 for a run that is not there."""
+        """Return the number of the run's next event; 0 for a run that is not there."""
         query = (
             "SELECT MAX(COALESCE((SELECT MAX(number) FROM events WHERE run = :run), -1),"
             " COALESCE((SELECT MAX(last) FROM pieces WHERE run = :run), -1)) + 1"
@@ -482,7 +483,7 @@ class Store:
         self.connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", values)
 
     def result(self, run: str, of: str) -> bytes | None:
-        """The result that is kept of a run, None where there is none or it depended on something else."""
+        """Return the result that is kept of a run, None if there is none or it depended on something else."""
         query = "SELECT result FROM results WHERE run = ? AND of = ?"
         row = self.connection.execute(query, (run, of)).fetchone()
         try:
@@ -509,7 +510,7 @@ class Store:
     def runs(
         self, search: str = "", limit: int = 1_000, offset: int = 0, titles: Mapping[str, str] = NO_TITLES
     ) -> list[RunLine]:
-        """The latest runs that are not deleted and that `search` finds (see `history.search`)."""
+        """Return the latest runs that are not deleted and that `search` finds (see `history.search`)."""
         where, words = condition(search, self.searched, titles)
         rows = self.connection.execute(
             f"SELECT {COLUMNS} FROM runs WHERE {where} ORDER BY at DESC LIMIT ? OFFSET ?",
@@ -519,13 +520,13 @@ class Store:
         return [line_of(row, tags.get(row[0], ())) for row in rows]
 
     def last(self) -> RunLine | None:
-        """The run that was made last here, whatever the clock said; else the one imported last."""
+        """Return the run that was made last here, whatever the clock said; else the one imported last."""
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1"
         row = self.connection.execute(query).fetchone()
         return line_of(row, self.tags([row[0]]).get(row[0], ())) if row else None
 
     def tags(self, runs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """The tags of each run that has any, in order."""
+        """Return the tags of each run that has any, in order."""
         found: dict[str, tuple[str, ...]] = {}
         for start in range(0, len(runs), 500):
             some = runs[start : start + 500]
@@ -548,17 +549,17 @@ class Store:
         return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
 
     def line(self, run: str) -> RunLine | None:
-        """The run of that id, also one that is deleted; null where there is none."""
+        """Return the run of that id, also one that is deleted; None where there is none."""
         row = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE run = ?", (run,)).fetchone()
         return line_of(row, self.tags([run]).get(run, ())) if row else None
 
     def deleted(self, run: str) -> bool:
-        """Whether that run is there, but deleted."""
+        """Return whether that run is there, but deleted."""
         query = "SELECT 1 FROM runs WHERE run = ? AND deleted_at IS NOT NULL"
         return self.connection.execute(query, (run,)).fetchone() is not None
 
     def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
-        """The events of a run in order, encoded, each with its number; what is damaged is left out."""
+        """Yield the events of a run in order, encoded, each with its number; what is damaged is left out."""
         lines = ((number, _bytes(line)) for number, line in self.connection.execute(_EVENTS, (run,)))
         rounds = (
             (number, e.encode(event).rstrip())
@@ -588,7 +589,7 @@ class Store:
         return row[0]
 
     def parts(self, run: str) -> Iterator[e.Event | Piece]:
-        """The events of a run in order, packed rounds together with what came between them.
+        """Yield the events of a run in order, packed rounds together with what came between them.
 
         What cannot be read becomes a log's line.
         """
@@ -610,7 +611,7 @@ class Store:
         yield from map(itemgetter(1), lines)
 
     def events(self, run: str) -> Iterator[e.Event]:
-        """The events of a run in order; what cannot be read is skipped and told as a log's line."""
+        """Yield the events of a run in order; what cannot be read is skipped and told as a log's line."""
         rounds = (numbered for piece in self._pieces(run) for numbered in piece.numbered())
         yield from map(itemgetter(1), merge(self._lines(run), rounds, key=itemgetter(0)))
 
@@ -643,7 +644,7 @@ class Store:
         return state
 
     def started(self, run: str) -> tuple[str, Scenario] | None:
-        """When a run began and what it measured; None where there is none."""
+        """Return when a run began and what it measured; None where there is none."""
         row = self.connection.execute("SELECT at, scenario FROM runs WHERE run = ?", (run,)).fetchone()
         return (row[0], msgspec.json.decode(row[1], type=Scenario)) if row else None
 
@@ -652,7 +653,7 @@ class Store:
         self.connection.execute("UPDATE runs SET source = ? WHERE run = ?", (sanitize_line(source, 300), run))
 
     def scenario(self, run: str) -> tuple[Scenario, Machine]:
-        """What a run measured and where. Raises KeyError."""
+        """Return what a run measured and where. Raises KeyError."""
         row = self.connection.execute("SELECT scenario, machine FROM runs WHERE run = ?", (run,)).fetchone()
         if row is None:
             raise KeyError(run)
@@ -685,7 +686,7 @@ class Store:
         return self.connection.execute(query, (run,)).rowcount > 0
 
     def prune_candidates(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Runs older than `days`, then the oldest until at most `size` bytes are left.
+        """Return runs older than `days`, then the oldest until at most `size` bytes are left.
 
         Pinned runs and those that go on are left alone, but count for what is left. Raises ValueError where
         `days` or `size` is negative, or no number.
@@ -817,7 +818,7 @@ WHERE json_extract(CAST(excluded.page AS TEXT), '$.lasted_s') > json_extract(CAS
 
 
 def count_rounds(lines: Iterable[bytes]) -> int:
-    """How many of the encoded events are rounds."""
+    """Return how many of the encoded events are rounds."""
     return sum(map(packed.is_round, lines))
 
 

@@ -24,7 +24,7 @@ ROOM = 64 * 2**10
 
 
 def why_unread(file: Path) -> str:
-    """Why the file's bytes, or those beside it, cannot be had; "" where all of them can."""
+    """Say why the file's bytes, or those beside it, cannot be had; "" where all of them can."""
     for part in (file, file.with_name(file.name + "-wal")):
         try:
             if part == file or part.exists():
@@ -39,7 +39,8 @@ def why_unread(file: Path) -> str:
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:
-    """Whether the file, read by itself, is a sound history; None where that cannot be told within `seconds`.
+    """Return whether the file, read by itself, is a sound history; None where that cannot be told within
+    `seconds`.
 
     alone: on a disk without any room.
     """
@@ -126,7 +127,7 @@ def notices(file: Path) -> list[str]:
 
 
 def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
-    """Why a history that is there takes nothing, as a person would say it."""
+    """Say why a history that is there takes nothing, as a person would say it."""
     try:
         room = os.statvfs(file.parent)
         if room.f_bavail * room.f_frsize < ROOM:
@@ -141,7 +142,7 @@ def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
 
 
 def only_read(file: Path, in_memory: bool = False) -> sqlite3.Connection:
-    """A connection to a history that takes nothing, with all that was kept in it.
+    """Return a connection to a history that takes nothing, with all that was kept in it.
 
     in_memory: to a copy of it, which may be changed. Raises sqlite3.Error, OSError and OtherVersion where it
     cannot be read either.
@@ -190,14 +191,14 @@ def _copied(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def copy_file(file: Path, to: Path) -> None:
-    """A copy of a file, on the disk when this returns. Raises InputError and OSError."""
+    """Copy a file; the copy is on the disk when this returns. Raises InputError and OSError."""
     with open_regular(file) as source, written(to) as target:
         shutil.copyfileobj(source, target, BLOCK)
 
 
 @contextlib.contextmanager
 def cramped(file: Path) -> Iterator[tuple[sqlite3.Connection, Path]]:
-    """A connection that changes a history, and makes it smaller, on a disk that has no room at all.
+    """Open a history to change it, and make it smaller, on a disk that has no room at all.
 
     What SQLite needs beside the file is in memory meanwhile; so a copy is kept elsewhere, and named, until
     all is done. Raises sqlite3.Error, and OSError where there is no room elsewhere either.

@@ -16,7 +16,8 @@ def command_line(
     sweep: Sweep | None = None,
     environments: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """`tuilab run stft-small --set samples=65536 --mode graph`: what differs from the preset, and no more.
+    """Return `tuilab run stft-small --set samples=65536 --mode graph`: what differs from the preset, and no
+    more.
 
     With a sweep `tuilab sweep stft-small --axis samples=256,1024,4096`. environments: those among the hosts,
     as a person names them, by the host's name.
@@ -43,7 +44,7 @@ def command_line(
 
 
 def typed(value: Value) -> str:
-    """A value as it is typed behind `--set`."""
+    """Return a value as it is typed behind `--set`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

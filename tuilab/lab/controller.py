@@ -68,7 +68,7 @@ class RunController:
             self.say(state.worker.message, "error")
 
     def say(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
-        """A line of the lab's own in the log."""
+        """Write a line of the lab's own into the log."""
         self._show(Log(text=text, level=level, source="tuilab"))
 
     async def close(self) -> None:
@@ -176,7 +176,7 @@ class RunController:
         return True
 
     def spare_replay(self) -> bool:
-        """Whether a key that would measure in place of a replay must be pressed a second time; once each."""
+        """Return whether a key that would measure in place of a replay must be pressed a second time."""
         spared = bool(self.state.replay) and not self._anew_said
         self._anew_said = True
         return spared
@@ -212,7 +212,7 @@ class RunController:
             self._rested()
 
     def moved(self, *, now: bool = False, quiet: bool = False) -> None:
-        """The state's settings are others already, by an undo or another preset.
+        """Follow settings that the state has already, by an undo or another preset.
 
         now: measure at once. quiet: do not measure.
         """
@@ -242,7 +242,7 @@ class RunController:
     # Events
 
     def receive(self, event: Event) -> None:
-        """An event of the worker's: fold it in, and tell what it changed."""
+        """Fold in an event of the worker's, and tell what it changed."""
         if self.state.summing:
             self._held.append((self.receive, event))
             return

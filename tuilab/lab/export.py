@@ -31,7 +31,7 @@ DETAILS = {
 
 
 def formats(run: bool) -> list[Offer]:
-    """What there is to export: a picture of the screen always, the rest where there is a run.
+    """Return what there is to export: a picture of the screen always, the rest where there is a run.
 
     Their keys are those of `tuilab export --format`, svg and recording.
     """
@@ -43,12 +43,12 @@ def formats(run: bool) -> list[Offer]:
 
 
 def suffix(key: str) -> str:
-    """The ending of a file in that format."""
+    """Return the ending of a file in that format."""
     return {"svg": ".svg", "recording": ".jsonl"}.get(key) or FORMATS[key][0]
 
 
 def new_file(lab_state: LabState, key: str, folder: Path) -> Path:
-    """A file for what is on the screen, named after its preset and the time, that is not there yet."""
+    """Return a file for what is on the screen, named after its preset and the time, that is not there yet."""
     name = lab_state.shown.preset or (lab_state.settings.preset.name if lab_state.settings else "lab")
     return free(folder / f"tuilab-{name}-{time.strftime('%Y%m%d-%H%M%S')}{suffix(key)}")
 
@@ -122,7 +122,7 @@ async def write_several(
 
 
 def free(path: Path) -> Path:
-    """The path, or the first numbered one that no file has yet."""
+    """Return the path, or the first numbered one that no file has yet."""
     number, chosen = 1, path
     while chosen.exists():
         number += 1

@@ -77,7 +77,7 @@ def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
 
 
 def of_presets(title: str, presets: Sequence[Preset]) -> FactCheck:
-    """The claims of these presets, in the order of the document."""
+    """Return the claims of these presets, in the order of the document."""
     rows = []
     for preset in presets:
         line = preset.source.lines[0] if preset.source and preset.source.lines else 0
@@ -86,7 +86,7 @@ def of_presets(title: str, presets: Sequence[Preset]) -> FactCheck:
 
 
 def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
-    """A document whose presets are shipped, by its number. Raises InputError, naming those there are."""
+    """Return the document of a shipped preset by its number. Raises InputError, naming those there are."""
     known = [(p, p.source) for p in (load().presets if presets is None else presets) if p.source is not None]
     found = [preset for preset, source in known if source.document == document and preset.claims]
     if not found:
@@ -97,7 +97,7 @@ def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[Fac
 
 
 def article(path: Path) -> tuple[FactCheck, list[Preset]]:
-    """A file's own examples. Raises InputError where it has none whose claim can be measured."""
+    """Return a file's own examples. Raises InputError where it has none whose claim can be measured."""
     from tuilab.lab.opening import read_document
 
     report = read_document(str(path), lambda text: None, preview=True)
@@ -108,6 +108,6 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
 
 
 def opened(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
-    """A file, or the number of a bundled document. Raises InputError."""
+    """Return a file, or the number of a bundled document. Raises InputError."""
     path = Path(document).expanduser()
     return article(path) if path.exists() else bundled(document, presets)

@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 
 def state_folder() -> Path:
-    """Where the app remembers things."""
+    """Return where the app remembers things."""
     import platformdirs
 
     return Path(platformdirs.user_state_dir("tuilab"))
@@ -32,7 +32,7 @@ def write_private(path: Path, text: str) -> bool:
 
 
 def at_once(path: Path) -> BinaryIO:
-    """A small file of the lab's own; one that is a pipe by now is not waited for. Raises OSError."""
+    """Return a small file of the lab's own; one that is a pipe by now is not waited for. Raises OSError."""
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
@@ -52,7 +52,7 @@ LARGEST = 100_000
 
 
 def preferences() -> Preferences:
-    """What is remembered; nothing where the file is not there, not ours, or cannot be read now."""
+    """Return what is remembered; nothing where the file is not there, not ours, or cannot be read now."""
     try:
         return _read_preferences()
     except OSError:
@@ -106,7 +106,7 @@ def _first(word: str, before: tuple[str, ...], name: Callable[[str], str]) -> tu
 
 
 def completed(typed: str) -> str | None:
-    """The path of the first file or folder, in order of names, that begins as it was typed; None for none."""
+    """Return the first file or folder, in order of names, that begins as it was typed; None for none."""
     if not typed:
         return None
     path = Path(typed).expanduser()
@@ -144,7 +144,7 @@ def keep_fault(error: BaseException | None) -> str:
 
 
 def first_visit() -> bool:
-    """Whether the lab has not been opened here before; says so only once."""
+    """Return whether the lab has not been opened here before; says so only once."""
     mark = state_folder() / "visited"
     try:
         if mark.exists():

@@ -27,14 +27,14 @@ class Stoppable(Protocol):
     """What is carried out on a fleet, and stopped there."""
 
     async def run(self) -> object:
-        """To the end."""
+        """Run it to the end."""
 
     async def stop(self) -> None:
         """Stop soon."""
 
 
 async def open_grid(on: str, jobs: int) -> Grid:
-    """The fleet's nodes. Raises InputError, also where Dask is not installed, or WorkerError."""
+    """Return the fleet's nodes. Raises InputError, also where Dask is not installed, or WorkerError."""
     try:
         from tuilab.fleet.dask_grid import DaskGrid
     except ModuleNotFoundError as error:
@@ -144,5 +144,5 @@ def _request(settings: Settings, budget: BudgetName, machine: Machine) -> Measur
 
 
 def families(settings: Settings) -> list[str]:
-    """The kinds of device that the arms ask for."""
+    """Return the kinds of device that the arms ask for."""
     return list(dict.fromkeys(family(device) for device in settings.arms.devices))

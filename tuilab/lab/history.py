@@ -53,12 +53,12 @@ STAYS = "Pinned and running runs are kept."
 
 
 def to_read() -> Store:
-    """The user's history, also one that takes nothing now and can only be read."""
+    """Return the user's history, also one that takes nothing now and can only be read."""
     return Store.open(to_read=True)
 
 
 def is_full(error: sqlite3.Error) -> bool:
-    """Whether the error says that there is no room for what was to be written."""
+    """Return whether the error says that there is no room for what was to be written."""
     return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
@@ -91,12 +91,12 @@ class CancellableProgress:
         self.check()
 
     def check(self) -> None:
-        """Raises Stopped where it was asked to end."""
+        """Raise Stopped where it was asked to end."""
         if self.stopping:
             raise Stopped
 
     def words(self) -> str:
-        """`Importing runs.jsonl, 3 of 20… {history.stop} stops`."""
+        """Return `Importing runs.jsonl, 3 of 20… {history.stop} stops`."""
         how = f", {self.done:,} of {self.total:,}" if self.total else f", {self.done:,}" if self.done else ""
         ending = "stopping" if self.stopping else "{history.stop} stops"
         return f"{self.what}{how}… {ending}{self.note}"
@@ -193,7 +193,7 @@ class History:
 
     @contextmanager
     def in_place(self, say: Callable[[str], None]) -> Iterator["History"]:
-        """This history where its disk has no room at all: what is removed from it makes it smaller at once.
+        """Open this history where its disk has no room: what is removed from it makes it smaller at once.
 
         This one is closed by it. say: told where a copy is kept meanwhile. Raises OSError where no other disk
         has room for that.
@@ -264,7 +264,8 @@ class History:
     def machines(
         self, at: Callable[[int, int], None] = lambda done, total: None
     ) -> tuple[list[MachineSummary], str]:
-        """What each machine stands at, by preset; and why not all could be summed up, "" where all were.
+        """Return what each machine stands at, by preset; and why not all could be summed up, "" where all
+        were.
 
         at: told how many runs are summed up, of how many.
         """
@@ -304,7 +305,7 @@ class HistoryClient:
         self._closed = False
 
     async def do(self, call: Callable[[History], T]) -> T:
-        """The answer of `call`, from a thread; a store in memory, with its one connection, is asked here."""
+        """Return the answer of `call`, from a thread; a store in memory is asked here."""
         if not self._store.beside:
             return call(History(self._store))
         return await run_in_daemon_thread(self._with, call)
@@ -339,7 +340,7 @@ class HistoryClient:
 
 
 def trouble(error: sqlite3.Error) -> str:
-    """What a person is told of an error of the store."""
+    """Say what a person is told of an error of the store."""
     if is_damage(error):
         return f"The history is damaged ({error})."
     if "locked" in str(error) or "busy" in str(error):
@@ -348,7 +349,7 @@ def trouble(error: sqlite3.Error) -> str:
 
 
 def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Event]:
-    """The events, as long as they are wanted. Raises Stopped."""
+    """Yield the events, as long as they are wanted. Raises Stopped."""
     for number, event in enumerate(events):
         if number % CHECK_EVERY == 0:
             going.check()
@@ -372,7 +373,7 @@ def work_out(history: History, entry: Entry) -> Brief | None:
 
 
 def ghosts(history: History) -> list[RunState]:
-    """The latest pinned runs as they are drawn under others."""
+    """Return the latest pinned runs as they are drawn under others."""
     lines = [entry.line for entry in browse.pinned(history.store)]
     states = [history.store.state(line.run) for line in lines if line.size <= LARGEST_GHOST]
     return [ghost(state) for state in states if state.run and state.sweep is None]
@@ -381,7 +382,7 @@ def ghosts(history: History) -> list[RunState]:
 def first_page(
     history: History, *, search: str, order: tuple[str, bool], place: int, titles: Mapping[str, str]
 ) -> tuple[Extent, int, list[Entry], int]:
-    """How much there is, and the page with the cursor in it."""
+    """Return how much there is, and the page with the cursor in it."""
     extent = browse.extent(history.store, search, titles)
     place = max(0, min(place, extent.runs - 1))
     number = place // PAGE
@@ -391,7 +392,7 @@ def first_page(
 def page(
     history: History, *, search: str, order: tuple[str, bool], number: int, titles: Mapping[str, str]
 ) -> list[Entry]:
-    """One page of the runs that `search` finds."""
+    """Return one page of the runs that `search` finds."""
     by, rising = order
     offset = number * PAGE
     return browse.page(
@@ -402,7 +403,7 @@ def page(
 def compared(
     history: History, entries: list[Entry], going: CancellableProgress
 ) -> tuple[list[Entry], Across | None]:
-    """These runs held against the baseline among them, else the first; one alone against its baseline.
+    """Return these runs held against the baseline among them, else the first; one alone against its baseline.
 
     None where there is nothing to compare it with. Raises Stopped.
     """
@@ -426,7 +427,7 @@ def compared(
 
 
 def recordings(folder: Path) -> list[Path]:
-    """The recordings in a folder, the latest first."""
+    """Return the recordings in a folder, the latest first."""
     try:
         files = [path for path in folder.glob("*.jsonl") if path.is_file()]
         return sorted(files, key=lambda path: -path.stat().st_mtime)[:MOST_FILES]
@@ -438,20 +439,20 @@ def recordings(folder: Path) -> list[Path]:
 
 
 def titled(entries: Sequence[Entry]) -> str:
-    """`stft-small of 2026-01-05 10:00`, `3 runs`."""
+    """Return `stft-small of 2026-01-05 10:00`, `3 runs`."""
     if len(entries) != 1:
         return plural(len(entries), "run")
     return f"{entries[0].name} of {when(entries[0].line.at)}"
 
 
 def tags_of(line: str) -> list[str]:
-    """The tags that a person typed, each once, as the store keeps them."""
+    """Return the tags that a person typed, each once, as the store keeps them."""
     words = (sanitize_line(word, LONGEST_TAG).strip().lstrip("#").strip() for word in line.split(","))
     return list(dict.fromkeys(word for word in words if word))[:MOST_TAGS]
 
 
 def common_tags(entries: Sequence[Entry]) -> list[str]:
-    """The tags that every one of these runs has."""
+    """Return the tags that every one of these runs has."""
     return [tag for tag in entries[0].line.tags if all(tag in entry.line.tags for entry in entries)]
 
 
@@ -513,7 +514,7 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
 
 def pruning(found: PruneCandidates) -> str:
-    """How many runs a prune would delete, how much space, and for how long they can be brought back."""
+    """Say how many runs a prune would delete, how much space, and for how long they can be brought back."""
     if not found.runs:
         return f"No run is that old, and the size is within the limit. {STAYS}"
     many = plural(len(found.runs), "run")

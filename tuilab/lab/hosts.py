@@ -67,7 +67,7 @@ class Hosts:
         return tuple(name for name, host in self.known.items() if host.environment)
 
     def reach(self, file: str) -> tuple[str, ...]:
-        """Where that can be measured: every host; with a person's own file only the environments."""
+        """Return where that can be measured: every host; with a person's own file only the environments."""
         return self.environments if file else tuple(self.known)
 
     def apply(self, event: Event) -> list[Log]:
@@ -93,7 +93,7 @@ class Hosts:
         return []
 
     def tell(self) -> list[tuple[str, Level]]:
-        """What a person should see and has not; seen from then on."""
+        """Return what a person should see and has not; seen from then on."""
         said, self.said = self.said, []
         return said
 
@@ -103,14 +103,14 @@ class Hosts:
 
 
 def about(host: Host) -> str:
-    """How a host is, in a line."""
+    """Say how a host is, in a line."""
     if host.problem:
         return host.problem
     return words(host.machine) if host.machine is not None else f"{host.stage}…"
 
 
 def words(machine: Machine) -> str:
-    """What a host is, in a few words: its GPUs, or its processor."""
+    """Say what a host is, in a few words: its GPUs, or its processor."""
     if said := whose(machine):
         return said
     gpus = [gpu.description or gpu.name for gpu in machine.gpus]
@@ -118,26 +118,27 @@ def words(machine: Machine) -> str:
 
 
 def stops_of_hosts(known: Sequence[str]) -> tuple[str, ...]:
-    """What the device slider has beside this machine's own devices: each host, and all together."""
+    """Return what the device slider has beside this machine's own devices: each host, and all together."""
     return (*known, EVERYWHERE) if known else ()
 
 
 def hosts_at(stop: str, known: Sequence[str]) -> tuple[str, ...]:
-    """The hosts that a stop stands for, by their names in `Arm.host`; this machine for any other stop."""
+    """Return the hosts that a stop stands for, by their names in `Arm.host`; any other is this machine."""
     if stop == EVERYWHERE:
         return ("", *known)
     return (stop,) if stop in known else ("",)
 
 
 def stop_of_hosts(hosts: Sequence[str]) -> str:
-    """The stop that stands for these hosts; "" where this machine's devices have stops of their own."""
+    """Return the stop that stands for these hosts; "" if this machine's devices have stops of their own."""
     if tuple(hosts) == ("",):
         return ""
     return hosts[0] if len(hosts) == 1 else EVERYWHERE
 
 
 def checked_hosts(words: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Hosts as a person typed them, by their names in `Arm.host`; this machine alone where none is given.
+    """Return hosts as a person typed them, by their names in `Arm.host`; this machine alone where none is
+    given.
 
     file: of a person's own code. Raises InputError for a name that ssh could misread, and for any host but
     this one where there is such a file.

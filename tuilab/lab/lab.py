@@ -200,7 +200,7 @@ class Lab:
         return bool(self.state.running and self.state.spool and self.state.finish)
 
     def farewell(self) -> str:
-        """Where the run on the screen is kept, and how to come back to it; "" where none is.
+        """Say where the run on the screen is kept, and how to come back to it; "" where none is.
 
         Worked out once the lab is closed, when a run under way has been stopped.
         """
@@ -241,7 +241,7 @@ class Lab:
         return History(self.store)
 
     def history_beside(self) -> "HistoryClient":
-        """The same for a page that must not wait for it; to be closed with the page."""
+        """Return the same for a page that must not wait for it; to be closed with the page."""
         from tuilab.lab.history import HistoryClient
 
         return HistoryClient(self.store)
@@ -327,7 +327,7 @@ class Lab:
     # Measuring
 
     async def settings(self, what: What) -> Settings:
-        """What is to be measured. Raises InputError, or Unanswered where a person's own code raises."""
+        """Return what is to be measured. Raises InputError, or Unanswered where own code raises."""
         if isinstance(what, Settings):
             return what
         if isinstance(what, Preset):
@@ -565,7 +565,7 @@ class Lab:
         await self._controller.sum_up(then)
 
     def result(self) -> RunResult:
-        """What the run that is shown came to, with its placement. Raises ValueError where there is none."""
+        """Return what the run that is shown came to, with its placement. Raises ValueError without one."""
         from tuilab.analysis.reading import summary_point
         from tuilab.analysis.summary import placement_of
 
@@ -578,13 +578,13 @@ class Lab:
     # Asking
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body]) -> Body:
-        """A question to the worker. Raises InputError where it is wrong, else Unanswered."""
+        """Return a question to the worker. Raises InputError where it is wrong, else Unanswered."""
         return await self.questions.ask(kind, body, answer)
 
     async def declare(
         self, file: str, opening: Opening = AS_IT_IS, heard: Callable[[Progress], None] | None = None
     ) -> Declaration:
-        """What `/path/to/file.py:name`, or a model's file, declares.
+        """Return what `/path/to/file.py:name`, or a model's file, declares.
 
         heard: called with how far a large model's loading is. Raises InputError, or Unanswered with the
         traceback of the code that raised.
@@ -592,7 +592,8 @@ class Lab:
         return await self.questions.declare(file, opening, heard)
 
     async def explain(self, settings: Settings) -> ScenarioExplanation:
-        """Where each op of the present machine's arms runs, and whether a GPU would run it. Raises as `ask`.
+        """Return where each op of the present machine's arms runs, and whether a GPU would run it. Raises as
+        `ask`.
 
         Asked once the machine is known, about one arm for each device and variant.
         """
@@ -609,7 +610,7 @@ class Lab:
         return found
 
     async def doctor(self, wait: Callable[[float], None] = lambda seconds: None) -> DoctorReport:
-        """Why TensorFlow sees no GPU on this machine; known from then on. Takes at most 30 s.
+        """Return why TensorFlow sees no GPU on this machine; known from then on. Takes at most 30 s.
 
         wait: told in another thread, where the driver still compiles kernels, how much longer it may take.
         """
@@ -626,17 +627,17 @@ class Lab:
         return self.history.find(start)
 
     def kept(self, start: str) -> RunState:
-        """The state of that run. Raises InputError."""
+        """Return the state of that run. Raises InputError."""
         return self.history.state(start)
 
     async def recorded(self) -> "list[Offer]":
-        """The latest runs of the history as `replay` takes them, newest first."""
+        """Return the latest runs of the history as `replay` takes them, newest first."""
         from tuilab.lab.replay import recorded
 
         return await run_in_daemon_thread(recorded, self.store)
 
     async def machines(self) -> "tuple[list[Line], str]":
-        """Every machine of the history under every preset; and why not all could be worked out, else ""."""
+        """Return every machine of the history by preset; and why not all could be worked out, else ""."""
         from tuilab.lab.machines import load
 
         return await run_in_daemon_thread(load, self.store)
@@ -666,7 +667,7 @@ class Lab:
         return self._controller.play(do)
 
     def spare_replay(self) -> bool:
-        """Whether what would measure in place of a replay must be asked for a second time; once each."""
+        """Return whether what would measure in place of a replay must be asked for a second time."""
         return self._controller.spare_replay()
 
     async def show_pinned(self) -> None:
@@ -684,11 +685,11 @@ class Lab:
             self.changed(Change.LOOK)
 
     def compare(self, a: str, b: str) -> "Comparison":
-        """Two runs arm by arm, at each place that both measured. Raises InputError."""
+        """Return two runs arm by arm, at each place that both measured. Raises InputError."""
         return self.history.compare(a, b)
 
     def export(self, run: str, format: Literal["markdown", "html", "csv", "json"] = "markdown") -> str:
-        """A run of the history as a document. Raises InputError."""
+        """Return a run of the history as a document. Raises InputError."""
         return "".join(self.history.document(run, format))
 
     def _claims_of(self, preset: str) -> Sequence[Claim]:

@@ -58,7 +58,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(store: Store) -> tuple[list[Line], str]:
-    """Every line, and why not all could be worked out, "" where they were. Takes its time on new runs."""
+    """Return every line, and why not all could be worked out, "" if they were. Takes its time on new runs."""
     own = store.again().draft()
     try:
         problem = sum_up(own)
@@ -79,7 +79,7 @@ def load(store: Store) -> tuple[list[Line], str]:
 
 
 def about(line: Line) -> str:
-    """On what machines disagree, unlike versions, its devices, and which run it is."""
+    """Say on what machines disagree, unlike versions, its devices, and which run it is."""
     s = line.row.summary
     unlike = f"unlike the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
     parts = [*line.disagreements, unlike, ", ".join(s.gpus) or s.cpu, f"{s.at[:10]}, run {s.run[:8]}"]

@@ -18,7 +18,7 @@ class Offer(NamedTuple):
 
 
 def of_presets(presets: "Sequence[Preset]") -> list[Offer]:
-    """Each preset's title with what it measures, by its place among them."""
+    """Return each preset's title with what it measures, by its place among them."""
     out = []
     for index, preset in enumerate(presets):
         settings = " ".join(f"{name}={value}" for name, value in preset.parameters.items())

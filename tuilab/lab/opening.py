@@ -30,7 +30,7 @@ Kind = Literal["code", "preset", "recording", "program", "document"]
 
 
 def kind(words: str) -> Kind:
-    """`model.py:forward` is code, `watch train.py` a program, and the rest is told by how its name ends."""
+    """Tell what a name means: `model.py:forward` code, `watch train.py` a program, else by its ending."""
     if words.startswith(WATCH):
         return "program"
     if is_own(words):
@@ -42,7 +42,7 @@ def kind(words: str) -> Kind:
 async def preset(
     lab: Lab, words: str, heard: Callable[[Progress], None] | None = None
 ) -> tuple[Preset, tuple[Declaration, str] | None]:
-    """The preset in a file, or that of a person's own code with what it declares and where it is.
+    """Return the preset in a file, or that of a person's own code with what it declares and where it is.
 
     heard: called with how far a large model's loading is. Raises InputError, or Unanswered with the traceback
     of code that raised.
@@ -55,7 +55,7 @@ async def preset(
 
 
 def document(words: str) -> DocumentReport:
-    """A document, read and checked. Raises InputError, also for a file of bytes that are no text."""
+    """Return a document, read and checked. Raises InputError, also for a file of bytes that are no text."""
     path = Path(words).expanduser()
     with open_regular(path) as file:
         start = file.read(FIRST)
@@ -68,7 +68,7 @@ def document(words: str) -> DocumentReport:
 
 
 def offered(words: str, report: DocumentReport) -> list[Offer]:
-    """What can be done with a file of Python in which nothing was found to measure or to mend.
+    """Return what can be done with a file of Python in which nothing was found to measure or to mend.
 
     It is run and watched as a program where it does something by itself, or one of its functions is measured.
     """
@@ -94,7 +94,7 @@ def read_document(path: str, say: Callable[[str], None], preview: bool = True) -
 
 
 def read_stdin() -> bytes:
-    """What comes in. Raises InputError where that is nothing."""
+    """Return what comes in. Raises InputError where that is nothing."""
     data = sys.stdin.buffer.read()
     if not data.strip():
         raise InputError("standard input", "", "a document: Markdown, text, Python or a notebook")
@@ -102,7 +102,7 @@ def read_stdin() -> bytes:
 
 
 def names_of_tensorflow(say: Callable[[str], None], learn: bool = True) -> ApiTable | None:
-    """The names of the installed TensorFlow, None where they are not known.
+    """Return the names of the installed TensorFlow, None where they are not known.
 
     learn: where they are not known yet, ask a worker for them, once.
     """
@@ -132,5 +132,5 @@ async def _ask() -> ApiTable:
 
 
 async def asked_names(lab: Lab) -> ApiTable:
-    """The names that the lab's TensorFlow has. Raises WorkerError."""
+    """Return the names that the lab's TensorFlow has. Raises WorkerError."""
     return await lab.ask("api-table", _Nothing(), ApiTable)

@@ -90,7 +90,7 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def proofs(report: DocumentReport) -> Iterator[Proof]:
-    """The findings of a document whose pattern can be measured, each with what measures it."""
+    """Yield the findings of a document whose pattern can be measured, each with what measures it."""
     for example in report.examples:
         for finding in example.findings:
             pattern = PATTERNS.get(finding.code)
@@ -176,7 +176,7 @@ def _unproven(proof: Proof, why: str) -> Proven:
 
 
 def proven(proof: Proof, result: RunResult) -> Proven:
-    """What a run shows of a finding: on the GPU where one computed, else on the CPU."""
+    """Return what a run shows of a finding: on the GPU where one computed, else on the CPU."""
     arms = [arm for arm in result.arms if arm.status == "ok" and arm.median_s]
     if not arms:
         reasons = [arm.reason for arm in result.arms if arm.reason]

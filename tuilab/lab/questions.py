@@ -41,7 +41,7 @@ class Questions:
         self._heard: dict[str, Callable[[Progress], None]] = {}
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body]) -> Body:
-        """The last answer to a question, once the worker is free. Raises as `answers`."""
+        """Return the last answer to a question, once the worker is free. Raises as `answers`."""
         answers = [each async for each in self.answers(kind, body)]
         try:
             return msgspec.json.decode(answers[-1].body, type=answer)
@@ -68,7 +68,7 @@ class Questions:
     async def declare(
         self, file: str, opening: Opening = AS_IT_IS, heard: Callable[[Progress], None] | None = None
     ) -> Declaration:
-        """What `path/to/file.py:name` declares. heard: called with how far a model's loading is.
+        """Return what `path/to/file.py:name` declares. heard: called with how far a model's loading is.
 
         Raises RefusedInput, or Unanswered with the traceback of the code that raised.
         """

@@ -107,7 +107,7 @@ class RunRecorder:
         self._recorder.record(event)
 
     def conclude(self, run: RunState, claims: Sequence[Claim]) -> RunResult:
-        """The result of such a run, whose answer is kept."""
+        """Return the result of such a run, whose answer is kept."""
         from tuilab.analysis.summary import summarise
 
         result = summarise(run, claims)
@@ -125,7 +125,7 @@ class RunRecorder:
             keep_result(self.store, run.run, claims, run, summarise(run, claims))
 
     def go_on(self, run: str) -> None:
-        """Further events of a run that the store has follow. Raises sqlite3.Error."""
+        """Continue a run that the store has already. Raises sqlite3.Error."""
         self._recorder.go_on(run)
 
     def _look(self) -> None:
@@ -157,7 +157,7 @@ class RunRecorder:
         self._look()
 
     def kept(self, run: str) -> bool:
-        """Whether the history has all of that run, which has ended."""
+        """Return whether the history has all of that run, which has ended."""
         return self._recorder.written(run) and not self._recorder.problem and self.store.file is not None
 
     @property
@@ -166,7 +166,7 @@ class RunRecorder:
         return self._recorder.again
 
     def recreate(self) -> bool:
-        """The store seems to be damaged: go on with it where it is not, else with a new one, and say so."""
+        """Go on after damage, with the store where it is sound, else with a new one, and say so."""
         done = self._recorder.recreate()
         self._look()
         return done

@@ -27,7 +27,7 @@ READY_S = 0.02
 
 
 def label(started: RunStarted) -> str:
-    """`replay · gpu-07 · 2026-01-05`."""
+    """Return `replay · gpu-07 · 2026-01-05`."""
     return f"replay · {started.machine.host} · {started.at[:10]}"
 
 
@@ -183,7 +183,7 @@ class Replay:
         self.seek(self.round + by)
 
     def seek(self, round: int) -> None:
-        """To that round, within those that there are; at the last the run is over."""
+        """Go to that round, within those that there are; at the last the run is over."""
         if round >= self.rounds:
             self._goal = self._steps[-1]
         elif round > 0:
@@ -198,7 +198,7 @@ class Replay:
         self._turned.set()
 
     def faster(self, by: int) -> None:
-        """The next speed up or down."""
+        """Choose the next speed up or down."""
         at = SPEEDS.index(self.speed) + by
         self.speed = SPEEDS[min(len(SPEEDS) - 1, max(0, at))]
         self._turned.set()
@@ -213,7 +213,7 @@ def _steps(part: Event | Piece) -> int:
 
 
 def recorded(store: Store) -> list[Offer]:
-    """The latest runs of the history, newest first; their keys are what `load` takes."""
+    """Return the latest runs of the history, newest first; their keys are what `load` takes."""
     try:
         lines = store.runs(limit=MOST)
     except sqlite3.Error:
@@ -230,7 +230,7 @@ def recorded(store: Store) -> list[Offer]:
 
 
 def load(store: Store, name: str) -> Replay:
-    """A run of the history (`run:ID`), or the first one of a file, ready to play. Raises InputError."""
+    """Return a run of the history (`run:ID`), or a file's first, ready to play. Raises InputError."""
     if name.startswith(RUN):
         run = name.removeprefix(RUN)
     else:

@@ -68,7 +68,7 @@ def work_out(store: Store, run: str, claims: Sequence[Claim]) -> None:
 
 
 def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState | None = None) -> RunResult:
-    """What a run of the history came to. Raises InputError where its beginning is damaged."""
+    """Return what a run of the history came to. Raises InputError where its beginning is damaged."""
     data = store.result(run, _of(store, run, claims))
     if data is not None:
         try:
@@ -91,7 +91,7 @@ def document_of(
     claims: Sequence[Claim],
     going: Callable[[], None] = lambda: None,
 ) -> Iterator[str]:
-    """A run of the history in one of the formats of reports, part by part. Raises as `result_of`.
+    """Yield a run of the history in one of the formats of reports, part by part. Raises as `result_of`.
 
     going: called now and then; what it raises ends it.
     """
@@ -104,7 +104,7 @@ def document_of(
 
 
 def to_share(result: RunResult) -> RunResult:
-    """The result as it leaves the machine: own code by its file's name, without the folders it lies in."""
+    """Return the result as it leaves the machine: own code by its file's name, without its folders."""
     file, opening = result.scenario.file, result.scenario.opening
     if not file:
         return result

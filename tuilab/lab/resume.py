@@ -32,7 +32,7 @@ FORK_S = 0.3
 
 
 def request(state: RunState) -> Measure:
-    """What is to be measured to complete a run. Raises InputError where nothing is missing."""
+    """Return what is to be measured to complete a run. Raises InputError where nothing is missing."""
     sure = confidence(state)
     if state.budget is not None and (more := further(state, sure.half_width, state.budget)) is not None:
         return more
@@ -99,7 +99,7 @@ def further(state: RunState, half_width: float | None, budget: Budget) -> Measur
 
 
 def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> float:
-    """About how long that takes, in seconds. import_s: until a fresh process has TensorFlow."""
+    """Return about how long that takes, in seconds. import_s: until a fresh process has TensorFlow."""
     budget, arms, more = request.budget, len(request.arms), request.budget.workers - request.worker
     start_s = import_s if machine.gpus or not budget.further_s else FORK_S
     limit_s = budget.limit_s / budget.workers * (more + 1)
@@ -109,7 +109,7 @@ def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) ->
 
 
 def environments_of(state: RunState) -> tuple[Environment, ...]:
-    """Those that a run was measured in, by the names of its hosts. Raises InputError where one is gone."""
+    """Return those that a run was measured in, by its hosts' names. Raises InputError where one is gone."""
     return tuple(
         named(host, machine.environment, machine.settings, f"run's environment {host}".rstrip())
         for host, machine in state.machines.items()
@@ -118,7 +118,7 @@ def environments_of(state: RunState) -> tuple[Environment, ...]:
 
 
 def told(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
-    """What that brings, and what it takes: `± 2 % in about 40 s`."""
+    """Say what that brings, and what it takes: `± 2 % in about 40 s`."""
     how_long = rough(further_s(request, machine, import_s))
     return f"± {percent(request.budget.precision)} in about {how_long}"
 

@@ -18,12 +18,12 @@ __all__ = ["better", "keep", "known", "learn"]
 
 
 def known() -> tuple[Roofs, ...]:
-    """Those of every machine that was measured, for a request to carry along."""
+    """Return those of every machine that was measured, for a request to carry along."""
     return store.known()
 
 
 def keep(roofs: Roofs) -> Roofs:
-    """The best figures of a machine, these among them, kept. Raises OSError where that cannot be."""
+    """Return the best figures of a machine, these among them, kept. Raises OSError where that cannot be."""
     return store.keep(roofs, better)
 
 
@@ -31,7 +31,7 @@ _of: dict[tuple[Path, str], Roofs | None] = {}
 
 
 def of(machine: Machine) -> Roofs | None:
-    """Those of one machine, remembered from the first time they are asked for until others are learnt."""
+    """Return those of one machine, remembered until others are learnt."""
     key = store.folder(), machine.key
     if key not in _of:
         _of[key] = next((roofs for roofs in known() if roofs.machine == machine.key), None)
@@ -47,7 +47,7 @@ def learn(event: Event) -> None:
 
 
 def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
-    """The result with the bounds of the GPU that was named; as it is where none was."""
+    """Return the result with the bounds of the GPU that was named; as it is where none was."""
     if not gpu:
         return result
     from tuilab.analysis.answer import answer

@@ -73,13 +73,13 @@ class Program(Protocol):
         """All that is said of it, as text."""
 
     def choose(self, index: int) -> None:
-        """The page is to be of that row."""
+        """Show the page of that row."""
 
     def output(self, lines: int) -> list[str]:
-        """The last lines that it has written."""
+        """Return the last lines that it has written."""
 
     def resize(self, columns: int, rows: int) -> None:
-        """Its terminal has that size from now on."""
+        """Give its terminal that size."""
 
     def catch(self, number: int | None = None) -> str:
         """Have a function of it caught, as `Watching.catch`."""
@@ -176,19 +176,19 @@ class FarProgram:
         return page_text(self.page)
 
     def choose(self, index: int) -> None:
-        """The page is to be of that one of its processes."""
+        """Show the page of that one of its processes."""
         self._ask(Choose(self.rows[index].pid))
 
     def output(self, lines: int) -> list[str]:
-        """The last lines that it has written, as they stand in its terminal."""
+        """Return the last lines that it has written, as they stand in its terminal."""
         return last_lines(bytes(self._written[-TAIL:]), lines)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Its terminal has that size from now on."""
+        """Give its terminal that size."""
         self._ask(Resize(columns, rows))
 
     def catch(self, number: int | None = None) -> str:
-        """A function there would be written there. Raises LookupError."""
+        """Raise LookupError: a function there would be written there."""
         raise LookupError(f"a step is caught where it runs, by `tuilab watch` on {self.host}")
 
     def interrupt(self) -> None:
@@ -223,28 +223,18 @@ class KeptProgram:
         self.running, self.now, self.rows = False, page, page.processes
         self.said = page_text(page)
 
-    def choose(self, index: int) -> None:
-        """There is one page alone."""
+    def choose(self, *of: object) -> None:
+        """Do nothing: the program has ended, and there is one page alone."""
+
+    resize = interrupt = type = signal = choose
 
     def output(self, lines: int) -> list[str]:
-        """It is not kept."""
+        """Return nothing: what it wrote is not kept."""
         return []
 
-    def resize(self, columns: int, rows: int) -> None:
-        """It has ended."""
-
     def catch(self, number: int | None = None) -> str:
-        """It has ended. Raises LookupError."""
+        """Raise LookupError: it has ended."""
         raise LookupError("the program has ended")
-
-    def interrupt(self) -> None:
-        """It has ended."""
-
-    def type(self, text: str) -> None:
-        """It has ended."""
-
-    def signal(self, number: int) -> None:
-        """It has ended."""
 
 
 class Several:
@@ -304,7 +294,7 @@ class Several:
         return tuple(row for program in self.programs for row in _rows(program.page))
 
     def choose(self, index: int) -> None:
-        """The page is to be that of this row."""
+        """Show the page of this row."""
         for number, program in enumerate(self.programs):
             own = _rows(program.page)
             if index < len(own):
@@ -326,11 +316,11 @@ class Several:
         return together([program.page for program in self.programs])
 
     def output(self, lines: int) -> list[str]:
-        """The last lines that the chosen one has written."""
+        """Return the last lines that the chosen one has written."""
         return self._one.output(lines)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Their terminals have that size from now on."""
+        """Give their terminals that size."""
         for program in self.programs:
             program.resize(columns, rows)
 
@@ -363,13 +353,13 @@ def _rows(page: Page) -> tuple[ProcessRow, ...]:
 
 
 def together(pages: Iterable[Page]) -> Together:
-    """Pages side by side, and which of their processes is the slowest."""
+    """Return pages side by side, and which of their processes is the slowest."""
     found = tuple(pages)
     return Together(programs=found, slowest=slowest(row for page in found for row in _rows(page)))
 
 
 def opened(words: Sequence[str]) -> Several:
-    """Pages that were kept, by their ids of the history or files of `--json`. Raises InputError."""
+    """Return pages that were kept, by their ids of the history or files of `--json`. Raises InputError."""
     if not words:
         raise InputError("--open", "", "ids of `tuilab history programs`, or files that --json has written")
     programs = list[Program]()
@@ -415,7 +405,7 @@ def started(
 
 
 def lines_of(hosts: Sequence[str], write: Callable[[bytes], None]) -> "dict[str, Lines]":
-    """Where what is written on each host goes: behind its host's name where there are several."""
+    """Return where what is written on each host goes: behind its host's name where there are several."""
     names = list(dict.fromkeys(hosts))
     return {host: Lines(f"{host}: ".encode() if len(names) > 1 else b"", write) for host in names}
 
@@ -453,7 +443,7 @@ class Lines:
         self._before, self._write, self._rest = before, write, b""
 
     def add(self, data: bytes) -> None:
-        """More of it."""
+        """Write more of it."""
         if not self._before:
             self._write(data)
             return
@@ -464,7 +454,7 @@ class Lines:
             )
 
     def end(self) -> None:
-        """There is no more."""
+        """Write the last line, which has no end of its own."""
         if self._rest:
             self.add(b"\n")
 
@@ -483,7 +473,7 @@ def _type_into(programs: Sequence[Live]) -> None:
 
 
 def serve(command: Sequence[str], options: Options, size: tuple[int, int], folder: str) -> int:
-    """The far end: watch a program, tell of it on standard output, and do what standard input asks for.
+    """Watch a program at the far end: tell of it on standard output, do what standard input asks for.
 
     folder: where it runs, if it is there. Ends when the program does; a program whose lab has gone gets a
     hangup.

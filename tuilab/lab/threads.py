@@ -10,8 +10,8 @@ T = TypeVar("T")
 
 
 async def run_in_daemon_thread(call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """As `asyncio.to_thread`, whose threads asyncio joins at the end, however long they take. Raises what
-    the call raises.
+    """Do what `asyncio.to_thread` does, whose threads asyncio joins at the end, however long they take.
+    Raises what the call raises.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()

@@ -15,7 +15,7 @@ from tuilab.runner.multi_host import MultiHostRunner
 
 
 def runner_of_each(request: Measure, machines: Mapping[str, Machine]) -> RunnerFactory:
-    """What has a worker for each device of each host. Raises InputError where all arms are on one device."""
+    """Return a worker for each device of each host. Raises InputError where all arms are on one device."""
     devices = {host: [d.name for d in machine.devices] for host, machine in machines.items()}
     wanted = devices_of(request, devices)
     if all(len(own) < 2 for own in wanted.values()):
@@ -34,12 +34,12 @@ def _run_on(devices: Mapping[str, Sequence[str]], on_event: Listener) -> Runner:
 
 
 def doubled(request: Measure) -> Measure:
-    """The request with each arm once more `together`."""
+    """Return the request with each arm once more `together`."""
     return msgspec.structs.replace(request, arms=twins(request.arms))
 
 
 def devices_of(request: Measure, present: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """The devices that each host is to measure on: those of its arms that it has, else all named ones."""
+    """Return the devices that each host is to measure on: its arms' that it has, else all named ones."""
     out = {}
     for host, own in present.items():
         named = list(dict.fromkeys(arm.device for arm in request.arms if arm.host == host))

@@ -66,7 +66,7 @@ class Options:
     once: bool = False
 
     def words(self) -> str:
-        """As the observer reads them."""
+        """Write them as the observer reads them."""
         return f"every={self.every},window={self.window},share={self.share},once={int(self.once)}"
 
 
@@ -100,7 +100,7 @@ class Watched:
             self.loads.add(sample)
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
-        """One more message of the process of that number."""
+        """Take in one more message of the process of that number."""
         if isinstance(told, Hello) or number not in self.processes:
             self.processes[number] = Process()
         self.processes[number].apply(told)
@@ -140,7 +140,7 @@ class Watched:
                     )
 
     def finish(self, faults: Iterable[str]) -> None:
-        """It has ended: read what is left, and keep it."""
+        """Read what is left of a program that has ended, and keep it."""
         self.faults += faults
         self.devices.close()
         self.read()
@@ -158,7 +158,7 @@ class Watched:
         return busiest(self.processes.values())
 
     def page(self) -> Page:
-        """What is said of it now."""
+        """Return what is said of it now."""
         return page_of(
             list(self.processes.values()),
             command=without_secrets(self.command),
@@ -255,7 +255,7 @@ class Watching:
         self.changed()
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
-        """One more message."""
+        """Take in one more message."""
         self.program.take(number, told, file)
         self._told += 1
         if isinstance(told, Caught):
@@ -292,16 +292,16 @@ class Watching:
         return page_text(self.page)
 
     def choose(self, index: int) -> None:
-        """The page is to be of that one of its processes."""
+        """Show the page of that one of its processes."""
         self.program.chosen = self.rows[index].pid
         self.draw()
 
     def output(self, lines: int) -> list[str]:
-        """The last lines that the program has written, as they stand in its terminal."""
+        """Return the last lines that the program has written, as they stand in its terminal."""
         return last_lines(bytes(self.hosted.output[-TAIL:]) if self.hosted is not None else b"", lines)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Its terminal has that size from now on."""
+        """Give its terminal that size."""
         if self.hosted is not None:
             self.hosted.resize(columns, rows)
 
@@ -355,7 +355,7 @@ class Watching:
         return self._over.wait(seconds)
 
     def leave(self) -> Watched:
-        """The screen is gone: the program has our terminal to its end. Returns it then."""
+        """Give the program our terminal to its end, once the screen is gone; returns it then."""
         if self.hosted is not None:
             self.changed = lambda: None
             self.hosted.hand_over()
@@ -364,7 +364,7 @@ class Watching:
 
 
 def last_lines(raw: bytes, lines: int) -> list[str]:
-    """The last lines of what was written to a terminal, as they stand there."""
+    """Return the last lines of what was written to a terminal, as they stand there."""
     text = raw.decode(errors="replace").replace("\r\n", "\n")
     # What is written after a return stands in the place of what stood there.
     stand = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
@@ -396,8 +396,9 @@ def attach(address: str, seconds: float) -> Watched:
 
 
 def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Place:
-    """The machine beside the program; where TensorFlow sees none of its GPUs, the doctor's cause, found with
-    the program's own Python and environment."""
+    """Look at the machine beside the program; where TensorFlow sees none of its GPUs, find the
+    doctor's cause with the program's own Python and environment.
+    """
     from tuilab.doctor import hardware
     from tuilab.doctor.place import Place as Where
 
@@ -427,7 +428,7 @@ def _doctor(
 
 
 def beside(program: "Watched") -> tuple[list[str], dict[str, int]]:
-    """Other processes that hold memory on a GPU now, and each GPU's memory; nothing without a driver."""
+    """Name other processes that hold memory on a GPU now, and size each GPU; nothing without a driver."""
     from tuilab.telemetry.sampler import open_nvml
 
     try:
@@ -446,7 +447,7 @@ def beside(program: "Watched") -> tuple[list[str], dict[str, int]]:
 
 
 def sources(processes: Iterable[Process]) -> dict[str, str]:
-    """The person's own files, by the names that the events have."""
+    """Return the person's own files, by the names that the events have."""
     out = {}
     for process in processes:
         names = {process.hello.script} if process.hello else set()
@@ -459,7 +460,7 @@ def sources(processes: Iterable[Process]) -> dict[str, str]:
 
 
 def without_secrets(command: Sequence[str]) -> tuple[str, ...]:
-    """The command as it is kept and shown: what names like `--api-key` are given is left out."""
+    """Return the command as it is kept and shown: what names like `--api-key` are given is left out."""
     out, hide = [], False
     for word in command:
         name, equals, _ = word.partition("=")
@@ -501,12 +502,12 @@ def keep(program: str, page: Page) -> str:
 
 
 def new_id() -> str:
-    """An id for a program in the history."""
+    """Return an id for a program in the history."""
     return "w" + uuid.uuid4().hex[:15]
 
 
 def earlier(limit: int = 20) -> list[tuple[str, Page]]:
-    """The latest watched programs of the history, with their ids."""
+    """Return the latest watched programs of the history, with their ids."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 
@@ -518,7 +519,7 @@ def earlier(limit: int = 20) -> list[tuple[str, Page]]:
 
 
 def kept(start: str) -> Page:
-    """The page of the watched program whose id begins so. Raises InputError."""
+    """Return the page of the watched program whose id begins so. Raises InputError."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 

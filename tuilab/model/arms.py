@@ -20,7 +20,7 @@ LOCAL = "local"
 
 
 def family(device: str) -> str:
-    """`GPU:1` → `GPU`."""
+    """Return `GPU:1` → `GPU`."""
     return device.partition(":")[0]
 
 
@@ -75,7 +75,7 @@ class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     variant: str = ""
 
     def matches(self, arm: Arm) -> bool:
-        """Whether the arm has every property that the pattern names, and was measured undisturbed."""
+        """Return whether the arm has every property that the pattern names, and was measured undisturbed."""
         return (
             not arm.together
             and self.device in ("", arm.device, family(arm.device))

@@ -50,7 +50,8 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of the last-level cache; what stays in it between calls need not come from memory."""
 
     def peak(self, dtype: str) -> Rating | None:
-        """FLOP/s at which `dtype` can be computed at most; where it is not known, that of a wider unit.
+        """Return FLOP/s at which `dtype` can be computed at most; where it is not known, that of a wider
+        unit.
 
         float32 is taken at full precision; `tf32` as tensor cores multiply it. No dtype is faster than
         the one that it is counted against: float64 than float32, int32 than float32.
@@ -108,7 +109,7 @@ USUAL = "h100"
 
 
 def sheet(name: str) -> DataSheet:
-    """The data sheet of that name, however it is written. Raises InputError naming those there are."""
+    """Return the data sheet of that name, however it is written. Raises InputError naming those there are."""
     found = SHEETS.get(_plain(name))
     if found is None:
         raise InputError("--against", name, "one of " + ", ".join(SHEETS))
@@ -116,7 +117,7 @@ def sheet(name: str) -> DataSheet:
 
 
 def name_of(found: DataSheet) -> str:
-    """The table's name of a data sheet, `rtx4090`."""
+    """Return the table's name of a data sheet, `rtx4090`."""
     return next((name for name, each in SHEETS.items() if each is found), _plain(found.name))
 
 

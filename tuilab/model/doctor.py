@@ -112,10 +112,10 @@ _decoder: msgspec.json.Decoder[Stage] = msgspec.json.Decoder(Stage)
 
 
 def encode(stage: Stage) -> bytes:
-    """One JSON line, newline included."""
+    """Return one JSON line, newline included."""
     return _encoder.encode(stage) + b"\n"
 
 
 def decode(line: bytes) -> Stage:
-    """The stage in a JSON line. Raises msgspec.DecodeError or msgspec.ValidationError."""
+    """Return the stage in a JSON line. Raises msgspec.DecodeError or msgspec.ValidationError."""
     return _decoder.decode(line)

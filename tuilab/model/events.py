@@ -376,7 +376,7 @@ CONTROL_FLOW = frozenset(("Enter", "Exit", "Switch", "Merge", "NextIteration", "
 
 
 def ops_of(nodes: Iterable[Node]) -> list[Node]:
-    """The ops that run among an arm's nodes, but for those of control flow.
+    """Return the ops that run among an arm's nodes, but for those of control flow.
 
     XLA's program is no op of its own: its operations count where it gave them out, else it counts as one.
     """
@@ -534,10 +534,10 @@ _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def encode(event: Event) -> bytes:
-    """One JSON line, newline included."""
+    """Return one JSON line, newline included."""
     return _encoder.encode(event) + b"\n"
 
 
 def decode(line: bytes) -> Event:
-    """The event in a JSON line. Raises msgspec.DecodeError or msgspec.ValidationError."""
+    """Return the event in a JSON line. Raises msgspec.DecodeError or msgspec.ValidationError."""
     return _decoder.decode(line)

@@ -15,7 +15,7 @@ def expand(
     values: Mapping[str, Value],
     devices: Sequence[str] = ("CPU:0",),
 ) -> tuple[Arm, ...]:
-    """Every sensible arm of the selection, CPU first.
+    """Return every sensible arm of the selection, CPU first.
 
     devices: those that the machine has. A family that the machine lacks still gives one arm of number 0,
     which the worker then reports as unavailable with the reason. An input is copied only towards a
@@ -44,7 +44,7 @@ def expand_on(
     values: Mapping[str, Value],
     devices: Mapping[str, Sequence[str]],
 ) -> tuple[Arm, ...]:
-    """The arms of several hosts side by side; devices: those of each, by its name in `Arm.host`.
+    """Return the arms of several hosts side by side; devices: those of each, by its name in `Arm.host`.
 
     What one host has not, another stands for: only a kind of device that none has is asked for in vain.
     """

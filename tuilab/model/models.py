@@ -39,14 +39,14 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str
     kind: str
     flop: float | None
-    """Operations, a product with its sum as two; null where none of its arithmetic is counted."""
+    """Operations, a product with its sum as two; None where none of its arithmetic is counted."""
     bytes: float
     """What it takes from other layers and its weights, and what it leaves to others."""
     share: float
     """Of the call (0 … 1), by the arm's account; what is left to 1 lies outside of layers."""
     bound_by: BoundBy
     of_roof: float | None = None
-    """The least time that its device could take over the time taken (0 … 1); null where no roof is known."""
+    """The least time that its device could take over the time taken (0 … 1); None where no roof is known."""
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

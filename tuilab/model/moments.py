@@ -18,5 +18,5 @@ def when(at: str, *, seconds: bool = False) -> str:
 
 
 def zone() -> str:
-    """` UTC` behind a moment in UTC, and nothing behind one in this machine's zone."""
+    """Return ` UTC` behind a moment in UTC, and nothing behind one in this machine's zone."""
     return " UTC" if in_utc else ""

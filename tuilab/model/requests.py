@@ -54,7 +54,7 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     `Turn`, doing nothing meanwhile."""
     roofs: tuple[Roofs, ...] | None = None
     """Those known of the machines that may measure; a worker tells those of its own machine with the run, and
-    where there are none measures them at its end. Null: without roofs."""
+    where there are none measures them at its end. None: without roofs."""
 
 
 class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):
@@ -98,10 +98,10 @@ _decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 
 
 def encode(request: Request) -> bytes:
-    """One JSON line, newline included."""
+    """Return one JSON line, newline included."""
     return _encoder.encode(request) + b"\n"
 
 
 def decode(line: bytes) -> Request:
-    """The request in a JSON line. Raises msgspec.DecodeError or msgspec.ValidationError."""
+    """Return the request in a JSON line. Raises msgspec.DecodeError or msgspec.ValidationError."""
     return _decoder.decode(line)

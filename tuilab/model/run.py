@@ -114,7 +114,7 @@ class ArmState:
     profile: Profile | None = None
 
     def cell(self, point: int = 0) -> ArmSamples:
-        """The cell at that point, made if it is new."""
+        """Return the cell at that point, made if it is new."""
         return self.cells.setdefault(point, ArmSamples())
 
 

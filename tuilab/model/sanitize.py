@@ -23,7 +23,7 @@ _CONTROLS = re.compile(
 
 
 def sanitize_line(text: str, limit: int = 2_000) -> str:
-    """One line of printable text: no escapes, controls, bidi overrides or line breaks.
+    """Return one line of printable text: no escapes, controls, bidi overrides or line breaks.
 
     Longer text is cut to `limit` characters with an ellipsis, so that a hostile line costs no more
     than an honest one.
@@ -51,7 +51,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 def sanitize(message: T, limit: int = LONGEST_TEXT) -> T:
-    """The message with every text in it cleaned as by `sanitize_block`; itself where nothing changed.
+    """Return the message with every text in it cleaned as by `sanitize_block`; itself where nothing changed.
 
     limit: characters of a text; a struct whose `longest_text` says so has shorter ones.
     """

@@ -98,7 +98,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return first + further * (start_s + arms * (FURTHER_WARM_S + FURTHER_ROUNDS * BLOCK_S[self.name]))
 
     def of_process(self, index: int) -> "Budget":
-        """What the process of that index (from 0) is to do; a later one is short and has no aim of its own.
+        """Return what the process of that index (from 0) is to do; a later one is short and has no aim of its
+        own.
 
         An interval of processes is as narrow as there are many of them: long ones add little.
         """

@@ -19,7 +19,7 @@ _NUMBER = re.compile(rf"[0-9_]{{{LONGEST_NUMBER + 1}}}")
 
 
 def toml_text(data: bytes, name: str) -> str:
-    """The text of a TOML file that can be parsed at once. name: the file's. Raises InputError."""
+    """Return the text of a TOML file that can be parsed at once. name: the file's. Raises InputError."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

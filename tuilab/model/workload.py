@@ -48,5 +48,5 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The parameter that says over how many devices of its kind an arm spreads, "" where it does not."""
 
     def parameter(self, name: str) -> Parameter | None:
-        """The parameter of that name, if there is one."""
+        """Return the parameter of that name, if there is one."""
         return next((p for p in self.parameters if p.name == name), None)

@@ -44,7 +44,8 @@ def opening(text: str, most: int = 0) -> str:
 
 
 def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
-    """The answer of the run on the screen; before one, what would be measured; and always what to do next.
+    """Return the answer of the run on the screen; before one, what would be measured; and always what to do
+    next.
 
     newcomer: say how to begin.
     """
@@ -98,7 +99,7 @@ QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"
 
 
 def first_words(lab_state: LabState) -> str:
-    """The lab's question, and in a sentence what opening the preset does to answer it."""
+    """Return the lab's question, and in a sentence what opening the preset does to answer it."""
     settings, machine = lab_state.settings, lab_state.machine
     assert settings is not None
     kinds = sorted({family(arm.device) for arm in settings.arms_on(machine)})
@@ -114,7 +115,7 @@ def first_words(lab_state: LabState) -> str:
 
 
 def expected(lab_state: LabState) -> str:
-    """What a call of the present settings has to do, and which roof will bind it; "" where nobody knows."""
+    """Say what a call of the present settings has to do, and which roof will bind it; "" if nobody knows."""
     settings, machine = lab_state.settings, lab_state.machine
     if settings is None or settings.file:
         return ""
@@ -129,7 +130,7 @@ def expected(lab_state: LabState) -> str:
 
 
 def next_steps(lab_state: LabState) -> str:
-    """What a person would do next, each with its action: at most two things."""
+    """Say what a person would do next, each with its action: at most two things."""
     state, now, settings = lab_state.shown, status(lab_state), lab_state.settings
     if lab_state.guessing and not now.stop:
         return "guess, or {demo.next} measures"

@@ -87,7 +87,7 @@ class Demo:
             self.right += self.guess == GUESSED[self.verdict.verdict]
 
     def tick(self) -> bool:
-        """A second has passed; True when it is time to go on."""
+        """Count a second; returns True when it is time to go on."""
         if self.paused or self.stage == "measure":
             return False
         self.left_s -= 1
@@ -106,7 +106,7 @@ def tour(presets: Sequence[Preset], machine: Machine | None = None) -> list[Pres
 
 
 def needs_gpu(claim: Claim) -> bool:
-    """Whether a machine without a GPU has nothing to say of the claim."""
+    """Return whether a machine without a GPU has nothing to say of the claim."""
     patterns = (getattr(claim.when, name, None) for name in ("a", "b", "arms"))
     return claim.gpu or any("GPU" in (getattr(p, "device", None) or "") for p in patterns)
 
@@ -118,7 +118,7 @@ def begin(lab: "Lab", demo: Demo, at: int) -> None:
 
 
 def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
-    """Whether this event has ended the step's run, whose verdict is told then."""
+    """Return whether this event has ended the step's run, whose verdict is told then."""
     if demo.stage != "measure" or not isinstance(event, Finished) or event.run != lab.state.shown.run:
         return False
     result = lab.state.result()
@@ -129,7 +129,7 @@ def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
 
 
 def lines(demo: Demo) -> tuple[str, str, str]:
-    """What the demo says: the claim, the question or the outcome, and the keys."""
+    """Return what the demo says: the claim, the question or the outcome, and the keys."""
     claim = demo.preset.claims[0].text
     counted = "paused" if demo.paused else f"measures by itself in {demo.left_s} s"
     following = "paused" if demo.paused else f"next in {demo.left_s} s"
@@ -154,7 +154,7 @@ def lines(demo: Demo) -> tuple[str, str, str]:
 
 
 def outcome(demo: Demo) -> str:
-    """`You said: it holds. Confirmed: CPU graph is 1.3 × as fast as GPU graph. Right; 3 of 4.`"""
+    """Return `You said: it holds. Confirmed: CPU graph is 1.3 × as fast as GPU graph. Right; 3 of 4.`"""
     if demo.verdict is None:
         return "Nothing could be measured here; the answer below says why."
     word = demo.verdict.verdict

@@ -48,7 +48,7 @@ class Device:
 
 
 def devices(sample: DeviceSample) -> tuple[Device, ...]:
-    """The host, with the worker's load, and each GPU."""
+    """Return the host, with the worker's load, and each GPU."""
     count = len(sample.cpu.per_core)
     host = [*_host(sample.cpu), *(_worker(sample.process, count) if sample.process else ())]
     own = sample.process.pid if sample.process else 0
@@ -118,7 +118,7 @@ def _gpu(gpu: GpuSample) -> Iterator[Figure]:
 
 
 def processes(gpu: GpuSample, own: int = 0) -> list[str]:
-    """`pid  user  memory  use  command`, and a line for each; nothing where the driver lists none.
+    """Return `pid user memory use command`, and a line for each; nothing where the driver lists none.
 
     own: the lab's worker.
     """
@@ -163,12 +163,12 @@ def _told(
 
 
 def percent(share: float | None) -> str:
-    """`38 %`, or that it is not known."""
+    """Return `38 %`, or that it is not known."""
     return UNKNOWN if share is None else f"{100 * share:.0f} %"
 
 
 def link_words(link: Link) -> str:
-    """`PCIe 1 ×16 now, up to 5 ×16`; nothing where it is not known."""
+    """Return `PCIe 1 ×16 now, up to 5 ×16`; nothing where it is not known."""
     if link.generation is None or link.width is None:
         return ""
     now = f"PCIe {link.generation} ×{link.width}"

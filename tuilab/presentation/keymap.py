@@ -19,14 +19,15 @@ LARGEST = 100_000
 
 
 def default_path() -> Path:
-    """Where the file is looked for."""
+    """Return where the file is looked for."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("tuilab")) / "keymap.toml"
 
 
 def read(path: Path, known: Callable[[], Collection[str]]) -> tuple[dict[str, str], list[str]]:
-    """The keys by action, and a sentence for each thing in the file that is wrong. No file is no fault.
+    """Return the keys by action, and a sentence for each thing in the file that is wrong. No file is no
+    fault.
 
     known: the ids of the actions that there are; asked only where there is a file.
     """
@@ -72,7 +73,7 @@ def _problem(name: str, value: object, ids: Collection[str]) -> str:
 
 
 def clashes(chosen: Mapping[str, str]) -> list[str]:
-    """A sentence for each key that was given to two actions of the same place."""
+    """Return a sentence for each key that was given to two actions of the same place."""
     owner: dict[tuple[str, str], str] = {}
     out = []
     for name, keys in chosen.items():

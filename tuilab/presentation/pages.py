@@ -61,7 +61,7 @@ def answer_page(lab_state: LabState) -> list[Line]:
 
 
 def verdict_page(lab_state: LabState) -> list[Line]:
-    """What the document claims, what was measured, what its code got wrong, what to do."""
+    """Return what the document claims, what was measured, what its code got wrong, what to do."""
     settings, result = lab_state.settings, lab_state.result()
     if settings is None:
         return [(("Nothing is open. {presets} shows the presets.", "text"),)]
@@ -92,7 +92,7 @@ def verdict_page(lab_state: LabState) -> list[Line]:
 
 
 def fact_check_page(check: FactCheck) -> list[Line]:
-    """Each statement, and under it its verdict with the evidence, or that it is measured now."""
+    """Return each statement, and under it its verdict with the evidence, or that it is measured now."""
     out: list[Line] = []
     for statement in check.statements:
         role: Role = statement.verdict or "muted"
@@ -111,7 +111,7 @@ def fact_check_page(check: FactCheck) -> list[Line]:
 
 
 def fact_check_progress(check: FactCheck, lab_state: LabState) -> str:
-    """What came of a fact-check so far, and what it is at."""
+    """Say what came of a fact-check so far, and what it is at."""
     now = stamp(check)
     if check.going:
         now = f"{check.going}: {status(lab_state).text}"
@@ -121,7 +121,7 @@ def fact_check_progress(check: FactCheck, lab_state: LabState) -> str:
 
 
 def section(title: str, lines: Iterable[str]) -> list[Line]:
-    """The lines under their title; nothing where there are none."""
+    """Return the lines under their title; nothing where there are none."""
     found: list[Line] = [((line, "text"),) for line in lines]
     return [EMPTY, ((title, "head"),), *found] if found else []
 
@@ -168,7 +168,8 @@ def _others(preset: Preset, lab_state: LabState) -> list[Line]:
 
 
 def observed(state: RunState) -> list[str]:
-    """What the workload saw beside time, in its own sentences, each once, with the arms that it is about.
+    """Return what the workload saw beside time, in its own sentences, each once, with the arms that it is
+    about.
 
     `CPU eager, CPU graph: traced 3 times.`; without names where it is so of every arm measured.
     """

@@ -39,7 +39,7 @@ class Pacing:
         self._took = self._before = 0.0
 
     def wait(self, elapsed_s: float, rounds: int) -> float:
-        """For how long not to paint a report, so many seconds and rounds into its run."""
+        """Return for how long not to paint a report, so many seconds and rounds into its run."""
         if rounds <= 1:
             return 0.0
         every = next(every for until, every in STEPS if elapsed_s < until)
@@ -53,7 +53,7 @@ class Pacing:
         return max(0.0, self._painted + every - self._clock())
 
     def painting(self, took: float = 0.0) -> None:
-        """A paint has been drawn, in so many seconds."""
+        """Note that a paint has been drawn, in so many seconds."""
         self._painted, self._sent_before = self._clock(), self._sent()
         self._before, self._took = self._took, took
 

@@ -36,7 +36,7 @@ class Group:
         return said + (f": {self.reason}" if self.reason else "")
 
     def has(self, row: PlacementRow) -> bool:
-        """Whether the row is one of these."""
+        """Return whether the row is one of these."""
         return (row.kind, _where(row.kind, row.device, row.to), row.reason) == (
             self.kind,
             self.device,
@@ -60,7 +60,7 @@ class LayerGroup:
         return f"{self.layer}: " + ", ".join(where)
 
     def has(self, row: PlacementRow) -> bool:
-        """Whether the row is one of these."""
+        """Return whether the row is one of these."""
         return row.layer == self.layer
 
 
@@ -83,7 +83,7 @@ KINDS = {"op": ("op", "ops", "on"), "copy": ("copy", "copies", "from"), "folded"
 
 
 def groups(state: RunState) -> list[Group]:
-    """The rows of a run by kind, device and reason, the largest group first, folded ones last."""
+    """Return the rows of a run by kind, device and reason, the largest group first, folded ones last."""
     # By what a node says of itself, then by group: of 100,000 nodes only some tens differ.
     alike: Counter[tuple[str, str, str, str, str]] = Counter()
     for arm in state.arms.values():
@@ -133,7 +133,7 @@ class PlacementRows(Sequence[PlacementRow]):
         return placement_row(arm, nodes[at - self._ends[part] + count])
 
     def counts(self) -> Counter[str]:
-        """How many ops, copies and folded ones there are."""
+        """Return how many ops, copies and folded ones there are."""
         out: Counter[str] = Counter()
         for _, nodes, count in self._parts:
             for node in nodes[:count]:
@@ -154,19 +154,19 @@ class PlacementRows(Sequence[PlacementRow]):
 
 
 def moved(row: PlacementRow) -> bool:
-    """Whether the op ran elsewhere than it was asked to."""
+    """Return whether the op ran elsewhere than it was asked to."""
     return bool(row.requested) and row.kind == "op" and row.requested != row.device
 
 
 def device_of(row: PlacementRow) -> str:
-    """`GPU:0`, `CPU:0, not GPU:0`, `CPU:0 → GPU:0`."""
+    """Return `GPU:0`, `CPU:0, not GPU:0`, `CPU:0 → GPU:0`."""
     if row.kind == "copy":
         return f"{row.device} → {row.to}"
     return f"{row.device}, not {row.requested}" if moved(row) else row.device
 
 
 def about(row: PlacementRow) -> str:
-    """Where it ran instead of where it was asked to, where its output lies if elsewhere, and why."""
+    """Say where it ran instead of where it was asked to, where its output lies if elsewhere, and why."""
     parts = [row.node]
     if moved(row):
         parts.append(f"requested {row.requested}, ran on {row.device}")

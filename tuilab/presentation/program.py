@@ -16,7 +16,7 @@ SEPARATOR = " · "
 
 
 def verdict(page: Page, *, running: bool) -> Said:
-    """The verdict in a sentence, and under it what a step takes and what watching cost."""
+    """Return the verdict in a sentence, and under it what a step takes and what watching cost."""
     if not page.processes:
         if running:
             return Said(
@@ -40,12 +40,12 @@ def verdict(page: Page, *, running: bool) -> Said:
 
 
 def listed_notes(page: Page) -> str:
-    """What was not seen, as sentences."""
+    """Say what was not seen, as sentences."""
     return " ".join(f"{note[:1].upper()}{note[1:]}." for note in page.notes)
 
 
 def step(page: Page) -> str:
-    """`a Keras step takes 95.0 ms [93.2 97.1], 1,234 seen`."""
+    """Return `a Keras step takes 95.0 ms [93.2 97.1], 1,234 seen`."""
     steps = page.steps
     if steps.median_s is None:
         return f"{plural(steps.n, 'step')} seen"
@@ -54,18 +54,18 @@ def step(page: Page) -> str:
 
 
 def cost(page: Page) -> str:
-    """What watching cost."""
+    """Say what watching cost."""
     return f"watching cost {percent(page.cost.share)} in {plural(page.cost.windows, 'window')}"
 
 
 def title(page: Page) -> str:
-    """The command, with its program's name alone: `python train.py --epochs 3`."""
+    """Return the command, with its program's name alone: `python train.py --epochs 3`."""
     first, *rest = page.command or ("",)
     return " ".join([PurePath(first).name, *rest])
 
 
 def status(page: Page, *, running: bool) -> Status:
-    """What the program is doing."""
+    """Return what the program is doing."""
     if running:
         return Status("busy", f"running, {rough(page.lasted_s)}", stop=True)
     if page.exit_code is None:
@@ -75,7 +75,7 @@ def status(page: Page, *, running: bool) -> Status:
 
 
 def about(finding: Finding) -> tuple[str, str]:
-    """What was found, with what mending it gains; and what to change."""
+    """Return what was found, with what mending it gains; and what to change."""
     said = finding.message[:1].upper() + finding.message[1:] + "."
     if finding.gain_at_most is not None:
         ends = f" [{finding.gain_ci95[0]:.2f} {finding.gain_ci95[1]:.2f}]" if finding.gain_ci95 else ""
@@ -87,7 +87,7 @@ def about(finding: Finding) -> tuple[str, str]:
 
 
 def chart(page: Page, steps: Mapping[int, float]) -> Chart:
-    """The latest steps' times."""
+    """Return the latest steps' times."""
     known = page.steps
     series = Series(
         "step",
@@ -108,7 +108,7 @@ def chart(page: Page, steps: Mapping[int, float]) -> Chart:
 
 
 def why_empty(part: str, page: Page, *, running: bool) -> str:
-    """Why there is nothing in that part: findings, steps, parts, ops, functions, stages or output."""
+    """Say why there is nothing in that part: findings, steps, parts, ops, functions, stages or output."""
     if not page.processes:
         return "TensorFlow was not imported yet." if running else "No process imported TensorFlow."
     if part == "findings":

@@ -32,7 +32,8 @@ class Racer:
 
 
 def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
-    """The measured arms that are drawn, and opponents from each recording that may be; the fastest first.
+    """Return the measured arms that are drawn, and opponents from each recording that may be; the fastest
+    first.
 
     Of arms that do different work those race that do what the first of them does.
     """

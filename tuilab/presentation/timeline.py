@@ -93,7 +93,7 @@ class Profiling:
         return True
 
     def offers(self) -> list[Offer]:
-        """Every arm that can be looked at, with what is known of it."""
+        """Return every arm that can be looked at, with what is known of it."""
         known = self._lab.state.shown.arms
         told = {True: "profiled", False: ""}
         return [Offer(arm, known[arm].label, told[known[arm].profile is not None]) for arm in self._arms()]
@@ -113,7 +113,7 @@ class Profiling:
             self._asking = False
 
     def why_none(self) -> str:
-        """Why there is no timeline, and what to do for one."""
+        """Say why there is no timeline, and what to do for one."""
         state = self._lab.state
         if self._asking or self.due:
             return f"profiling {self.label}…"
@@ -142,7 +142,7 @@ class Profiling:
 
 
 def summary_lines(profile: Profile, label: str, account: Account | None) -> tuple[str, ...]:
-    """`CPU graph: 483 µs a call, 610 µs while it was profiled`; `compute 44 %, dispatch 38 %`.
+    """Return `CPU graph: 483 µs a call, 610 µs while it was profiled`; `compute 44 %, dispatch 38 %`.
 
     account: the run's own of that arm, which every view reads; None where it has none.
     """
@@ -173,7 +173,7 @@ class Track:
     starts: Sequence[float]
 
     def index_at(self, time: float) -> int:
-        """The first span that ends after `time`; as many as there are if none does."""
+        """Return the first span that ends after `time`; as many as there are if none does."""
         index = max(0, bisect_right(self.starts, time) - 1)
         while index < len(self.spans) and self.spans[index].end_s <= time:
             index += 1
@@ -181,7 +181,7 @@ class Track:
 
 
 def tracks(spans: Sequence[Span]) -> list[Track]:
-    """The lanes, each in as many tracks as its spans overlap (at most four).
+    """Return the lanes, each in as many tracks as its spans overlap (at most four).
 
     What overlaps even four deep is left out.
     """
@@ -211,7 +211,7 @@ class Piece:
 
 
 def pieces(track: Track, begin: float, finish: float, columns: int) -> list[Piece]:
-    """What a track shows between `begin` and `finish` on so many columns.
+    """Return what a track shows between `begin` and `finish` on so many columns.
 
     Takes time in proportion to the columns, however many spans there are.
     """

@@ -34,7 +34,7 @@ class Title(NamedTuple):
 
 
 def titles(presets: "Sequence[Preset]", problems: Sequence[object]) -> tuple[Title, ...]:
-    """A heading a document, its presets, then the person's own, then the files that are wrong.
+    """List each document's presets under its heading, then the person's own, then files that are wrong.
 
     problems: of `catalogue.load`; each has a `name` and says itself as a text.
     """
@@ -57,7 +57,7 @@ def titles(presets: "Sequence[Preset]", problems: Sequence[object]) -> tuple[Tit
 
 
 def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | None]":
-    """The titles for the first screen, and the presets where these had to be read for that.
+    """Return the titles for the first screen, and the presets where these had to be read for that.
 
     They are at the first start, and where a file changed: what can be measured is there all the same.
     """

@@ -20,7 +20,7 @@ class ViewOptions:
     _hidden: frozenset[str] = field(default_factory=frozenset)
 
     def drawn(self, state: "RunState") -> set[str]:
-        """Ids of the arms of that run that are drawn: all of them until some were hidden."""
+        """Return ids of the arms of that run that are drawn: all of them until some were hidden."""
         return set(state.arms) - (self._hidden if state.run == self._run else frozenset())
 
     def draw(self, state: "RunState", arms: Iterable[str]) -> None:

@@ -111,12 +111,12 @@ def _eager_kernel(op: str) -> Meaning:
 
 
 def hlo_key(hlo: str, device: str) -> Key:
-    """`rfft.7` → the row `hlo rfft`."""
+    """Return `rfft.7` → the row `hlo rfft`."""
     return Key("hlo " + re.sub(r"[.\d]+$", "", hlo), hlo, device)
 
 
 def device_meaning(event: XEvent, device: str, launched_by: Key | None) -> Meaning:
-    """What an event of a GPU's stream means: a kernel or a copy, under the op that launched it.
+    """Return what an event of a GPU's stream means: a kernel or a copy, under the op that launched it.
 
     Names as in the profiler's source and in recordings of NVIDIA and AMD GPUs: `tf_op`, `hlo_op`, copies.
     """

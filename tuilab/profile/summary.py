@@ -16,7 +16,7 @@ MOST_OPS = 500
 
 
 def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
-    """A row an op, the longest first; ops of the pipeline, which run beside the call, come last.
+    """Return a row an op, the longest first; ops of the pipeline, which run beside the call, come last.
 
     factor: of the account's time of computing over the profile's, by which each op's is made longer.
     """
@@ -63,7 +63,7 @@ def _phase(key: Key, of: Sums) -> Phase:
 
 
 def devices(of: Sums) -> tuple[DeviceTime, ...]:
-    """How long each device was at work."""
+    """Return how long each device was at work."""
     calls, total = max(1, len(of.windows)), sum(of.phases.values()) or 1.0
     return tuple(
         DeviceTime(device=name, seconds=spent * PICO / calls, share=spent / total)
@@ -72,7 +72,7 @@ def devices(of: Sums) -> tuple[DeviceTime, ...]:
 
 
 def rest(account: Account, step_s: float) -> str:
-    """What fills the call beside its ops: the other parts by name, and what the profiler itself adds."""
+    """Say what fills the call beside its ops: the other parts by name, and what the profiler itself adds."""
     named = [part for part in account.parts if part.phase not in ("compute", *COPIES, "input_wait")]
     named.sort(key=lambda part: -part.seconds)
     words = [

@@ -53,12 +53,12 @@ class Sums:
 
 
 def windows(events: Iterable[Seen]) -> list[Window]:
-    """The calls, in order."""
+    """Return the calls, in order."""
     return sorted((seen.event.start, seen.event.end) for seen in events if seen.event.name == CALL)
 
 
 def sums(found: Activity) -> Sums:
-    """Share the calls' time out.
+    """Return share the calls' time out.
 
     A moment is compute when any kernel of the call runs, on any thread or device, and is shared equally
     among those that do; else a copy; else input while a graph waits for an element; else whatever the calling

@@ -70,7 +70,7 @@ class _Thread:
 
 
 def activity(lines: Sequence[XLine]) -> Activity:
-    """What every lane was at; the lanes are numbered as `lines` are."""
+    """Return what every lane was at; the lanes are numbered as `lines` are."""
     walk = _Walk(lines)
     walk.run()
     return walk.found

@@ -42,7 +42,7 @@ class Op:
 
 
 def ops_of(of: Process) -> list[Op]:
-    """Ops by kind, line and layer, the longest first: the mean of the windows."""
+    """Return ops by kind, line and layer, the longest first: the mean of the windows."""
     spent: dict[Key, float] = defaultdict(float)
     for _, seen in of.windows:
         for key, value in seen.ops.items():
@@ -88,7 +88,7 @@ def _scopes(name: str) -> list[str]:
 
 
 def models_of(names: Iterable[str]) -> set[str]:
-    """The outer scopes with so many inner ones that they are models, rather than layers."""
+    """Return the outer scopes with so many inner ones that they are models, rather than layers."""
     inner: dict[str, set[str]] = defaultdict(set)
     for outer, *rest in filter(None, map(_scopes, names)):
         inner[outer].update(rest[:1])
@@ -96,7 +96,7 @@ def models_of(names: Iterable[str]) -> set[str]:
 
 
 def layer_of(name: str, models: Collection[str] = ()) -> str:
-    """The Keras layer in whose scope a node is, "" for none."""
+    """Return the Keras layer in whose scope a node is, "" for none."""
     outer, inner = [*_scopes(name), "", ""][:2]
     if outer.startswith(_OPTIMIZERS):
         return ""
@@ -104,7 +104,7 @@ def layer_of(name: str, models: Collection[str] = ()) -> str:
 
 
 def reason_of(op: Op, of: Process) -> str:
-    """Why an op is not on a GPU; "" where it is on one, or nothing is known."""
+    """Say why an op is not on a GPU; "" where it is on one, or nothing is known."""
     facts = of.facts
     if not op.device.startswith("CPU"):
         return ""

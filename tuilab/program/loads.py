@@ -22,7 +22,7 @@ class Sums:
     fastest: float | None = None
 
     def add(self, use: float | None, memory: int | None, clock: float | None) -> None:
-        """One more sample."""
+        """Add one sample."""
         self.n += 1
         for told, into in ((use, self.uses), (clock, self.clocks)):
             if told is not None:
@@ -39,7 +39,7 @@ class Loads:
     of: dict[str, Sums] = field(default_factory=lambda: defaultdict(Sums))
 
     def add(self, sample: DeviceSample) -> None:
-        """One more sample of the machine. The first one has no rates, and is none."""
+        """Add one sample of the machine. The first one has no rates, and counts for nothing."""
         if sample.interval_s is None:
             return
         if (program := sample.process) is not None:
@@ -53,7 +53,7 @@ class Loads:
             of.total = gpu.memory_total
 
     def rows(self) -> tuple[Load, ...]:
-        """Each device's, the program first."""
+        """Return each device's, the program first."""
         return tuple(self._rows())
 
     def _rows(self) -> Iterator[Load]:

@@ -70,7 +70,7 @@ def page_of(
 
 
 def busiest(processes: Iterable[Process]) -> Process | None:
-    """The one with the most steps."""
+    """Return the one with the most steps."""
     return max(processes, key=lambda process: (process.steps.n, process.last), default=None)
 
 
@@ -90,7 +90,8 @@ def _row(process: Process, host: str) -> ProcessRow:
 
 
 def slowest(rows: Iterable[ProcessRow]) -> str:
-    """Which of several processes takes longest for a step, in a sentence; "" where fewer than two have steps.
+    """Say which of several processes takes longest for a step, in a sentence; "" where fewer than two have
+    steps.
 
     Where they step together, as in synchronous training, each waits for the slowest, and none is it by its
     time.
@@ -109,12 +110,12 @@ def slowest(rows: Iterable[ProcessRow]) -> str:
 
 
 def called(row: ProcessRow) -> str:
-    """`process 4242 on gpu-07`."""
+    """Return `process 4242 on gpu-07`."""
     return f"process {row.pid}" + (f" on {row.host}" if row.host else "")
 
 
 def functions(case: Case) -> tuple[FunctionRow, ...]:
-    """Every tf.function by its code, the most traced first."""
+    """Return every tf.function by its code, the most traced first."""
     groups: dict[tuple[str, int, str], list[int]] = {}
     for number, function in case.of.functions.items():
         groups.setdefault((*case.function_at(number), function.name), []).append(number)
@@ -138,7 +139,7 @@ def functions(case: Case) -> tuple[FunctionRow, ...]:
 
 
 def ops(of: Process) -> tuple[OpRow, ...]:
-    """The ops of a step, the longest first."""
+    """Return the ops of a step, the longest first."""
     profiled = lasted(of.seen) / max(1, len(of.seen))
     return tuple(
         OpRow(
@@ -155,14 +156,14 @@ def ops(of: Process) -> tuple[OpRow, ...]:
 
 
 def cost(of: Process) -> Cost:
-    """What watching took of the time since TensorFlow was there."""
+    """Return what watching took of the time since TensorFlow was there."""
     lasted = of.last - (of.hello.now if of.hello else of.last)
     spent = sum(window.cost for window in of.opened)
     return Cost(share=spent / lasted if lasted > 0 else 0.0, windows=len(of.opened))
 
 
 def remarks(of: Process, parts: Sequence[StepPart], place: Place) -> tuple[str, ...]:
-    """What was not seen, and why."""
+    """Return what was not seen, and why."""
     out = []
     if not of.kind and of.facts is not None and of.facts.sessions:
         out.append("no step was seen: it runs in TensorFlow 1's graph mode, whose sessions are not watched")

@@ -33,7 +33,7 @@ def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
 
 
 def argument(sources: Mapping[str, str], name: str) -> tuple[str, int]:
-    """File and line of the first call that is given the named argument; ("", 0) for none."""
+    """Return file and line of the first call that is given the named argument; ("", 0) for none."""
     for file, node in _nodes(sources):
         if isinstance(node, ast.Call):
             for keyword in node.keywords:
@@ -45,7 +45,7 @@ def argument(sources: Mapping[str, str], name: str) -> tuple[str, int]:
 
 
 def text(sources: Mapping[str, str], value: str) -> tuple[str, int]:
-    """File and line of the first text that is this value; ("", 0) for none."""
+    """Return file and line of the first text that is this value; ("", 0) for none."""
     for file, node in _nodes(sources):
         if isinstance(node, ast.Constant) and node.value == value:
             return file, node.lineno
@@ -66,6 +66,6 @@ def definition(sources: Mapping[str, str], file: str, number: int) -> int:
 
 
 def line(sources: Mapping[str, str], file: str, number: int) -> str:
-    """That line as it is written, "" where it is not known."""
+    """Say that line as it is written, "" where it is not known."""
     lines = sources.get(file, "").splitlines()
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""

@@ -34,7 +34,7 @@ class Axis:
     low: float | None = None
 
     def told(self, value: float) -> str:
-        """A value as it is read out: `samples 16,384`, `time per call 478 µs`."""
+        """Return a value as it is read out: `samples 16,384`, `time per call 478 µs`."""
         if self.kind == "time":
             return f"{self.label} {seconds(value)}"
         return f"{self.label} {value:{',.0f' if self.kind in ('binary', 'count') else ',.6g'}}"
@@ -88,7 +88,7 @@ def _linear_limits(low: float, high: float, ends: Sequence[float]) -> Limits:
 
 
 def round_up(value: float, ends: Sequence[float] = ROUND) -> float:
-    """The smallest of `ends` times a power of ten that is at least `value` (> 0)."""
+    """Return the smallest of `ends` times a power of ten that is at least `value` (> 0)."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
@@ -96,7 +96,7 @@ def round_up(value: float, ends: Sequence[float] = ROUND) -> float:
 
 
 def round_down(value: float, ends: Sequence[float] = ROUND) -> float:
-    """The largest of `ends` times a power of ten that is at most `value` (> 0)."""
+    """Return the largest of `ends` times a power of ten that is at most `value` (> 0)."""
     power = 10.0 ** math.floor(math.log10(value))
     return next((end * power for end in reversed(ends) if end * power <= value * (1 + 1e-12)), power)
 
@@ -110,13 +110,13 @@ def place(value: float, ends: Limits, log: bool) -> float:
 
 
 def unplace(where: float, ends: Limits, log: bool) -> float:
-    """The value at a place between the limits; what `place` turns round."""
+    """Return the value at a place between the limits; what `place` turns round."""
     low, high = ends
     return float(low * (high / low) ** where) if log else low + (high - low) * where
 
 
 def nearest(values: Sequence[float], value: float) -> int:
-    """The index of the ascending value that is nearest."""
+    """Return the index of the ascending value that is nearest."""
     at = bisect_left(values, value)
     near = [i for i in (at - 1, at) if 0 <= i < len(values)]
     return min(near, key=lambda i: abs(values[i] - value))
@@ -145,7 +145,7 @@ def ticks(axis: Axis, ends: Limits, most: int) -> Ticks:
 
 
 def linear(low: float, high: float, most: int) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten."""
+    """Return multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / max(1, most)))
     for factor in (1, 2, 5, 10, 20, 50):
         step = factor * power
@@ -166,7 +166,7 @@ def logarithmic(low: float, high: float, most: int) -> list[float]:
 
 
 def powers_of_two(low: float, high: float, most: int) -> list[float]:
-    """Every, every second, third … power of two."""
+    """Return every, every second, third … power of two."""
     first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
     if last - first < 1:
         return linear(low, high, most)

@@ -80,7 +80,7 @@ def live_chart(
     ghosts: Sequence[RunState] = (),
     point: int = 0,
 ) -> Chart:
-    """The samples of each arm at one point, in the order they came, over the earlier runs' ones.
+    """Return the samples of each arm at one point, in the order they came, over the earlier runs' ones.
 
     figures: the arms' results by id, for medians and their bands. shown: whether to draw an arm. Before the
     first round there are the blocks of the warm-up, which are not counted and go when the rounds come: each
@@ -123,7 +123,7 @@ def live_chart(
 
 
 def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index: int) -> str:
-    """`round 12: 343 µs, 2.1 % above the median`; and the arm's caveats."""
+    """Return `round 12: 343 µs, 2.1 % above the median`; and the arm's caveats."""
     value = cell.samples[index]
     said = f"round {cell.rounds[index]}: {seconds(value)}"
     if median:
@@ -146,7 +146,7 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Whether this is the same series, perhaps grown."""
+        """Return whether this is the same series, perhaps grown."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:

@@ -12,12 +12,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def samples(state: RunState) -> str:
-    """All of `rows`."""
+    """Return all of `rows`."""
     return "".join(rows(state))
 
 
 def rows(state: RunState) -> Iterator[str]:
-    """Rows of run, arm, what the arm is, the point's parameters, round, calls, seconds per call.
+    """Yield rows of run, arm, what the arm is, the point's parameters, round, calls, seconds per call.
 
     Many at once.
     """
@@ -42,5 +42,5 @@ def _line(values: Sequence[object]) -> str:
 
 
 def safe(value: object) -> object:
-    """Text that a spreadsheet would take for a formula gets a quote before it."""
+    """Put a quote before text that a spreadsheet would take for a formula."""
     return "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -13,7 +13,7 @@ MOST, WIDEST = 25, 40
 
 
 def op_text(answer: OpExplanation, most: int = 0) -> str:
-    """One op: the verdict, the reason, its evidence, the kernels. most: columns, 0 for any number."""
+    """Return one op: the verdict, the reason, its evidence, the kernels. most: columns, 0 for any number."""
     return "\n".join(wrapped(_op(answer), most))
 
 
@@ -31,7 +31,7 @@ def _op(answer: OpExplanation) -> Iterator[str]:
 
 
 def scenario_text(answer: ScenarioExplanation, most: int = 0) -> str:
-    """A scenario: the answer, what was observed, the forecast. most: columns, 0 for any number."""
+    """Return a scenario: the answer, what was observed, the forecast. most: columns, 0 for any number."""
     return "\n".join(wrapped(_scenario(answer, most), most))
 
 

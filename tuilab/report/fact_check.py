@@ -56,7 +56,7 @@ class FactCheck(msgspec.Struct, kw_only=True):
         return sum(statement.verdict is None for statement in self.statements)
 
     def summary(self) -> str:
-        """`4 of 6 measured: 1 confirmed, 2 refuted, 1 untestable here`."""
+        """Return `4 of 6 measured: 1 confirmed, 2 refuted, 1 untestable here`."""
         words = [s.verdict for s in self.statements if s.verdict]
         counts = [f"{words.count(word)} {word}" for word in VERDICTS if word in words]
         said = f"{len(words)} of {len(self.statements)} measured"
@@ -88,7 +88,7 @@ def _lines(check: FactCheck) -> Iterator[str]:
 
 
 def markdown(check: FactCheck) -> str:
-    """A page to put beside the document."""
+    """Return a page to put beside the document."""
     rows = ["| | claim | line | verdict | evidence |", "|---|---|---|---|---|"]
     for s in check.statements:
         cells = [s.mark, plain(s.text), str(s.line or ""), s.verdict or "not measured", plain(s.evidence)]
@@ -98,7 +98,7 @@ def markdown(check: FactCheck) -> str:
 
 
 def html(check: FactCheck) -> str:
-    """One page that carries everything with it."""
+    """Return one page that carries everything with it."""
     rows = "".join(
         f'<tr><td>{s.mark}</td><td>{escape(s.text)}</td><td class="n">{s.line or ""}</td>'
         f"<td>{s.verdict or 'not measured'}</td><td>{escape(s.evidence)}</td></tr>"

@@ -15,7 +15,7 @@ MOST_ROWS = 400
 
 
 def page(result: RunResult, state: RunState) -> str:
-    """The whole page."""
+    """Return the whole page."""
     title = escape(result.preset or result.scenario.workload)
     body = [f"<h1>{title}</h1>", f'<p class="answer">{escape(result.answer)}</p>', _plot(result, state)]
     body.append(_table(ARM_HEAD, arm_rows(result), numeric=True))

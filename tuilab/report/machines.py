@@ -14,7 +14,7 @@ HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow",
 
 
 def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
-    """Under each preset its machines, and on what they disagree. `!` marks different software.
+    """Return under each preset its machines, and on what they disagree. `!` marks different software.
 
     most: columns, 0 for any number.
     """
@@ -30,7 +30,7 @@ def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
 
 
 def heading(found: PresetRows) -> str:
-    """`stft-small, samples 4096: 3 machines`."""
+    """Return `stft-small, samples 4096: 3 machines`."""
     named = "".join(f", {name} {value}" for name, value in found.differing.items())
     return f"{found.preset}{named}: {plural(len(found.rows), 'machine')}"
 
@@ -51,12 +51,12 @@ def cells(row: Row) -> list[str]:
 
 
 def fastest(summary: MachineSummary) -> str:
-    """The label of its fastest arm."""
+    """Return the label of its fastest arm."""
     return summary.best.label if summary.best else ""
 
 
 def median(best: Best | None) -> str:
-    """`483 µs` with as many digits as the interval allows; a dash for none."""
+    """Return `483 µs` with as many digits as the interval allows; a dash for none."""
     if best is None:
         return "–"
     half = (best.high_s - best.low_s) / 2 if best.low_s is not None and best.high_s is not None else None
@@ -64,12 +64,12 @@ def median(best: Best | None) -> str:
 
 
 def crossover(crossed: Crossed | None) -> str:
-    """The size, or the word for why there is none; a dash where no sweep was measured."""
+    """Return the size, or the word for why there is none; a dash where no sweep was measured."""
     if crossed is None:
         return "–"
     return size(crossed.at) if crossed.at is not None else crossed.status
 
 
 def verdict_marks(summary: MachineSummary) -> str:
-    """A mark for each claim, in order."""
+    """Return a mark for each claim, in order."""
     return "".join(VERDICTS[word].mark for word in summary.verdicts)

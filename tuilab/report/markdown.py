@@ -17,7 +17,7 @@ def escape(text: str) -> str:
 
 
 def document(result: RunResult) -> str:
-    """The answer, the figures, the claims, the doubts, the machine."""
+    """Return the answer, the figures, the claims, the doubts, the machine."""
     parts = [f"# {escape(result.preset or result.scenario.workload)}", "", escape(result.answer), ""]
     parts += _table(ARM_HEAD, arm_rows(result))
     if line := interval_line(result):

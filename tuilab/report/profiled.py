@@ -14,7 +14,7 @@ TOP = 15
 
 
 def profile_text(profile: Profile, most: int = 0) -> str:
-    """The diagnosis, the phases, the devices, the longest ops. most: columns, 0 for any number."""
+    """Return the diagnosis, the phases, the devices, the longest ops. most: columns, 0 for any number."""
     return "\n".join(wrapped(_lines(profile, most), most))
 
 

@@ -17,7 +17,8 @@ MOST_PEAKS = 3
 
 
 def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: True) -> Chart:
-    """FLOP a byte against FLOP a second, on log scales; in a sweep an arm's path over all of its sizes.
+    """Return FLOP a byte against FLOP a second, on log scales; in a sweep an arm's path over all of its
+    sizes.
 
     An arm that computes nothing that is counted (a copy) stands in the legend alone, with its share of the
     roof and what it is bound by; one without figures or whose work is not known is left out.

@@ -11,7 +11,7 @@ PLACES = {"eager": "one op, eager", "graph": "one graph", "xla": "one XLA progra
 
 
 def roofs_text(machine: Machine, roofs: Roofs) -> str:
-    """Each device: memory by working set, arithmetic by dtype, copies, an empty call by mode."""
+    """Return each device: memory by working set, arithmetic by dtype, copies, an empty call by mode."""
     lines = [f"{machine.host}: {machine.cpu}, {machine.cores} cores; TensorFlow {machine.tensorflow}."]
     for name, device in roofs.devices.items():
         described = next((d.description for d in machine.devices if d.name == name), "")

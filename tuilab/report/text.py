@@ -36,7 +36,7 @@ HANGING = {"advice": "  ", "caveat": "  ", "evidence": "  "}
 
 
 def table(result: RunResult, *, details: bool = True) -> str:
-    """The answer, the arms with their figures, the claims with their verdicts, the caveats.
+    """Return the answer, the arms with their figures, the claims with their verdicts, the caveats.
 
     details: every caveat and what each arm is bound by; else the caveats are summed up.
     """
@@ -44,7 +44,7 @@ def table(result: RunResult, *, details: bool = True) -> str:
 
 
 def lines(result: RunResult, *, details: bool, most: int = 0) -> Iterator[tuple[Role, str]]:
-    """The lines of `table`, each with what it is. No line has a break in it.
+    """Yield the lines of `table`, each with what it is. No line has a break in it.
 
     most: rows are so wide at most; 0 for as wide as they are.
     """

@@ -30,7 +30,7 @@ def trace(profile: Profile) -> dict[str, Any]:
 
 
 def trace_json(profile: Profile) -> bytes:
-    """`trace` as bytes, ready to be written."""
+    """Return `trace` as bytes, ready to be written."""
     return json.dumps(trace(profile), ensure_ascii=True, separators=(",", ":")).encode()
 
 
@@ -73,7 +73,7 @@ def _nanos(seconds: float) -> int:
 
 
 def nested(spans: Sequence[Span]) -> Iterator[Span]:
-    """The spans by start, each cut at the end of the one that holds it: a viewer needs them to nest."""
+    """Yield the spans by start, each cut at the end of the one that holds it: a viewer needs them to nest."""
     open_ends: dict[int, list[float]] = {}
     for span in sorted(spans, key=lambda s: (s.start_s, -s.duration_s)):
         ends = open_ends.setdefault(span.lane, [])

@@ -222,7 +222,7 @@ class ConcurrentDeviceRunner:
 
 
 def joined(machines: Sequence[Machine]) -> Machine | None:
-    """One machine with the devices of all, each as whoever has opened it tells it; None of none."""
+    """Return one machine with the devices of all, each as whoever has opened it tells it; None of none."""
     if not machines:
         return None
     listed = sorted((d for machine in machines for d in machine.devices), key=lambda d: (d.name, d.memory))
@@ -232,5 +232,5 @@ def joined(machines: Sequence[Machine]) -> Machine | None:
 
 
 def twins(arms: Sequence[Arm]) -> tuple[Arm, ...]:
-    """Each arm as it is and once more `together`."""
+    """Return each arm as it is and once more `together`."""
     return (*arms, *(replace(arm, together=True) for arm in arms))

@@ -54,7 +54,7 @@ class HostRunner(Protocol):
 def supervise(
     host: str, on_event: Listener, environments: Mapping[str, Environment] = MappingProxyType({})
 ) -> Supervisor:
-    """A supervisor of workers on this machine (host ""), in an environment, or at the far end of ssh.
+    """Return a supervisor of workers on this machine (host ""), in an environment, or at the far end of ssh.
 
     environments: those of this machine, by the name of the host that each is. Raises InputError.
     """
@@ -75,7 +75,7 @@ def _ended_in(environment: Environment, code: int, last_words: Sequence[str]) ->
 
 
 def unlike(machines: Mapping[str, Machine], host: str) -> list[str]:
-    """In which versions the host differs from the first one, each in a sentence."""
+    """Return in which versions the host differs from the first one, each in a sentence."""
     first = next(iter(machines))
     a, b = machines[first], machines[host]
     out = []

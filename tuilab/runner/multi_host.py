@@ -68,7 +68,8 @@ class MultiHostRunner:
             self.add(host)
 
     def add(self, host: str) -> HostRunner:
-        """The member for a host, made where it is new. Its worker starts with `start` or its first run.
+        """Return the member for a host, made where it is new. Its worker starts with `start` or its first
+        run.
 
         Raises InputError for what can be no host's name.
         """
@@ -113,7 +114,9 @@ class MultiHostRunner:
             self._receive(host, e.WorkerExited(code=_NOT_FOUND, message=_unstarted(host, error)))
 
     async def send(self, request: Request) -> None:
-        """Runs go where their arms are, stops and acknowledgements everywhere, the rest to the first."""
+        """Send runs to where their arms are, stops and acknowledgements everywhere, the rest to the
+        first host.
+        """
         if isinstance(request, Measure):
             await self.measure(request)
         elif isinstance(request, Cancel):
@@ -245,7 +248,7 @@ def _unstarted(host: str, error: OSError) -> str:
 
 
 def merged(run: str, endings: Sequence[e.Finished]) -> e.Finished:
-    """The end of a run of several hosts: failed only where all failed, cancelled where any was."""
+    """Return the end of a run of several hosts: failed only where all failed, cancelled where any was."""
     statuses = {ending.status for ending in endings}
     status: e.Ending = "cancelled" if "cancelled" in statuses else "ok" if "ok" in statuses else "failed"
     reached = [ending.reached for ending in endings if ending.reached is not None]

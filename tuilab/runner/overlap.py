@@ -40,7 +40,7 @@ class Overlap:
         return True
 
     def ended(self, worker: str) -> None:
-        """The worker's rounds are over."""
+        """Note that the worker's rounds are over."""
         span = self._spans[worker]
         span.end = (span.began or 0.0) + span.last
 

@@ -36,7 +36,7 @@ TENSORFLOW_LINE = re.compile(r"^([IWEF])\d{4} \d\d:\d\d:|^\d{4}-\d\d-\d\d [\d:.]
 
 
 def local_command() -> list[str]:
-    """Starts a worker here, in the lab's own Python."""
+    """Start a worker here, in the lab's own Python."""
     return guest.command("tuilab.worker")
 
 
@@ -132,7 +132,7 @@ class WorkerProcess:
             await self._process.stdin.drain()
 
     async def end(self) -> None:
-        """TERM, then KILL, to the whole group; returns when it is gone."""
+        """Send TERM, then KILL, to the whole group; returns when it is gone."""
         self._ending = True
         self.look_around()
         self._signal(signal.SIGTERM)
@@ -151,7 +151,7 @@ class WorkerProcess:
         await asyncio.shield(self._over)
 
     def kill_now(self) -> None:
-        """KILL without waiting, for a program that is itself about to end."""
+        """Send KILL without waiting, for a program that is itself about to end."""
         self._ending = True
         self.look_around()
         self._signal(signal.SIGKILL)
@@ -209,7 +209,7 @@ class WorkerProcess:
 
 
 def oom_kills() -> int | None:
-    """How many processes this kernel has killed for want of memory; None where that is unknown."""
+    """Return how many processes this kernel has killed for want of memory; None where that is unknown."""
     try:
         words = Path("/proc/vmstat").read_text().split()
         return int(words[words.index("oom_kill") + 1])
@@ -218,7 +218,7 @@ def oom_kills() -> int | None:
 
 
 def local_end(code: int, last_words: Sequence[str], killed: int | None = None) -> str:
-    """Why a worker on this machine ended, in a sentence. killed: `oom_kills` when it began."""
+    """Say why a worker on this machine ended, in a sentence. killed: `oom_kills` when it began."""
     if any(word.endswith(CLOSED) for word in last_words):
         return f"the worker ended: {CLOSED}"
     last = f"; its last output: {last_words[-1]}" if last_words else ""
@@ -236,6 +236,6 @@ def local_end(code: int, last_words: Sequence[str], killed: int | None = None) -
 
 
 def level(text: str) -> Level:
-    """How grave a line of TensorFlow's log is, by its prefix."""
+    """Return how grave a line of TensorFlow's log is, by its prefix."""
     match = TENSORFLOW_LINE.match(text)
     return _LEVELS[match[1] or match[2]] if match else "info"

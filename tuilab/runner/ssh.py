@@ -48,7 +48,7 @@ _CAUSES: tuple[tuple[str, str], ...] = (
 
 
 def command(host: str, options: Sequence[str] = (), what: str = "worker") -> list[str]:
-    """The command that starts a worker on `host`: an alias of ssh's configuration or `user@host`.
+    """Return the command that starts a worker on `host`: an alias of ssh's configuration or `user@host`.
 
     options: of `tuilab worker`, or of what else is to be started there.
 
@@ -65,7 +65,7 @@ def command(host: str, options: Sequence[str] = (), what: str = "worker") -> lis
 
 
 def explain(host: str, code: int, last_words: Sequence[str]) -> str:
-    """Why a worker on `host` ended, in a sentence, from ssh's exit code and what was said last.
+    """Say why a worker on `host` ended, in a sentence, from ssh's exit code and what was said last.
 
     TensorFlow's own lines are left out: they speak of missing files and refused connections too.
     """

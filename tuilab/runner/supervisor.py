@@ -384,7 +384,7 @@ def processes(request: Measure) -> int:
 
 
 def parts(request: Measure, machine: Machine | None) -> tuple[tuple[Arm, ...], ...]:
-    """A run's arms by the processes that they may share: float32 and tf32 arms of a GPU do not.
+    """Return a run's arms by the processes that they may share: float32 and tf32 arms of a GPU do not.
 
     TensorFlow keeps the plans that cuDNN and cuBLASLt chose by shape and dtype, not by whether TF32 was on
     (its `ConvParametersProto`), so one could compute by the other's. Those of a sweep, and of devices that
@@ -400,7 +400,7 @@ def parts(request: Measure, machine: Machine | None) -> tuple[tuple[Arm, ...], .
 
 
 def narrowed(request: Measure | Declare | Ask, machine: Machine | None) -> Measure | Declare | Ask:
-    """What one process is asked for: its part of a run's arms."""
+    """Return what one process is asked for: its part of a run's arms."""
     if not isinstance(request, Measure) or len(every := parts(request, machine)) == 1:
         return request
     # What a worker leaves behind when the lab goes would be a part of the run only.
@@ -417,7 +417,7 @@ def known(samples: RunState, request: Measure) -> bool:
 
 
 def following(request: Measure, machine: Machine | None, most: int = 0) -> Measure | None:
-    """What the next process of a run is asked for, None after the last; a short one only times.
+    """Return what the next process of a run is asked for, None after the last; a short one only times.
 
     most: how many processes there may be; 0 for those that the budget has where none is forked.
     """

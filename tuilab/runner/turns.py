@@ -42,7 +42,7 @@ class Member(Protocol):
 
 
 def budget_of(budget: Budget) -> Budget:
-    """What each environment's processes are to do: equal numbers of rounds, in several processes."""
+    """Return what each environment's processes are to do: equal numbers of rounds, in several processes."""
     if budget.workers < LEAST_PROCESSES:
         budget = replace(budget, workers=LEAST_PROCESSES, further_s=QUICK_S)
     return replace(budget, precision=1e6, chase_s=0.0)
@@ -95,7 +95,7 @@ class Turns:
         await asyncio.gather(*(self._members[host].cancel(self._run) for host in self._parts))
 
     def receive(self, host: str, event: e.Event) -> None:
-        """An event of a worker's."""
+        """Take in an event of a worker's."""
         if isinstance(event, e.Ready):
             self._imports.setdefault(host, []).append(event.import_s)
         elif isinstance(event, e.TurnOver):

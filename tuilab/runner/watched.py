@@ -152,8 +152,8 @@ class Listener:
 
 
 def command_of(words: Sequence[str]) -> list[str]:
-    """What to start: a Python file or `-m module` by the Python of the active environment, else the words as
-    they are.
+    """Return what to start: a Python file or `-m module` by the Python of the active environment, else the
+    words as they are.
 
     Raises InputError where there is nothing to start.
     """
@@ -163,12 +163,12 @@ def command_of(words: Sequence[str]) -> list[str]:
 
 
 def is_python(words: Sequence[str]) -> bool:
-    """Whether a Python is to run it: a file of it, or `-m module`."""
+    """Return whether a Python is to run it: a file of it, or `-m module`."""
     return bool(words) and (words[0] == "-m" or words[0].endswith(".py"))
 
 
 def python() -> str:
-    """The Python of the active environment, else this one."""
+    """Return the Python of the active environment, else this one."""
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         found = Path(os.environ.get(name, ""), "bin", "python")
         if os.environ.get(name) and found.exists():
@@ -236,7 +236,7 @@ class Hosted:
         self._waiting.start()
 
     def resize(self, columns: int, rows: int) -> None:
-        """Its terminal has that size from now on."""
+        """Give its terminal that size."""
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
@@ -370,7 +370,8 @@ def end_as(code: int) -> int:
 
 
 def attach(address: str, folder: Path, seconds: float) -> bytes:
-    """The profiler's file of a program whose profiler server is at HOST:PORT, taken by TensorFlow's client.
+    """Return the profiler's file of a program whose profiler server is at HOST:PORT, taken by TensorFlow's
+    client.
 
     Raises InputError where no program answers there.
     """

@@ -80,7 +80,8 @@ class Zygotes:
             there.close()
 
     def command(self, worker: Sequence[str]) -> tuple[int, list[str], int]:
-        """Which zygote the next worker is from, the command that starts it, the descriptor that it inherits.
+        """Return which zygote the next worker is from, the command that starts it, the descriptor that it
+        inherits.
 
         worker: the command whose place it takes. In random order, each zygote as often as the others.
         """
@@ -124,12 +125,13 @@ def _proportional(pid: int) -> int:
 
 
 def possible() -> bool:
-    """Whether this machine can fork workers: Linux, with memory to spare."""
+    """Return whether this machine can fork workers: Linux, with memory to spare."""
     return sys.platform == "linux" and psutil.virtual_memory().available > COUNT * EACH
 
 
 def wanted(request: Measure, machine: Machine | None) -> bool:
-    """Whether a run's further processes may be forked: on a machine without a GPU, of a budget that says so.
+    """Return whether a run's further processes may be forked: on a machine without a GPU, of a budget that
+    says so.
 
     A process that has opened CUDA cannot be forked, and one that opens it afterwards has saved nothing.
     """

@@ -27,7 +27,7 @@ class Quota:
                 self.cpus, self._folder = cpus, folder
 
     def periods(self) -> Periods | None:
-        """The counters now; None without a limit, or where they cannot be read."""
+        """Return the counters now; None without a limit, or where they cannot be read."""
         if self._folder is None:
             return None
         numbers = dict(

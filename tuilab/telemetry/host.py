@@ -33,7 +33,7 @@ class Host:
         self.notes = [] if self._clocks else ["no CPU clock: this machine does not report it (no cpufreq)"]
 
     def sample(self) -> CpuSample:
-        """The host now."""
+        """Return the host now."""
         before, self._times = self._times, psutil.cpu_times(percpu=True)
         shares = [_shares(old, new) for old, new in zip(before, self._times, strict=False)]
         # Without a tick between two samples there is nothing to divide by.

@@ -25,7 +25,7 @@ class Watched:
         self._switches: dict[str, tuple[int, int]] = {}
 
     def sample(self) -> tuple[ProcessSample | None, str]:
-        """The process now, or None and a sentence that says why not."""
+        """Return the process now, or None and a sentence that says why not."""
         try:
             process = psutil.Process(self.pid)
             with process.oneshot():

@@ -13,7 +13,7 @@ from tuilab.telemetry.process import Watched, looked_up
 
 
 def open_nvml(root: Path = Path("/")) -> Nvml:
-    """An NVML session. Raises NvmlUnavailable, at once where no NVIDIA driver is loaded."""
+    """Return an NVML session. Raises NvmlUnavailable, at once where no NVIDIA driver is loaded."""
     # Windows' own driver serves WSL through /dev/dxg and leaves nothing in /proc.
     if not (root / "proc/driver/nvidia/version").exists() and not (root / "dev/dxg").exists():
         raise NvmlUnavailable("no GPU figures: no NVIDIA driver is loaded on this machine")
@@ -39,7 +39,7 @@ class Telemetry:
             self._no_gpu = str(error)
 
     def sample(self, pid: int = 0) -> DeviceSample:
-        """This machine now. pid: of a process to report on too, such as the worker; 0 for none."""
+        """Sample this machine now. pid: of a process to report on too, such as the worker; 0 for none."""
         if pid != (self._watched.pid if self._watched else 0):
             self._watched = Watched(pid) if pid else None
         at = time.monotonic()

@@ -101,5 +101,5 @@ ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items(
 
 
 def by_line(actions: Iterable[Action]) -> list[Action]:
-    """The actions in the footer's order, then those that it leaves out."""
+    """Return the actions in the footer's order, then those that it leaves out."""
     return sorted(actions, key=lambda action: action.line or 99)

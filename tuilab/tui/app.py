@@ -83,7 +83,7 @@ class LabApp(LastingApp):
         return kept if kept in self.available_themes else DARK.name
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """The hues of the devices' families, for themes that do not name them."""
+        """Return the hues of the devices' families, for themes that do not name them."""
         return {"cpu": "#5FAFFF", "gpu": "#FFAF00"}
 
     def get_driver_class(self) -> "type[Driver]":
@@ -189,7 +189,7 @@ class LabApp(LastingApp):
         return key_name(binding.key)
 
     def get_system_commands(self, screen: "Screen[Any]") -> Iterable[SystemCommand]:
-        """What the command palette offers: the `entries` of the screen or page."""
+        """Yield what the command palette offers: the `entries` of the screen or page."""
         for words, help, do in getattr(screen, "entries", tuple)():
             yield SystemCommand(escape(words), escape(help), do)
 
@@ -212,7 +212,7 @@ class LabApp(LastingApp):
         self.theme_changed_signal.subscribe(self, self.remember_theme)
 
     def remember_theme(self, theme: Theme) -> None:
-        """The colours that were chosen are those of the next start."""
+        """Keep the colours that were chosen for the next start."""
         from tuilab.lab.files import remember_theme
 
         remember_theme(theme.name)
@@ -251,14 +251,14 @@ class LabApp(LastingApp):
             self.exit(code)
 
     def dropped(self, count: int, pasted: bool = False) -> None:
-        """What came was more than the lab takes, or the end of what was pasted was."""
+        """Tell that more came than the lab takes, or that the end of what was pasted was dropped."""
         told = f"More input came than the lab can follow: {count:,} bytes of it were dropped."
         if pasted:
             told = f"More was pasted than the lab takes: {count:,} bytes at its end were left out."
         self.notify(told, severity="warning", markup=False)
 
     def fault(self, error: BaseException | None) -> None:
-        """A fault of the lab's own: the details go to a file, a sentence to the person."""
+        """Write the details of a fault of the lab's own to a file, and tell the person in a sentence."""
         from tuilab.lab.files import keep_fault
 
         self.last_words, self.faulty = keep_fault(error), True
@@ -280,18 +280,18 @@ class LabApp(LastingApp):
         self.push_screen(MenuScreen("The program is still running", LEAVING), chosen)
 
     def action_toggle_dark(self) -> None:
-        """Light or dark."""
+        """Switch between light and dark."""
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
 
     def action_help(self) -> None:
-        """What am I looking at, and which keys work here."""
+        """Explain what shows, and which keys work here."""
         from tuilab.tui.screens.help import HelpScreen, page
 
         self.push_screen(HelpScreen(page(self.screen, self.keymap)))
 
 
 def wants_ascii(environment: Mapping[str, str]) -> bool:
-    """Whether to draw with ASCII alone: asked for, or a terminal or locale that has no more."""
+    """Return whether to draw with ASCII alone: asked for, or a terminal or locale that has no more."""
     asked = environment.get("TUILAB_ASCII", "")
     if asked:
         return asked not in ("0", "no", "false")

@@ -22,7 +22,7 @@ RAISED = (38, 225)
 
 
 def asciify(text: str) -> str:
-    """The text in ASCII, in as many cells."""
+    """Return the text in ASCII, in as many cells."""
     if text.isascii():
         return text
     # The blank behind the sign gives it the second cell that it needs.
@@ -36,7 +36,7 @@ class Ascii(LineFilter):
     """Replaces every character that is not ASCII by one that is like it, cell for cell."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments in ASCII."""
+        """Return the segments in ASCII."""
         return [Segment(asciify(segment.text), *segment[1:]) for segment in segments]
 
 
@@ -47,7 +47,7 @@ class Colourless(LineFilter):
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments without colours."""
+        """Return the segments without colours."""
         return [
             Segment(segment.text, colourless(segment.style), segment.control)
             if segment.style is not None
@@ -61,7 +61,7 @@ ASCII, COLOURLESS = Ascii(), Colourless()
 
 @lru_cache(16_384)
 def colourless(style: Style) -> Style:
-    """The style without colours, reversed where its ground stands out."""
+    """Return the style without colours, reversed where its ground stands out."""
     ground = _grey(style.bgcolor, 0)
     raised = ground < RAISED[1] if _grey(style.color, 255) < ground else ground >= RAISED[0]
     return style.without_color + Style(reverse=True) if raised else style.without_color

@@ -49,7 +49,7 @@ def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
 
 
 def declared() -> Mapping[str, str]:
-    """Every action that a key can be given to, with its keys as shipped. Loads every screen."""
+    """Return every action that a key can be given to, with its keys as shipped. Loads every screen."""
     from tuilab import tui
 
     for module in pkgutil.walk_packages(tui.__path__, f"{tui.__name__}."):
@@ -89,5 +89,5 @@ def worded(text: str, keymap: Mapping[str, str]) -> str:
 
 
 def spoken(widget: Widget, text: str) -> str:
-    """`worded` with the keys of the person in front of that widget."""
+    """Return `worded` with the keys of the person in front of that widget."""
     return worded(text, getattr(widget.app, "keymap", {}))

@@ -54,7 +54,7 @@ GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 @contextmanager
 def bearing_its_end() -> Iterator[None]:
-    """Whatever fails within because the terminal has gone is of no consequence."""
+    """Bear whatever fails within because the terminal has gone."""
     try:
         yield
     except OSError as error:
@@ -114,12 +114,12 @@ class LastingApp(App[int]):
         await super().on_event(event)
 
     def on_notify(self, event: Notify) -> None:
-        """What stands there already is not said again: a key held down would cover the screen with it."""
+        """Do not say again what stands there already: a key held down would cover the screen with it."""
         if any(said.message == event.notification.message for said in self._notifications):
             event.prevent_default()
 
     def pending(self) -> int:
-        """Messages that wait for the app, its screen or what has the focus."""
+        """Return messages that wait for the app, its screen or what has the focus."""
         screen = self.screen_stack[-1:]
         focused = [s.focused for s in screen if s.focused is not None]
         return sum(pump.message_queue_size for pump in (self, *screen, *focused))
@@ -274,7 +274,7 @@ class Input:
 
 
 def is_gone(*files: int) -> bool:
-    """Whether one of the terminals was hung up or closed."""
+    """Return whether one of the terminals was hung up or closed."""
     poll = select.poll()
     for fd in files:
         poll.register(fd, 0)

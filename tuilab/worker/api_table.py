@@ -38,7 +38,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def answer(context: Context, body: bytes) -> Iterator[ApiTable]:
-    """One `ApiTable`, of the TensorFlow that this worker imported."""
+    """Yield one `ApiTable`, of the TensorFlow that this worker imported."""
     yield make(context.tf)
 
 

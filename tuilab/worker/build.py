@@ -23,7 +23,7 @@ LARGEST_L2 = 128 * 2**20
 
 
 def load(scenario: Scenario, tell: Tell | None = None) -> tuple[Workload, Scenario]:
-    """The workload and the scenario with its values checked. tell: how far a model's loading is."""
+    """Return the workload and the scenario with its values checked. tell: how far a model's loading is."""
     if scenario.file:
         from tuilab.worker.user import load as load_file
 
@@ -155,7 +155,7 @@ def _rotation(sets: list[Any]) -> Callable[[], Any]:
 
 
 def last_level_cache() -> int:
-    """Bytes of the host's largest cache; 32 MiB where the system does not say."""
+    """Return bytes of the host's largest cache; 32 MiB where the system does not say."""
     sizes: list[int] = []
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         text = path.read_text().strip()
@@ -164,7 +164,7 @@ def last_level_cache() -> int:
 
 
 def empty_call(tf: Any, mode: Mode, *arguments: Any) -> Callable[[], Any]:
-    """A call that does nothing, made as an arm's of that mode is; a graph hands back its argument."""
+    """Return a call that does nothing, made as an arm's of that mode is; a graph hands back its argument."""
     kept = tf.zeros(())
     if mode == "eager":
         x = arguments[0] if arguments else kept

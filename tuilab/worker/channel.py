@@ -100,7 +100,7 @@ class Channel:
                 self._ends_with_parent(False)
 
     def kept(self) -> None:
-        """The run is over: forget its events, or, without a reader, leave them in the folder and end."""
+        """Forget the events of a run that is over, or, without a reader, leave them in the folder and end."""
         with self._lock:
             spool, self._spool = self._spool, None
             if spool is not None:
@@ -121,7 +121,7 @@ class Channel:
         return self._spool is not None and self._spool.alone
 
     def reader_gone(self) -> None:
-        """The other side has closed: finish a run that is to be finished, else end at once."""
+        """Finish a run that is to be finished although the other side has closed, else end at once."""
         with self._lock:
             self._go_on_alone()
 

@@ -58,7 +58,7 @@ class Context:
         self.send(Log(text=text, source="tuilab", run=run))
 
     def telling(self, request: str) -> Tell:
-        """What tells the asker of that request how far its answer is; safe from any thread."""
+        """Return what tells the asker of that request how far its answer is; safe from any thread."""
 
         def tell(stage: str, done: float, total: float) -> None:
             self.send(Progress(run=request, stage=stage, done=done / 1e6, total=total / 1e6, unit="MB"))
@@ -77,13 +77,13 @@ class Context:
         self.turn.set()
 
     def left_alone(self) -> None:
-        """Nobody will say `Painted` any more; safe from the reading thread."""
+        """Expect no `Painted` any more; safe from the reading thread."""
         self.watched = False
         self.painted.set()
         self.turn.set()
 
     def was_cancelled(self, run: str) -> bool:
-        """Whether a stop of that run was asked for; tens of nanoseconds."""
+        """Return whether a stop of that run was asked for; tens of nanoseconds."""
         return run in self._cancelled
 
     def check(self, run: str) -> None:

@@ -45,7 +45,7 @@ class Gpus:
 
     @classmethod
     def wanted(cls, environment: Mapping[str, str]) -> "Gpus":
-        """What the environment says."""
+        """Return what the environment says."""
         return cls(
             _numbers(environment.get(OPEN_GPUS, "0")),
             _numbers(environment.get(FAILED, "")),
@@ -58,7 +58,7 @@ class Gpus:
         return Gpus(tuple(usable), self.failed, self.why, count)
 
     def lacks(self, asked: Iterable[int]) -> tuple[int, ...]:
-        """What to open instead for a request that asks for these; empty where nothing is to change."""
+        """Return what to open instead for a request that asks for these; empty where nothing is to change."""
         wanted = {n for n in asked if n < self.count and n not in self.failed}
         return tuple(sorted(wanted)) if not wanted <= set(self.opened) else ()
 
@@ -80,11 +80,11 @@ class Names:
         self._in = {number: inside for inside, number in self._out.items()}
 
     def outward(self, line: bytes) -> bytes:
-        """A line of this process for the other side."""
+        """Return a line of this process for the other side."""
         return _renamed(line, self._out)
 
     def inward(self, line: bytes) -> bytes:
-        """A line of the other side for this process."""
+        """Return a line of the other side for this process."""
         return _renamed(line, self._in)
 
 
@@ -100,7 +100,7 @@ def _renamed(line: bytes, numbers: Mapping[int, int]) -> bytes:
 
 
 def asked(request: Request, gpus: Gpus) -> set[int]:
-    """The GPUs, by the machine's numbers, that a request names or over which its workload spreads."""
+    """Return the GPUs, by the machine's numbers, that a request names or over which its workload spreads."""
     if isinstance(request, Measure):
         request = msgspec.structs.replace(request, roofs=None)  # what is known of a GPU asks for none
     inside = {int(match) for match in _ASKED.findall(encode(request))}
@@ -146,7 +146,7 @@ def replace_process(
 
 
 def asked_before() -> list[bytes] | None:
-    """The lines that `replace_process` kept; None in a process that replaced none."""
+    """Return the lines that `replace_process` kept; None in a process that replaced none."""
     descriptor = os.environ.pop(REQUESTS, "")
     if not descriptor:
         return None

@@ -21,7 +21,7 @@ _BUS = re.compile(r"pci bus id: ([0-9A-Fa-f:.]+)")
 
 
 def describe(tf: Any, gpus: Gpus) -> Machine:
-    """Host, processor, versions and the devices that TensorFlow lists, opened or not."""
+    """Return host, processor, versions and the devices that TensorFlow lists, opened or not."""
     build = tf.sysconfig.get_build_info()
     folder, settings = guest.own()
     memory = psutil.virtual_memory().total
@@ -64,7 +64,7 @@ def _gpu(tf: Any, gpus: Gpus, number: int, inside: int) -> Device:
 
 @cache
 def created(opened: tuple[int, ...]) -> dict[str, Any]:
-    """What TensorFlow tells of each GPU that this process has opened, by its name (`GPU:0`).
+    """Return what TensorFlow tells of each GPU that this process has opened, by its name (`GPU:0`).
 
     Its public API has neither the memory limit nor the PCI bus id. The call creates every device that its
     options show, once more: those opened are shown, and it is made once.
@@ -95,7 +95,7 @@ def built_for(tf: Any) -> tuple[str, ...]:
 
 
 def from_ptx(built: Sequence[str], capability: str) -> bool:
-    """Whether the driver must compile kernels for a GPU of that compute capability (`9.0`).
+    """Return whether the driver must compile kernels for a GPU of that compute capability (`9.0`).
 
     Machine code runs on GPUs of its own major version and the same or a later minor one; PTX on any later.
     """

@@ -97,7 +97,8 @@ def _open(tf: Any, gpus: Sequence[Any]) -> None:
 
 
 def import_tensorflow() -> Any:
-    """The module, imported without collecting garbage, which takes a quarter of the time and finds none.
+    """Return the module, imported without collecting garbage, which takes a quarter of the time and finds
+    none.
 
     What has been loaded lives for good: later collections do not look at it, 0.1 s each time otherwise.
     """

@@ -30,7 +30,7 @@ _NO_ROOM = "Dst tensor is not initialized."
 
 
 def cause(error: BaseException) -> str:
-    """What an error says, in one line.
+    """Say what an error says, in one line.
 
     An error of a graph begins with where the graph was made, frame by frame; what went wrong stands behind
     the last blank line, among names of nodes and hints. One of a person's own code ends with the line of it
@@ -66,7 +66,7 @@ def _place(error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """What an error says; of one that fails to say it, that."""
+    """Say what an error says; of one that fails to say it, that."""
     try:
         return str(error)
     except BaseException as fault:
@@ -74,7 +74,7 @@ def text_of(error: BaseException) -> str:
 
 
 def told(error: BaseException) -> str:
-    """The traceback with the frames of own files alone, where it has any; cleaned.
+    """Return the traceback with the frames of own files alone, where it has any; cleaned.
 
     While own code is loaded, an error of TensorFlow's about it comes without the lab's frames, and an
     InputError, whose message says all, without any traceback.

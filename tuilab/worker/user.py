@@ -62,7 +62,7 @@ def declare(context: Context, request: Request) -> None:
 
 
 def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Workload:
-    """The workload in `path/to/file.py:name`, or of a model file. tell: how far a model's loading is.
+    """Return the workload in `path/to/file.py:name`, or of a model file. tell: how far a model's loading is.
 
     Raises InputError, or whatever the file's own code raises.
     """
@@ -133,7 +133,8 @@ def _module(path: Path) -> ModuleType:
 
 
 def versions(scenario: Scenario) -> dict[str, str]:
-    """A hash of the file that own code or a model lies in, and of each of a person's own that was imported.
+    """Return a hash of the file that own code or a model lies in, and of each of a person's own that was
+    imported.
 
     By the files' names, below the folder of the first where they lie there; {} for a workload of the lab's.
     """

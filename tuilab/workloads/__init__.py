@@ -19,7 +19,7 @@ ENTRY_POINTS = "tuilab.workloads"
 
 @cache
 def shipped() -> dict[str, Workload]:
-    """Every workload of this package, by name: each module here that has a `WORKLOAD`."""
+    """Return every workload of this package, by name: each module here that has a `WORKLOAD`."""
     found = {}
     for module in pkgutil.iter_modules(__path__):
         workload = getattr(importlib.import_module(f"{__name__}.{module.name}"), "WORKLOAD", None)
@@ -44,7 +44,7 @@ def _load(entry: "EntryPoint") -> object:
 
 @cache
 def find(name: str) -> Workload:
-    """The workload of that name, shipped or installed. Raises InputError where there is none."""
+    """Return the workload of that name, shipped or installed. Raises InputError where there is none."""
     if name in shipped():
         return shipped()[name]
     from importlib.metadata import entry_points  # takes longer to load than all the shipped ones

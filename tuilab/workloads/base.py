@@ -75,19 +75,19 @@ class Build(Protocol):
     cold: bool
 
     def integer(self, name: str) -> int:
-        """A numeric parameter's value."""
+        """Return a numeric parameter's value."""
 
     def word(self, name: str) -> str:
-        """A choice's value."""
+        """Return a choice's value."""
 
     def flag(self, name: str) -> bool:
-        """A flag's value."""
+        """Return a flag's value."""
 
     def compiled(self, function: Function) -> Function:
-        """The function in the arm's mode: as it is, as one graph, or compiled by XLA."""
+        """Return the function in the arm's mode: as it is, as one graph, or compiled by XLA."""
 
     def tensors(self, function: Function, *inputs: "np.ndarray[Any, Any]") -> Case:
-        """The usual case: a function from tensors to tensors, with its inputs given as host arrays.
+        """Return the usual case: a function from tensors to tensors, with its inputs given as host arrays.
 
         The arm decides the device, the mode, and whether inputs stay on the device or are copied there
         and results back in each call.
@@ -121,7 +121,7 @@ class Workload:
     memory_of: Callable[[Mapping[str, Value], str], int] | None = None
 
     def needs(self, values: Mapping[str, Value], variant: str) -> int:
-        """Bytes that an arm of this variant needs at the values; 0 where that is not known."""
+        """Return bytes that an arm of this variant needs at the values; 0 where that is not known."""
         if self.memory_of is not None:
             return self.memory_of(values, variant)
         return self.memory(values) if self.memory is not None else 0

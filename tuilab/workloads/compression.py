@@ -86,12 +86,13 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Bytes at the peak: the values drawn and as a tensor, zlib's output, codes and their floats."""
+    """Return bytes at the peak: the values drawn and as a tensor, zlib's output, codes and their floats."""
     return 4 * ITEM * int(values["elements"])
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Lossy: least, greatest, difference, quotient and rounding of each value, or a product and a sum.
+    """Count the work, lossy: least, greatest, difference, quotient and rounding of each value, or a product
+    and a sum.
 
     What zlib does depends on the data, and so does the size of what it writes.
     """
@@ -108,7 +109,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """One compression, or one decompression, of `elements` float32 values."""
+    """Return one compression, or one decompression, of `elements` float32 values."""
     values = _values(b)
     make: Callable[[Build, Any], Case] = {
         "zlib": _zlib,

@@ -55,20 +55,20 @@ _rivals: dict[str, tuple[list[Child], int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Bytes at the peak: three matrices here and at each rival, and the rivals' own processes."""
+    """Return bytes at the peak: three matrices here and at each rival, and the rivals' own processes."""
     side, rivals = int(values["side"]), int(values["rivals"])
     matrices = side * side * (8 + 3 * ITEM_BYTES[str(values["dtype"])])
     return matrices * (1 + rivals) + PROCESS_BYTES * rivals
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """A product and a sum for each of side³."""
+    """Return a product and a sum for each of side³."""
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     return Work(flop=2 * side**3, inputs=item * side**2, outputs=item * side**2, dtype=arm.dtype)
 
 
 def build(b: Build) -> Case:
-    """One product of side × side matrices."""
+    """Return one product of side × side matrices."""
     import numpy as np
 
     x = np.random.default_rng(0).standard_normal((b.integer("side"),) * 2).astype(b.arm.dtype)
@@ -122,7 +122,7 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 
 def rival(pipe: Pipe, settings: Mapping[str, Any]) -> None:
-    """What a rival process does: multiply while told to, wait otherwise."""
+    """Multiply while told to, wait otherwise: what a rival process does."""
     import tensorflow as tf
 
     for gpu in tf.config.list_physical_devices("GPU"):

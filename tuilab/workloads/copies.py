@@ -52,12 +52,12 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Bytes at the peak: the array, its tensor, and the copies one way and back."""
+    """Return bytes at the peak: the array, its tensor, and the copies one way and back."""
     return 4 * int(values["bytes"])
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """The bytes that travel; within the host each is read once and written once a way."""
+    """Return the bytes that travel; within the host each is read once and written once a way."""
     total = int(values["bytes"]) // int(values["pieces"]) * int(values["pieces"])
     direction = str(values["direction"])
     if family(arm.device) == "CPU":
@@ -68,7 +68,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """One transfer of `bytes` bytes, whole or in `pieces`."""
+    """Return one transfer of `bytes` bytes, whole or in `pieces`."""
     import numpy as np
 
     tf, direction = b.tf, b.word("direction")

@@ -67,7 +67,7 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """The network's step (`images.step`), its weights read and written once by plain descent."""
+    """Return the network's step (`images.step`), its weights read and written once by plain descent."""
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     # Keras multiplies float32 as TF32 where the GPU can.
     return images.step(batch, side, filters, dtype="tf32", passes=2)

@@ -35,7 +35,7 @@ class Range:
 
 
 def between(low: int, high: int, *, log: bool | None = None, unit: str = "", help: str = "") -> Range:
-    """The range of a parameter, low … high. The slider is logarithmic where low is positive."""
+    """Return the range of a parameter, low … high. The slider is logarithmic where low is positive."""
     if not (isinstance(low, int) and isinstance(high, int) and low <= high):
         raise InputError("between", (low, high), "two whole numbers, the lower first")
     return Range(low, high, low > 0 if log is None else log, unit, help)
@@ -99,7 +99,7 @@ def _spec(function: Any) -> Spec:
 
 
 def declaration(function: Callable[..., Any], name: str) -> Declaration:
-    """What the function takes, from its signature. Raises InputError naming the parameter."""
+    """Return what the function takes, from its signature. Raises InputError naming the parameter."""
     spec = getattr(function, SPEC, None) or Spec()
     parameters = tuple(_parameters(function, spec))
     names = [p.name for p in parameters]

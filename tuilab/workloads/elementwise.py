@@ -58,7 +58,7 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Bytes at the peak: two matrices, as arrays and as tensors, and two results."""
+    """Return bytes at the peak: two matrices, as arrays and as tensors, and two results."""
     side = int(values["side"])
     return side * side * (2 * (8 + ITEM_BYTES[str(values["dtype"])]) + 2 * ITEM_BYTES[str(values["dtype"])])
 
@@ -72,7 +72,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """`ops` ops in a row on matrices of shape (side, side)."""
+    """Return `ops` ops in a row on matrices of shape (side, side)."""
     import numpy as np
 
     tf, ops, side = b.tf, b.integer("ops"), b.integer("side")

@@ -26,14 +26,14 @@ DECLARATION = Declaration(
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """A batch handed over, and what its preparation costs the host."""
+    """Return a batch handed over, and what its preparation costs the host."""
     image = int(values["side"]) ** 2 * images.CHANNELS * 4
     batch = int(values["batch"]) * image
     return feed.fed(Work(inputs=batch, outputs=batch), values, arm)
 
 
 def build(b: Build) -> Case:
-    """One batch drawn, brought to the device, and prepared there where the variant says so."""
+    """Return one batch drawn, brought to the device, and prepared there where the variant says so."""
     fed = feed.open_feed(b)
 
     prepared = b.compiled(fed.prepare) if b.arm.variant == "in-step" else None

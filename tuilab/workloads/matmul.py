@@ -46,19 +46,19 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Bytes at the peak: both factors as drawn, as arrays and as tensors, and widened; the product."""
+    """Return bytes at the peak: both factors as drawn, as arrays and as tensors, and widened; the product."""
     m, k, n = (int(values[name]) for name in "mkn")
     item = ITEM_BYTES[str(values["dtype"])]
     return (m * k + k * n) * (2 * item + 8) + 2 * m * n * item
 
 
 def padded(side: int) -> int:
-    """`side` rounded up to a multiple of 8."""
+    """Return `side` rounded up to a multiple of 8."""
     return -(-side // TENSOR_CORE_MULTIPLE) * TENSOR_CORE_MULTIPLE
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """A product and a sum for each of m · k · n; of complex numbers four and four."""
+    """Return a product and a sum for each of m · k · n; of complex numbers four and four."""
     m, k, n = (padded(int(values[s])) if arm.variant == "padded" else int(values[s]) for s in "mkn")
     item = ITEM_BYTES[arm.dtype]
     return Work(
@@ -70,7 +70,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """One product of random matrices of shapes (m, k) and (k, n)."""
+    """Return one product of random matrices of shapes (m, k) and (k, n)."""
     require(b)
     sides = [b.integer(name) for name in "mkn"]
     if b.arm.variant == "padded":

@@ -73,12 +73,12 @@ _limited: dict[str, tuple[list[Child], int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Bytes at the peak: what one call allocates; the CPU arm holds it in the host's memory."""
+    """Return bytes at the peak: what one call allocates; the CPU arm holds it in the host's memory."""
     return int(values["bytes"])
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Every byte is written once."""
+    """Count every byte as written once."""
     total = sum(4 * count for count in _sizes(int(values["bytes"]), int(values["step"])))
     return Work(
         flop=0, inputs=0, outputs=min(total, int(values["limit"])) if arm.variant == "limited" else total
@@ -210,7 +210,7 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 
 def limited(pipe: Pipe, settings: Mapping[str, Any]) -> None:
-    """What the limited process does: grow until it is refused; allocate what fits, when asked."""
+    """Grow until memory is refused, then allocate what fits, when asked: what the limited process does."""
     import tensorflow as tf
 
     index = int(settings["device"].partition(":")[2])

@@ -29,18 +29,18 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Bytes at the peak: the text, its parts as strings, and the numbers."""
+    """Return bytes at the peak: the text, its parts as strings, and the numbers."""
     return int(values["lines"]) * int(values["fields"]) * (2 * FIELD_BYTES + 32 + 4)
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """The text that is read, and the sums; parsing is no arithmetic."""
+    """Return the text that is read, and the sums; parsing is no arithmetic."""
     count = int(values["lines"]) * int(values["fields"])
     return Work(flop=count, inputs=count * FIELD_BYTES, outputs=4 * int(values["lines"]), dtype="float32")
 
 
 def build(b: Build) -> Case:
-    """One batch of lines parsed and summed line by line."""
+    """Return one batch of lines parsed and summed line by line."""
     import numpy as np
 
     tf, fields = b.tf, b.integer("fields")

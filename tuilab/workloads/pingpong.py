@@ -61,7 +61,7 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Bytes at the peak: three matrices as arrays and as tensors, and two results."""
+    """Return bytes at the peak: three matrices as arrays and as tensors, and two results."""
     side = int(values["side"])
     return side * side * 3 * (8 + 2 * ITEM_BYTES[str(values["dtype"])])
 
@@ -87,7 +87,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """`length` products of side × side matrices with `detours` small ops between them."""
+    """Return `length` products of side × side matrices with `detours` small ops between them."""
     import numpy as np
 
     tf, side, variant = b.tf, b.integer("side"), b.arm.variant

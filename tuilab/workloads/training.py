@@ -59,7 +59,7 @@ Batch = tuple[Any, Any]
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Bytes at the peak: the pipeline's, and the first layer's activations and gradients of a batch.
+    """Return bytes at the peak: the pipeline's, and the first layer's activations and gradients of a batch.
 
     Eight times the activations is what XLA holds on a CPU; the other modes hold less than half of that.
     """
@@ -78,7 +78,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """One training step on one batch, drawn from the arm's pipeline."""
+    """Return one training step on one batch, drawn from the arm's pipeline."""
     require(b)
     with b.tf.device(b.device):
         model = network(b.tf, b.integer("side"), b.integer("filters"), b.arm.dtype)
@@ -130,7 +130,7 @@ def _fed(b: Build, feed: feed.Feed, step: Callable[..., Any]) -> Case:
 
 
 def network(tf: Any, side: int, filters: int, dtype: str) -> Any:
-    """A compiled Keras model: convolution, pooling, ten classes; Adam, cross-entropy, accuracy.
+    """Return a compiled Keras model: convolution, pooling, ten classes; Adam, cross-entropy, accuracy.
 
     Its variables all exist when it is returned, so that any mode can trace a step.
     """

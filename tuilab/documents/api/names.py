@@ -27,7 +27,7 @@ _KEPT = 8
 
 
 def index_of(api: ApiTable) -> Index:
-    """The table's index, made once: hashing a table takes as long as making one."""
+    """Return the table's index, made once: hashing a table takes as long as making one."""
     kept = next((index for table, index in _indexed if table is api), None)
     if kept is None:
         below: dict[str, list[str]] = {}
@@ -41,7 +41,7 @@ def index_of(api: ApiTable) -> Index:
 
 
 def missing(api: ApiTable, name: str) -> str:
-    """The part of a dotted name that does not exist, "" where it does or that cannot be told."""
+    """Return the part of a dotted name that does not exist, "" where it does or that cannot be told."""
     index = index_of(api)
     parts = name.split(".")
     for length in range(2, len(parts) + 1):
@@ -67,7 +67,7 @@ def renamed(api: ApiTable, name: str) -> str:
 
 
 def nearest(api: ApiTable, name: str) -> str:
-    """The real name that a misspelled one means, "" where that is not plain."""
+    """Return the real name that a misspelled one means, "" where that is not plain."""
     index = index_of(api)
     parent, _, word = name.rpartition(".")
     below = [found.rpartition(".")[2] for found in index.below.get(parent, [])]
@@ -80,7 +80,7 @@ def nearest(api: ApiTable, name: str) -> str:
 
 
 def gone_part(api: ApiTable, use: Use) -> str:
-    """The part of a use's name that does not exist, "" where it does or that cannot be told."""
+    """Return the part of a use's name that does not exist, "" where it does or that cannot be told."""
     if use.name.startswith("tf."):
         return missing(api, use.name)
     if use.name.startswith("keras."):

@@ -22,7 +22,7 @@ _DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-rocm", "tf-nightly
 
 
 def installed_version() -> str:
-    """The version of the installed TensorFlow by its package's metadata; "" where there is none."""
+    """Return the version of the installed TensorFlow by its package's metadata; "" where there is none."""
     for name in _DISTRIBUTIONS:
         try:
             return metadata.version(name)
@@ -37,24 +37,24 @@ def folder() -> Path:
 
 
 def file_for(version: str) -> Path:
-    """The file of one version's table. Raises ValueError for what is no version."""
+    """Return the file of one version's table. Raises ValueError for what is no version."""
     if not _VERSION.fullmatch(version):
         raise ValueError(f"{version!r} is not a version such as 2.21.0")
     return folder() / f"tensorflow-{version}.json.xz"
 
 
 def pack(table: msgspec.Struct) -> bytes:
-    """The table as it is stored."""
+    """Return the table as it is stored."""
     return lzma.compress(msgspec.json.encode(table), preset=6)
 
 
 def unpack(data: bytes) -> ApiTable | None:
-    """A stored table, None where the bytes are none."""
+    """Return a stored table, None where the bytes are none."""
     return unpacked(data, ApiTable)
 
 
 def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
-    """What was stored as that kind, None where the bytes are none."""
+    """Return what was stored as that kind, None where the bytes are none."""
     try:
         decompressor = lzma.LZMADecompressor(memlimit=_LARGEST * 2)
         text = decompressor.decompress(data, max_length=_LARGEST)
@@ -75,7 +75,7 @@ def save(table: ApiTable) -> Path:
 
 
 def load(version: str) -> ApiTable | None:
-    """The table of that version: the one kept on this machine, else the shipped one, else None."""
+    """Return the table of that version: the one kept on this machine, else the shipped one, else None."""
     try:
         kept = unpack(read_regular(file_for(version), _LARGEST))
     except (InputError, ValueError):
@@ -93,7 +93,7 @@ def shipped() -> ApiTable:
 
 
 def brought(name: str, kind: type[Stored]) -> Stored:
-    """What a file of the package's own data holds."""
+    """Return what a file of the package's own data holds."""
     found = unpacked(resources.files("tuilab.documents.api").joinpath("data", name).read_bytes(), kind)
     if found is None:
         raise RuntimeError(f"this installation's {name} is damaged; install tuilab again")
@@ -101,6 +101,6 @@ def brought(name: str, kind: type[Stored]) -> Stored:
 
 
 def for_installed() -> ApiTable | None:
-    """The table of the installed TensorFlow, None where no worker has made one yet."""
+    """Return the table of the installed TensorFlow, None where no worker has made one yet."""
     version = installed_version()
     return load(version) if version else None

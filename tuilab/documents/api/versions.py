@@ -42,7 +42,7 @@ class Versions(msgspec.Struct, frozen=True):
 
 
 def minor(version: str) -> tuple[int, ...]:
-    """`2.17.1` → (2, 17)."""
+    """Return `2.17.1` → (2, 17)."""
     return tuple(map(int, re.findall(r"\d+", version)[:2]))
 
 
@@ -54,7 +54,7 @@ def _differences() -> dict[tuple[int, ...], Difference]:
 
 
 def known() -> tuple[str, ...]:
-    """The versions of which a document can be checked, the oldest first: `2.16`, …"""
+    """Return the versions of which a document can be checked, the oldest first: `2.16`, …"""
     return tuple(".".join(map(str, number)) for number in _differences() if number > minor(BEFORE))
 
 
@@ -68,7 +68,7 @@ def check_version(where: str, version: str) -> None:
 
 @lru_cache(maxsize=8)
 def table_of(version: str) -> ApiTable:
-    """The names of a known version (`2.17`; the last number makes no difference)."""
+    """Return the names of a known version (`2.17`; the last number makes no difference)."""
     base, other = shipped(), _differences()[minor(version)]
     less = frozenset(other.less)
     names = sorted({*(n for n in base.names if n not in less), *(n for n in other.more if not _inside(n))})
@@ -97,7 +97,7 @@ def _base() -> frozenset[str]:
 
 
 def when(api: ApiTable, name: str) -> str:
-    """Since when a name that this table lacks is gone, or when it came later; "" where that is not known."""
+    """Say since when a name that this table lacks is gone, or when it came later; "" if that is not known."""
     here = minor(api.version)
     having = [
         number
@@ -112,7 +112,7 @@ def when(api: ApiTable, name: str) -> str:
 
 
 def installed_by(lines: Iterable[str]) -> tuple[str, int] | None:
-    """The known version that a document installs (`pip install tensorflow==2.17`), and on which line.
+    """Return the known version that a document installs (`pip install tensorflow==2.17`), and on which line.
 
     None where it installs none, one that is not known, or several.
     """

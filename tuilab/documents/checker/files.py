@@ -65,7 +65,7 @@ class CheckJob(msgspec.Struct, frozen=True):
 
 
 def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path, bool]]:
-    """The files of paths, folders and patterns, each once, and whether it was named itself.
+    """Return the files of paths, folders and patterns, each once, and whether it was named itself.
 
     Raises InputError for what is not there.
     """
@@ -145,7 +145,7 @@ def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
 
 
 def result_of(report: DocumentReport, path: str, job: CheckJob) -> FileResult:
-    """A report's findings as the settings want them."""
+    """Return a report's findings as the settings want them."""
     every = (finding for example in report.examples for finding in example.findings)
     found = tuple(f for f in every if job.settings.selects(f.code))
     texts = tuple(report.lines[f.line - 1].strip() if f.line <= len(report.lines) else "" for f in found)
@@ -201,12 +201,12 @@ def check_files(
 
 
 def usable_processors() -> int:
-    """How many this process may use."""
+    """Return how many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def at_least(severity: Severity, least: Severity) -> bool:
-    """Whether a severity is that high."""
+    """Return whether a severity is that high."""
     return SEVERITIES.index(severity) >= SEVERITIES.index(least)
 
 
@@ -237,7 +237,7 @@ def write_baseline(file: Path, results: Sequence[FileResult]) -> int:
 
 
 def without_baseline(file: Path, results: Sequence[FileResult]) -> list[FileResult]:
-    """The results without the findings that the file knows. Raises InputError."""
+    """Return the results without the findings that the file knows. Raises InputError."""
     try:
         known = msgspec.json.decode(read_regular(file, _LARGEST), type=_Baseline)
     except (InputError, msgspec.MsgspecError) as error:

@@ -39,7 +39,7 @@ class Fixed:
     count: int
 
     def diff(self) -> str:
-        """The change as a unified diff."""
+        """Return the change as a unified diff."""
         name = self.path.as_posix()
         before, after = self.before.splitlines(keepends=True), self.after.splitlines(keepends=True)
         lines = (line.rstrip("\n") for line in difflib.unified_diff(before, after, name, name))
@@ -58,7 +58,7 @@ def _printable(line: str) -> str:
 
 
 def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | None:
-    """The file with what can be fixed of the report's findings; None where that is nothing.
+    """Return the file with what can be fixed of the report's findings; None where that is nothing.
 
     A file that is not UTF-8 is left alone. Raises InputError and OSError where it cannot be read.
     """

@@ -24,7 +24,7 @@ _MOST_ALSO = 4
 
 
 def place(result: FileResult, finding: Finding) -> str:
-    """`path:line:column`; in a notebook `path:cell 3:line:column`, as in the cell."""
+    """Return `path:line:column`; in a notebook `path:cell 3:line:column`, as in the cell."""
     path = shown_path(result)
     if finding.cell:
         return f"{path}:cell {finding.cell}:{finding.cell_line}:{finding.column}"
@@ -32,12 +32,12 @@ def place(result: FileResult, finding: Finding) -> str:
 
 
 def shown_path(result: FileResult) -> str:
-    """The file's name, which somebody else chose, for a terminal."""
+    """Return the file's name, which somebody else chose, for a terminal."""
     return sanitize_line(result.path, 4_000)
 
 
 def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
-    """A line each, with what to do below it."""
+    """Yield a line each, with what to do below it."""
     for result in results:
         if result.error:
             yield f"{shown_path(result)}: {result.error}"
@@ -50,7 +50,7 @@ def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
 
 
 def shown(result: FileResult, level: Severity) -> list[Finding]:
-    """The findings that are to be printed."""
+    """Return the findings that are to be printed."""
     return [f for f in result.collapsed if at_least(f.severity, level)]
 
 
@@ -66,7 +66,7 @@ def _also(finding: Finding) -> str:
 
 
 def summary(results: Sequence[FileResult], level: Severity) -> str:
-    """How many files and findings, in a sentence."""
+    """Say how many files and findings, in a sentence."""
     counts = Counter(f.severity for r in results for f in r.collapsed)
     files = counted(len(results), "file")
     parts = [counted(counts[kind], kind) for kind in ("error", "warning", "note") if counts[kind]]
@@ -78,7 +78,7 @@ def summary(results: Sequence[FileResult], level: Severity) -> str:
 
 
 def counted(number: int, word: str) -> str:
-    """`1 file`, `3 files`."""
+    """Return `1 file`, `3 files`."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
@@ -132,7 +132,7 @@ class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_json(results: Sequence[FileResult], tensorflow: str, target: str, level: Severity) -> str:
-    """One object, with findings of that severity or worse; its summary counts all."""
+    """Return one object, with findings of that severity or worse; its summary counts all."""
     counts = Counter(f.severity for r in results for f in r.collapsed)
     one = results[0].check if len(results) == 1 else None
     out = CheckOutput(
@@ -183,7 +183,7 @@ _GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def github(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
-    """Annotations that GitHub's runner shows beside the lines."""
+    """Yield annotations that GitHub's runner shows beside the lines."""
     for result in results:
         if result.error:
             yield f"::error file={_property(shown_path(result))},title=tuilab::{_data(result.error)}"
@@ -206,7 +206,7 @@ def _property(words: str) -> str:
 
 
 def sarif(results: Sequence[FileResult], level: Severity) -> str:
-    """A SARIF 2.1.0 log of one run, with findings of that severity or worse."""
+    """Return a SARIF 2.1.0 log of one run, with findings of that severity or worse."""
     index = {rule.code: number for number, rule in enumerate(RULES)}
     rules = [
         {

@@ -43,13 +43,13 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """A file of findings that are known, relative to the pyproject.toml."""
 
     def selects(self, code: str) -> bool:
-        """Whether findings of that rule are wanted."""
+        """Return whether findings of that rule are wanted."""
         chosen = not self.select or any(code.startswith(part) for part in self.select)
         return chosen and not any(code.startswith(part) for part in self.ignore)
 
 
 def find(folder: Path) -> Path | None:
-    """The nearest pyproject.toml with the table, from the folder upwards."""
+    """Return the nearest pyproject.toml with the table, from the folder upwards."""
     for parent in (folder, *folder.parents):
         file = parent / FILE
         if file.is_file() and _table(file) is not None:
@@ -58,7 +58,7 @@ def find(folder: Path) -> Path | None:
 
 
 def load(file: Path) -> CheckSettings:
-    """The table's settings. Raises InputError naming file and key."""
+    """Return the table's settings. Raises InputError naming file and key."""
     table = _table(file)
     try:
         settings = msgspec.convert(table or {}, CheckSettings)

@@ -50,7 +50,7 @@ class NotComputed(Exception):
 
 
 def binary(op: ast.operator, a: Any, b: Any) -> Any:
-    """The result of a binary operator on two constants. Raises NotComputed."""
+    """Return the result of a binary operator on two constants. Raises NotComputed."""
     function = _BINARY.get(type(op))
     if function is None:
         raise NotComputed
@@ -71,7 +71,7 @@ def binary(op: ast.operator, a: Any, b: Any) -> Any:
 
 
 def unary(op: ast.unaryop, a: Any) -> Any:
-    """The result of a unary operator on a constant. Raises NotComputed."""
+    """Return the result of a unary operator on a constant. Raises NotComputed."""
     try:
         return bounded(_UNARY[type(op)](a))
     except _ERRORS:
@@ -79,7 +79,7 @@ def unary(op: ast.unaryop, a: Any) -> Any:
 
 
 def compare(op: ast.cmpop, a: Any, b: Any) -> bool:
-    """The result of a comparison of two constants. Raises NotComputed."""
+    """Return the result of a comparison of two constants. Raises NotComputed."""
     try:
         return bool(_COMPARE[type(op)](a, b))
     except _ERRORS:
@@ -87,7 +87,7 @@ def compare(op: ast.cmpop, a: Any, b: Any) -> bool:
 
 
 def bounded(value: Any) -> Any:
-    """The value, if it is of a size that a parameter could have. Raises NotComputed."""
+    """Return the value, if it is of a size that a parameter could have. Raises NotComputed."""
     if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
         raise NotComputed
     if isinstance(value, str | bytes) and len(value) > LONGEST_TEXT:

@@ -39,7 +39,7 @@ _WAITS = words("float int bool str repr format sum max min list tuple abs round"
 
 
 def with_scope(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
-    """`globals()` and the like, which look at where they are called."""
+    """Return `globals()` and the like, which look at where they are called."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     store = scope.module().names if name == "globals" else scope.names
     return Mapping(dict(store), open=True)
@@ -76,7 +76,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     "tqdm.rich.tqdm",
 )
 def progress(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """A bar of progress yields what it is given."""
+    """Yield what a bar of progress is given."""
     return args.get("iterable", "0", default=Unknown("what a bar of progress counts", args.line))
 
 

@@ -40,7 +40,7 @@ def codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     )
 )
 def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Python's own library: nothing that a device would compute."""
+    """Call Python's own library: nothing that a device would compute."""
     if name == "contextlib.suppress":
         return OpaqueObject("raises", None)
     if name in ("itertools.repeat",):
@@ -67,7 +67,7 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tensorflow.python.")
 def internal(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """TensorFlow's internals, which may be anything; their arguments keep their places."""
+    """Call TensorFlow's internals, which may be anything; their arguments keep their places."""
     word = name.rpartition(".")[2]
     if word == "async_wait":
         interpreter.sync("async_wait()", args.line, NONE)

@@ -111,7 +111,7 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """A method of a pipeline: one more step, or the data out of it."""
+    """Return a method of a pipeline: one more step, or the data out of it."""
     known = f"{DATASET}.{name}"
     interpreter.use(Api(known, f"Dataset.{name}"), line)
     bound = bind(interpreter, known, args, keywords, line)
@@ -182,7 +182,7 @@ def writer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.io.parse_single_example", "tf.io.parse_example")
 def parsed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """A record's features, by the description's keys."""
+    """Return a record's features, by the description's keys."""
     features = args.get("features")
     inside = interpreter.in_graph() is not None
     interpreter.event("op", name, args.line, args.values)

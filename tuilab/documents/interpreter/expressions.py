@@ -49,7 +49,7 @@ def name(interpreter: Interpreter, node: ast.Name, scope: Scope) -> Value:
 
 @expression(ast.Attribute)
 def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Value:
-    """A chain `a.b.c` is resolved as one, so that it counts as one use of a library's name."""
+    """Resolve a chain `a.b.c` as one, so that it counts as one use of a library's name."""
     chain: list[ast.Attribute] = [node]
     inner: ast.expr = node.value
     while isinstance(inner, ast.Attribute):
@@ -84,7 +84,7 @@ def _is_print(node: ast.expr) -> bool:
 
 
 def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int) -> Value:
-    """The value of `left op right`; an op of TensorFlow or NumPy where a tensor takes part."""
+    """Return the value of `left op right`; an op of TensorFlow or NumPy where a tensor takes part."""
     if isinstance(op, ast.Mod) and isinstance(left, Known) and isinstance(left.value, str):
         interpreter.reads(right, "formatting", line)
         return told(left.value, [right], line)
@@ -179,7 +179,7 @@ def unary(interpreter: Interpreter, node: ast.UnaryOp, scope: Scope) -> Value:
 
 @expression(ast.BoolOp)
 def boolean(interpreter: Interpreter, node: ast.BoolOp, scope: Scope) -> Value:
-    """`a or b`, `a and b`: the operand that decides, or what any of them may be."""
+    """Return `a or b`, `a and b`: the operand that decides, or what any of them may be."""
     stops_at = isinstance(node.op, ast.Or)
     joined: Value | None = None
     value: Value = NONE
@@ -298,7 +298,7 @@ def mapping(interpreter: Interpreter, node: ast.Dict, scope: Scope) -> Value:
 
 @expression(ast.JoinedStr)
 def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Value:
-    """An f-string; format specifications are read for what they use, and not applied."""
+    """Return an f-string; format specifications are read for what they use, and not applied."""
     words: list[str] = []
     values: list[Value] = []
     known = True
@@ -319,7 +319,7 @@ def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Va
 
 
 def told(words: str, values: Sequence[Value], line: int) -> Told:
-    """A text of which parts are not known, with the times that stand in it."""
+    """Return a text of which parts are not known, with the times that stand in it."""
     times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
     own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
     inner = " ".join(v.words for v in values if isinstance(v, Told))

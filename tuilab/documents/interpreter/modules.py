@@ -21,7 +21,7 @@ _LIBRARIES = sys.stdlib_module_names | {
 
 
 def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Module | None:
-    """The module of that name beside the document; None where there is none, or it is a library's.
+    """Return the module of that name beside the document; None where there is none, or it is a library's.
 
     level: of a relative import, how many folders up from the file that says it; 0 from the document's.
     """
@@ -35,7 +35,7 @@ def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Mo
 
 
 def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Value | None:
-    """What a module's name stands for: what it binds, or the module below it; None for neither."""
+    """Return what a module's name stands for: what it binds, or the module below it; None for neither."""
     found: Value | None = module.scope.names.get(name)
     if found is None and module.package is not None:
         found = _module(interpreter, module.package / name, line)

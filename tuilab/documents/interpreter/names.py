@@ -101,7 +101,7 @@ _PRIVATE = "tensorflow.python."
 
 
 def canonical(module: str) -> str:
-    """The dotted name under which a module is known here: `tensorflow.keras` → `tf.keras`."""
+    """Return the dotted name under which a module is known here: `tensorflow.keras` → `tf.keras`."""
     root, _, rest = module.removeprefix(_PRIVATE).partition(".")
     if root == "tensorflow" and not rest.startswith(("python", "core", "compiler", "lite.python")):
         name = f"tf.{rest}" if rest else "tf"
@@ -117,13 +117,13 @@ def canonical(module: str) -> str:
 
 
 def module(dotted: str, spelled: str) -> Api:
-    """An imported module: its canonical name, how the source calls it, and what it really is."""
+    """Return an imported module: its canonical name, how the source calls it, and what it really is."""
     keras = dotted.removeprefix(_PRIVATE).partition(".")[0] == "keras"
     return Api(canonical(dotted), spelled, dotted if keras else "")
 
 
 def member(owner: Api, name: str, line: int, spelled: str = "") -> Value:
-    """What a name of a library's module stands for."""
+    """Return what a name of a library's module stands for."""
     dotted = f"{owner.name}.{name}"
     if dotted in _CONSTANTS:
         return _CONSTANTS[dotted]
@@ -134,7 +134,7 @@ def member(owner: Api, name: str, line: int, spelled: str = "") -> Value:
 
 
 def dtype_of(value: Value | None) -> str | None:
-    """The dtype that an argument names: `tf.float32`, `"float32"`, `np.double`, `float`."""
+    """Return the dtype that an argument names: `tf.float32`, `"float32"`, `np.double`, `float`."""
     word = ""
     if isinstance(value, Api):
         root, _, word = value.name.rpartition(".")
@@ -147,7 +147,7 @@ def dtype_of(value: Value | None) -> str | None:
 
 
 def item_bytes(dtype: str | None) -> int | None:
-    """Bytes of one element; None where that is not known."""
+    """Return bytes of one element; None where that is not known."""
     return ITEM_BYTES.get(dtype or "")
 
 

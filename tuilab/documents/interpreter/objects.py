@@ -43,7 +43,7 @@ METHODS: dict[str, Method] = {}
 
 
 def method(interpreter: Interpreter, asked: Asked) -> Value:
-    """What the method gives."""
+    """Return what the method gives."""
     read = METHODS.get(asked.owner.kind)
     result = read(interpreter, asked) if read is not None else None
     return Unknown(f"what {asked.name}() gives", asked.line) if result is None else result
@@ -98,7 +98,7 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @of("super")
 def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """A class of the document or of a library: what its constructor sets is not known."""
+    """Return a class of the document or of a library: what its constructor sets is not known."""
     if asked.name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
         interpreter.event("opaque", f"super().{asked.name}", asked.line)
     return None
@@ -142,7 +142,7 @@ def data(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @of("lite")
 def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """TFLite computes in `invoke()`; its output is a copy."""
+    """Run TFLite, which computes in `invoke()`; its output is a copy."""
     owner, name, line = asked.owner, asked.name, asked.line
     if name == "invoke":
         made = interpreter.event("host-op", "invoke", line, {"self": owner}, Tensor(None, None, "np"))
@@ -177,7 +177,7 @@ _SETS_UP = words("save load compile summary build get_ set_ push_ from_ to_ free
 
 
 def call_saved(interpreter: Interpreter, args: list[Value], keywords: Keywords, line: int) -> Value:
-    """What a SavedModel's function gives. On what is known to be symbolic it builds a model."""
+    """Return what a SavedModel's function gives. On what is known to be symbolic it builds a model."""
     given = [*args, *keywords.values()]
     inside = any(isinstance(value, Tensor) and value.inside for value in given)
     result = Tensor(None, None, inside=inside)

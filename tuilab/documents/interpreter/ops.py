@@ -41,44 +41,44 @@ _SUBJECT = words("input_tensor input tensor x a value image images signals signa
 
 
 def subject(args: Arguments) -> Value:
-    """The argument that a function is about, whatever its parameter is called."""
+    """Return the argument that a function is about, whatever its parameter is called."""
     return next((args.values[name] for name in _SUBJECT if name in args.values), NONE)
 
 
 def unknown(args: Arguments) -> None:
-    """Neither shape nor dtype is followed."""
+    """Follow neither shape nor dtype."""
 
 
 def scalar(args: Arguments) -> Shape:
-    """One number."""
+    """Return one number."""
     return ()
 
 
 def same(args: Arguments) -> Shape | None:
-    """The shape of the subject."""
+    """Return the shape of the subject."""
     value = subject(args)
     return value.shape if isinstance(value, Tensor) else tensors.nested_shape(value)
 
 
 def like(args: Arguments) -> str | None:
-    """The dtype of the subject, or the first tensor's."""
+    """Return the dtype of the subject, or the first tensor's."""
     found = [v for v in args.values.values() if isinstance(v, Tensor)]
     value = subject(args)
     return found[0].dtype if found else tensors.nested_dtype(value)
 
 
 def always(dtype: str) -> DtypeOf:
-    """A dtype that does not depend on the arguments."""
+    """Return a dtype that does not depend on the arguments."""
     return lambda args: dtype
 
 
 def asked(default: str | None) -> DtypeOf:
-    """The dtype that is given, else the default; None where one is given that is not known."""
+    """Return the dtype that is given, else the default; None where one is given that is not known."""
     return lambda args: dtype_of(args.get("dtype")) if args.given("dtype") else default
 
 
 def broadcast(args: Arguments) -> Shape | None:
-    """The shape of all operands together."""
+    """Return the shape of all operands together."""
     values = [v for k, v in args.values.items() if k not in ("name", "axis", "rate", "dtype")]
     if len(values) == 1 and isinstance(values[0], Listing):
         values = list(values[0].items)
@@ -101,30 +101,30 @@ def reduced(args: Arguments) -> Shape | None:
 
 
 def given_shape(args: Arguments) -> Shape | None:
-    """The shape that the caller asks for."""
+    """Return the shape that the caller asks for."""
     return shape_of(args.get("shape", "dims", "0"))
 
 
 def given_size(args: Arguments) -> Shape | None:
-    """NumPy's `size`, a scalar without one."""
+    """Return NumPy's `size`, a scalar without one."""
     size = args.get("size")
     return () if size == NONE else shape_of(size)
 
 
 def given_sides(args: Arguments) -> Shape | None:
-    """`np.random.rand(3, 4)`: each argument is a side."""
+    """Return `np.random.rand(3, 4)`: each argument is a side."""
     return None if args.open else tuple(integer(v) for k, v in args.values.items() if k.isdigit())
 
 
 def square(args: Arguments) -> Shape | None:
-    """`eye`: rows, and as many columns unless they are given."""
+    """Return `eye`: rows, and as many columns unless they are given."""
     rows = integer(args.get("num_rows", "N"))
     columns = args.get("num_columns", "M")
     return (rows, rows if columns == NONE else integer(columns))
 
 
 def counted(args: Arguments) -> Shape:
-    """`range` and `arange`, of whole numbers with a step of one."""
+    """Return `range` and `arange`, of whole numbers with a step of one."""
     ends = [
         integer(args.get(*p))
         for p in (("start",), ("limit", "stop"))
@@ -136,7 +136,7 @@ def counted(args: Arguments) -> Shape:
 
 
 def spaced(args: Arguments) -> Shape:
-    """`linspace`: as many as asked for."""
+    """Return `linspace`: as many as asked for."""
     return (integer(args.get("num")) if args.given("num") else 50,)
 
 
@@ -151,7 +151,7 @@ def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
 
 
 def reshaped(args: Arguments) -> Shape | None:
-    """The shape asked for, with -1 resolved."""
+    """Return the shape asked for, with -1 resolved."""
     wanted = shape_of(args.get("shape", "newshape", "1"))
     if wanted is not None and -1 in wanted:
         known = elements(tuple(s for s in wanted if s != -1))
@@ -162,7 +162,7 @@ def reshaped(args: Arguments) -> Shape | None:
 
 
 def expanded(args: Arguments) -> Shape | None:
-    """One side more."""
+    """Return one side more."""
     before, axis = same(args), integer(args.get("axis", "1"))
     if before is None or axis is None or not -len(before) - 1 <= axis <= len(before):
         return None
@@ -177,7 +177,7 @@ def squeezed(args: Arguments) -> Shape | None:
 
 
 def transposed(args: Arguments) -> Shape | None:
-    """Sides reversed, or in the order asked for."""
+    """Return sides reversed, or in the order asked for."""
     before, given = same(args), args.get("perm", "axes", "1")
     order = shape_of(given)
     if before is None or given == NONE:
@@ -200,14 +200,14 @@ def _axis(args: Arguments) -> int | None:
 
 
 def stacked(args: Arguments) -> Shape | None:
-    """One side more, as long as there are parts."""
+    """Return one side more, as long as there are parts."""
     parts = _parts(args)
     first = parts[0].shape if parts else None
     return (len(parts), *first) if first is not None and _axis(args) == 0 else None
 
 
 def joined(args: Arguments) -> Shape | None:
-    """One side as long as all parts' together."""
+    """Return one side as long as all parts' together."""
     parts, axis = _parts(args), _axis(args)
     first = parts[0].shape if parts else None
     if first is None or axis is None or not -len(first) <= axis < len(first):
@@ -235,7 +235,7 @@ def convolved(args: Arguments) -> Shape | None:
 
 
 def signal(args: Arguments) -> Shape | None:
-    """A filter's result: as long as its signal."""
+    """Return a filter's result: as long as its signal."""
     value = args.get("input", "x", "signal", "signals", "2")
     return value.shape if isinstance(value, Tensor) else None
 
@@ -247,13 +247,13 @@ def signal_dtype(args: Arguments) -> str | None:
 
 
 def spectrum_dtype(args: Arguments) -> str | None:
-    """The complex dtype of a transform."""
+    """Return the complex dtype of a transform."""
     dtype = like(args)
     return {"float32": "complex64", "float64": "complex128"}.get(dtype or "", dtype)
 
 
 def resized(args: Arguments) -> Shape | None:
-    """An image of the size asked for."""
+    """Return an image of the size asked for."""
     size = args.get("size")
     sides = [integer(s) for s in size.items] if isinstance(size, Listing) else []
     return (*sides, integer(args.get("channels")) or 3) if len(sides) == 2 else None
@@ -421,7 +421,7 @@ _TORCH = {
 
 @handles(*_TORCH)
 def of_torch(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """PyTorch's tensor, so far as it says of no device that it lies there."""
+    """Return PyTorch's tensor, so far as it says of no device that it lies there."""
     if args.given("device"):
         interpreter.event("opaque", name, args.line, args.values)
         return Unknown(f"what {name} gives", args.line)
@@ -457,7 +457,7 @@ def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.identity")
 def identity(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """`tf.identity` in a device scope is how articles move a tensor."""
+    """Follow `tf.identity`, by which articles move a tensor into a device scope."""
     moves = bool(interpreter.place.devices) and not interpreter.in_graph()
     return make(interpreter, name, args, Op("copy" if moves else "op", same))
 
@@ -482,7 +482,7 @@ def measured(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
 def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """An array of a list; of a tensor, by waiting for it; of times, the times."""
+    """Return an array of a list; of a tensor, by waiting for it; of times, the times."""
     value = args.get("object", "a", "0")
     if isinstance(value, Tensor) and value.library == "tf":
         interpreter.reads(value, f"{name}()", args.line)
@@ -522,7 +522,7 @@ _SAMPLES = "mean median min max std percentile amin amax sum quantile var averag
 
 @handles(*(f"np.{word}" for word in _SAMPLES.split()), "statistics.")
 def statistic(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """A statistic; of measured times, a time."""
+    """Return a statistic; of measured times, a time."""
     value = args.get("0", "a", "data")
     interpreter.reads(value, f"{name}()", args.line)
     if isinstance(value, Tensor):

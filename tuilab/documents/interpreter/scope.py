@@ -22,7 +22,7 @@ class Scope:
     elsewhere: dict[str, "Scope"] = field(default_factory=dict)
 
     def find(self, name: str) -> Value | None:
-        """The name's value here or further out; a class body is seen only from within itself."""
+        """Return the name's value here or further out; a class body is seen only from within itself."""
         scope: Scope | None = self.elsewhere.get(name, self)
         first = True
         while scope is not None:
@@ -32,7 +32,7 @@ class Scope:
         return None
 
     def module(self) -> "Scope":
-        """The outermost scope."""
+        """Return the outermost scope."""
         scope = self
         while scope.parent is not None:
             scope = scope.parent
@@ -88,7 +88,7 @@ class Journal:
 
 
 def either(one: Value | None, other: Value | None, line: int) -> Value | None:
-    """What stands for both values. A name bound in one branch only is taken to be bound."""
+    """Return what stands for both values. A name bound in one branch only is taken to be bound."""
     if one is None or other is None or one is other:
         return one if other is None else other
     if one == other:

@@ -34,7 +34,7 @@ OPERATORS: dict[type[ast.operator], str] = {
 
 
 def operator(interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int) -> Value:
-    """A Python operator of which a tensor or an array takes part."""
+    """Return a Python operator of which a tensor or an array takes part."""
     name = OPERATORS[type(op)]
     if name == "tf.matmul":
         return matmul(interpreter, {"a": left, "b": right}, line)
@@ -45,7 +45,7 @@ def operator(interpreter: Interpreter, op: ast.operator, left: Value, right: Val
 
 
 def library(values: Sequence[Value]) -> Literal["tf", "np"]:
-    """Whose operation it is: TensorFlow's as soon as one of its tensors takes part."""
+    """Return whose operation it is: TensorFlow's as soon as one of its tensors takes part."""
     found = [v.library for v in values if isinstance(v, Tensor)]
     return "np" if found and "tf" not in found else "tf"
 
@@ -53,7 +53,7 @@ def library(values: Sequence[Value]) -> Literal["tf", "np"]:
 def elementwise(
     interpreter: Interpreter, name: str, values: Sequence[Value], line: int, dtype: str | None = None
 ) -> Tensor:
-    """An operation element by element, broadcasting its operands."""
+    """Return an operation element by element, broadcasting its operands."""
     whose = library(values)
     tensors = [v for v in values if isinstance(v, Tensor)]
     shape = broadcast_values(values)
@@ -65,7 +65,7 @@ def elementwise(
 
 
 def broadcast_values(values: Sequence[Value]) -> Shape | None:
-    """The shape of tensors and numbers broadcast together; None where one is not known."""
+    """Return the shape of tensors and numbers broadcast together; None where one is not known."""
     return broadcast([v.shape if isinstance(v, Tensor) else _plain_shape(v) for v in values])
 
 
@@ -88,7 +88,7 @@ def _promoted(tensors: Sequence[Tensor]) -> str | None:
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
-    """The shape of operands broadcast together; None where one is not known."""
+    """Return the shape of operands broadcast together; None where one is not known."""
     out: list[int | None] = []
     for shape in shapes:
         if shape is None:
@@ -110,7 +110,7 @@ def _wider(a: int | None, b: int | None) -> int | None:
 
 
 def nested_shape(value: Value, depth: int = 0) -> Shape | None:
-    """The shape of a nested list of numbers, as `tf.constant` would see it."""
+    """Return the shape of a nested list of numbers, as `tf.constant` would see it."""
     if isinstance(value, Known):
         return ()
     if isinstance(value, Tensor):
@@ -162,7 +162,7 @@ def matmul(
     line: int,
     called: Literal["tf", "np"] | None = None,
 ) -> Value:
-    """A matrix product with its transpositions; arguments as `tf.matmul` names them.
+    """Return a matrix product with its transpositions; arguments as `tf.matmul` names them.
 
     called: by whose function, whatever it is given; None for `@`.
     """
@@ -181,7 +181,7 @@ def matmul(
 
 
 def matrix(arguments: dict[str, Value], side: str) -> Shape | None:
-    """The shape of a product's side `a` or `b`, transposed where asked. None for what is no matrix."""
+    """Return the shape of a product's side `a` or `b`, transposed where asked. None for what is no matrix."""
     value = arguments.get(side)
     shape = value.shape if isinstance(value, Tensor) else None
     if isinstance(value, Listing):
@@ -193,7 +193,7 @@ def matrix(arguments: dict[str, Value], side: str) -> Shape | None:
 
 
 def sliced(tensor: Tensor, index: Value) -> Shape | None:
-    """The shape of `tensor[index]` where index is made of numbers, slices, None and `...`."""
+    """Return the shape of `tensor[index]` where index is made of numbers, slices, None and `...`."""
     if tensor.shape is None:
         return None
     parts = index.items if isinstance(index, Listing) and index.kind == "tuple" else [index]

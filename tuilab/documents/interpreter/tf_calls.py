@@ -55,7 +55,7 @@ def device(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.function")
 def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Called with a function it makes a graph; called without, a decorator."""
+    """Make a graph of the function that is given; called without one, return a decorator."""
     given = args.get("jit_compile", "experimental_compile")
     jit = given.value if isinstance(given, Known) and isinstance(given.value, bool) else None
     if given != NONE and jit is None:
@@ -119,7 +119,7 @@ def _check_argument(interpreter: Interpreter, name: str, word: str, args: Argume
 
 @handles("tf.py_function", "tf.numpy_function", "tf.py_func")
 def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Python that runs for every element, on the host, even inside a graph."""
+    """Run Python for every element, on the host, even inside a graph."""
     target, inputs = args.get("func", "0"), args.get("inp", "1")
     if target == NONE:
         return OpaqueObject("python-decorator", name)
@@ -138,7 +138,7 @@ def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Val
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Functions of functions: each is read once with what is known of its arguments."""
+    """Read each function that a function is given once, with what is known of its arguments."""
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
     inputs: list[Value] = []
@@ -158,7 +158,7 @@ def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.strings.", "tf.string_join", "tf.string_split", "tf.as_string")
 def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Ops of texts, which are the host's: they wait for what they are given."""
+    """Run ops of texts, which are the host's: they wait for what they are given."""
     args.read(interpreter, f"{name}()")
     result = Tensor(None, "string", inside=interpreter.in_graph() is not None)
     interpreter.event("host-op", name, args.line, args.values, result)
@@ -167,7 +167,7 @@ def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.raw_ops.")
 def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """An op by its own name, which may compute, make a dataset or keep a state."""
+    """Return an op by its own name, which may compute, make a dataset or keep a state."""
     interpreter.event("opaque", name, args.line, args.values)
     return Tensor(None, None, inside=interpreter.in_graph() is not None)
 
@@ -176,7 +176,7 @@ def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     "tf.lite.Interpreter", "tflite_runtime.interpreter.Interpreter", "ai_edge_litert.interpreter.Interpreter"
 )
 def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """TFLite's interpreter, which computes on the host while `invoke` is called."""
+    """Return TFLite's interpreter, which computes on the host while `invoke` is called."""
     interpreter.event("config", name, args.line, args.values)
     return OpaqueObject("lite", {})
 
@@ -199,7 +199,7 @@ def deferring(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.print", "tf.debugging.", "tf.summary.", "tf.get_static_value", "tf.keras.backend.get_value")
 @handles("tf.keras.backend.eval", "tf.keras.backend.batch_get_value", "tf.io.write_file", "tf.Assert")
 def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """What takes a tensor's value, and so waits for it."""
+    """Return what takes a tensor's value, and so waits for it."""
     fetched = args.get("x", "0", "value")
     if interpreter.in_graph():
         interpreter.event("op", name, args.line, args.values)
@@ -215,7 +215,7 @@ def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.app.run", "absl.app.run")
 def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Runs `main`, the one that is given or the module's."""
+    """Run `main`, the one that is given or the module's."""
     given = args.get("main", "0")
     main = given if given != NONE else interpreter.module.find("main")
     if isinstance(main, Function):
@@ -236,7 +236,7 @@ def context(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.")
 def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Any other name of TensorFlow: a class gives an object, a function is an op."""
+    """Return any other name of TensorFlow: a class gives an object, a function is an op."""
     word = short(name).rpartition(".")[2]
     if name.startswith(_NO_WORK) or word[:1].isupper() or name == "tf.print":
         kind: Kind = "config" if name != "tf.print" else "op"

@@ -72,7 +72,7 @@ def timer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def timer_method(interpreter: Interpreter, timer_: OpaqueObject, name: str, args: Arguments) -> Value:
-    """`Timer.timeit`, `.repeat`, `.autorange`."""
+    """Return `Timer.timeit`, `.repeat`, `.autorange`."""
     stmt, setup = timer_.data
     if name == "repeat":
         args.values.setdefault("number", args.get("1"))
@@ -146,7 +146,7 @@ def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
 
 
 def names_only(interpreter: Interpreter, statements: list[ast.stmt], line: int) -> None:
-    """`%timeit f`, `timeit("f")`: a name is looked up, and nothing is called."""
+    """Find `%timeit f` and `timeit("f")`, where a name is looked up and nothing is called."""
     for statement in statements:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name | ast.Attribute):
             interpreter.event("bind", ast.unparse(statement.value)[:60], line)

@@ -37,7 +37,7 @@ def presets(
     findings: Sequence[Finding],
     preview: bool = True,
 ) -> list[Preset]:
-    """A preset for each workload of an example, named after the document.
+    """Return a preset for each workload of an example, named after the document.
 
     preview: with the claims of its prose.
     """

@@ -46,7 +46,7 @@ _CPU, _GPU = ArmPattern(device="CPU"), ArmPattern(device="GPU")
 
 
 def claims(example: Example, workload: str) -> tuple[Claim, ...]:
-    """What the prose near the example states about this workload, each sentence quoted as found."""
+    """Return what the prose near the example states about this workload, each sentence quoted as found."""
     found: dict[str, Claim] = {}
     for sentence in _near(example):
         for text, condition in _read(sentence, workload):

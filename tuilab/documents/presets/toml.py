@@ -14,7 +14,7 @@ _NOT_WRITTEN = ("name", "file")
 
 
 def dumps(preset: Preset) -> str:
-    """The preset as TOML that `catalogue` reads back as the same preset."""
+    """Return the preset as TOML that `catalogue` reads back as the same preset."""
     data = {key: value for key, value in _plain(preset).items() if key not in _NOT_WRITTEN}
     return tomli_w.dumps(data, multiline_strings=True)
 

@@ -108,7 +108,7 @@ def is_session(lines: list[str]) -> bool:
 
 
 def is_whole(lines: list[str]) -> bool:
-    """Whether the lines are Python as they stand."""
+    """Return whether the lines are Python as they stand."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -134,5 +134,5 @@ _SET_UP = re.compile(
 
 
 def is_notebook(code: str) -> bool:
-    """Whether code in an article was a notebook's: it sets one up, or has magics for whole cells."""
+    """Return whether code in an article was a notebook's: it sets one up, or has magics for whole cells."""
     return ("%" in code or "!" in code) and bool(_SET_UP.search(code))

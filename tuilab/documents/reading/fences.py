@@ -28,7 +28,7 @@ class CodePiece:
 
 
 def pieces(lines: Sequence[str], start: int = 0) -> Iterator[CodePiece]:
-    """Every fenced, `<pre>` or indented piece from line `start` on, in order."""
+    """Yield every fenced, `<pre>` or indented piece from line `start` on, in order."""
     index, blank = start, True
     while index < len(lines):
         line = lines[index]

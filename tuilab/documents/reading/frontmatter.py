@@ -7,7 +7,7 @@ _LINE = re.compile(r"^(title|date|id|slug)\s*[:=]\s*(.*)$", re.IGNORECASE)
 
 
 def front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
-    """The values found, and how many lines the front matter takes (0 where there is none)."""
+    """Return the values found, and how many lines the front matter takes (0 where there is none)."""
     fence = lines[0].strip() if lines else ""
     if fence not in ("---", "+++"):
         return {}, 0

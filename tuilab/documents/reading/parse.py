@@ -82,7 +82,7 @@ def _modern(line: str) -> str:
 
 
 def is_python(lines: Sequence[str]) -> bool:
-    """Whether the lines parse and do something: import, assign, define, call or loop."""
+    """Return whether the lines parse and do something: import, assign, define, call or loop."""
     tree = _tree("\n".join(lines))
     return isinstance(tree, ast.Module) and any(_acts(statement) for statement in tree.body)
 

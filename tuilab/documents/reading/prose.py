@@ -18,7 +18,7 @@ _LONGEST_HEADING = 120
 
 
 def heading_of(line: str, following: str = "") -> str:
-    """The heading's text, "" where the line is none."""
+    """Return the heading's text, "" where the line is none."""
     if len(line) > 2 * _LONGEST_HEADING:
         return ""
     for pattern in (_ATX, _BOLD, _EXAMPLE):
@@ -38,8 +38,8 @@ def shorten(text: str) -> str:
 
 
 def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage], list[Passage], str]:
-    """Prose between two pieces of code: what comments on the one above, what leads to the one below, and
-    the heading of the one below ("" where there is none).
+    """Return prose between two pieces of code: what comments on the one above, what leads to the one below,
+    and the heading of the one below ("" where there is none).
 
     Without a heading, the last paragraph leads on where it says so or ends in a colon. `first`: there is
     nothing above, so everything leads on.

@@ -26,7 +26,7 @@ _CATCHES = ("NameError", "UnboundLocalError", "Exception", "BaseException")
 
 
 def undefined(code: str) -> list[tuple[int, str]]:
-    """The names that are read and that no statement binds, each with the first line that reads it.
+    """Return the names that are read and that no statement binds, each with the first line that reads it.
 
     Empty where the code does not parse, or may bind names that cannot be seen.
     """

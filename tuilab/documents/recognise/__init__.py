@@ -34,7 +34,7 @@ _COVERED = {*CHEAP, *FILTERS, *_MINOR, "tf.matmul", "tf.signal.stft", "tf.signal
 
 
 def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
-    """The workloads of an example, each once, and what none could be made of."""
+    """Return the workloads of an example, each once, and what none could be made of."""
     found: list[Found] = []
     gaps: dict[Gap, None] = {}
     for recogniser in RECOGNISERS:

@@ -18,7 +18,7 @@ CHEAP = words(
 
 
 def matmuls(example: Example) -> Iterator[Result]:
-    """Every matrix product outside of a pipeline or a layer."""
+    """Yield every matrix product outside of a pipeline or a layer."""
     for event in example.own("op"):
         if event.name != "tf.matmul" or _mapped(event):
             continue
@@ -68,7 +68,7 @@ def _matmul(example: Example, event: Event) -> Result:
 
 
 def chains(example: Example) -> Iterator[Result]:
-    """Elementwise ops and small products that a timed region repeats: the `elementwise` workload.
+    """Yield elementwise ops and small products that a timed region repeats: the `elementwise` workload.
 
     Its ops are all that one figure covers: where the time is divided by the iterations, those of one.
     """
@@ -148,7 +148,7 @@ def _around(example: Example, event: Event) -> int:
 
 
 def detours(example: Example) -> Iterator[Result]:
-    """Ops that a scope pins to the CPU in the middle of work for the GPU: `pingpong`."""
+    """Yield ops that a scope pins to the CPU in the middle of work for the GPU: `pingpong`."""
     pinned = [e for e in example.own("op") if _is_pinned(e)]
     if not pinned:
         return

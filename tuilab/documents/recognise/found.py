@@ -60,7 +60,7 @@ def placed(found: Found, event: Event) -> Found:
 
 
 def reason(value: Value | None) -> str:
-    """Why a value is not known, in words."""
+    """Say why a value is not known, in words."""
     if isinstance(value, Unknown):
         return value.reason
     if isinstance(value, Tensor) and value.shape is None:

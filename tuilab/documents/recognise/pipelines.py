@@ -40,7 +40,7 @@ class Pipeline:
 
 
 def pipelines(example: Example) -> Iterator[Result]:
-    """Pipelines that are gone through, by a loop or by a model's `fit`; and the training itself."""
+    """Yield pipelines that are gone through, by a loop or by a model's `fit`; and the training itself."""
     seen: list[Dataset] = []
     for event in example.own("iterate", "train"):
         value = event.arguments.get("dataset" if event.kind == "iterate" else "x")
@@ -76,7 +76,7 @@ def _of_dataset(example: Example, event: Event, dataset: Dataset, trained: bool)
 
 
 def trained_by_hand(example: Example) -> Value | None:
-    """The model of which the example's own code takes gradients."""
+    """Return the model of which the example's own code takes gradients."""
     if not any(event.name.startswith("tf.GradientTape.") for event in example.events):
         return None
     called = (e.arguments.get("self") for e in example.own("op") if e.name == "tf.keras.Model")
@@ -84,7 +84,7 @@ def trained_by_hand(example: Example) -> Value | None:
 
 
 def describe(trace: Trace, dataset: Dataset) -> Pipeline:
-    """The pipeline's images, batch, cost, augmentation and kind."""
+    """Return the pipeline's images, batch, cost, augmentation and kind."""
     out = Pipeline(lines={step.line for step in dataset.steps})
     source = dataset.steps[0]
     _source(trace, source, out)
@@ -183,7 +183,7 @@ def _decoded_shape(trace: Trace, dataset: Dataset) -> tuple[int | None, ...] | N
 
 
 def mapped_events(trace: Trace, dataset: Dataset) -> list[Event]:
-    """What the pipeline's mapped functions do for an element."""
+    """Return what the pipeline's mapped functions do for an element."""
     out = []
     for step in dataset.steps:
         index = step.event + 1

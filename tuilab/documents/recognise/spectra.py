@@ -19,7 +19,7 @@ _COMPLEX = ("tf.signal.fft", "tf.signal.ifft", "tf.signal.fft2d", "tf.signal.irf
 
 
 def spectra(example: Example) -> Iterator[Result]:
-    """Every STFT and FFT with its parameters; those inside another call are read where they stand."""
+    """Yield every STFT and FFT with its parameters; those inside another call are read where they stand."""
     for event in example.own("op"):
         if event.name == "tf.signal.stft":
             yield _stft(example, event)

@@ -16,13 +16,13 @@ _DECODES = ("tf.io.decode_compressed", "tf.io.decompress", "zlib.decompress", "g
 
 
 def size_of(tensor: Tensor) -> int | None:
-    """Bytes of a tensor; None where that is not known."""
+    """Return bytes of a tensor; None where that is not known."""
     count, item = elements(tensor.shape), item_bytes(tensor.dtype)
     return None if count is None or item is None else count * item
 
 
 def allocations(example: Example) -> Iterator[Result]:
-    """Tensors made to see whether they fit: of a GiB and more, or inside a `try` for memory errors."""
+    """Yield tensors made to see whether they fit: of a GiB and more, or inside a `try` for memory errors."""
     for event in example.own("create"):
         made = event.result
         if not isinstance(made, Tensor):
@@ -45,7 +45,7 @@ def allocations(example: Example) -> Iterator[Result]:
 
 
 def copies(example: Example) -> Iterator[Result]:
-    """Timed regions that do nothing but copy."""
+    """Yield timed regions that do nothing but copy."""
     for region in example.regions:
         events = [e for e in example.trace.inside(region) if e.kind in WORK]
         copied = [e for e in events if e.kind == "copy"]
@@ -71,7 +71,7 @@ def _direction(event: Event) -> str:
 
 
 def compressions(example: Example) -> Iterator[Result]:
-    """Compressing and decompressing a tensor's bytes, by whatever means the document takes."""
+    """Yield compressing and decompressing a tensor's bytes, by whatever means the document takes."""
     for event in example.events:
         word = event.name.rpartition(".")[2].lower()
         if event.kind not in ("op", "codec", "opaque") or not ("compress" in word or event.name in _DECODES):
@@ -105,7 +105,7 @@ def _why(event: Event, tensor: Tensor | None) -> str:
 
 
 def readouts(example: Example) -> Iterator[Result]:
-    """Asking for devices and their memory measures nothing: other views of the lab answer it."""
+    """Find code that asks for devices and their memory: other views of the lab answer it."""
     for event in example.own("config"):
         if event.name.endswith(("get_memory_info", "get_memory_usage")):
             yield Gap(

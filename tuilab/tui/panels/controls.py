@@ -102,7 +102,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         yield Switches(*map(SwitchBox, self._switches), id="switches", min_column_width=20, regular=False)
 
     async def draw(self) -> None:
-        """The settings as they are; other widgets only where there is something else to set."""
+        """Show the settings as they are; change widgets only where there is something else to set."""
         state, before = self._state, self._shape
         if state.settings is None:
             return
@@ -170,5 +170,5 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 
 
 def id_of(parameter: str) -> str:
-    """The slider's id: `p-samples`. A name in Python may have letters that an id may not."""
+    """Return the slider's id: `p-samples`. A name in Python may have letters that an id may not."""
     return "p-" + re.sub(r"[^A-Za-z0-9_]", lambda letter: f"-{ord(letter[0]):x}-", parameter)

@@ -108,7 +108,7 @@ demo and keeps what is on the screen.
             self.action_pause()
 
     def action_back(self) -> None:
-        """To the preset before."""
+        """Go to the preset before."""
         self._enter(self._demo.at - 1)
 
     def action_pause(self) -> None:

@@ -58,7 +58,7 @@ and the key that stops it.
         self._share: float | None = None
 
     def tell(self, state: "LabState") -> None:
-        """What is open, on which machine, and what goes on."""
+        """Tell what is open, on which machine, and what goes on."""
         from tuilab.presentation.status import machine_words, status
 
         now = status(state)

@@ -85,7 +85,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
     def show(
         self, opened: str, verdicts: Mapping[str, str], modified: bool = False, here: bool = False
     ) -> None:
-        """Which preset is open and whether it was changed, and what is known of each claim.
+        """Show which preset is open and whether it was changed, and what is known of each claim.
 
         here: the cursor is to be there, wherever it was moved.
         """
@@ -119,7 +119,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         )
 
     def on_click(self, event: events.Click) -> None:
-        """A click selects; a second one on the same row opens it and measures."""
+        """Select the row; a second click on it opens it and measures."""
         event.prevent_default()  # else the first one would
         row: int | None = event.style.meta.get("option")
         if row is None or self.listed[row].kind == "heading":
@@ -129,7 +129,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self.highlighted = self._clicked = row
 
     def watch_highlighted(self, highlighted: int | None) -> None:
-        """A click is the first again once the cursor has moved."""
+        """Take the next click as the first again, once the cursor has moved."""
         if highlighted != self._clicked:
             self._clicked = None
         super().watch_highlighted(highlighted)
@@ -142,7 +142,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             self.post_message(self.Chosen(row.name))
 
     def reveal(self) -> None:
-        """On a narrow screen open the drawer: nobody goes through a list that does not show."""
+        """Open the drawer on a narrow screen: nobody goes through a list that does not show."""
         if self.screen.has_class("-narrow"):
             self.screen.add_class("-drawer")
 
@@ -217,7 +217,7 @@ class PresetsPanel(Vertical):
         self.query_one(Presets).words = event.value
 
     def on_input_submitted(self, event: "Input.Submitted") -> None:
-        """To the list; where one preset alone is left, open it."""
+        """Go to the list; where one preset alone is left, open it."""
         event.stop()
         presets = self.query_one(Presets)
         presets.focus()

@@ -77,11 +77,11 @@ it.
         ]
 
     def action_seek(self, by: int) -> None:
-        """A tenth back or on."""
+        """Go a tenth back or on."""
         self.lab.play(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
 
     def action_end(self, end: int) -> None:
-        """To the start or the end."""
+        """Go to the start or the end."""
         self.lab.play(lambda r: r.seek(end * r.rounds))
 
     def on_click(self, event: events.Click) -> None:

@@ -92,6 +92,6 @@ in the order of the tabs; a click on a tab opens it too.
             await self.open(event.tab.id)
 
     async def step(self, by: int) -> None:
-        """The view to the left or the right, round and round."""
+        """Open the view to the left or the right, round and round."""
         keys = list(VIEWS)
         await self.open(keys[(keys.index(self.key) + by) % len(keys)])

@@ -144,7 +144,7 @@ ever run.
         self.query("#findings, TextArea").last().focus()
 
     def action_finding(self, by: int) -> None:
-        """To the next finding or the one before."""
+        """Go to the next finding or the one before."""
         for found in self.query("#findings").results(OptionList):
             found.highlighted = min(len(self._found) - 1, max(0, (found.highlighted or 0) + by))
 
@@ -165,7 +165,7 @@ ever run.
 
 
 def about(found: Finding | Unresolved, shown: str = "") -> Content:
-    """`✗ 12 TL003 wrong timing: the message. The remedy.`; of what could not be read, why.
+    """Return `✗ 12 TL003 wrong timing: the message. The remedy.`; of what could not be read, why.
 
     shown: what was measured of it, which stands first.
     """

@@ -154,7 +154,7 @@ plot of the same workload; so is a **baseline**, and other runs are compared wit
         self.history.close()
 
     def say(self, text: str, style: TextStyle = MUTED) -> None:
-        """In the line under the runs."""
+        """Show a sentence in the line under the runs."""
         if self.is_attached:
             self.query_one(Said).say(text, style)
 
@@ -219,11 +219,11 @@ plot of the same workload; so is a **baseline**, and other runs are compared wit
         self.set_focus(self.query_one(Filter))
 
     def action_close(self) -> None:
-        """Back to the lab."""
+        """Go back to the lab."""
         self.dismiss(None)
 
     def action_back(self) -> None:
-        """From the line to the rows; from there empty the line, then close."""
+        """Go from the line to the rows; from there empty the line, then close."""
         line = self.query_one(Filter)
         if line.has_focus:
             self.table.focus()
@@ -321,7 +321,7 @@ plot of the same workload; so is a **baseline**, and other runs are compared wit
     # Comparing
 
     def action_compare(self) -> None:
-        """The marked runs side by side, or the one under the cursor with the baseline of its kind."""
+        """Compare the marked runs, or the one under the cursor with the baseline of its kind."""
         from tuilab.tui.screens.runs_compared import MOST
 
         entries = self._chosen()

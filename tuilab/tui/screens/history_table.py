@@ -107,7 +107,7 @@ column's head.
         self._wanted()
 
     def came(self, place: int | None) -> None:
-        """Runs that were wanted are here. place: the cursor's, after a search."""
+        """Show runs that were asked for. place: the cursor's, after a search."""
         self._places = range(len(self.runs))
         self.cursor = max(0, min(self.cursor if place is None else place, self.shown - 1))
         self._widths = []
@@ -146,12 +146,12 @@ column's head.
         self.action_move(1)
 
     def action_unmark(self) -> None:
-        """No run is marked."""
+        """Unmark every run."""
         self.marked.clear()
         self.repaint()
 
     def on_click(self, event: events.Click) -> None:
-        """A click in front of a row marks it."""
+        """Mark a run that is clicked in front of its row."""
         at = event.get_content_offset(self)
         if at is None or not 0 < at.y <= self.body(self.size.height) or at.x > 1:
             return
@@ -169,7 +169,7 @@ class About(LineWidget):
         self._entry: Entry | None = None
 
     def show(self, entry: Entry | None) -> None:
-        """Another run, or the same with more known of it."""
+        """Show another run, or the same with more known of it."""
         if entry != self._entry:
             self._entry = entry
             self.repaint()
@@ -196,7 +196,7 @@ class About(LineWidget):
 
 
 def head(entry: Entry, width: int) -> Line:
-    """Which run it is, its marks, and how it went, as far as there is room."""
+    """Return which run it is, its marks, and how it went, as far as there is room."""
     line = entry.line
     parts = [
         f"{when(line.at, seconds=True)}{zone()} on {line.host}",

@@ -43,5 +43,5 @@ class JumpScreen(Modal[Widget]):
         self.dismiss(self._places.get(event.character or ""))
 
     def on_click(self) -> None:
-        """A click outside closes."""
+        """Close at a click outside."""
         self.dismiss()

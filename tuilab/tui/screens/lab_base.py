@@ -44,12 +44,12 @@ class LabBase(Screen[None]):
     """A slider is being dragged: what its panel says waits for the end."""
 
     def warn(self, text: str) -> None:
-        """A warning of the lab's own: in the corner, and in the log."""
+        """Show a warning of the lab's own in the corner, and log it."""
         self.lab.say(text, "warning")
         self.say(text, "warning")
 
     def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
-        """A short message in the corner; one that tells of trouble stays longer, until the next key.
+        """Show a short message in the corner; one that tells of trouble stays longer, until the next key.
 
         Of trouble that takes many words the log has the rest.
         """
@@ -122,7 +122,7 @@ class LabBase(Screen[None]):
         self.run_worker(self._look_at_devices(), exit_on_error=False)
 
     def look_at_devices_at_rest(self) -> None:
-        """As `look_at_devices`, but for a run, whose reports have them looked at, not to disturb it."""
+        """Look at the devices unless a run goes on, whose reports have them looked at, not to disturb it."""
         if not self.lab.state.asked:
             self.look_at_devices()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def machines_table() -> Table[Line]:
-    """A row for each machine under each preset."""
+    """Return a row for each machine under each preset."""
     columns: list[Column[Line]] = [
         Column("preset", lambda line: line.preset, most=24, flex=True),
         Column("with", lambda line: line.differing, most=24),

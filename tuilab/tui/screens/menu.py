@@ -45,7 +45,7 @@ class Paths(Suggester):
         super().__init__(use_cache=False, case_sensitive=True)
 
     async def get_suggestion(self, value: str) -> str | None:
-        """The whole path; None where nothing begins so."""
+        """Complete the path; None where nothing begins so."""
         return completed(value)
 
 

@@ -22,7 +22,7 @@ Panel = TypeVar("Panel", bound=Widget)
 
 
 def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
-    """The panel in a frame with these words on it, none of which is taken for markup."""
+    """Return the panel in a frame with these words on it, none of which is taken for markup."""
     panel.add_class("frame")
     panel.border_title, panel.border_subtitle = Content(title), Content(spoken(panel, subtitle))
     return panel
@@ -47,7 +47,7 @@ class Modal(ModalScreen[Result], Generic[Result]):
         return super().dismiss(result)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        """What the command palette offers, (words, help, what to do): what the keys of this page do."""
+        """Yield what the command palette offers, (words, help, what to do): what the keys of this page do."""
         for keys, words, action in keys_here(self):
             yield f"{words}  ({keys})", "", partial(self.run_action, action)
 
@@ -78,7 +78,7 @@ STYLES = {
 
 
 def dressed(widget: Widget, page: "Iterable[Line]") -> Content:
-    """A page of the lab's, with the keys that the person has."""
+    """Give a page of the lab's the keys that the person has."""
     lines = (
         Content.assemble(*((spoken(widget, text), STYLES[role]) for text, role in line)) for line in page
     )

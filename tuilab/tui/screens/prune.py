@@ -44,7 +44,7 @@ class PruneScreen(Page[PruneCandidates]):
             yield Static(f"Nothing chosen yet. {STAYS}", markup=False, id="found")
 
     def on_key(self, event: events.Key) -> None:
-        """Up and down go from line to line."""
+        """Go from line to line by the arrows up and down."""
         if event.key in ("down", "up"):
             event.stop()
             self.focus_next() if event.key == "down" else self.focus_previous()

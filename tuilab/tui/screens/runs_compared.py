@@ -65,7 +65,7 @@ software, work and parameters that differ are listed above the table: they may b
 
 
 def legend(entries: Sequence[Entry], found: Across) -> Content:
-    """A line for each run, and under it in what it is unlike the one it is held against."""
+    """Return a line for each run, and under it in what it is unlike the one it is held against."""
     lines = []
     for index, (letter, entry, warnings) in enumerate(zip(LETTERS, entries, found.warnings, strict=False)):
         line = entry.line
@@ -85,7 +85,7 @@ def legend(entries: Sequence[Entry], found: Across) -> Content:
 
 
 def arms_table(found: Across) -> Table[ArmAcross]:
-    """An arm a row, two columns a run: its figure, and how it stands against the base.
+    """Return an arm a row, two columns a run: its figure, and how it stands against the base.
 
     Where there is no room, the figures of the others go before their ratios do.
     """
@@ -107,7 +107,7 @@ def arms_table(found: Across) -> Table[ArmAcross]:
 
 
 def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
-    """A run's figures, and how they stand against those of the base."""
+    """Return a run's figures, and how they stand against those of the base."""
 
     def figure(row: ArmAcross) -> Figure:
         return row.figures[index] or ABSENT

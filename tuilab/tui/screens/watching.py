@@ -65,7 +65,7 @@ class ProgramHeader(Header):
     """The first line, of a program."""
 
     def say(self, page: Page, *, running: bool) -> None:
-        """Which program, and what it does."""
+        """Tell which program it is, and what it does."""
         now = says.status(page, running=running)
         self._title, self._tone = says.title(page), now.tone
         self._machine = [
@@ -82,7 +82,7 @@ class About(LineWidget):
     finding: Finding | None = None
 
     def show(self, finding: Finding | None) -> None:
-        """Of this one."""
+        """Show what is known of this finding or row."""
         if finding != self.finding:
             self.finding = finding
             self.repaint()
@@ -104,7 +104,7 @@ class Parts(LineWidget):
     loads: tuple[Load, ...] = ()
 
     def show(self, page: Page, empty: str) -> None:
-        """These, or why there are none."""
+        """Show these parts, or why there are none."""
         self.parts, self.loads, self.empty = page.parts, page.loads, empty
         self.repaint()
 
@@ -249,13 +249,13 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self.watching.caught = lambda told: None
 
     def on_resize(self) -> None:
-        """Its terminal is as wide as ours: its progress bars fit."""
+        """Make its terminal as wide as ours, so that its progress bars fit."""
         self.watching.resize(*self.app.size)
 
     # Drawing
 
     def tell(self) -> None:
-        """From any thread: there is something new."""
+        """Say, from any thread, that there is something new."""
         with self._lock:
             self._news, begin, self._drawing = True, not self._drawing, True
         if begin:
@@ -329,7 +329,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
             self.set_focus(place)
 
     def action_step_view(self, by: int) -> None:
-        """The view to the left or to the right."""
+        """Open the view to the left or to the right."""
         keys = list(TITLES)
         self.action_view(keys[(keys.index(self.view) + by) % len(keys)])
 
@@ -391,11 +391,11 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self.app.open_caught(told.folder)  # type: ignore[attr-defined]
 
     def action_whole(self) -> None:
-        """The whole page, as it is printed without a screen."""
+        """Show the whole page, as it is printed without a screen."""
         self.app.push_screen(WholePage(self.watching.said))
 
     def action_page(self, name: str) -> None:
-        """What a click on the verdict opens."""
+        """Open what a click on the verdict asks for."""
         self.action_whole()
 
     def action_export(self) -> None:
@@ -429,11 +429,11 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         await self.app.open_preset(finding.preset, finding.sizes)  # type: ignore[attr-defined]
 
     def say(self, text: str, tone: str = "information") -> None:
-        """A short message in the corner."""
+        """Show a short message in the corner."""
         self.notify(spoken(self, text), severity=tone, markup=False)  # type: ignore[arg-type]
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        """What the command palette offers."""
+        """Yield what the command palette offers."""
         for keys, words, action in keys_here(self):
             yield f"{words}  ({keys})", "", partial(self.run_action, action)
 
@@ -456,12 +456,12 @@ class WholePage(modal.Page[None]):
 
 
 def where(row: "Finding | OpRow | FunctionRow | Stage") -> str:
-    """`train.py:12`."""
+    """Return `train.py:12`."""
     return place(row.file, row.line)
 
 
 def notes(page: Page) -> str:
-    """What was not seen, and by whom it was watched."""
+    """Say what was not seen, and by whom it was watched."""
     lines = [says.cost(page)] if page.cost.windows else []
     lines += [f"{note[:1].upper()}{note[1:]}." for note in page.notes]
     if page.python:
@@ -470,7 +470,7 @@ def notes(page: Page) -> str:
 
 
 def findings_table() -> Table[Finding]:
-    """What was found, what gains most first."""
+    """Return what was found, what gains most first."""
     columns: list[Column[Finding]] = [
         Column("found", lambda row: row.code, most=16, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
@@ -484,7 +484,7 @@ def findings_table() -> Table[Finding]:
 
 
 def ops_table() -> Table[OpRow]:
-    """The ops of a step."""
+    """Return the ops of a step."""
     columns: list[Column[OpRow]] = [
         Column("share", lambda row: percent(row.share), align="right", key=lambda row: row.share),
         Column("op", lambda row: row.op, most=28),
@@ -497,7 +497,7 @@ def ops_table() -> Table[OpRow]:
 
 
 def functions_table() -> Table[FunctionRow]:
-    """Each tf.function with its traces."""
+    """Return each tf.function with its traces."""
     columns: list[Column[FunctionRow]] = [
         Column("function", lambda row: row.name.rpartition(".")[2], most=30, flex=True),
         Column("at", where, most=28),
@@ -512,7 +512,7 @@ def functions_table() -> Table[FunctionRow]:
 
 
 def processes_table() -> Table[ProcessRow]:
-    """Each process that imported TensorFlow, of several programs those of all."""
+    """Return each process that imported TensorFlow, of several programs those of all."""
     columns: list[Column[ProcessRow]] = [
         Column("host", lambda row: row.host, most=20),
         Column("process", lambda row: str(row.pid or "–"), align="right", key=lambda row: row.pid),
@@ -526,13 +526,13 @@ def processes_table() -> Table[ProcessRow]:
 
 
 def took(row: ProcessRow) -> str:
-    """The median of a process's steps."""
+    """Return the median of a process's steps."""
     median_s = row.steps.median_s
     return seconds(median_s, median_s / 50) if median_s else "–"
 
 
 def stages_table() -> Table[Stage]:
-    """The input pipeline's stages, the last first."""
+    """Return the input pipeline's stages, the last first."""
     columns: list[Column[Stage]] = [
         Column("stage", lambda row: row.stage, most=24),
         Column("function", lambda row: row.function, most=24),

@@ -35,11 +35,11 @@ class View(Vertical):
         raise NotImplementedError
 
     def on_resize(self) -> None:
-        """What has room depends on the size."""
+        """Draw anew, since what has room depends on the size."""
         self.draw()
 
     def place(self) -> Widget | None:
-        """What takes the keys when the view does: the first thing in it that can."""
+        """Return what takes the keys when the view does: the first thing in it that can."""
         return next((w for w in self.query("*") if w.focusable), None)
 
     def take_focus(self) -> None:
@@ -50,12 +50,12 @@ class View(Vertical):
 
 
 def marks(state: RunState) -> dict[str, Mark]:
-    """The hue and marker of each arm: the same in every view of the run."""
+    """Return the hue and marker of each arm: the same in every view of the run."""
     return marks_for([known.arm for known in state.arms.values()])
 
 
 def figures(lab_state: LabState, viewing: ViewOptions) -> Mapping[str, ArmResult]:
-    """The figures of the arms that are drawn, by id."""
+    """Return the figures of the arms that are drawn, by id."""
     result = lab_state.result()
     drawn = viewing.drawn(lab_state.shown)
     return {arm.id: arm for arm in result.arms if arm.id in drawn} if result else {}

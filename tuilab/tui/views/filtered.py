@@ -26,7 +26,7 @@ class Filter(LineInput):
         self._table = table
 
     def action_rows(self) -> None:
-        """Back to the rows."""
+        """Go back to the rows."""
         self._table.focus()
 
 
@@ -52,7 +52,7 @@ class Filtered(Vertical):
         self.screen.set_focus(self.query_one(Filter))
 
     def action_rows(self) -> None:
-        """Back to the rows; a second time, the filter is emptied."""
+        """Go back to the rows; a second time, empty the filter."""
         line = self.query_one(Filter)
         if self._table.has_focus:
             if not line.value:

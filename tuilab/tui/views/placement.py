@@ -32,7 +32,7 @@ MOST_LINES = 12
 
 
 def version(state: RunState) -> tuple[str, int]:
-    """The run whose placement is shown, and how many rows it has so far."""
+    """Return the run whose placement is shown, and how many rows it has so far."""
     return state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values())
 
 

@@ -20,7 +20,7 @@ _NUMBER = re.compile(
 
 
 def numbers_strong(text: str) -> list[Run]:
-    """The text with its numbers and their units in strong style, intervals muted."""
+    """Return the text with its numbers and their units in strong style, intervals muted."""
     out: list[Run] = []
     at = 0
     for match in _NUMBER.finditer(text):
@@ -61,7 +61,7 @@ the document's.
         await self.screen.run_action("page('answer')")
 
     async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """To read on is to open the whole answer."""
+        """Open the whole answer: to scroll is to read on."""
         event.stop()
         await self.screen.run_action("page('answer')")
 

@@ -91,7 +91,7 @@ class DevicePanel(LineWidget):
 
 
 def device_lines(device: Device, width: int) -> Iterator[Line]:
-    """The device's name and a line or more for each of its figures."""
+    """Yield the device's name and a line or more for each of its figures."""
     name = device.name.capitalize() if device.family == "CPU" else device.name
     yield (name + " ", STRONG), (fit(device.title, min(width - len(name) - 1, cell_len(device.title))), TEXT)
     for figure in device.figures:
@@ -120,7 +120,7 @@ def figure_lines(figure: Figure, style: TextStyle, width: int) -> Iterator[Line]
 
 
 def graph(device: Device, figure: Figure, past: Sequence[float], width: int, rows: int) -> list[Line]:
-    """`host use  38 %` over columns, the newest at the right, each filled from below."""
+    """Return `host use 38 %` over columns, the newest at the right, each filled from below."""
     recent = list(past)[-(width - 2) :]
     most = figure.most or max(recent) or 1.0
     words = fit(figure.words, min(WORDS, width // 2), "right")
@@ -133,5 +133,5 @@ def graph(device: Device, figure: Figure, past: Sequence[float], width: int, row
 
 
 def level(share: float) -> str:
-    """One character as high as the share; more than nothing always shows."""
+    """Return one character as high as the share; more than nothing always shows."""
     return LEVELS[max(share > 0.01, round(min(1.0, max(0.0, share)) * (len(LEVELS) - 1)))]

@@ -46,7 +46,7 @@ class LineWidget(Widget):
         self._rich_styles: dict[TextStyle, Style] = {}
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        """The lines of the content: at most `height` of them, each of at most `width` cells."""
+        """Return the lines of the content: at most `height` of them, each of at most `width` cells."""
         raise NotImplementedError
 
     def repaint(self) -> None:
@@ -83,7 +83,7 @@ class LineWidget(Widget):
         ]
 
     def render_line(self, y: int) -> Strip:
-        """One line of the content as Textual shows it."""
+        """Return one line of the content as Textual shows it."""
         width, height = self.size
         if self._lines is None or self._painted_size != (width, height):
             self._painted_size = (width, height)
@@ -93,7 +93,7 @@ class LineWidget(Widget):
         return Strip(segments).simplify().adjust_cell_length(width, self.rich_style)
 
     def empty_lines(self, width: int, height: int, sentence: str = "") -> Sequence[Line]:
-        """The sentence that says why there is nothing here, wrapped and centred."""
+        """Return the sentence that says why there is nothing here, wrapped and centred."""
         text = wrap(spoken(self, sentence or self.empty), max(1, min(width - 2, 72)))[:height]
         top = max(0, (height - len(text)) // 2)
         body = [((" " * max(0, (width - cell_len(line)) // 2) + line, MUTED),) for line in text]
@@ -106,7 +106,7 @@ class LineWidget(Widget):
         super().notify_style_update()
 
     def style_of(self, style: TextStyle) -> Style:
-        """The Rich style of a text style under the present theme."""
+        """Return the Rich style of a text style under the present theme."""
         found = self._rich_styles.get(style)
         if found is None:
             found = self._rich_styles[style] = self._resolve(style)
@@ -130,7 +130,7 @@ class LineWidget(Widget):
         )
 
     def color_of(self, name: str) -> Color:
-        """The colour of a text style's name: a shade, a role of the theme, a hue, or `#rrggbb`.
+        """Return the colour of a text style's name: a shade, a role of the theme, a hue, or `#rrggbb`.
 
         `name/20` is 20 % of that colour laid on the ground.
         """
@@ -148,7 +148,7 @@ class LineWidget(Widget):
 
 
 def of_256(ground: Color, *, faint: bool) -> tuple[Color, Color]:
-    """A ground to be sent to a terminal of 256 colours, and as it shows there.
+    """Return a ground to be sent to a terminal of 256 colours, and as it shows there.
 
     A faint one becomes grey: the faintest tint that such a terminal has hides the lines on it.
     """

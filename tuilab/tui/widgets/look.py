@@ -82,24 +82,24 @@ BLOCKS, LEVELS = " ▏▎▍▌▋▊▉█", " ▁▂▃▄▅▆▇█"
 
 
 def blocks(cells: float) -> str:
-    """A bar of that length, to an eighth of a cell."""
+    """Return a bar of that length, to an eighth of a cell."""
     full, part = divmod(round(cells * 8), 8)
     return BLOCKS[8] * full + BLOCKS[part].strip()
 
 
 def gauge(share: float, cells: int, style: TextStyle) -> list[Run]:
-    """A bar of `cells` cells, filled to the share."""
+    """Return a bar of `cells` cells, filled to the share."""
     filled = blocks(min(1.0, max(0.0, share)) * cells)
     return [(filled, style), (RULE * (cells - len(filled)), FAINT)]
 
 
 def hue_color(hue: str, dark: bool) -> str:
-    """The `#rrggbb` of a hue on a dark or a light ground."""
+    """Return the `#rrggbb` of a hue on a dark or a light ground."""
     return (DARK_HUES if dark else LIGHT_HUES)[hue]
 
 
 def contrast(a: Color, b: Color) -> float:
-    """The contrast ratio of two colours, 1 … 21 (WCAG 2.2, relative luminance)."""
+    """Return the contrast ratio of two colours, 1 … 21 (WCAG 2.2, relative luminance)."""
 
     def luminance(color: Color) -> float:
         r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color.normalized)
@@ -110,7 +110,7 @@ def contrast(a: Color, b: Color) -> float:
 
 
 def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Color:
-    """`color`, moved towards the text's colour until it stands out from the ground."""
+    """Return `color`, moved towards the text's colour until it stands out from the ground."""
     for step in range(11):
         moved = color.blend(text, step / 10, alpha=1.0)
         if contrast(moved, ground) >= least:
@@ -119,7 +119,7 @@ def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Co
 
 
 def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
-    """A mark for each arm, by its id.
+    """Return a mark for each arm, by its id.
 
     The hue's family says on which kind of device it runs. Its lightness says the mode, as long as that tells
     the arms apart but for where the input lives; else it goes by order. The marker's shape says the mode:

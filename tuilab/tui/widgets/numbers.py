@@ -66,7 +66,7 @@ def _soft(_: ArmResult) -> TextStyle | None:
 
 
 def median(arm: ArmResult) -> str:
-    """The median, or why there is none."""
+    """Return the median, or why there is none."""
     return arm.why_no_figure if arm.median_s is None else median_of(arm.median_s, arm.half_width_s)
 
 

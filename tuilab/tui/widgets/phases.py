@@ -99,7 +99,7 @@ def _length(arm: ArmResult) -> float:
 
 
 def legend(looks: Mapping[str, Look], width: int) -> list[Line]:
-    """The fills with their names, in as many lines as it takes."""
+    """Return the fills with their names, in as many lines as it takes."""
     lines: list[list[Run]] = [[]]
     used = 0
     for name, (style, fill) in looks.items():

@@ -48,7 +48,7 @@ class Picking(LineWidget, can_focus=True):
         return self._arms[min(self._cursor, len(self._arms) - 1)]
 
     def arranged(self, rows: Sequence[Line], width: int, height: int, above: int = 0) -> list[Line]:
-        """The rows that fit, spaced out where there is room, the one under the cursor marked.
+        """Return the rows that fit, spaced out where there is room, the one under the cursor marked.
 
         above: lines that are drawn above them.
         """
@@ -74,7 +74,7 @@ class Picking(LineWidget, can_focus=True):
             self._pick(place)
 
     def action_turn(self) -> None:
-        """To the other scale."""
+        """Switch to the other scale."""
         self._turned = not self._turned
         self.repaint()
 

@@ -74,7 +74,7 @@ def _figure() -> Any:
 
 
 def raster(columns: int, rows: int, points: Points, connected: bool, marker: str) -> list[str]:
-    """A series drawn on `columns` × `rows` cells, as text, top row first.
+    """Return a series drawn on `columns` × `rows` cells, as text, top row first.
 
     points: from 0 to 1, from the middle of the first cell to that of the last; what lies beyond is cut off.
     marker: one character, or `braille` for dots of an eighth of a cell.
@@ -118,7 +118,7 @@ class Canvas:
                     self.put(row, column, character, style)
 
     def put(self, row: int, column: int, character: str, style: TextStyle) -> None:
-        """A character of a series."""
+        """Draw a character of a series."""
         self.series.setdefault((row, column), []).append((character, style))
 
     def shade(self, rows: range, columns: range, ground: str) -> None:
@@ -126,7 +126,7 @@ class Canvas:
         self.grounds.update(((row, column), ground) for row in rows for column in columns)
 
     def shown(self, row: int, column: int) -> Run:
-        """What shows of all that lies on a cell: of several lines the dots of all of them together."""
+        """Return what shows of all that lies on a cell: of several lines the dots of all of them together."""
         runs = self.series.get((row, column))
         if not runs:
             return self.below.get((row, column), (" ", TEXT))
@@ -136,7 +136,7 @@ class Canvas:
         return character if markers else chr(reduce(or_, (ord(dots) for dots, _ in runs))), style
 
     def line(self, row: int, columns: int) -> list[Run]:
-        """A row as runs of the same style."""
+        """Return a row as runs of the same style."""
         seen: list[Run] = []
         for column in range(columns):
             character, style = self.shown(row, column)
@@ -191,17 +191,17 @@ class Picture:
         self._canvas = Canvas()
 
     def column(self, x: float) -> int:
-        """The column of an x; far outside stays outside."""
+        """Return the column of an x; far outside stays outside."""
         at = place(x, self.ends[0], self.chart.x.log)
         return round(min(2.0, max(-1.0, at)) * (self.columns - 1))
 
     def row(self, y: float) -> int:
-        """The row, from the top, of a y; far outside stays outside."""
+        """Return the row, from the top, of a y; far outside stays outside."""
         at = place(y, self.ends[1], self.chart.y.log)
         return self.rows - 1 - round(min(2.0, max(-1.0, at)) * (self.rows - 1))
 
     def mark(self, series: Series) -> Mark:
-        """The series' hue and marker."""
+        """Return the series' hue and marker."""
         return self._marks.get(series.arm) or Mark("muted", RULES.get(series.style, "•"))
 
     def lines(self, pointed: tuple[Series, int] | None = None, text: str = "") -> list[Line]:
@@ -367,7 +367,7 @@ class Picture:
 
 
 def spread(wanted: Sequence[float], rows: int) -> list[int]:
-    """Rows as near to the wanted ones as they can be, no two the same, in the order of what is wanted.
+    """Return rows as near to the wanted ones as they can be, no two the same, in the order of what is wanted.
 
     There must be at least as many rows as wanted ones.
     """
@@ -383,7 +383,7 @@ def spread(wanted: Sequence[float], rows: int) -> list[int]:
 
 
 def strip(series: Series, hue: str) -> list[Run]:
-    """The distribution of a series about its 5 % to 95 % quantiles, those beyond in the end cells.
+    """Return the distribution of a series about its 5 % to 95 % quantiles, those beyond in the end cells.
 
     Bars as high as there are samples: the median's strong, its interval's in the hue, the rest fainter.
     Blank where there are fewer than four.
@@ -529,7 +529,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
         self.post_message(self.Pointed(series.key, series.x[index], kept))
 
     def action_along(self, by: int) -> None:
-        """To the next point of the series or the one before; in a long one as far as a column is wide."""
+        """Go to the next point of the series or the one before; in a long one as far as a column is wide."""
         if (pointed := self._pointed) is not None:
             series, index = pointed
             step = max(1, len(series.y) // max(1, self.size.width))
@@ -538,7 +538,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
             self._go(first, len(first.y) - 1, kept=True)
 
     def action_across(self, by: int) -> None:
-        """To the series above or below, at the same place."""
+        """Go to the series above or below, at the same place."""
         if (pointed := self._pointed) is None:
             self.action_along(0)
             return

@@ -112,7 +112,7 @@ about the row under the cursor, and how many rows there are.
         self.rearrange()
 
     def grew(self) -> None:
-        """Rows were added at the end of the list, or some were taken away."""
+        """Take note that rows were added at the end of the list, or some taken away."""
         at_end = self.cursor >= self.shown - 1
         self._places = self._rearranged()
         last = max(0, self.shown - 1)
@@ -162,7 +162,7 @@ about the row under the cursor, and how many rows there are.
         self.rearrange()
 
     def sortable(self, column: int) -> bool:
-        """Whether one may order by that column."""
+        """Return whether one may order by that column."""
         return True
 
     @property
@@ -201,7 +201,7 @@ about the row under the cursor, and how many rows there are.
         return lines
 
     def body(self, height: int) -> int:
-        """How many rows there is room for."""
+        """Return how many rows there is room for."""
         return max(1, height - (2 if height >= 5 else 1))
 
     def _natural_widths(self) -> list[int]:
@@ -323,7 +323,7 @@ about the row under the cursor, and how many rows there are.
 
 
 def natural_width(column: Column[Row], rows: Sequence[Row]) -> int:
-    """As wide as its label and the texts of these rows."""
+    """Measure its label and the texts of these rows, in cells."""
     if column.width:
         return column.width
     widest = max((cell_len(column.cell(row)) for row in rows), default=0)
@@ -332,7 +332,7 @@ def natural_width(column: Column[Row], rows: Sequence[Row]) -> int:
 
 
 def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int) -> list[tuple[int, int]]:
-    """(index, width) of the columns that show in `room` cells with one cell between them."""
+    """Return (index, width) of the columns that show in `room` cells with one cell between them."""
     shown = list(range(len(columns)))
 
     def least(index: int) -> int:

@@ -96,7 +96,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         return self._tracks[track].spans[index] if self._tracks else None
 
     def validate_window(self, window: tuple[float, float]) -> tuple[float, float]:
-        """As near as the recording allows."""
+        """Keep the window as near as the recording allows."""
         (begin, finish), (first, last) = window, self._whole
         length = min(last - first, max((last - first) * 1e-7, finish - begin))
         begin = min(max(begin, first), last - length)
@@ -106,7 +106,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self.repaint()
 
     def watch_cursor(self) -> None:
-        """The event under the cursor shows."""
+        """Scroll to the event under the cursor."""
         span, (begin, finish) = self.span, self.window
         if span and (span.end_s <= begin or span.start_s >= finish):
             half = (finish - begin) / 2
@@ -203,13 +203,13 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
     # Moving
 
     def action_pan(self, direction: int) -> None:
-        """A quarter of the window earlier or later."""
+        """Go a quarter of the window earlier or later."""
         begin, finish = self.window
         step = (finish - begin) * PAN * direction
         self.window = begin + step, finish + step
 
     def action_zoom(self, direction: int) -> None:
-        """Closer or wider, around the event under the cursor if it shows, else around the middle."""
+        """Zoom in or out, around the event under the cursor if it shows, else around the middle."""
         begin, finish = self.window
         span = self.span
         middle = span.start_s + span.duration_s / 2 if span else begin
@@ -231,12 +231,12 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
             self.window = span.start_s - margin, span.end_s + margin
 
     def action_step(self, direction: int) -> None:
-        """To the next or the previous event of the lane."""
+        """Go to the next or the previous event of the lane."""
         track, index = self.cursor
         self._go(track, index + direction)
 
     def action_lane(self, direction: int) -> None:
-        """To the event at the same moment a row above or below."""
+        """Go to the event at the same moment a row above or below."""
         if span := self.span:
             self._go_to(self.cursor[0] + direction, span.start_s)
 

@@ -10,7 +10,7 @@ from tuilab.tui.widgets.look import Run
 
 
 def fit(text: str, width: int, align: str = "left") -> str:
-    """`text` in exactly `width` cells, cut with an ellipsis where it is too long."""
+    """Return `text` in exactly `width` cells, cut with an ellipsis where it is too long."""
     if width <= 0:
         return ""
     if not text.isprintable():
@@ -24,7 +24,7 @@ def fit(text: str, width: int, align: str = "left") -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """`text` in lines of at most `width` cells, broken between words where that is possible."""
+    """Return `text` in lines of at most `width` cells, broken between words where that is possible."""
     lines = Content(" ".join(text.split())).wrap(max(1, width))
     return [line.plain.strip() for line in lines if line.plain.strip()]
 
@@ -38,5 +38,5 @@ def clip(text: str, width: int, lines: int) -> list[str]:
 
 
 def width_of(line: Sequence[Run]) -> int:
-    """Cells that the line takes."""
+    """Return cells that the line takes."""
     return sum(cell_len(text) for text, _ in line)

@@ -42,7 +42,7 @@ class Shaped:
         return next(iter((*self.made, *self.given)), "")
 
     def said(self, name: str, otherwise: Any = None) -> Any:
-        """The attribute, or `otherwise` where the op has none."""
+        """Return the attribute, or `otherwise` where the op has none."""
         try:
             found = self.attribute(name)
         except (ValueError, KeyError):
@@ -259,7 +259,7 @@ def _tall(m: int, n: int) -> float:
 
 
 def types(text: str) -> frozenset[str]:
-    """Types of ops, parted by blanks."""
+    """Return types of ops, parted by blanks."""
     return frozenset(text.split())
 
 

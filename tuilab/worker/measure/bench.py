@@ -114,7 +114,7 @@ class Reporter:
         self._said, self._unpainted = self._clock(), True
 
     def settle(self) -> None:
-        """Before timing: let the screen finish painting what was last said."""
+        """Let the screen finish painting what was last said, before timing."""
         if self._pace and self._unpainted and self._context.watched:
             self._context.painted.wait(PAINT_S)
         self._unpainted = False
@@ -164,7 +164,7 @@ class Bench:
         return self.reporter.state
 
     def ran(self, arm: str) -> bool:
-        """Whether the arm was seen to compute anywhere in this run."""
+        """Return whether the arm was seen to compute anywhere in this run."""
         known = self.state.arms.get(arm)
         return known is not None and known.device is not None
 

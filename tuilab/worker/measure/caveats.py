@@ -28,7 +28,7 @@ def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list
 
 
 def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Caveat]:
-    """The doubts about the whole run: a shared processor, a machine whose own pace moved.
+    """Return the doubts about the whole run: a shared processor, a machine whose own pace moved.
 
     disturbed: rounds that were kept although the canary had moved.
     """
@@ -42,7 +42,7 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
 
 
 def of_gpus(bench: Bench) -> list[Caveat]:
-    """What is to be known of the GPUs that a run is to use before any figure of theirs is read."""
+    """Return what is to be known of the GPUs that a run is to use before any figure of theirs is read."""
     out: list[Caveat] = []
     arms = {arm.device for arm in bench.request.arms}
     for gpu in bench.context.machine.gpus:
@@ -81,7 +81,7 @@ def kept_memory(bench: Bench) -> list[Caveat]:
 
 
 def of_clock(run: str, wall_s: float, steady_s: float) -> list[Caveat]:
-    """The run's length by the wall clock against that by a clock which nobody sets."""
+    """Return the run's length by the wall clock against that by a clock which nobody sets."""
     step = wall_s - steady_s
     if abs(step) < CLOCK_STEP_S:
         return []

@@ -87,7 +87,7 @@ class Counted:
     notes: list[str] = field(default_factory=list)
 
     def flop(self) -> dict[str, float]:
-        """Operations by the dtype that they compute in."""
+        """Return operations by the dtype that they compute in."""
         return flop(self.parts)
 
     def uncounted(self) -> tuple[str, ...]:
@@ -99,11 +99,12 @@ class Counted:
         return tuple(name for name, _ in found.most_common())
 
     def kernels(self) -> float:
-        """Executions of ops that launch a kernel each on a GPU, at least."""
+        """Return executions of ops that launch a kernel each on a GPU, at least."""
         return sum(part.runs for part in self.parts if part.kernel)
 
     def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
-        """Bytes that these parts (all of them) read from outside, and that they leave there, each once.
+        """Return bytes that these parts (all of them) read from outside, and that they leave there, each
+        once.
 
         What one of them makes for another is neither: it may stay in a cache or a register.
         """
@@ -130,7 +131,7 @@ class Counted:
         return read_in, left
 
     def by_scope(self, depth: int = 1) -> dict[str, list[Part]]:
-        """The parts by the first names of theirs: `model/dense` at depth 2. "" holds what has none."""
+        """Return the parts by the first names of theirs: `model/dense` at depth 2. "" holds what has none."""
         found: dict[str, list[Part]] = {}
         for part in self.parts:
             scopes = part.name.split("/")[:-1]
@@ -139,7 +140,7 @@ class Counted:
 
 
 def flop(parts: Iterable[Part]) -> dict[str, float]:
-    """Operations of parts by the dtype that they compute in."""
+    """Return operations of parts by the dtype that they compute in."""
     found: dict[str, float] = defaultdict(float)
     for part in parts:
         if part.flop:
@@ -150,7 +151,7 @@ def flop(parts: Iterable[Part]) -> dict[str, float]:
 def of_graph(
     graph: Any, outputs: Iterable[Any], shapes: Sequence[Shape] = (), *, arguments: int | None = None
 ) -> Counted:
-    """What one run of a FuncGraph does for these of its tensors and for its side effects.
+    """Return what one run of a FuncGraph does for these of its tensors and for its side effects.
 
     shapes: of its inputs in the call, where the graph leaves some open. arguments: how many of its inputs are
     the call's own; the others are what it holds.
@@ -504,7 +505,7 @@ def _counted(op: Shaped) -> tuple[float | None, str]:
 
 
 def attributes(op: Any) -> bytes:
-    """All that distinguishes two ops of a type beside their inputs."""
+    """Return all that distinguishes two ops of a type beside their inputs."""
     node = op.node_def
     kept = sorted((k, v.SerializeToString(deterministic=True)) for k, v in node.attr.items() if k[0] != "_")
     return repr((kept, node.device)).encode()
@@ -535,7 +536,7 @@ def _nbytes(tensor: Any) -> int | None:
 
 
 def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
-    """The graph of a function, with its callers' shapes where it was traced for any."""
+    """Return the graph of a function, with its callers' shapes where it was traced for any."""
     known = getattr(graph._get_function(name), "graph", None)
     inner = known if known is not None else _graph_of(name, [_shape(t) for t in operands])
     if inner is None:

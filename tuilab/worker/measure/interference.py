@@ -24,7 +24,7 @@ MEMORY = 25
 
 
 def work() -> int:
-    """Integer arithmetic in the interpreter: about 50 µs, in registers and the first-level cache."""
+    """Return integer arithmetic in the interpreter: about 50 µs, in registers and the first-level cache."""
     total = 0
     for i in range(LOOPS):
         total += i * i
@@ -56,7 +56,7 @@ class Canary:
         return max(around), any(abs(song / usual - 1) > MOVED for song in around)
 
     def accept(self) -> None:
-        """The round counts: its song joins the usual ones."""
+        """Count the round: its song joins the usual ones."""
         self._usual.append(self._before)
 
     def _sing(self) -> float:
@@ -104,7 +104,7 @@ class Counters:
 
 
 def read_counters() -> Counters:
-    """The counters now; call it from the thread that measures."""
+    """Return the counters now; call it from the thread that measures."""
     return Counters(
         at=time.monotonic(),
         switches=resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
@@ -116,7 +116,7 @@ def read_counters() -> Counters:
 
 
 def pressure_since(before: Counters) -> Pressure | None:
-    """What the counters gained since `before`; None where that is too short a while to judge."""
+    """Return what the counters gained since `before`; None where that is too short a while to judge."""
     now = read_counters()
     if now.at - before.at < SHORTEST_S:
         return None
@@ -153,12 +153,12 @@ class HostWatch:
         self._first, self._songs, self._before = index, [], self._read()
 
     def after(self, song: float, index: int) -> None:
-        """That round is over, song the slower canary around it."""
+        """End that round; song: the slower canary around it."""
         self._songs.append(song)
         self._close(index, WINDOW_S)
 
     def windows(self, index: int) -> tuple[HostWindow, ...]:
-        """All that were seen since this was last asked; index: of the round to come."""
+        """Return all that were seen since this was last asked; index: of the round to come."""
         if self._songs:
             self._close(index - 1, SHORTEST_S)
         seen, self._seen = tuple(self._seen), []
@@ -222,7 +222,7 @@ class GpuWatch:
         self._before = {name: nvml.slowed(bus) for name, bus in self._buses.items()}
 
     def flags(self, run: str) -> list[Caveat]:
-        """Doubts over all that was measured since: slowed clocks, other processes at work on a GPU."""
+        """Return doubts over all that was measured since: slowed clocks, other processes at work on a GPU."""
         out = []
         elapsed = max(time.monotonic() - self._begun, 1e-9)
         for name, bus in self._buses.items():

@@ -26,6 +26,6 @@ def measure_link(tf: Any, stopwatch: Stopwatch, source: str, target: str) -> Cop
 
 
 def said(link: CopyCost) -> str:
-    """`8.0 µs + 24.1 GB/s`."""
+    """Return `8.0 µs + 24.1 GB/s`."""
     rate = f"{size(link.bytes_per_s)}/s" if link.bytes_per_s else "no time for each byte"
     return f"{seconds(link.latency_s)} + {rate}"

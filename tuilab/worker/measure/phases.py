@@ -44,7 +44,7 @@ LIBRARIES = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "pu
 
 
 def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
-    """The account of the arm's calls, and what it cost; of a model's graph its layers too.
+    """Yield the account of the arm's calls, and what it cost; of a model's graph its layers too.
 
     Raises what its calls raise.
 
@@ -130,7 +130,7 @@ def account_of(
 
 
 def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:
-    """Seconds of each of some calls in which Python runs what is not TensorFlow's or Keras'.
+    """Return seconds of each of some calls in which Python runs what is not TensorFlow's or Keras'.
 
     Libraries that it calls are included.
 
@@ -170,7 +170,7 @@ class OwnClock:
         self._spent = self._since = 0
 
     def time(self, call: Callable[[], object]) -> float:
-        """Seconds of one call that are Python's own."""
+        """Return seconds of one call that are Python's own."""
         before, self._own, self._spent = sys.getprofile(), [True], 0
         self._since = time.perf_counter_ns()
         sys.setprofile(self._seen)

@@ -34,7 +34,7 @@ _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "m
 
 
 def free_memory() -> int:
-    """Bytes that this process may still take: what the system has left, or its control group."""
+    """Return bytes that this process may still take: what the system has left, or its control group."""
     left = psutil.virtual_memory().available
     for limit, used in _LIMITS:
         try:
@@ -53,7 +53,7 @@ def refuse(workload: Workload, values: Values, variant: str = "") -> None:
 
 
 def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
-    """What the arms of a point need together, where that is more than is free; "" where it is not.
+    """Say what the arms of a point need together, where that is more than is free; "" where it is not.
 
     All of them are held while they take turns, though some share their data, so the last may be refused.
     """
@@ -65,7 +65,7 @@ def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
 
 
 def missing_device(machine: Machine, arm: Arm) -> str:
-    """Why this machine does not have the arm's device; empty where it has it."""
+    """Say why this machine does not have the arm's device; empty where it has it."""
     names = [d.name for d in machine.devices]
     if arm.device in names:
         return ""
@@ -78,7 +78,7 @@ def missing_device(machine: Machine, arm: Arm) -> str:
 
 
 def mismatch(arm: Arm, observed: str, why: str = "") -> str:
-    """What is wrong when another device computed than was asked for; empty where nothing is.
+    """Say what is wrong when another device computed than was asked for; empty where nothing is.
 
     why: what is known of the reason.
     """
@@ -99,7 +99,7 @@ def computed(tf: Any, outputs: Any) -> str:
 
 
 def decide_device(arm: Arm, seen: str, case: Case) -> str:
-    """The device whose name the figure may bear: what was seen of the ops, else what the workload saw.
+    """Return the device whose name the figure may bear: what was seen of the ops, else what the workload saw.
 
     A copy to the host has no op on the other side, so there the workload's observation counts.
     Where no TensorFlow op ran at all, the host's processor did what there was to do.
@@ -138,7 +138,7 @@ def without_kernel(error: BaseException) -> str:
 
 
 def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> ArmStatus:
-    """The event that says an arm cannot run here, and why."""
+    """Return the event that says an arm cannot run here, and why."""
     return ArmStatus(
         run=run, arm=arm, point=point, status="unavailable", reason=sanitize_line(reason, REASON)
     )

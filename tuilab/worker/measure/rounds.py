@@ -10,7 +10,7 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 
 
 def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
-    """Every how many rounds each cell has its turn, so that the wanted rounds fit into the limit.
+    """Return every how many rounds each cell has its turn, so that the wanted rounds fit into the limit.
 
     costs: seconds of one block of each cell. Where all cells every round would take longer than `limit_s`,
     the time is shared out as water fills vessels: cheap cells keep all of their `rounds` turns, and what
@@ -30,7 +30,7 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
 
 
 def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
-    """Which finished cells stay in the rounds, as indices into `finished` (their blocks' seconds).
+    """Return which finished cells stay in the rounds, as indices into `finished` (their blocks' seconds).
 
     Ratios pair blocks of the same round, so a finished cell is worth keeping while others go on. The
     cheapest stay as long as they together cost no more than the unfinished ones: a round is at most twice as
@@ -74,7 +74,7 @@ class RoundRobin:
         self._every = {id(cell): stride for cell, stride in zip(cells, every, strict=True)}
 
     def run(self) -> None:
-        """All rounds. Raises Cancelled, once what the broken-off round had measured is said."""
+        """Run all rounds. Raises Cancelled, once what the broken-off round had measured is said."""
         self._bench.reporter.settle()
         self._counted = interference.read_counters()
         self._bench.canary.start()

@@ -99,12 +99,12 @@ def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
 
 
 def limit_s(request: Measure) -> float:
-    """Seconds of rounds that this process has for a point."""
+    """Return seconds of rounds that this process has for a point."""
     return request.budget.of_process(request.worker).limit_s
 
 
 def reached(state: RunState) -> float | None:
-    """The largest relative half-width of the 95 % intervals, None where there is none."""
+    """Return the largest relative half-width of the 95 % intervals, None where there is none."""
     known = [estimate(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()]
     halves = [e.relative_half_width for e in known if e and e.relative_half_width is not None]
     return max(halves, default=None)

@@ -24,7 +24,7 @@ EMPTY_SYNCS = 101
 
 
 def sync_of(tf: Any, device: str) -> Callable[[], object]:
-    """Waits until one device has done what it was given; the work of others goes on."""
+    """Wait until one device has done what it was given; the work of others goes on."""
 
     def sync() -> None:
         with tf.device(f"/{device}"):
@@ -57,11 +57,11 @@ class Stopwatch:
         return max(self._block_s, SYNCS_PER_BLOCK * self.empty_s)
 
     def now(self) -> float:
-        """Seconds on the stopwatch's own clock."""
+        """Return seconds on the stopwatch's own clock."""
         return self._clock() * 1e-9
 
     def block(self, case: Case, calls: int) -> float:
-        """Seconds of `calls` calls in a row with one sync at the end, in the case's scope."""
+        """Return seconds of `calls` calls in a row with one sync at the end, in the case's scope."""
         return self.visit(case, calls, latency=False)[0]
 
     def visit(self, case: Case, calls: int, *, latency: bool) -> tuple[float, float | None]:
@@ -78,7 +78,7 @@ class Stopwatch:
             return seconds, self.time(case.call) if latency else None
 
     def time(self, call: Callable[[], object], calls: int = 1) -> float:
-        """Seconds of `calls` calls and one sync, from an idle device, garbage collection held back."""
+        """Return seconds of `calls` calls and one sync, from an idle device, garbage collection held back."""
         collecting = gc.isenabled()
         self.sync()
         gc.disable()
@@ -94,7 +94,7 @@ class Stopwatch:
         return max(0.0, (ended - begun) * 1e-9 - self.empty_s)
 
     def split(self, call: Callable[[], object]) -> tuple[float, float]:
-        """Seconds until one call returned, and until its work was done.
+        """Return seconds until one call returned, and until its work was done.
 
         On a GPU the first is the time to enqueue the work; where ops run in the caller's thread the two
         are the same.

@@ -50,7 +50,8 @@ Finding = tuple[str, str]
 
 
 def of_graph(case: Case, nodes: Sequence[Node], mode: str, program: float | None = None) -> list[Finding]:
-    """What became of the work that a graph was asked for, by its trace and the ops that were seen to run.
+    """Return what became of the work that a graph was asked for, by its trace and the ops that were seen to
+    run.
 
     program: rough operations of the compiled module, of XLA alone.
     """
@@ -250,7 +251,7 @@ class KerasLoop(Exception):
 
 
 def refusal(name: str) -> str:
-    """Why there is no graph of a function that calls that loop of Keras, and what to return instead."""
+    """Say why there is no graph of a function that calls that loop of Keras, and what to return instead."""
     return (
         f"model.{name} is a loop around graphs of its own, which no graph can hold; for one step as a graph "
         f"return `lambda: {INSTEAD[name]}`"

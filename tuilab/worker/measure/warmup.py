@@ -32,7 +32,7 @@ class Agreement:
 
 
 def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
-    """Two windows of seconds per call, each of at least four samples, against each other.
+    """Hold two windows of seconds per call, each of at least four samples, against each other.
 
     The means and quartiles of pyperf's test for the end of warm-up (`calibrate_warmups`), which lets the
     earlier window's mean be up to 50 % *lower*; here 10 % either way, since a cell that still grows slower is
@@ -50,7 +50,8 @@ def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
 
 
 def settled(samples: Sequence[float], window: int | None = None) -> bool:
-    """Whether the last two windows of `window` samples agree; with no window, the two halves of all samples.
+    """Return whether the last two windows of `window` samples agree; with no window, the two halves of all
+    samples.
 
     False while there are too few samples.
     """
@@ -110,7 +111,7 @@ def warm_up(
 
 
 def steady(samples: Sequence[float], visit_s: float, limit_s: float) -> bool:
-    """Whether the pace was the same in the last two windows of samples (seconds per call).
+    """Return whether the pace was the same in the last two windows of samples (seconds per call).
 
     A window is a third of all samples, 4 to 200, and the last two are compared as pyperf does
     (`settled`): short ones would take a slow but long change for none. Where a block with all that

@@ -57,7 +57,7 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
 
 
 def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
-    """What a model's graph has to do, of which its layers are told; None of other arms.
+    """Return what a model's graph has to do, of which its layers are told; None of other arms.
 
     Raises what counting does. XLA makes kernels of several layers, and an eager op bears no layer's name.
     """
@@ -80,7 +80,7 @@ def _known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
 
 
 def of_function(concrete: Any, arguments: Iterable[Any]) -> Counted:
-    """What a call of a concrete function on these tensors does.
+    """Return what a call of a concrete function on these tensors does.
 
     Its results are those that it hands to its caller: under a tape a function hands out what its gradient
     will need, too.
@@ -97,7 +97,7 @@ def of_function(concrete: Any, arguments: Iterable[Any]) -> Counted:
 
 
 def work_of(found: Counted) -> Work:
-    """The count as a call's work."""
+    """Return the count as a call's work."""
     read, wrote = found.touched()
     by_dtype: dict[str, float] = defaultdict(float)
     for part in found.parts:

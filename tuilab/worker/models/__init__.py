@@ -20,7 +20,7 @@ _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 
 def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workload:
-    """The model as a workload; loaded once per worker while its file stays as it is.
+    """Return the model as a workload; loaded once per worker while its file stays as it is.
 
     tell: called from a thread while that goes on. Raises InputError with one sentence for whatever is wrong
     with the file.

@@ -83,7 +83,7 @@ class _Opened:
 
 
 def workload(path: Path, opening: Opening) -> Workload:
-    """The file as a workload. Raises InputError, or what Keras raises of a damaged one."""
+    """Return the file as a workload. Raises InputError, or what Keras raises of a damaged one."""
     import tensorflow as tf
 
     name = sanitize_line(path.name, 200)
@@ -161,7 +161,7 @@ def _keras() -> Any:
 
 
 def layers_by_name(model: Any) -> dict[str, Any]:
-    """By name the kind of each layer, or what a model within the model holds."""
+    """Return the kind of each layer by its name, or what a model within the model holds."""
     inner = _keras().Model
     return {
         str(each.name): layers_by_name(each) if isinstance(each, inner) else type(each).__name__

@@ -24,7 +24,7 @@ def of_keras(tf: Any, model: Any) -> Needs:
 
 
 def of_graph(graph: Any) -> Needs:
-    """Likewise of a function's graph."""
+    """Count the same for a function's graph."""
     weights = sum(_captured(t) for t, _ in graph.captures)
     made = [
         (tuple(t.shape), t.dtype.size) for t in _tensors(graph) if t.shape.rank is not None and t.dtype.size

@@ -120,7 +120,7 @@ def _placement(
 
 
 def sentence(rows: Sequence[ForecastRow]) -> str:
-    """`With this build a GPU would run 11 of 12 ops; the rest stay on the CPU: MatMul int32 (…).`"""
+    """Return `With this build a GPU would run 11 of 12 ops; the rest stay on the CPU: MatMul int32 (…).`"""
     total = sum(row.count for row in rows)
     if not total:
         return "No TensorFlow op ran, so there is nothing to forecast."

@@ -72,7 +72,7 @@ class Folded:
 
 
 def types_of(node: Any) -> dict[str, str]:
-    """A node's single type attributes."""
+    """Return a node's single type attributes."""
     return {
         name: dtype_name(value.type)
         for name, value in node.attr.items()
@@ -110,7 +110,7 @@ def flatten(body: Iterable[Any], library: Callable[[str], Any]) -> dict[str, Wri
 
 
 def ops(graph: Any, written: Mapping[str, Written]) -> Iterator[GraphOp]:
-    """Every op that runs, from the partitions of one function's graph."""
+    """Yield every op that runs, from the partitions of one function's graph."""
     for partition in graph.partition_graphs:
         resources = {
             n.name: short(n.device)
@@ -124,12 +124,12 @@ def ops(graph: Any, written: Mapping[str, Written]) -> Iterator[GraphOp]:
 
 
 def loops(graph: Any) -> bool:
-    """Whether any node of a function's graph lies in a loop."""
+    """Return whether any node of a function's graph lies in a loop."""
     return any(LOOPED.search(node.name) for p in graph.partition_graphs for node in p.node)
 
 
 def executions(name: str, loops: Mapping[str, float]) -> int:
-    """How often a node runs in a call, by how often the loops around it do (`counting.Counted.loops`).
+    """Return how often a node runs in a call, by how often the loops around it do (`counting.Counted.loops`).
 
     1 where that is not known.
     """
@@ -157,7 +157,7 @@ def _op(node: Any, before: Any, resources: Mapping[str, str]) -> GraphOp:
 
 
 def pipelines(graph: Any) -> Iterator[str]:
-    """The names of the functions that the graph gives to tf.data."""
+    """Yield the names of the functions that the graph gives to tf.data."""
     for partition in graph.partition_graphs:
         for node in partition.node:
             if "Dataset" in node.op:
@@ -173,7 +173,7 @@ def _stands_for(node: Any, before: Any) -> tuple[str, ...]:
 
 
 def copies(graph: Any, sizes: Sizes) -> Iterator[GraphCopy]:
-    """Each send with its receive, once."""
+    """Yield each send with its receive, once."""
     receives = {_edge(node): node for p in graph.partition_graphs for node in p.node if node.op in RECEIVES}
     for partition in graph.partition_graphs:
         constants = {node.name: node for node in partition.node if node.op == "Const"}

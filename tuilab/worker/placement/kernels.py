@@ -29,7 +29,7 @@ class Kernel:
     priority: int = 0
 
     def takes(self, types: Types) -> bool:
-        """Whether it serves a node with these types; a type that is not given is not looked at."""
+        """Return whether it serves a node with these types; a type that is not given is not looked at."""
         return all(types[name] in allowed for name, allowed in self.types.items() if name in types)
 
 
@@ -75,7 +75,8 @@ class OpKernels:
         return bool(allowed) and INDEX_TYPES.issuperset(allowed or ())
 
     def fitting(self, types: Types) -> Types:
-        """The types with those that are left out filled in: as a kernel takes them, a GPU's if there is one.
+        """Return the types with those that are left out filled in: as a kernel takes them, a GPU's if there
+        is one.
 
         Without such a kernel, the first that the definition allows.
         """
@@ -105,7 +106,7 @@ class OpKernels:
         return tuple(sorted(set[str]().union(*(k.types[name] for k in kernels))))
 
     def host_arguments(self, kernel: Kernel, types: Types) -> tuple[str, ...]:
-        """The arguments that lie in host memory when `kernel` runs on a GPU, resources left out."""
+        """Return the arguments that lie in host memory when `kernel` runs on a GPU, resources left out."""
         return tuple(
             a.name
             for a in (*self.inputs, *self.outputs)
@@ -114,12 +115,13 @@ class OpKernels:
         )
 
     def data_arguments(self, types: Types) -> tuple[str, ...]:
-        """All arguments that carry data: everything but resource handles."""
+        """Return all arguments that carry data: everything but resource handles."""
         every = (*self.inputs, *self.outputs)
         return tuple(a.name for a in every if self.dtype(a, types) != "resource")
 
     def answers_on_host(self, kernel: Kernel, types: Types) -> bool:
-        """Whether all that `kernel` makes of the data lies in host memory, as `ZerosLike` of int32 does.
+        """Return whether all that `kernel` makes of the data lies in host memory, as `ZerosLike` of int32
+        does.
 
         An output of another type than the data's, as that of `Shape`, is no such result.
         """
@@ -133,5 +135,5 @@ class OpKernels:
 
     @staticmethod
     def dtype(argument: Argument, types: Types) -> str:
-        """The argument's dtype, "" where the types do not say."""
+        """Return the argument's dtype, "" where the types do not say."""
         return argument.dtype or types.get(argument.attribute, "")

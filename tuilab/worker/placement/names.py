@@ -6,6 +6,6 @@ _DEVICE = re.compile(r"(?:^|[/:])(?:device:)?([A-Za-z][A-Za-z_]*):(\d+|\*)$")
 
 
 def short(device: str) -> str:
-    """`/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`. What is no device stays as it is."""
+    """Return `/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`. What is no device stays as it is."""
     match = _DEVICE.search(device)
     return f"{match[1].upper()}:{match[2]}" if match else device

@@ -15,7 +15,7 @@ Body = Mapping[str, Any]
 
 
 def functions(dataset: Any) -> Iterator[str]:
-    """The names of all functions that a dataset runs, those of its inputs first."""
+    """Yield the names of all functions that a dataset runs, those of its inputs first."""
     for source in dataset._inputs():
         yield from functions(source)
     for wrapped in dataset._functions():
@@ -39,7 +39,7 @@ def body(name: str) -> Body:
 
 
 def placed(nodes: Body, around: Surroundings) -> Iterator[tuple[str, Placed]]:
-    """Each op of such a function, by its name, as tf.data places it.
+    """Yield each op of such a function, by its name, as tf.data places it.
 
     tf.data gives no graph out, so this is its rule and no observation: the host, whatever scope surrounds
     the dataset; a scope inside the function is obeyed where that device has a kernel.

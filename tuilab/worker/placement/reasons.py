@@ -73,7 +73,7 @@ _PIPELINE = ("Dataset", "Iterator")
 
 
 def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Forecast:
-    """Whether a GPU of this build would run the op with these types.
+    """Return whether a GPU of this build would run the op with these types.
 
     types: the main type attribute may be left out; then any dtype counts. gpu_kernels: false for a build
     that has no GPU kernels at all.
@@ -164,12 +164,12 @@ def _devices(kernels: OpKernels) -> str:
 
 
 def is_pipeline(op: str) -> bool:
-    """Whether the op belongs to tf.data's own runtime."""
+    """Return whether the op belongs to tf.data's own runtime."""
     return any(word in op for word in _PIPELINE)
 
 
 def causes(placed: Placed, kernels: OpKernels, around: Surroundings) -> list[Reason]:
-    """Everything that put the op where it is, the first sufficient cause first.
+    """Return everything that put the op where it is, the first sufficient cause first.
 
     The order is that of TensorFlow's own decision: no GPU, what the code asked for, the kernels, their
     memory, resources, colocation, the input pipeline.
@@ -236,7 +236,7 @@ def _unknown(placed: Placed) -> Reason:
 
 
 def sentence(reasons: Sequence[Reason], would: Forecast) -> str:
-    """One clause for the log: the first cause and, without a GPU, what else holds."""
+    """Return one clause for the log: the first cause and, without a GPU, what else holds."""
     first = reasons[0]
     if first.code != "no-gpu" or len(reasons) == 1:
         return first.text

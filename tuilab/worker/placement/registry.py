@@ -12,7 +12,7 @@ DEVICES = ("CPU", "GPU", "DEFAULT")
 
 @lru_cache(maxsize=4096)
 def look_up(op: str) -> OpKernels | None:
-    """The op as this build of TensorFlow has it; None where there is no op of that name."""
+    """Return the op as this build of TensorFlow has it; None where there is no op of that name."""
     from tensorflow.python.framework import kernels, op_def_registry
 
     definition = op_def_registry.get(op)
@@ -40,7 +40,7 @@ def known(op: str) -> OpKernels:
 
 
 def dtype_name(value: Any) -> str:
-    """`1` or `tf.float32` → `float32`."""
+    """Return `1` or `tf.float32` → `float32`."""
     from tensorflow.python.framework import dtypes
 
     return str(dtypes.as_dtype(value).base_dtype.name)
@@ -48,7 +48,7 @@ def dtype_name(value: Any) -> str:
 
 @lru_cache(maxsize=1)
 def op_names() -> tuple[str, ...]:
-    """Every op of this build."""
+    """Return every op of this build."""
     from tensorflow.core.framework import op_def_pb2
     from tensorflow.python.client import pywrap_tf_session
 
@@ -58,7 +58,7 @@ def op_names() -> tuple[str, ...]:
 
 
 def find(text: str) -> str | None:
-    """The op that `text` names: exactly, or as people write it (`matmul`, `tf.linalg.mat_mul`).
+    """Return the op that `text` names: exactly, or as people write it (`matmul`, `tf.linalg.mat_mul`).
 
     Of a oneDNN op, as a log of the CPU has it, the op that it is a form of.
     """
@@ -71,7 +71,7 @@ def find(text: str) -> str | None:
 
 
 def nearest(text: str, count: int = 5) -> tuple[str, ...]:
-    """The ops whose names look most like `text`."""
+    """Return the ops whose names look most like `text`."""
     folded = {_folded(name): name for name in op_names() if not name.startswith("_")}
     wanted = _folded(text.rpartition(".")[2])
     within = [name for key, name in folded.items() if len(wanted) > 3 and wanted in key]
@@ -80,7 +80,7 @@ def nearest(text: str, count: int = 5) -> tuple[str, ...]:
 
 
 def has_gpu_kernels() -> bool:
-    """Whether this build has GPU kernels at all (`tensorflow-cpu` has none)."""
+    """Return whether this build has GPU kernels at all (`tensorflow-cpu` has none)."""
     return any(k.device == "GPU" for k in known("MatMul").kernels)
 
 

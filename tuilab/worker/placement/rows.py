@@ -59,7 +59,7 @@ class Rows:
         self._around, self._hlo = around, hlo
 
     def of(self, seen: Watched) -> Iterator[Row]:
-        """Every row, in the order in which things were first seen."""
+        """Yield every row, in the order in which things were first seen."""
         for item in seen.order:
             if isinstance(item, EagerOp):
                 yield from self._eager(item, seen.ops[item], seen.sizes[item])
@@ -75,7 +75,7 @@ class Rows:
                 yield self.node(placed, name, placed.op)
 
     def node(self, placed: Placed, name: str, op: str, count: int = 1, note: str = "") -> Row:
-        """One op's row with its reason; `placed.op` is the op the registry is asked about."""
+        """Return one op's row with its reason; `placed.op` is the op the registry is asked about."""
         kernels = known(placed.op)
         would = forecast(kernels, placed.types, self._around.gpu_kernels)
         if placed.pipeline and family(placed.requested) != "GPU":
@@ -197,7 +197,7 @@ class Rows:
 
 
 def bind(kernels: OpKernels, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[str, str]:
-    """The type attributes that the tensors of an eager op imply."""
+    """Return the type attributes that the tensors of an eager op imply."""
     types: dict[str, str] = {}
     for arguments, tensors in ((kernels.inputs, inputs), (kernels.outputs, outputs)):
         for index, tensor in enumerate(tensors):
@@ -277,7 +277,7 @@ def _cluster(name: str, device: str, requested: str, count: int) -> Node:
 
 
 def function_name(name: str) -> str:
-    """`__inference_step_123` → `step`."""
+    """Return `__inference_step_123` → `step`."""
     for prefix in ("__inference_", "__forward_", "__backward_"):
         name = name.removeprefix(prefix)
     stem, _, number = name.rpartition("_")

@@ -18,7 +18,7 @@ class Sizes:
         self._graph: Any = None
 
     def of(self, node: str, output: int = 0) -> int | None:
-        """Bytes of one output; None where its shape depends on the data or the node is not known."""
+        """Return bytes of one output; None where its shape depends on the data or the node is not known."""
         if self._graph is None:
             self._graph = _imported(self._source, self._shapes)
         try:
@@ -77,7 +77,7 @@ def _as_placeholder(node: Any, dtype: int, shape: tuple[int, ...] | None) -> Non
 
 
 def constant_bytes(node: Any) -> int:
-    """Bytes of a Const node's tensor."""
+    """Return bytes of a Const node's tensor."""
     from tensorflow.python.framework import dtypes
 
     tensor = node.attr["value"].tensor

@@ -39,7 +39,7 @@ class Observation:
 
 
 def summarise(rows: Sequence[Row], requested: str) -> Observation:
-    """The rows merged, with the figures that sentences take from them."""
+    """Return the rows merged, with the figures that sentences take from them."""
     nodes = merged([row.node for row in rows])
     device = _computing(rows, requested)
     copies = [n for n in nodes if n.kind == "copy"]
@@ -59,7 +59,7 @@ def summarise(rows: Sequence[Row], requested: str) -> Observation:
 
 
 def merged(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Equal rows as one with their count; bytes add up."""
+    """Return equal rows as one with their count; bytes add up."""
     out: dict[tuple[object, ...], Node] = {}
     for node in nodes:
         key = tuple(getattr(node, f) for f in node.__struct_fields__ if f not in ("count", "bytes"))
@@ -94,7 +94,7 @@ def _why_not(rows: Sequence[Row], requested: str) -> str:
 
 
 def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
-    """A forecast for each op that runs, equal ones in one row."""
+    """Return a forecast for each op that runs, equal ones in one row."""
     return together(
         [
             ForecastRow(
@@ -119,7 +119,7 @@ def together(rows: Sequence[ForecastRow]) -> tuple[ForecastRow, ...]:
 
 
 def united(arms: Sequence[Sequence[ForecastRow]]) -> tuple[ForecastRow, ...]:
-    """The forecasts of several arms as one: of each row the most that one arm has."""
+    """Return the forecasts of several arms as one: of each row the most that one arm has."""
     return _joined([row for rows in arms for row in rows], max)
 
 

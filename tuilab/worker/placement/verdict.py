@@ -57,7 +57,7 @@ def _over_all(kernels: OpKernels, gpu_kernels: bool) -> Forecast:
 
 
 def kernel_lines(kernels: OpKernels) -> tuple[KernelLine, ...]:
-    """The kernels, those of one device with the same host arguments in one line."""
+    """Return the kernels, those of one device with the same host arguments in one line."""
     every = kernels.allowed.get(kernels.main, ())
     lines: dict[tuple[str, tuple[str, ...]], set[str] | None] = {}
     for kernel in kernels.kernels:

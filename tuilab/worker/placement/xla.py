@@ -41,7 +41,7 @@ class HloOp:
 
 
 def operations(hlo: str) -> Iterator[HloOp]:
-    """The operations of the entry computation of an optimised HLO text; a fusion is one."""
+    """Yield the operations of the entry computation of an optimised HLO text; a fusion is one."""
     entry = _ENTRY.search(hlo)
     for line in entry[1].splitlines() if entry else ():
         match = _LINE.match(line)
@@ -57,7 +57,8 @@ def operations(hlo: str) -> Iterator[HloOp]:
 
 
 def arithmetic(hlo: str) -> float | None:
-    """Rough operations of a whole optimised HLO text; None where a loop, a branch or a library hides some.
+    """Return rough operations of a whole optimised HLO text; None where a loop, a branch or a library hides
+    some.
 
     Two for each element and contracted place of a product or convolution, fifty for one of a transform, one
     for any other; what only moves or names values has none.
@@ -98,7 +99,8 @@ def _places(line: str, name: str) -> list[int]:
 
 
 def compiled(call: FunctionCall) -> tuple[tuple[HloOp, ...], float | None]:
-    """The operations of a function that XLA compiled, and its `arithmetic`; () where it gives no program out.
+    """Return the operations of a function that XLA compiled, and its `arithmetic`; () where it gives no
+    program out.
 
     Compiles the function once more.
     """

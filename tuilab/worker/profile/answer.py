@@ -28,7 +28,7 @@ _DRIVER_PARAMETERS = Path("/proc/driver/nvidia/params")
 
 
 def profile(context: Context, body: bytes) -> Iterator[Profile | ProfileFile]:
-    """A `Profile`, and a `ProfileFile` where the raw file is asked for.
+    """Yield a `Profile`, and a `ProfileFile` where the raw file is asked for.
 
     Raises InputError for values that do not fit and for an arm that cannot run here.
     """
@@ -110,7 +110,7 @@ def summarise(
 
 
 def notes(machine: Machine, device: str, recording: Recording, lost: int) -> Sequence[str]:
-    """What is missing or in doubt."""
+    """Return what is missing or in doubt."""
     said = [sanitize_line(error, 300) for error in recording.errors]
     if lost > 0:
         said.append(f"the profiler lost {lost} of the calls: its buffer was full")

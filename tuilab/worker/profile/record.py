@@ -53,7 +53,7 @@ def record(
 
 
 def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tuple[str, bytes]:
-    """The profiler's file of a block of so many calls, with its place in the folder.
+    """Return the profiler's file of a block of so many calls, with its place in the folder.
 
     The scope is entered once the profiler runs: what a pipeline prepares while it starts is drawn before.
     """

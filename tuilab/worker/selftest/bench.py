@@ -57,7 +57,7 @@ def bench(context: Context, rounds: int, limit_s: float, seed: int = 1) -> Bench
 
 
 def cell(name: str, call: Callable[[], object], calls: int, call_s: float) -> TimedArm:
-    """A cell of the self-test."""
+    """Return a cell of the self-test."""
     return TimedArm(Arm("CPU:0", "eager", variant=name), 0, Case(call=call), calls=calls, call_s=call_s)
 
 

@@ -19,7 +19,7 @@ LENGTHS_S = (50e-6, 200e-6, 1e-3, 5e-3, 20e-3, 100e-3)
 
 
 def resolution() -> Check:
-    """The smallest step between two readings."""
+    """Return the smallest step between two readings."""
     steps = []
     for _ in range(20_000):
         first = time.perf_counter_ns()
@@ -37,7 +37,7 @@ def resolution() -> Check:
 
 
 def rate() -> Check:
-    """The clock against the system's other one, which the network's time keeps right."""
+    """Return the clock against the system's other one, which the network's time keeps right."""
     begun, other = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
     time.sleep(RATE_S)
     ended, after = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
@@ -52,7 +52,7 @@ def rate() -> Check:
 
 
 def slope(context: Context, *, long: bool) -> Check:
-    """Spins of known lengths, 50 µs to 100 ms, read by the engine's own rounds."""
+    """Return spins of known lengths, 50 µs to 100 ms, read by the engine's own rounds."""
     own = bench(context, rounds=60 if long else 20, limit_s=60.0)
     cells = []
     for length in LENGTHS_S:
@@ -80,7 +80,7 @@ def slope(context: Context, *, long: bool) -> Check:
 
 
 def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, float]:
-    """Slope and constant (seconds) of read over true seconds, by least squares of relative errors.
+    """Return slope and constant (seconds) of read over true seconds, by least squares of relative errors.
 
     read = slope · true + constant; over true it is a line in 1 / true. The constant is what a call costs the
     interpreter before and after its spin, 2 % of the shortest one: no fault of the clock.

@@ -24,7 +24,7 @@ GROWTH = 0.06
 
 
 def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
-    """How many of `runs` an event of that probability reaches by chance in 99 of 100 cases.
+    """Return how many of `runs` an event of that probability reaches by chance in 99 of 100 cases.
 
     known_from: the trials that the rate itself was found in. Normal approximation to the binomial with
     continuity correction; a true rate of 5 % would otherwise fail every other time.
@@ -41,7 +41,7 @@ class Noise:
     run_s: float = 0.0
 
     def least(self) -> float | None:
-        """The least difference that nine of ten runs tell here; in the median of the runs."""
+        """Return the least difference that nine of ten runs tell here; in the median of the runs."""
         found = [estimate.least for a, b in self.runs if (estimate := ratio(a, b)) is not None]
         known = [least for least in found if least is not None]
         return statistics.median(known) if known else None
@@ -61,7 +61,7 @@ class Noise:
 
 
 def noise_of(context: Context, runs: int) -> Noise:
-    """A call of TensorFlow against itself, in so many runs of twenty rounds."""
+    """Return a call of TensorFlow against itself, in so many runs of twenty rounds."""
     own, call, calls, call_s = _prepared(context)
     begun, noise = own.stopwatch.now(), Noise()
     for _ in range(runs):
@@ -72,7 +72,7 @@ def noise_of(context: Context, runs: int) -> Noise:
 
 
 def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
-    """One TensorFlow call against itself: how often the two are called different. Fills `noise`."""
+    """Return one TensorFlow call against itself: how often the two are called different. Fills `noise`."""
     runs = 1_000 if long else 200
     made = noise_of(context, runs)
     noise.runs, noise.run_s = made.runs, made.run_s
@@ -89,7 +89,7 @@ def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
 
 
 def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
-    """The call against itself with 5 % of its time spun away after it.
+    """Return the call against itself with 5 % of its time spun away after it.
 
     How often that is found depends on the machine. What its noise lets one expect is known from the runs of
     the call against itself, with 5 % added to one side of each; the instrument is at fault only where it
@@ -140,7 +140,7 @@ def resolution(noise: Noise) -> Check | None:
 
 
 def wanted(expected: float | None, runs: int, known_from: int) -> float:
-    """How many of `runs` must be found: nine of ten, or the share that the noise lets one expect.
+    """Return how many of `runs` must be found: nine of ten, or the share that the noise lets one expect.
 
     expected: that share, as `known_from` runs of the same noise had it.
     """
@@ -150,7 +150,7 @@ def wanted(expected: float | None, runs: int, known_from: int) -> float:
 
 
 def drifting(context: Context, *, long: bool) -> Check:
-    """Spins that grow by 6 % over a run, and steady ones.
+    """Return spins that grow by 6 % over a run, and steady ones.
 
     How often the growth is found depends on the machine: as many are expected as of the steady spins with the
     growth added afterwards. Where its pace moves, steady spins slow down as often as they speed up; an

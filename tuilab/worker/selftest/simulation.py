@@ -64,7 +64,7 @@ def median_coverage(trials: int = 1_000, n: int = 60, rho: float = 0.4, seed: in
 def ratio_coverage(
     trials: int = 1_000, n: int = 40, truth: float = 1.05, rho: float = 0.2, seed: int = 2
 ) -> Coverage:
-    """The ratio's interval: two arms, rounds that slow both alike, noise of 3 % and spikes of each."""
+    """Return the ratio's interval: two arms, rounds that slow both alike, noise of 3 % and spikes of each."""
     found = _ratios(trials, n, truth, rho, seed)
     return Coverage(sum(low <= truth <= high for low, high in found), trials)
 
@@ -72,7 +72,7 @@ def ratio_coverage(
 def differences(
     trials: int = 200, n: int = 20, truth: float = 1.0, rho: float = 0.0, seed: int = 3
 ) -> Coverage:
-    """How often two arms are called different: at most 5 % for `truth` 1, nearly always for 1.05."""
+    """Return how often two arms are called different: at most 5 % for `truth` 1, nearly always for 1.05."""
     found = _ratios(trials, n, truth, rho, seed)
     return Coverage(sum(not low <= 1 <= high for low, high in found), trials)
 
@@ -98,7 +98,7 @@ class CostLine:
     each_s: float
 
     def at(self, size: float) -> float:
-        """Seconds per call at that size."""
+        """Return seconds per call at that size."""
         return self.base_s + self.each_s * size
 
 
@@ -118,7 +118,7 @@ class TwoLines:
         return (self.a.base_s - self.b.base_s) / (self.b.each_s - self.a.each_s)
 
     def measure(self, size: int) -> tuple[dict[int, float], dict[int, float]]:
-        """Seconds per call by round, of a and b."""
+        """Return seconds per call by round, of a and b."""
         shared = noise(self.rng, 1, self.rounds, 0.05, 0.9)[0]
         logs = [shared + noise(self.rng, 1, self.rounds, self.spread, 0.0)[0] for _ in range(2)]
         a, b = (
@@ -130,7 +130,8 @@ class TwoLines:
 def crossover_coverage(
     trials: int = 300, spread: float = 0.03, rounds: int = 20, refine: int = 6, seed: int = 4
 ) -> Coverage:
-    """A sweep over sizes in steps of 4, then up to `refine` sizes chosen by `next_size`, in each trial.
+    """Return a sweep over sizes in steps of 4, then up to `refine` sizes chosen by `next_size`, in each
+    trial.
 
     The cost lines cross at sizes spread evenly (in log) over 700 … 300,000; a has a base cost 2 to 20 times
     b's, and b 3 to 30 times a's cost per sample.
@@ -146,7 +147,7 @@ def crossover_coverage(
 
 
 def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
-    """Two cost lines as `crossover_coverage` draws them."""
+    """Return two cost lines as `crossover_coverage` draws them."""
     size = math.exp(rng.uniform(math.log(700), math.log(300_000)))
     base, slope = math.exp(rng.uniform(math.log(2), math.log(20))), rng.uniform(3, 30)
     each = (base - 1) * 1e-4 / (size * (1 - 1 / slope))
@@ -154,7 +155,7 @@ def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
 
 
 def sweep(lines: TwoLines, refine: int) -> tuple[Timings, Timings]:
-    """What a sweep with bisection, down to where noise rules, would have measured of two lines.
+    """Return what a sweep with bisection, down to where noise rules, would have measured of two lines.
 
     A coarser end leaves room for other interpolations in the interval, which then holds more than 95 %.
     """

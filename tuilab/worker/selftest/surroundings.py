@@ -50,14 +50,14 @@ def listen(context: Context, seconds: float = LISTEN_S) -> Pressure | None:
 
 
 def idle(seen: Pressure | None) -> Check:
-    """Whether anything else used the processors before the test began."""
+    """Return whether anything else used the processors before the test began."""
     doubt = contention(seen) if seen else None
     message = f"NOT IDLE: {doubt.message}" if doubt else f"others used {_said(seen)} of the processors"
     return Check(name="idle", figure=_others(seen), limit=QUIET, passed=doubt is None, message=message)
 
 
 def still_idle(during: Mapping[str, Pressure]) -> Check:
-    """Whether anything else used the processors during any of the checks."""
+    """Return whether anything else used the processors during any of the checks."""
     doubts = {name: doubt for name, seen in during.items() if (doubt := contention(seen))}
     worst = max(during.values(), key=lambda seen: _others(seen) or 0.0, default=None)
     message = f"others used {_said(worst)} of the processors at most, during any check"
@@ -77,7 +77,7 @@ def _said(seen: Pressure | None) -> str:
 
 
 def hog(context: Context) -> Check:
-    """Busy processes beside the engine, one a processor."""
+    """Start busy processes beside the engine, one a processor."""
     with _hogs(len(os.sched_getaffinity(0))):
         seen = listen(context)
     doubt = contention(seen) if seen else None
@@ -109,7 +109,7 @@ def _hogs(count: int) -> Iterator[None]:
 
 
 def roofline(context: Context) -> Check:
-    """A matrix product against what the processor's cores could do at the very most."""
+    """Return a matrix product against what the processor's cores could do at the very most."""
     tf, own = context.tf, bench(context, rounds=20, limit_s=10.0)
     with tf.device("/CPU:0"):
         matrix = tf.random.normal((SIDE, SIDE), seed=1)
@@ -136,7 +136,7 @@ ROOFS_S = 1.0
 
 
 def shares(context: Context) -> Check:
-    """Calls of known work under this machine's roofs, measured now: none has more than all of one."""
+    """Return calls of known work under this machine's roofs, measured now: none has more than all of one."""
     tf, own = context.tf, bench(context, rounds=10, limit_s=10.0)
     works, cells = {}, []
     with tf.device("/CPU:0"):
@@ -169,7 +169,7 @@ def shares(context: Context) -> Check:
 def under(
     roofs: Roofs, machine: Machine, works: Mapping[str, Work], timed: Sequence[Mapping[int, float]]
 ) -> RunState:
-    """A run of these calls. timed: of each its seconds by round, as `by_round` gives them."""
+    """Return a run of these calls. timed: of each its seconds by round, as `by_round` gives them."""
     state, arms = RunState(), tuple(Arm("CPU:0", "eager", variant=name) for name in works)
     scenario, point = Scenario("selftest", {}), e.Point(0)
     state.apply(

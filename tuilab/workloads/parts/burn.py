@@ -27,7 +27,7 @@ class Burn:
     cost_s: float
 
     def apply(self, tf: Any, value: Any) -> Any:
-        """`value` unchanged, once the blocks are inflated; for use inside a mapped function."""
+        """Return `value` unchanged, once the blocks are inflated; for use inside a mapped function."""
         data = tf.io.decode_compressed(self.blocks, compression_type="ZLIB")
         # The sum is zero, which the optimiser cannot know: it would drop work whose result is unused.
         zero = tf.reduce_sum(tf.strings.length(data)) - self.inflated
@@ -36,7 +36,7 @@ class Burn:
 
 @cache
 def burn(tf: Any, cost_us: int) -> Burn | None:
-    """Blocks that cost `cost_us` microseconds a time; None for no cost."""
+    """Return blocks that cost `cost_us` microseconds a time; None for no cost."""
     if cost_us == 0:
         return None
     data = _random_text(CHUNK_BYTES)

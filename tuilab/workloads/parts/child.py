@@ -41,7 +41,7 @@ class Child:
         return self.answer(waiting)
 
     def answer(self, waiting: Callable[[], None] = lambda: None) -> Message:
-        """The next answer. Raises RuntimeError when the child has ended."""
+        """Return the next answer. Raises RuntimeError when the child has ended."""
         stdout = self._process.stdout
         assert stdout is not None
         while b"\n" not in self._rest:
@@ -99,7 +99,7 @@ class Pipe:
 def shared(
     pool: dict[str, tuple[list[Child], int]], key: str, start: Callable[[], list[Child]]
 ) -> Iterator[Any]:
-    """Children that several arms use together: started by the first, closed by the last."""
+    """Share children among arms: started by the first, closed by the last."""
     children, users = pool.get(key) or (start(), 0)
     pool[key] = (children, users + 1)
     try:

@@ -6,7 +6,7 @@ from tuilab.model.arms import family
 
 
 def short(name: str) -> str:
-    """`/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
+    """Return `/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
     return name.rpartition("/device:")[2] or name.lstrip("/")
 
 
@@ -17,12 +17,12 @@ def observed(tf: Any, device: str) -> str:
 
 
 def observed_family(tensor: Any) -> str:
-    """`CPU` or `GPU`: whose memory holds the tensor."""
+    """Return `CPU` or `GPU`: whose memory holds the tensor."""
     return family(short(tensor.backing_device))
 
 
 def moved(tf: Any, tensor: Any, device: str) -> Any:
-    """The tensor on `device` (`/GPU:0`): a node there in a graph, else a copy, made anew in each call.
+    """Return the tensor on `device` (`/GPU:0`): a node there in a graph, else a copy, made anew in each call.
 
     Eagerly `tf.identity` under the device would copy once only: the runtime keeps the copy that an op asked
     for beside the tensor and hands it out from then on (`TensorHandle::HasLocalMirror`).

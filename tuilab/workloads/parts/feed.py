@@ -117,12 +117,13 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def shape_of(values: Mapping[str, Value]) -> images.Shape:
-    """The data set that the values describe."""
+    """Return the data set that the values describe."""
     return images.Shape(int(values["images"]), int(values["side"]), str(values["pixels"]))
 
 
 def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
-    """The work of a step with that of its input: the batch that travels, and the host's cost of its images.
+    """Return the work of a step with that of its input: the batch that travels, and the host's cost of its
+    images.
 
     A cached image has been prepared before, and the host's cost is all that is known of the preparation.
     """
@@ -162,14 +163,14 @@ class Feed:
         self._iterator = None
 
     def next(self) -> tuple[Any, Any]:
-        """The next batch."""
+        """Return the next batch."""
         if self._iterator is None:
             self._iterator = iter(self.dataset)
         batch: tuple[Any, Any] = next(self._iterator)
         return batch
 
     def marked(self, mark: Mark) -> tuple[Any, Any]:
-        """The next batch, with the wait for it marked in a profile."""
+        """Return the next batch, with the wait for it marked in a profile."""
         with mark("input_wait"):
             return self.next()
 
@@ -202,7 +203,7 @@ class Feed:
 
 
 def open_feed(b: Build) -> Feed:
-    """The pipeline of the arm's variant, its facts reported, its cache filled."""
+    """Return the pipeline of the arm's variant, its facts reported, its cache filled."""
     if b.arm.variant == FROM_MEMORY and b.word("source") == "memory":
         raise Unavailable("the source is memory already: see the variant prefetched")
     shape, cost = shape_of(b.values), burn(b.tf, b.integer("host_cost"))
@@ -314,12 +315,12 @@ def _options(tf: Any, variant: str) -> Any:
 
 
 def scaled(tf: Any, images: Any) -> Any:
-    """float32 from 0 to 1."""
+    """Return float32 from 0 to 1."""
     return tf.cast(images, tf.float32) / 255.0 if images.dtype == tf.uint8 else images
 
 
 def augmented_image(tf: Any, kind: str, image: Any) -> Any:
-    """One image (side, side, 3) of float32, changed by the functions that the articles call."""
+    """Return one image (side, side, 3) of float32, changed by the functions that the articles call."""
     if kind == NONE:
         return image
     image = tf.image.random_brightness(image, max_delta=BRIGHTNESS)

@@ -40,7 +40,7 @@ class Shape:
 
 
 def step(batch: int, side: int, filters: int, *, dtype: str, passes: int) -> Work:
-    """One step of a convolution of 3 × 3, pooling and ten classes, forward and back.
+    """Return one step of a convolution of 3 × 3, pooling and ten classes, forward and back.
 
     Counted are the products: the convolution twice (its images have no gradient), the classes three times.
     Winograd's way takes 2.25 times fewer for 3 × 3 (Lavin and Gray 2016). passes: how often each weight is
@@ -66,7 +66,7 @@ _files: dict[Shape, tuple[str, int]] = {}
 
 
 def random_batch(b: Build) -> tuple[Any, Any]:
-    """A batch of random images and labels, as arrays on the host; the same each time."""
+    """Return a batch of random images and labels, as arrays on the host; the same each time."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def _random(shape: Shape, rng: Any, count: int) -> Any:
 
 @contextmanager
 def in_memory(b: Build, shape: Shape) -> Iterator[tuple[Any, Any]]:
-    """Images and labels as tensors in the host's memory; arms of one run share them."""
+    """Share images and labels among the arms of a run, as tensors in the host's memory."""
     import numpy as np
 
     tf = b.tf
@@ -107,7 +107,7 @@ def in_memory(b: Build, shape: Shape) -> Iterator[tuple[Any, Any]]:
 
 @contextmanager
 def in_file(b: Build, shape: Shape) -> Iterator[str]:
-    """The path of a TFRecord file with the images; arms of one run share it."""
+    """Share a TFRecord file with the images among the arms of a run, by its path."""
     path, users = _files.get(shape, ("", 0))
     path = path or _write(b, shape)
     _files[shape] = (path, users + 1)
@@ -176,7 +176,7 @@ def _record(tf: Any, pixels: bytes, label: int) -> bytes:
 
 
 def parse(tf: Any, shape: Shape, record: Any) -> tuple[Any, Any]:
-    """A record's image and label; for use inside a mapped function."""
+    """Return a record's image and label; for use inside a mapped function."""
     found = tf.io.parse_single_example(
         record, {"image": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
     )

@@ -29,12 +29,12 @@ def _kernels(op: str) -> tuple[tuple[str, tuple[tuple[str, frozenset[int]], ...]
 
 
 def has_gpu_rows() -> bool:
-    """Whether this build's registry knows GPU kernels at all; that of `tensorflow-cpu` does not."""
+    """Return whether this build's registry knows GPU kernels at all; that of `tensorflow-cpu` does not."""
     return any(kind == "GPU" for kind, _ in _kernels("MatMul"))
 
 
 def registered(tf: Any, op: str, dtype: str, device: str = "GPU") -> bool:
-    """Whether `device` has a kernel of `op` that takes `dtype` for one of its type attributes."""
+    """Return whether `device` has a kernel of `op` that takes `dtype` for one of its type attributes."""
     wanted = tf.as_dtype(dtype).as_datatype_enum
     return any(
         kind in (device, ANY_DEVICE) and (not limits or any(wanted in allowed for _, allowed in limits))
@@ -67,7 +67,7 @@ def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs:
 
 
 def without_kernel(tf: Any, function: Callable[..., Any], *inputs: Any, device: str = "GPU") -> list[str]:
-    """The op types that `function` computes with, for which `device` has no kernel of their dtypes."""
+    """Return the op types that `function` computes with, for which `device` has no kernel of their dtypes."""
     graph = tf.function(function).get_concrete_function(*inputs).graph
     missing = {node.type for node in _nodes(graph) if not _runs_on(node, device)}
     return sorted(missing - PLUMBING)

@@ -23,12 +23,12 @@ TF32_FROM = (8, 0)
 
 
 def precision(*options: str, help: str = FULL) -> Choice:
-    """The parameter that is an arm's dtype."""
+    """Return the parameter that is an arm's dtype."""
     return Choice(name="dtype", help=help, default="float32", options=options)
 
 
 def storage(dtype: str) -> str:
-    """The dtype in which values lie in memory: TF32 is a way of multiplying float32."""
+    """Return the dtype in which values lie in memory: TF32 is a way of multiplying float32."""
     return "float32" if dtype == "tf32" else dtype
 
 

@@ -13,7 +13,7 @@ SIDE_BYTES = 8
 
 
 def ratio(block: int, bits: int) -> float:
-    """Bytes in over bytes out, for float32."""
+    """Return bytes in over bytes out, for float32."""
     return 4 * block / (block * bits / 8 + SIDE_BYTES)
 
 
@@ -26,7 +26,7 @@ def quantise(tf: Any, blocks: Any, bits: int) -> tuple[Any, Any, Any]:
 
 
 def dequantise(tf: Any, packed: Any, low: Any, step: Any, bits: int) -> Any:
-    """float32 blocks (blocks, block) from what `quantise` returned."""
+    """Return float32 blocks (blocks, block) from what `quantise` returned."""
     return tf.cast(unpack(tf, packed, bits), tf.float32) * step + low
 
 
@@ -44,7 +44,7 @@ def pack(tf: Any, codes: Any, bits: int) -> Any:
 
 
 def unpack(tf: Any, packed: Any, bits: int) -> Any:
-    """The inverse of `pack`."""
+    """Return the inverse of `pack`."""
     if bits == 8:
         return packed
     mask = tf.constant(2**bits - 1, tf.uint8)
