@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.tui.data import profile
 from tuilab.model.profile import Span
-from tuilab.presentation.timeline import pieces, tracks
+from tuilab.presentation.timeline import stretches, tracks
 
 SPANS = st.lists(
     st.builds(Span, st.integers(0, 1), st.floats(0, 10), st.floats(0, 3), st.just("op")),
@@ -31,7 +31,7 @@ def test_tracks_hold_every_span_once_and_do_not_overlap(spans):
 @given(SPANS, st.floats(0, 9), st.floats(0.01, 12), st.integers(1, 200))
 def test_pieces_cover_what_lies_in_the_window(spans, begin, length, columns):
     for track in tracks(spans):
-        drawn = pieces(track, begin, begin + length, columns)
+        drawn = stretches(track, begin, begin + length, columns)
         assert all(0 <= piece.first < piece.end <= columns for piece in drawn)
         assert all(one.end <= other.first for one, other in itertools.pairwise(drawn))
         wide = [
@@ -45,7 +45,7 @@ def test_pieces_cover_what_lies_in_the_window(spans, begin, length, columns):
 def test_a_long_span_behind_a_short_one_in_its_column_is_drawn():
     short, long = Span(0, 0.0, 0.125, "op"), Span(0, 0.125, 1.0, "op")
     [track] = tracks([short, long])
-    assert [(p.first, p.end, p.span) for p in pieces(track, 0.0, 1.0, 4)] == [(0, 1, short), (1, 4, long)]
+    assert [(p.first, p.end, p.span) for p in stretches(track, 0.0, 1.0, 4)] == [(0, 1, short), (1, 4, long)]
 
 
 def test_a_window_of_many_events_costs_its_columns_not_its_events():
@@ -59,5 +59,5 @@ def test_a_window_of_many_events_costs_its_columns_not_its_events():
             return super().__getitem__(index)
 
     counted = type(track)(track.lane, track.depth, Counting(track.spans), track.starts)
-    drawn = pieces(counted, 0.0, track.spans[-1].end_s, 100)
+    drawn = stretches(counted, 0.0, track.spans[-1].end_s, 100)
     assert len(drawn) == 100 and Counting.reads < 1_000

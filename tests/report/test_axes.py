@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.report.axes import Axis, limits, linear, logarithmic, place, powers_of_two, ticks
+from tuilab.report.axes import PlotAxis, limits, linear, logarithmic, place, powers_of_two, ticks
 
 TIMES = st.floats(1e-9, 1e4, allow_nan=False)
 
 
 @given(st.lists(TIMES, min_size=1, max_size=50), st.booleans())
 def test_limits_hold_every_value(values, log):
-    low, high = limits(Axis(log=log, kind="time"), values)
+    low, high = limits(PlotAxis(log=log, kind="time"), values)
     assert low < high
     assert low <= min(values) and max(values) <= high
 
 
 @given(st.lists(st.lists(TIMES, min_size=1, max_size=10), min_size=2, max_size=8), st.booleans())
 def test_limits_only_grow_and_stay_while_the_data_is_inside(batches, log):
-    axis, before, seen = Axis(log=log, kind="time"), None, []
+    axis, before, seen = PlotAxis(log=log, kind="time"), None, []
     for batch in batches:
         seen += batch
         now = limits(axis, seen, before)
@@ -33,7 +33,7 @@ def test_limits_only_grow_and_stay_while_the_data_is_inside(batches, log):
 
 
 def test_a_growing_run_moves_its_axis_only_now_and_then():
-    axis, before, changes = Axis(low=0.0), None, 0
+    axis, before, changes = PlotAxis(low=0.0), None, 0
     for n in range(1, 2_000):
         now = limits(axis, [0.0, float(n)], before)
         changes += now != before
@@ -42,11 +42,11 @@ def test_a_growing_run_moves_its_axis_only_now_and_then():
 
 
 def test_fixed_ends_are_kept_and_nothing_or_nonsense_gives_an_axis():
-    assert limits(Axis(low=0.0), [3.0, 4.0]) == (0.0, 4.5)
-    assert limits(Axis(), []) == (0.0, 1.0)
-    sizes = Axis(kind="binary", log=True)
+    assert limits(PlotAxis(low=0.0), [3.0, 4.0]) == (0.0, 4.5)
+    assert limits(PlotAxis(), []) == (0.0, 1.0)
+    sizes = PlotAxis(kind="binary", log=True)
     assert limits(sizes, [512, 4096], limits(sizes, [512])) == (512, 4096)
-    low, high = limits(Axis(log=True), [-1.0, 0.0, math.nan, 2.0])
+    low, high = limits(PlotAxis(log=True), [-1.0, 0.0, math.nan, 2.0])
     assert 0 < low < 2.0 < high
 
 
@@ -70,12 +70,18 @@ def test_powers_of_two_are_evenly_thinned(first, span, most):
 @pytest.mark.parametrize(
     ("axis", "ends", "most", "labels", "unit"),
     [
-        (Axis(kind="time"), (0.0, 8e-4), 5, ("0", "200", "400", "600", "800"), "µs"),
-        (Axis(kind="time"), (0.0, 1e-3), 6, ("0.0", "0.2", "0.4", "0.6", "0.8", "1.0"), "ms"),
-        (Axis(kind="time", log=True), (3e-4, 6e-3), 5, ("0.5", "1", "2", "5"), "ms"),
-        (Axis(kind="time", log=True), (1e-5, 1e-1), 5, ("10 µs", "100 µs", "1 ms", "10 ms", "100 ms"), ""),
-        (Axis(kind="binary", log=True), (256, 16_777_216), 5, ("256", "4k", "64k", "1M", "16M"), ""),
-        (Axis(kind="count"), (0, 300), 4, ("0", "100", "200", "300"), ""),
+        (PlotAxis(kind="time"), (0.0, 8e-4), 5, ("0", "200", "400", "600", "800"), "µs"),
+        (PlotAxis(kind="time"), (0.0, 1e-3), 6, ("0.0", "0.2", "0.4", "0.6", "0.8", "1.0"), "ms"),
+        (PlotAxis(kind="time", log=True), (3e-4, 6e-3), 5, ("0.5", "1", "2", "5"), "ms"),
+        (
+            PlotAxis(kind="time", log=True),
+            (1e-5, 1e-1),
+            5,
+            ("10 µs", "100 µs", "1 ms", "10 ms", "100 ms"),
+            "",
+        ),
+        (PlotAxis(kind="binary", log=True), (256, 16_777_216), 5, ("256", "4k", "64k", "1M", "16M"), ""),
+        (PlotAxis(kind="count"), (0, 300), 4, ("0", "100", "200", "300"), ""),
     ],
 )
 def test_ticks_are_round_and_name_their_unit_once(axis, ends, most, labels, unit):

@@ -16,7 +16,7 @@ from tuilab.model.profile import DeviceTime, OpTime, PhaseTime
 from tuilab.model.program import Finding, FunctionRow, OpRow, Page, ProcessRow, StepPart, StepTimes
 from tuilab.model.result import PointArm
 from tuilab.model.roofline import DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
-from tuilab.report.axes import Axis, limits, linear
+from tuilab.report.axes import PlotAxis, limits, linear
 from tuilab.report.chart import Chart, Series, Thinned
 from tuilab.report.explained import op_text, scenario_text
 from tuilab.report.fact_check import FactCheck, Statement, html, markdown, text
@@ -162,10 +162,14 @@ def test_what_is_not_measured_yet_is_told_beside_what_is():
 
 
 def test_a_pictures_axes():
-    assert limits(Axis(), [10.0, 10.0]) == (9.5, 10.5) and linear(300.0, 900.0, 5) == [400.0, 600.0, 800.0]
+    assert limits(PlotAxis(), [10.0, 10.0]) == (9.5, 10.5) and linear(300.0, 900.0, 5) == [
+        400.0,
+        600.0,
+        800.0,
+    ]
     assert in_powers_of_two([1, 2, 4]) and not in_powers_of_two([0.5, 2]) and not in_powers_of_two([2, 3])
     curve = Series("a", "A", [0.0, 1.0, 8.0], [1.0, 2.0, 3.0], "curve", "a")
-    drawn = svg(Chart("t", (curve,), x=Axis("n"), y=Axis("t")))
+    drawn = svg(Chart("t", (curve,), x=PlotAxis("n"), y=PlotAxis("t")))
     assert re.findall('class="mid">([^<]*)<', drawn) == ["0", "2", "4", "6", "8", "n"]
     assert re.findall('class="end">([^<]*) <', drawn) == ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0"]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tuilab.telemetry.cgroup import Quota
 from tuilab.telemetry.host import MOST_FILES, Host, _shares
-from tuilab.telemetry.process import Watched, _rates
+from tuilab.telemetry.process import WatchedProcess, _rates
 
 Times = namedtuple("Times", "user nice system idle iowait irq softirq steal guest guest_nice")
 
@@ -127,7 +127,7 @@ def test_a_busy_process_shows_as_busy():
     idle = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
         time.sleep(0.3)
-        watched = [Watched(spin.pid), Watched(idle.pid)]
+        watched = [WatchedProcess(spin.pid), WatchedProcess(idle.pid)]
         for one in watched:
             one.sample()
         time.sleep(0.5)
@@ -144,7 +144,7 @@ def test_a_busy_process_shows_as_busy():
 
 def test_switches_of_every_thread_count():
     """This process's waiting threads switch voluntarily, each in a file of its own."""
-    watched = Watched(os.getpid())
+    watched = WatchedProcess(os.getpid())
     stop = threading.Event()
     threads = [threading.Thread(target=lambda: [time.sleep(0.005) for _ in range(40)]) for _ in range(3)]
     watched.sample()
@@ -161,7 +161,7 @@ def test_switches_of_every_thread_count():
 def test_a_process_that_has_ended_is_said_to_have():
     child = subprocess.Popen([sys.executable, "-c", "pass"])
     child.wait()
-    assert Watched(child.pid).sample() == (None, f"process {child.pid} has ended")
+    assert WatchedProcess(child.pid).sample() == (None, f"process {child.pid} has ended")
 
 
 def test_a_process_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch):
@@ -169,5 +169,5 @@ def test_a_process_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch):
         raise psutil.AccessDenied(pid)
 
     monkeypatch.setattr(psutil, "Process", denied)
-    found, why = Watched(1).sample()
+    found, why = WatchedProcess(1).sample()
     assert found is None and why.startswith("process 1 cannot be read")

@@ -74,10 +74,10 @@ def answers() -> Iterable[Widget]:
     """The answer with each verdict, and with none."""
     for verdict in ("confirmed", "refuted", "undecided", "untestable"):
         panel = AnswerPanel()
-        panel.say(Said(SENTENCE, "A small STFT runs faster on the CPU.", verdict))
+        panel.show(Said(SENTENCE, "A small STFT runs faster on the CPU.", verdict))
         yield panel
     yield (panel := AnswerPanel())
-    panel.say(Said("On the CPU, one graph is 9.4 × faster than eager. No GPU is visible (g tells more)."))
+    panel.show(Said("On the CPU, one graph is 9.4 × faster than eager. No GPU is visible (g tells more)."))
 
 
 def device() -> Iterable[Widget]:

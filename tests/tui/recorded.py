@@ -18,7 +18,7 @@ from tests.tui.lab import TestLab, lab, opened, press, rest
 from tests.tui.scripted import ScriptedRunner
 from tests.tui.watched import Typed, settled
 from tuilab.history import recording
-from tuilab.lab.watch import Options, Watching
+from tuilab.lab.watch import Watching, WatchOptions
 from tuilab.model.events import Answer, Event, Refused, RunStarted
 from tuilab.model.program import Page
 from tuilab.model.requests import Ask, Measure
@@ -112,7 +112,7 @@ class Program(msgspec.Struct):
 async def draw_program(home: Path) -> str:
     """The page of the watched program, as SVG."""
     told = msgspec.json.decode((RECORDINGS / "watched.json").read_bytes(), type=Program)
-    watching = Watching(told.page.command, Options())
+    watching = Watching(told.page.command, WatchOptions())
     watching.page, watching.steps = told.page, dict(told.steps)
     watching.program.exit_code = told.page.exit_code
     watching.program.began, watching.program.ended = 0.0, told.page.lasted_s

@@ -135,7 +135,7 @@ async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monk
     await until(lambda: lab_state.summing)
     taken, drawn = lab_state.shown.rounds, len(canvas.drawn)
     control.receive(a_round(20))
-    control.say("meanwhile")
+    control.log("meanwhile")
     assert lab_state.shown.rounds == taken == 20 and len(heard) == 20
     assert lab_state.result() is None, "nothing is known yet, and nobody waits"
     go.set()

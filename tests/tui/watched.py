@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from tests.tui.lab import TestLab, until
 from tests.tui.quick import handled
 from tuilab.lab import watch
-from tuilab.lab.watch import Options, Watching
+from tuilab.lab.watch import Watching, WatchOptions
 from tuilab.model.program import Dataset, Facts, Function, Hello, Stage, Steps, Told, Traces, Window
 from tuilab.model.telemetry import CpuSample, DeviceSample, ProcessSample
 from tuilab.profile.classify import Key
@@ -47,8 +47,8 @@ def watching(set_: Callable[..., None], output: bytes = b"") -> Watching:
     """A program that has just been started; nothing has been heard of it."""
     set_(watch, "time", Still())
     set_(watch.platform, "node", lambda: "laptop")
-    set_(watch, "place_of", lambda *_: watch.Place())
-    made = Watching(["python", FILE, "--epochs", "3"], Options())
+    set_(watch, "place_of", lambda *_: watch.Beside())
+    made = Watching(["python", FILE, "--epochs", "3"], WatchOptions())
     made.program.began = BEGAN
     made.hosted = Typed(output)  # type: ignore[assignment]
     made.draw()

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from tuilab import observer
-from tuilab.lab.watch import Options, Watched
+from tuilab.lab.watch import Watched, WatchOptions
 from tuilab.model.program import Page
 from tuilab.runner.watched import Listener
 
@@ -67,7 +67,7 @@ def zygote(environment: tuple[tuple[str, str], ...] = ()) -> Zygote:
 def watched(
     file: Path,
     environment: tuple[tuple[str, str], ...] = (),
-    options: Options | None = None,
+    options: WatchOptions | None = None,
     beside: Callable[[Watched], None] = lambda program: None,
 ) -> tuple[Page, str]:
     """The page of a program, and what it printed. beside: sets what was seen beside the program."""
@@ -75,7 +75,7 @@ def watched(
     listener = Listener(program.take)
     output = listener.folder / "output"
     try:
-        options = options or Options(every=1.0, window=0.3)
+        options = options or WatchOptions(every=1.0, window=0.3)
         telling = {observer.ADDRESS: str(listener.address), observer.OPTIONS: options.words()}
         program.exit_code = zygote(environment).run([str(file)], telling, output)
         listener.close(5.0)

@@ -8,7 +8,7 @@ import pytest
 from tests.watch.running import zygote
 from tuilab import observer
 from tuilab.captured import MANIFEST
-from tuilab.lab.watch import Options, Watched
+from tuilab.lab.watch import Watched, WatchOptions
 from tuilab.model.program import Caught, Told
 from tuilab.runner.watched import Listener
 
@@ -64,7 +64,7 @@ def test_a_fit_is_caught_with_the_batch_that_it_trains_on(tmp_path: Path, data: 
     try:
         telling = {
             observer.ADDRESS: str(listener.address),
-            observer.OPTIONS: Options(every=1.0, window=0.3).words(),
+            observer.OPTIONS: WatchOptions(every=1.0, window=0.3).words(),
         }
         assert zygote().run([str(file), str(folder / MANIFEST)], telling, tmp_path / "output") == 0
         listener.close(5.0)

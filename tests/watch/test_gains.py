@@ -5,7 +5,7 @@ import pytest
 
 from tests.tui.watched import events, seen
 from tuilab.model.program import Finding, Hello, Steps, Window
-from tuilab.program.findings import Case, Place, findings
+from tuilab.program.findings import Beside, Case, findings
 from tuilab.program.fold import Process
 
 
@@ -24,7 +24,7 @@ def found(processors: int, on: str = "compute on CPU") -> dict[str, Finding]:
         "Root::Prefetch::Batch::Map": 0.078,
     }
     process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
-    return {each.code: each for each in findings(Case(process, {}, Place()))}
+    return {each.code: each for each in findings(Case(process, {}, Beside()))}
 
 
 def test_what_the_pipeline_has_of_the_processors_can_be_gained_too() -> None:
@@ -55,7 +55,7 @@ def test_python_in_a_map_is_told_where_it_has_the_steps_processors(cpu_s: float,
     window.steps = [{"waiting for input": 0.005, "compute on CPU": 0.095}] * 12
     window.stages = {"Root::Prefetch": 0.1, "Root::Prefetch::Batch::Map": 0.09}
     process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
-    found = {each.code: each for each in findings(Case(process, {}, Place()))}
+    found = {each.code: each for each in findings(Case(process, {}, Beside()))}
     assert ("python-in-map" in found) is told and "input-bound" not in found
     if told:
         assert found["python-in-map"].gain_at_most == pytest.approx(1 / (1 - 0.05 - (0.9 - 0.05) / 2))

@@ -11,7 +11,7 @@ from tuilab.history.store import Store
 from tuilab.lab.watch import Watched, without_secrets
 from tuilab.model.errors import InputError
 from tuilab.model.program import Finding, Function, Page, StepPart, Steps, StepTimes, Traces
-from tuilab.program.findings import Case, Place
+from tuilab.program.findings import Beside, Case
 from tuilab.program.fold import MOST_STEPS, Process
 from tuilab.program.page import functions
 
@@ -74,7 +74,7 @@ def test_ten_thousand_functions_are_a_row_for_each_of_their_codes() -> None:
             Function(number=number, name="step", file="train.py", line=3 + number // 5_000, own=True)
         )
         process.apply(Traces(number=number, traces=((0.01, None),)))
-    rows = functions(Case(process, {}, Place()))
+    rows = functions(Case(process, {}, Beside()))
     assert [(row.line, row.traces) for row in rows] == [(3, 5_000), (4, 5_000)]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tuilab.lab.watch import Options, Watching
+from tuilab.lab.watch import Watching, WatchOptions
 
 STEP_S, SHOWN_S = 0.05, 2.0
 STEPS = f"""
@@ -31,7 +31,11 @@ def test_the_first_step_is_shown_at_once_and_what_the_devices_did_with_it(
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     file = tmp_path / "train.py"
     file.write_text(STEPS)
-    watching, shown, over = Watching([sys.executable, str(file)], Options()), list[int](), threading.Event()
+    watching, shown, over = (
+        Watching([sys.executable, str(file)], WatchOptions()),
+        list[int](),
+        threading.Event(),
+    )
 
     def changed() -> None:
         if watching.page.steps.n:

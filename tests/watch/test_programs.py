@@ -10,9 +10,9 @@ import pytest
 from tests.watch.running import BUSY, PROGRAMS, expected, watched
 from tuilab.doctor import hardware
 from tuilab.lab import watch
-from tuilab.lab.watch import Options, Watched
+from tuilab.lab.watch import Watched, WatchOptions
 from tuilab.model.program import Page
-from tuilab.program.findings import Place
+from tuilab.program.findings import Beside
 from tuilab.report.program import page_text
 
 CI = {
@@ -74,7 +74,7 @@ def on_gpu(
     text = file.read_text()
     gpus, kernel_us = 2 if "# gpus: 2" in text else 1, 1 if "# short kernels" in text else 100
     made = tuple(sorted(emulated_gpu(gpus, memory=512 * 2**20, kernel_us=kernel_us).items()))
-    return watched(file, made, Options(every=1.0, window=0.3), beside)
+    return watched(file, made, WatchOptions(every=1.0, window=0.3), beside)
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def test_what_is_seen_beside_a_program(emulated_gpu: Environment) -> None:
         process.facts = msgspec.structs.replace(
             facts, physical=physical, memory={"/physical_device:GPU:0": (30, 31)}
         )
-        program.place = Place(gpus=1, others=("python 4242",), memory={"GPU:0": 512 * 2**20})
+        program.place = Beside(gpus=1, others=("python 4242",), memory={"GPU:0": 512 * 2**20})
 
     page, printed = on_gpu(PROGRAMS / "gpu" / "good_products.py", emulated_gpu, beside)
     assert page.exit_code == 0, printed

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Caveat(NamedTuple):
+class Doubt(NamedTuple):
     """A stable code for scripts, and a sentence with the numbers behind it."""
 
     code: str
@@ -39,7 +39,7 @@ def count(samples: Sequence[float]) -> int:
     return sum(not first - reach <= s <= third + reach for s in samples)
 
 
-def outliers(samples: Sequence[float]) -> Caveat | None:
+def outliers(samples: Sequence[float]) -> Doubt | None:
     """A doubt that names how many of `samples` (seconds per call) are outliers, and the worst of them."""
     finite = [s for s in samples if math.isfinite(s)]
     found = count(finite)
@@ -50,7 +50,7 @@ def outliers(samples: Sequence[float]) -> Caveat | None:
     middle = statistics.median(finite)
     if middle > 0:
         message += f"; the slowest took {times(max(finite) / middle)} the median"
-    return Caveat("outliers", message)
+    return Doubt("outliers", message)
 
 
 LEVELS_FROM = 30
@@ -69,7 +69,7 @@ class Levels(NamedTuple):
     high_share: float
 
 
-def levels(samples: Sequence[float]) -> Caveat | None:
+def levels(samples: Sequence[float]) -> Doubt | None:
     """Return a doubt that names the two paces of `samples` (seconds per call), where there are two."""
     found = two_levels(samples)
     if found is None:
@@ -78,7 +78,7 @@ def levels(samples: Sequence[float]) -> Caveat | None:
         f"two speeds with little in between: {percent(1 - found.high_share)} of the samples at "
         f"{seconds(found.low_s)}, {percent(found.high_share)} at {seconds(found.high_s)}"
     )
-    return Caveat("two-levels", f"{words}; which one the median shows may change from run to run")
+    return Doubt("two-levels", f"{words}; which one the median shows may change from run to run")
 
 
 def two_levels(samples: Sequence[float]) -> Levels | None:
@@ -123,7 +123,7 @@ DRIFT_FROM = 10
 MOST_POINTS = 500
 
 
-def drift(samples: Sequence[float]) -> Caveat | None:
+def drift(samples: Sequence[float]) -> Doubt | None:
     """A doubt where `samples` moved by more than 2 % over the run; s per call, in order, evenly spaced."""
     found = movement(samples)
     if found is None:
@@ -134,7 +134,7 @@ def drift(samples: Sequence[float]) -> Caveat | None:
     low, high = 1 - abs(moved) / 2, 1 + abs(moved) / 2
     amount = f"by {percent(abs(moved))}" if abs(moved) < 0.5 or low < 0.1 else times(high / low)
     certain = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    return Caveat("drift", f"{word} {amount} while it was measured ({certain})")
+    return Doubt("drift", f"{word} {amount} while it was measured ({certain})")
 
 
 def movement(samples: Sequence[float]) -> tuple[float, float] | None:
@@ -219,7 +219,7 @@ class Pressure:
     load: float | None = None
 
 
-def contention(seen: Pressure) -> Caveat | None:
+def contention(seen: Pressure) -> Doubt | None:
     """Return a doubt where anything took the processor away from the measurement.
 
     Limits: 50 involuntary switches a second (one competitor on the same core caused 125 a second on Linux
@@ -244,4 +244,4 @@ def contention(seen: Pressure) -> Caveat | None:
         reasons.append(f"the load average was {seen.load:.1f} on {plural(seen.cores, 'logical CPU')}")
     if not reasons:
         return None
-    return Caveat("cpu-contention", f"the processor was shared: {listed(reasons)}")
+    return Doubt("cpu-contention", f"the processor was shared: {listed(reasons)}")

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tuilab.analysis.caveats import Caveat
+from tuilab.analysis.caveats import Doubt
 from tuilab.analysis.ratios import aligned_log_ratios, logs
 from tuilab.analysis.statistics import (
     MIN_SAMPLES,
@@ -147,7 +147,7 @@ def combined(whole: Location | None, parts: Sequence[Location | None]) -> Locati
     return replace(whole, error=error)
 
 
-def doubt(cell: ArmSamples) -> Caveat | None:
+def doubt(cell: ArmSamples) -> Doubt | None:
     """Return what the processes were, where they are unlike."""
     parts = _estimates(cell)
     if not unlike([_middle(part) for part in parts]):
@@ -156,7 +156,7 @@ def doubt(cell: ArmSamples) -> Caveat | None:
     apart = percent(max(medians) / min(medians) - 1)
     message = f"{len(parts)} processes settled at {listed([seconds(m) for m in medians])}, {apart} apart"
     rest = "" if len(parts) >= ENOUGH else "; the interval spans both but not a possible third"
-    return Caveat("processes-differ", message + rest)
+    return Doubt("processes-differ", message + rest)
 
 
 def begun(state: RunState) -> tuple[int, ...]:

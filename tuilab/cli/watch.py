@@ -12,7 +12,7 @@ import click
 from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import DONE, FINDINGS
 from tuilab.lab.several import Several, follow, lines_of, opened, serve, started, together
-from tuilab.lab.watch import Options, Watched, Watching, attach, end_as, is_python
+from tuilab.lab.watch import Watched, Watching, WatchOptions, attach, end_as, is_python
 from tuilab.lab.watch import watch as watch_program
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
@@ -111,7 +111,7 @@ def watch(
         if not is_python(command):
             raise InputError("--python", own.python, "a Python file or `-m module` to watch with it")
         command = (own.python, *command)
-    options = Options(every=every or 0.0, window=window, once=once)
+    options = WatchOptions(every=every or 0.0, window=window, once=once)
     screen = not plain and json_file is None and all(os.isatty(stream) for stream in range(3))
     if far:
         size = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", far)
@@ -151,7 +151,7 @@ def tell(pages: Together, *, err: bool = True) -> None:
 
 
 def several(
-    hosts: tuple[str, ...], command: tuple[str, ...], options: Options, *, screen: bool
+    hosts: tuple[str, ...], command: tuple[str, ...], options: WatchOptions, *, screen: bool
 ) -> tuple[int, Together]:
     """Watch a program on these hosts, or open kept pages where there is none; returns the exit code and the
     pages."""
@@ -160,10 +160,10 @@ def several(
     live = started(hosts, command, options, size, lines)
     shown = Several(list(live.values())) if live else opened(command)
     if screen:
-        from tuilab.tui.options import Options as Screen
+        from tuilab.tui.options import Options
         from tuilab.tui.start import open_lab
 
-        code = open_lab(Screen(watching=shown))
+        code = open_lab(Options(watching=shown))
         if code > SIGNALLED:
             shown.signal(code - SIGNALLED)
         screen = False
@@ -178,15 +178,15 @@ def write(data: bytes) -> None:
         sys.stdout.buffer.flush()
 
 
-def on_screen(command: tuple[str, ...], options: Options) -> Watched:
+def on_screen(command: tuple[str, ...], options: WatchOptions) -> Watched:
     """Watch a program in the lab; it has the terminal again once the lab is left, to its end."""
-    from tuilab.tui.options import Options as Screen
+    from tuilab.tui.options import Options
     from tuilab.tui.start import open_lab
 
     watching = Watching(command, options)
     watching.start(os.get_terminal_size())
     try:
-        code = open_lab(Screen(watching=watching))
+        code = open_lab(Options(watching=watching))
         if code > SIGNALLED and watching.running:
             watching.signal(code - SIGNALLED)
     finally:

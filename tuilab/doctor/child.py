@@ -18,7 +18,7 @@ ATTRIBUTE_MAJOR, ATTRIBUTE_MINOR = 75, 76
 """CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR (cuda.h)."""
 
 
-def say(**known: Any) -> None:
+def tell(**known: Any) -> None:
     """Print one line at once."""
     print(json.dumps(known), flush=True)
 
@@ -79,47 +79,47 @@ class Driver:
 
 def libcuda() -> None:
     """Open libcuda, cuInit, count the devices and ask each for its name."""
-    say(at="opening libcuda.so.1")
+    tell(at="opening libcuda.so.1")
     try:
         driver = Driver(ctypes.CDLL("libcuda.so.1"))
     except OSError as error:
-        say(error=str(error), at="")
+        tell(error=str(error), at="")
         return
-    say(path=mapped("libcuda.so"), at="cuInit")
+    tell(path=mapped("libcuda.so"), at="cuInit")
     code = driver.call("cuInit", 0)
-    say(init=code, cuda=driver.number("cuDriverGetVersion"))
+    tell(init=code, cuda=driver.number("cuDriverGetVersion"))
     if code != 0:
-        say(init_name=driver.text("cuGetErrorName", code) if code is not None else "", at="")
+        tell(init_name=driver.text("cuGetErrorName", code) if code is not None else "", at="")
         return
-    say(at="cuDeviceGetCount")
+    tell(at="cuDeviceGetCount")
     count = driver.number("cuDeviceGetCount")
-    say(count=count, at="reading the devices")
-    say(devices=[found for i in range(count or 0) if (found := driver.device(i))], at="")
+    tell(count=count, at="reading the devices")
+    tell(devices=[found for i in range(count or 0) if (found := driver.device(i))], at="")
 
 
 def libraries(wanted: str) -> None:
     """Open each of `[[soname, [path, …]], …]` (JSON): by its first path that exists, else by name."""
     for soname, paths in json.loads(wanted):
-        say(at=soname)
+        tell(at=soname)
         path = next((p for p in paths if os.path.exists(p)), soname)
         try:
             ctypes.CDLL(path)
         except OSError as error:
-            say(**{soname: {"error": str(error)}})
+            tell(**{soname: {"error": str(error)}})
         else:
-            say(**{soname: {"path": mapped(soname) or path}})
-    say(at="")
+            tell(**{soname: {"path": mapped(soname) or path}})
+    tell(at="")
 
 
 def nodes(*paths: str) -> None:
     """Open each device file as the driver's library does; say the error's name, or nothing."""
     for path in paths:
-        say(at=path)
+        tell(at=path)
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC))
         except OSError as error:
-            say(**{path: errno.errorcode.get(error.errno or 0, str(error))})
-    say(at="")
+            tell(**{path: errno.errorcode.get(error.errno or 0, str(error))})
+    tell(at="")
 
 
 def nvml() -> None:
@@ -129,17 +129,17 @@ def nvml() -> None:
     from tuilab.model.doctor import GpuDevice
     from tuilab.nvml import Nvml, NvmlUnavailable
 
-    say(at="nvmlInit")
+    tell(at="nvmlInit")
     try:
         session = Nvml()
     except NvmlUnavailable as error:
-        say(error=str(error), at="")
+        tell(error=str(error), at="")
         return
     devices = []
     for index in range(session.count):
-        say(at=f"reading GPU {index}")
+        tell(at=f"reading GPU {index}")
         devices.append(GpuDevice(session.facts(index), session.sample(index), session.access(index)))
-    say(devices=msgspec.to_builtins(devices), at="")
+    tell(devices=msgspec.to_builtins(devices), at="")
 
 
 TASKS: dict[str, Callable[..., None]] = {

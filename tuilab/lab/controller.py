@@ -65,9 +65,9 @@ class RunController:
         except OSError as error:
             state.worker.phase = "down"
             state.worker.message = f"the worker could not be started: {error.strerror}"
-            self.say(state.worker.message, "error")
+            self.log(state.worker.message, "error")
 
-    def say(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
+    def log(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
         """Write a line of the lab's own into the log."""
         self._show(Log(text=text, level=level, source="tuilab"))
 

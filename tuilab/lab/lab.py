@@ -543,9 +543,9 @@ class Lab:
         """Measure on another host too, from now on; False where it was known. Raises InputError."""
         return self._controller.add_host(name)
 
-    def say(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
+    def log(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
         """Write a line of the lab's own into the log."""
-        self._controller.say(text, level)
+        self._controller.log(text, level)
 
     # For who paints what is measured
 
@@ -678,7 +678,7 @@ class Lab:
         try:
             self.state.pinned = await client.do(ghosts)
         except sqlite3.Error as error:
-            self._controller.say(f"pinned runs cannot be drawn ({error})", "warning")
+            self._controller.log(f"pinned runs cannot be drawn ({error})", "warning")
         finally:
             client.close()
         if before or self.state.pinned:

@@ -16,8 +16,8 @@ import msgspec
 from tuilab.lab.watch import (
     KEPT_EVERY_S,
     TAIL,
-    Options,
     Watching,
+    WatchOptions,
     keep,
     kept,
     last_lines,
@@ -101,7 +101,7 @@ class FarProgram:
     writes.
     """
 
-    def __init__(self, host: str, command: Sequence[str], options: Options) -> None:
+    def __init__(self, host: str, command: Sequence[str], options: WatchOptions) -> None:
         if not command:
             raise InputError("watch", "", "a program to start: train.py, -m module, or -- command")
         self.host, self.options, self._command = host, options, tuple(command)
@@ -386,7 +386,7 @@ Live = FarProgram | Watching
 def started(
     hosts: Sequence[str],
     command: Sequence[str],
-    options: Options,
+    options: WatchOptions,
     size: tuple[int, int],
     lines: "Mapping[str, Lines]",
 ) -> dict[str, Live]:
@@ -472,7 +472,7 @@ def _type_into(programs: Sequence[Live]) -> None:
             return
 
 
-def serve(command: Sequence[str], options: Options, size: tuple[int, int], folder: str) -> int:
+def serve(command: Sequence[str], options: WatchOptions, size: tuple[int, int], folder: str) -> int:
     """Watch a program at the far end: tell of it on standard output, do what standard input asks for.
 
     folder: where it runs, if it is there. Ends when the program does; a program whose lab has gone gets a
@@ -485,7 +485,7 @@ def serve(command: Sequence[str], options: Options, size: tuple[int, int], folde
     os.dup2(2, 1)
     lock, shown = threading.Lock(), Page(command=())
 
-    def say(what: Said) -> None:
+    def tell(what: Said) -> None:
         with lock, contextlib.suppress(OSError, ValueError):
             line = memoryview(msgspec.json.encode(what) + b"\n")
             while len(line):
@@ -495,11 +495,11 @@ def serve(command: Sequence[str], options: Options, size: tuple[int, int], folde
         nonlocal shown
         if watching.page is not shown:
             shown = watching.page
-            say(Shown(shown, watching.steps))
+            tell(Shown(shown, watching.steps))
 
     watching = Watching(command, options)
     watching.program.program = ""  # the near end keeps it
-    watching.wrote, watching.changed = lambda data: say(Wrote(data)), changed
+    watching.wrote, watching.changed = lambda data: tell(Wrote(data)), changed
     watching.start(size)
 
     def listen() -> None:
@@ -522,5 +522,5 @@ def serve(command: Sequence[str], options: Options, size: tuple[int, int], folde
         pass
     changed()
     code = watching.program.exit_code
-    say(Over(code if code is not None else 1))
+    tell(Over(code if code is not None else 1))
     return 0

@@ -25,7 +25,7 @@ from tuilab.model.files import read_regular, write_text
 from tuilab.model.program import Caught, Facts, Hello, Page, ProcessRow, Told, Window
 from tuilab.model.sanitize import sanitize_line
 from tuilab.paths import data_folder, private_folder
-from tuilab.program.findings import Place
+from tuilab.program.findings import Beside
 from tuilab.program.fold import Process
 from tuilab.program.loads import Loads
 from tuilab.program.page import busiest, page_of
@@ -56,7 +56,7 @@ _SECRET = ("key", "token", "secret", "password", "passwd", "credential", "auth")
 
 
 @dataclass
-class Options:
+class WatchOptions:
     """every, window: seconds between windows and of one; 0 for as seldom as `share` of the program's time
     allows."""
 
@@ -86,7 +86,7 @@ class Watched:
     chosen: int = 0
     """The process that the page is of; 0 for the busiest one."""
     kept_at: float = field(default_factory=time.time)
-    place: Place = field(default_factory=Place)
+    place: Beside = field(default_factory=Beside)
     looked_beside: float = 0.0
     loads: Loads = field(default_factory=Loads)
     devices: Devices = field(default_factory=Devices)
@@ -107,7 +107,7 @@ class Watched:
         if isinstance(told, Facts) and told.memory and time.time() - self.looked_beside > BESIDE_S:
             self.looked_beside = time.time()
             others, memory = beside(self)
-            self.place = Place(others=tuple(others), memory=memory)
+            self.place = Beside(others=tuple(others), memory=memory)
         if time.time() - self.kept_at > KEPT_EVERY_S:
             self.kept_at = time.time()
             self.keep()
@@ -174,7 +174,9 @@ class Watched:
         )
 
 
-def watch(command: Sequence[str], options: Options, told: Callable[[Watched], None] | None = None) -> Watched:
+def watch(
+    command: Sequence[str], options: WatchOptions, told: Callable[[Watched], None] | None = None
+) -> Watched:
     """Start the program and watch it to its end, from the main thread; `told` is called at each message.
 
     Raises InputError for a program that cannot be started.
@@ -206,7 +208,7 @@ class Watching:
     there is nothing to start.
     """
 
-    def __init__(self, command: Sequence[str], options: Options) -> None:
+    def __init__(self, command: Sequence[str], options: WatchOptions) -> None:
         self.program = Watched(tuple(watched.command_of(command)))
         self.options = options
         self.changed: Callable[[], None] = lambda: None
@@ -395,36 +397,36 @@ def attach(address: str, seconds: float) -> Watched:
     return program
 
 
-def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Place:
+def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Beside:
     """Look at the machine beside the program; where TensorFlow sees none of its GPUs, find the
     doctor's cause with the program's own Python and environment.
     """
     from tuilab.doctor import hardware
-    from tuilab.doctor.place import Place as Where
+    from tuilab.doctor.place import Place
 
-    gpus = len(hardware.look(Where()).nvidia)
+    gpus = len(hardware.look(Place()).nvidia)
     facts = [process for process in processes if process.facts and process.facts.opened]
     blind = [one for one in facts if one.facts and not any(row[1] == "GPU" for row in one.facts.physical)]
     if not gpus or not blind or blind[0].hello is None or blind[0].hello.changed.get("CUDA_VISIBLE_DEVICES"):
-        return Place(gpus=gpus, others=tuple(others), memory=memory)
+        return Beside(gpus=gpus, others=tuple(others), memory=memory)
     from tuilab.interpreter import environment
 
     hello = blind[0].hello
     variables = {name: value for name, value in hello.environment.items() if value is not None}
     own = environment(hello.executable)
     if own is None:  # it is the lab's own
-        return _doctor(gpus, others, memory, Where(environ={**os.environ, **variables}))
-    return _doctor(gpus, others, memory, Where.of(msgspec.structs.replace(own, variables=variables)))
+        return _doctor(gpus, others, memory, Place(environ={**os.environ, **variables}))
+    return _doctor(gpus, others, memory, Place.of(msgspec.structs.replace(own, variables=variables)))
 
 
 def _doctor(
     gpus: int, others: Sequence[str], memory: Mapping[str, int], where: "doctor_place.Place"
-) -> Place:
+) -> Beside:
     from tuilab.doctor.examine import examine
 
     found = examine(where)
     mend = found.mend[0] if found.mend else ""
-    return Place(gpus=gpus, others=tuple(others), memory=memory, no_gpu=found.cause, no_gpu_change=str(mend))
+    return Beside(gpus=gpus, others=tuple(others), memory=memory, no_gpu=found.cause, no_gpu_change=str(mend))
 
 
 def beside(program: "Watched") -> tuple[list[str], dict[str, int]]:

@@ -48,7 +48,7 @@ class Finder:
         return spec
 
 
-def observe(address):
+def wait_for_tensorflow(address):
     """Wait for TensorFlow; returns at once."""
     import threading
     import time
@@ -1102,7 +1102,7 @@ def observe(address):
 try:
     _address = os.environ.get("TUILAB_WATCH")
     if _address and os.path.exists(_address):
-        observe(_address)
+        wait_for_tensorflow(_address)
 except Exception:
     pass
 _other_sitecustomize(os.path.dirname(os.path.abspath(__file__)))

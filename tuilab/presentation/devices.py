@@ -13,7 +13,7 @@ MOST_LISTED = 8
 
 
 @dataclass(frozen=True)
-class Figure:
+class Reading:
     """One thing that a device tells."""
 
     label: str
@@ -33,7 +33,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Device:
+class DeviceReadings:
     """A device with its figures."""
 
     family: Literal["CPU", "GPU"]
@@ -41,30 +41,30 @@ class Device:
     """`host` or `GPU:0`."""
     title: str
     """`96 logical CPUs`, or what the GPU is called; "" where it is not known."""
-    figures: tuple[Figure, ...]
+    figures: tuple[Reading, ...]
     """Those that it tells; what it should tell and does not is said to be unknown."""
     processes: tuple[str, ...] = ()
     """Who holds memory on it, a line each under their head, those that hold most first."""
 
 
-def devices(sample: DeviceSample) -> tuple[Device, ...]:
+def devices(sample: DeviceSample) -> tuple[DeviceReadings, ...]:
     """Return the host, with the worker's load, and each GPU."""
     count = len(sample.cpu.per_core)
     host = [*_host(sample.cpu), *(_worker(sample.process, count) if sample.process else ())]
     own = sample.process.pid if sample.process else 0
     gpus = (
-        Device("GPU", f"GPU:{gpu.index}", gpu.name, tuple(_gpu(gpu)), tuple(processes(gpu, own)))
+        DeviceReadings("GPU", f"GPU:{gpu.index}", gpu.name, tuple(_gpu(gpu)), tuple(processes(gpu, own)))
         for gpu in sample.gpus
     )
-    return Device("CPU", "host", f"{count} logical CPUs" if count else "", tuple(host)), *gpus
+    return DeviceReadings("CPU", "host", f"{count} logical CPUs" if count else "", tuple(host)), *gpus
 
 
-def _host(cpu: CpuSample) -> Iterator[Figure]:
-    yield Figure("use", percent(cpu.use), cpu.use, 1.0, each=cpu.per_core)
+def _host(cpu: CpuSample) -> Iterator[Reading]:
+    yield Reading("use", percent(cpu.use), cpu.use, 1.0, each=cpu.per_core)
     yield _of("memory", cpu.memory_used, cpu.memory_total)
     if cpu.frequency_hz is not None:
         most = f" of {cpu.frequency_max_hz / 1e9:.2f}" if cpu.frequency_max_hz else ""
-        yield Figure(
+        yield Reading(
             "clock", f"{cpu.frequency_hz / 1e9:.2f}{most} GHz", cpu.frequency_hz, cpu.frequency_max_hz
         )
     load = f"{cpu.load:.1f}" if cpu.load is not None else ""
@@ -76,7 +76,7 @@ def _host(cpu: CpuSample) -> Iterator[Figure]:
     yield from _told("held", quota, steal, heat, warn=True)
 
 
-def _worker(process: ProcessSample, cpus: int) -> Iterator[Figure]:
+def _worker(process: ProcessSample, cpus: int) -> Iterator[Reading]:
     switches = process.involuntary
     yield from _told(
         "worker",
@@ -90,12 +90,12 @@ def _worker(process: ProcessSample, cpus: int) -> Iterator[Figure]:
     )
 
 
-def _gpu(gpu: GpuSample) -> Iterator[Figure]:
-    yield Figure("use", percent(gpu.use), gpu.use, 1.0)
+def _gpu(gpu: GpuSample) -> Iterator[Reading]:
+    yield Reading("use", percent(gpu.use), gpu.use, 1.0)
     yield _of("memory", gpu.memory_used, gpu.memory_total)
     limit = f" of {gpu.power_limit_w:.0f}" if gpu.power_limit_w else ""
     watts = f"{gpu.power_w:.0f}{limit} W" if gpu.power_w is not None else UNKNOWN
-    yield Figure("power", watts, gpu.power_w, gpu.power_limit_w)
+    yield Reading("power", watts, gpu.power_w, gpu.power_limit_w)
     yield from _told(
         "clock",
         f"SM {gpu.sm_clock_hz / 1e9:.2f} GHz" if gpu.sm_clock_hz is not None else "",
@@ -147,19 +147,19 @@ def _process(one: GpuProcess, own: int) -> tuple[str, str, str, str, str]:
     )
 
 
-def _of(label: str, used: int | None, total: int | None) -> Figure:
+def _of(label: str, used: int | None, total: int | None) -> Reading:
     if used is None or not total:
-        return Figure(label, UNKNOWN)
-    return Figure(label, f"{size(used)} of {size(total)}", used, total)
+        return Reading(label, UNKNOWN)
+    return Reading(label, f"{size(used)} of {size(total)}", used, total)
 
 
 def _told(
     label: str, *parts: str, value: float | None = None, most: float | None = None, warn: bool = False
-) -> Iterator[Figure]:
+) -> Iterator[Reading]:
     """A figure of those parts that are told; none where none is."""
     words, *more = [part for part in parts if part] or [""]
     if words:
-        yield Figure(label, words, value, most, tuple(more), warn=warn)
+        yield Reading(label, words, value, most, tuple(more), warn=warn)
 
 
 def percent(share: float | None) -> str:

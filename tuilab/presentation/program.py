@@ -8,7 +8,7 @@ from tuilab.model.program import Finding, Page
 from tuilab.model.quantity import interval, plural, rough, seconds
 from tuilab.presentation.answer import Said
 from tuilab.presentation.status import Status
-from tuilab.report.axes import Axis
+from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
 from tuilab.report.program import KINDS, headline
 
@@ -102,8 +102,8 @@ def chart(page: Page, steps: Mapping[int, float]) -> Chart:
     return Chart(
         key="steps",
         series=[series] if steps else [],
-        x=Axis("step", "count"),
-        y=Axis("time per step", "time"),
+        x=PlotAxis("step", "count"),
+        y=PlotAxis("time per step", "time"),
     )
 
 

@@ -201,7 +201,7 @@ def tracks(spans: Sequence[Span]) -> list[Track]:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Stretch:
     """Columns of a track, `first` up to `end`: one span, or (span None) several too short to tell apart."""
 
     first: int
@@ -210,13 +210,13 @@ class Piece:
     index: int = -1
 
 
-def pieces(track: Track, begin: float, finish: float, columns: int) -> list[Piece]:
+def stretches(track: Track, begin: float, finish: float, columns: int) -> list[Stretch]:
     """Return what a track shows between `begin` and `finish` on so many columns.
 
     Takes time in proportion to the columns, however many spans there are.
     """
     per_column = (finish - begin) / columns
-    out: list[Piece] = []
+    out: list[Stretch] = []
     index = track.index_at(begin)
     while index < len(track.spans):
         span = track.spans[index]
@@ -235,10 +235,10 @@ def pieces(track: Track, begin: float, finish: float, columns: int) -> list[Piec
             following -= 1  # the last that begins in this column reaches beyond it and is drawn by itself
         if following - index > 1 and end - first <= 1:
             if first < columns:
-                out.append(Piece(first, first + 1, None, index))
+                out.append(Stretch(first, first + 1, None, index))
             index = following
         else:
             if first < end:
-                out.append(Piece(first, end, span, index))
+                out.append(Stretch(first, end, span, index))
             index += 1
     return out

@@ -46,7 +46,7 @@ _MEMORY_LEFT = 0.05
 
 
 @dataclass(frozen=True)
-class Place:
+class Beside:
     """The machine beside the program: GPUs that are in it, what others use of them; why TensorFlow sees
     none."""
 
@@ -64,7 +64,7 @@ class Case:
 
     of: Process
     sources: Mapping[str, str]
-    place: Place
+    place: Beside
 
     def function_at(self, number: int) -> tuple[str, int]:
         """Where a tf.function is the person's: its own line, or the line that called it."""
@@ -813,4 +813,4 @@ LOOKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     settings,
 )
 
-__all__ = ["LOOKS", "Case", "OpRow", "Place", "findings", "gain", "times"]
+__all__ = ["LOOKS", "Beside", "Case", "OpRow", "findings", "gain", "times"]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tuilab.analysis.words import percent, times
 from tuilab.model.program import Cost, FunctionRow, Load, OpRow, Page, ProcessRow, StepPart, StepTimes
 from tuilab.model.quantity import seconds
-from tuilab.program.findings import Case, Place, difference, findings
+from tuilab.program.findings import Beside, Case, difference, findings
 from tuilab.program.fold import Process, lasted
 from tuilab.program.graph import ops_of, reason_of
 
@@ -23,7 +23,7 @@ def page_of(
     at: str,
     lasted_s: float,
     sources: Mapping[str, str],
-    place: Place,
+    place: Beside,
     faults: Sequence[str] = (),
     loads: tuple[Load, ...] = (),
     pid: int = 0,
@@ -162,7 +162,7 @@ def cost(of: Process) -> Cost:
     return Cost(share=spent / lasted if lasted > 0 else 0.0, windows=len(of.opened))
 
 
-def remarks(of: Process, parts: Sequence[StepPart], place: Place) -> tuple[str, ...]:
+def remarks(of: Process, parts: Sequence[StepPart], place: Beside) -> tuple[str, ...]:
     """Return what was not seen, and why."""
     out = []
     if not of.kind and of.facts is not None and of.facts.sessions:

@@ -21,7 +21,7 @@ _WITHIN = ((1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 
 
 @dataclass(frozen=True)
-class Axis:
+class PlotAxis:
     """An axis: what its numbers are, and where it begins if that is fixed.
 
     kind: `time` in seconds, `count` (with thousands), `binary` (powers of two: 64k), `rate` (with a prefix:
@@ -49,7 +49,7 @@ class Ticks:
     unit: str = ""
 
 
-def limits(axis: Axis, values: Sequence[float], before: Limits | None = None) -> Limits:
+def limits(axis: PlotAxis, values: Sequence[float], before: Limits | None = None) -> Limits:
     """Return where the axis begins and ends: round ends around `values`, which from `before` on only grow."""
     finite = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
     low, high = (min(finite), max(finite)) if finite else ((1.0, 10.0) if axis.log else (0.0, 1.0))
@@ -122,7 +122,7 @@ def nearest(values: Sequence[float], value: float) -> int:
     return min(near, key=lambda i: abs(values[i] - value))
 
 
-def ticks(axis: Axis, ends: Limits, most: int) -> Ticks:
+def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
     """Return at most `most` ticks (at least two if there is room) between the limits."""
     most = max(2, most)
     if not axis.log:

@@ -8,7 +8,7 @@ from typing import Literal
 from tuilab.model.quantity import median_of, seconds
 from tuilab.model.result import ArmResult
 from tuilab.model.run import ArmSamples, ArmState, RunState
-from tuilab.report.axes import Axis, Limits
+from tuilab.report.axes import Limits, PlotAxis
 
 Points = tuple[Sequence[float], Sequence[float]]
 Style = Literal["trace", "curve", "line", "dashes"]
@@ -19,7 +19,7 @@ EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
 ROUND, BLOCK = "round: each line timed once, by turns", "block: a few calls timed together"
 """Of what the axis counts, what it is."""
-PLAIN = Axis()
+PLAIN = PlotAxis()
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Chart:
 
     key: str = ""
     series: Sequence[Series] = ()
-    x: Axis = PLAIN
-    y: Axis = PLAIN
+    x: PlotAxis = PLAIN
+    y: PlotAxis = PLAIN
     verticals: Sequence[Vertical] = ()
     title: str = ""
 
@@ -116,8 +116,8 @@ def live_chart(
     return Chart(
         key=f"{state.run} warm-up" if warming else state.run,
         series=series,
-        x=Axis(BLOCK if warming else ROUND, "count", low=0.0),
-        y=Axis("time per call", "time", log=bool(levels) and max(levels) > LOG_FROM * min(levels)),
+        x=PlotAxis(BLOCK if warming else ROUND, "count", low=0.0),
+        y=PlotAxis("time per call", "time", log=bool(levels) and max(levels) > LOG_FROM * min(levels)),
         title=title,
     )
 

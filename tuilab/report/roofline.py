@@ -8,7 +8,7 @@ from tuilab.model.arms import family
 from tuilab.model.quantity import rate, share_words
 from tuilab.model.roofline import DeviceRoofs, MemoryRoof
 from tuilab.model.run import ArmState, RunState
-from tuilab.report.axes import Axis
+from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
 
 MARGIN = 3.0
@@ -27,8 +27,8 @@ def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: T
     return Chart(
         key=f"{state.run} roofline",
         series=[*arms, *_roofs(state, arms)],
-        x=Axis("FLOP a byte", "plain", log=True),
-        y=Axis("FLOP a second", "rate", log=True),
+        x=PlotAxis("FLOP a byte", "plain", log=True),
+        y=PlotAxis("FLOP a second", "rate", log=True),
     )
 
 

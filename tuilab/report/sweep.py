@@ -11,7 +11,7 @@ from tuilab.model.events import Node, ops_of
 from tuilab.model.quantity import median_of, prefixed, significant, size, suffixed
 from tuilab.model.result import ArmResult, PointArm, RunResult
 from tuilab.model.run import RunState
-from tuilab.report.axes import Axis, Kind
+from tuilab.report.axes import Kind, PlotAxis
 from tuilab.report.chart import Chart, Series, Vertical
 
 DASHES = 24
@@ -27,8 +27,8 @@ def sweep_chart(result: RunResult) -> Chart:
     return Chart(
         key=result.run,
         series=[*curves, *at_best(result)],
-        x=Axis(result.axis[0].replace("_", " "), kind, log=not sizes or sizes[0] > 0),
-        y=Axis("time per call", "time", log=True),
+        x=PlotAxis(result.axis[0].replace("_", " "), kind, log=not sizes or sizes[0] > 0),
+        y=PlotAxis("time per call", "time", log=True),
         verticals=[
             Vertical(c.at, c.ci95, f"crossover {rounded(c.at)}")
             for c in result.crossovers

@@ -14,7 +14,7 @@ from tuilab.model.telemetry import GpuProcess, ProcessSample
 _SWITCHES = re.compile(rb"^(voluntary|nonvoluntary)_ctxt_switches:\s+(\d+)", re.MULTILINE)
 
 
-class Watched:
+class WatchedProcess:
     """Reads one `ProcessSample` after another; rates are over the time between two."""
 
     def __init__(self, pid: int, root: Path = Path("/")) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tuilab.model.telemetry import DeviceSample, GpuSample
 from tuilab.nvml import Nvml, NvmlUnavailable
 from tuilab.telemetry.host import Host
-from tuilab.telemetry.process import Watched, looked_up
+from tuilab.telemetry.process import WatchedProcess, looked_up
 
 
 def open_nvml(root: Path = Path("/")) -> Nvml:
@@ -29,7 +29,7 @@ class Telemetry:
 
     def __init__(self, nvml: Callable[[], Nvml] = open_nvml) -> None:
         self._host = Host()
-        self._watched: Watched | None = None
+        self._watched: WatchedProcess | None = None
         self._before: float | None = None
         self._nvml: Nvml | None = None
         self._no_gpu = ""
@@ -41,7 +41,7 @@ class Telemetry:
     def sample(self, pid: int = 0) -> DeviceSample:
         """Sample this machine now. pid: of a process to report on too, such as the worker; 0 for none."""
         if pid != (self._watched.pid if self._watched else 0):
-            self._watched = Watched(pid) if pid else None
+            self._watched = WatchedProcess(pid) if pid else None
         at = time.monotonic()
         interval = None if self._before is None else at - self._before
         self._before = at

@@ -107,13 +107,12 @@ class LabApp(LastingApp):
 
         Raises InputError where it cannot be started, or another one is still running.
         """
-        from tuilab.lab.watch import Options as Often
-        from tuilab.lab.watch import Watching
+        from tuilab.lab.watch import Watching, WatchOptions
         from tuilab.model.errors import InputError
 
         if self._watched_runs:
             raise InputError(path, "another program", "the first one to have ended: {watched} shows it")
-        watching = Watching([path], Often())
+        watching = Watching([path], WatchOptions())
         watching.start(self.size)
         self.watching = watching
         self.show_program()

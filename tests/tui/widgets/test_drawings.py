@@ -336,7 +336,7 @@ async def test_the_verdict_keeps_its_place():
     async with bench(widget, 80, 3) as pilot:
         places = set()
         for sentence in ("Short.", "A much longer answer that takes more than one line of the panel. " * 3):
-            widget.say(Said(sentence, verdict="undecided"))
+            widget.show(Said(sentence, verdict="undecided"))
             await pilot.pause()
             places.add(rows(widget)[-1].index("claim: ≈ undecided"))
         assert len(places) == 1

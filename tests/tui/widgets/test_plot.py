@@ -10,7 +10,7 @@ from tests.tui.data import ARMS, arm_results, run_result, run_state
 from tests.tui.widgets.bench import bench, press, rows, shown
 from tuilab.model import events as e
 from tuilab.model.run import RunState
-from tuilab.report.axes import Axis
+from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series, live_chart
 from tuilab.report.sweep import sweep_chart
 from tuilab.tui.widgets.look import hue_color, marks_for
@@ -125,7 +125,7 @@ def test_a_run_that_ended_before_its_first_round_shows_no_warm_up():
 async def test_axes_stay_while_data_grows_inside_and_start_afresh_with_another_run():
     x: list[float] = [0, 1, 2]
     y: list[float] = [1e-3, 1.1e-3, 1.2e-3]
-    chart = Chart("run", [Series("a", "a", x, y, "curve")], Axis("round", low=0.0), Axis(kind="time"))
+    chart = Chart("run", [Series("a", "a", x, y, "curve")], PlotAxis("round", low=0.0), PlotAxis(kind="time"))
     plot = plotted(chart)
     async with bench(plot, 80, 20) as pilot:
         foot = rows(plot)[-1]

@@ -67,7 +67,7 @@ class Said(LineWidget):
     DEFAULT_CSS = "Said { height: 1; padding: 0 1; }"
     text, style = "", MUTED
 
-    def say(self, text: str, style: TextStyle) -> None:
+    def show(self, text: str, style: TextStyle) -> None:
         """Show it."""
         self.text, self.style = text, style = spoken(self, text), style
         width = max(20, self.app.size.width - 2)
@@ -156,7 +156,7 @@ plot of the same workload; so is a **baseline**, and other runs are compared wit
     def say(self, text: str, style: TextStyle = MUTED) -> None:
         """Show a sentence in the line under the runs."""
         if self.is_attached:
-            self.query_one(Said).say(text, style)
+            self.query_one(Said).show(text, style)
 
     def failed(self, error: sqlite3.Error) -> None:
         """Say what is wrong with the store; a damaged one is set aside and a new one begun."""

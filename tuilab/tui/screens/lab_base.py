@@ -45,7 +45,7 @@ class LabBase(Screen[None]):
 
     def warn(self, text: str) -> None:
         """Show a warning of the lab's own in the corner, and log it."""
-        self.lab.say(text, "warning")
+        self.lab.log(text, "warning")
         self.say(text, "warning")
 
     def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
@@ -58,7 +58,7 @@ class LabBase(Screen[None]):
         seconds = 4 if tone == "information" else 10
         words = sanitize_block(spoken(self, text), LONGEST_SAID)
         if tone != "information" and len(words) > LONGEST_TROUBLE:
-            self.lab.say(words, "error" if tone == "error" else "warning")
+            self.lab.log(words, "error" if tone == "error" else "warning")
             cut = words[:LONGEST_TROUBLE].rpartition(" ")[0]
             words = f"{cut} … " + spoken(self, "All of it is in the log ({view-log}).")
         self.notify(words, severity=tone, markup=False, timeout=seconds)
@@ -93,7 +93,7 @@ class LabBase(Screen[None]):
         if self.lab.replaying is None and (strip := self.query("#replay")):
             strip.remove()
             self.refresh_bindings()
-        self.answer.say(answer(state, newcomer=self.viewing.newcomer))
+        self.answer.show(answer(state, newcomer=self.viewing.newcomer))
         steps = spoken(self, f"next: {next_steps(state)}")
         if steps != self.views.border_subtitle and not self._dragging:  # to set it draws all of the panel
             self.views.border_subtitle = steps

@@ -79,7 +79,7 @@ class Opening(Playing):
         except InputError as error:
             self.say(f"{error}. {{open}} brings back what you typed.", "error")
         except Unanswered as error:
-            self.lab.say(error.detail or str(error), "error")
+            self.lab.log(error.detail or str(error), "error")
             more = " The log ({view-log}) has the details." if error.detail else ""
             self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
 

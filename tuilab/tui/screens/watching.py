@@ -64,7 +64,7 @@ LEAVING = (
 class ProgramHeader(Header):
     """The first line, of a program."""
 
-    def say(self, page: Page, *, running: bool) -> None:
+    def show(self, page: Page, *, running: bool) -> None:
         """Tell which program it is, and what it does."""
         now = says.status(page, running=running)
         self._title, self._tone = says.title(page), now.tone
@@ -275,7 +275,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
             self._told()
 
     def _head(self) -> None:
-        self.query_one(ProgramHeader).say(self.watching.now, running=self.watching.running)
+        self.query_one(ProgramHeader).show(self.watching.now, running=self.watching.running)
 
     def draw(self) -> None:
         """Show what is known now."""
@@ -288,7 +288,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self._page = page
         empty = partial(says.why_empty, page=page, running=running)
         self._head()
-        self.query_one(AnswerPanel).say(says.verdict(page, running=running))
+        self.query_one(AnswerPanel).show(says.verdict(page, running=running))
         found = "" if not page.findings else f"{len(page.findings)} found"
         self.query_one("#findings").border_subtitle = found
         tables: tuple[tuple[Table[Any], tuple[Any, ...], str], ...] = (

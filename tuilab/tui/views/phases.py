@@ -49,7 +49,7 @@ and which roof that is. Other name scopes, such as the optimizer's, have rows to
             if not self.query_one(LayerTable).display
             else 0
         )
-        self.query_one(Sentences).say(roofs[:room])
+        self.query_one(Sentences).show(roofs[:room])
 
     def _show_layers(self, result: RunResult | None) -> None:
         """Those of the arm under the cursor; where it has none, those of the fastest arm that has."""

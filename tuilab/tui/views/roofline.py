@@ -48,4 +48,4 @@ of the roof and what binds it.
         plot.show_chart(chart, marks(state))
         if said and not state.roofs:
             said = ["This machine's roofs are measured at the end of its first run.", *said]
-        self.query_one(Sentences).say(said[: max(0, min(4, self.size.height - PLOT_ROWS))])
+        self.query_one(Sentences).show(said[: max(0, min(4, self.size.height - PLOT_ROWS))])

@@ -17,7 +17,7 @@ class Sentences(LineWidget):
         super().__init__()
         self._said: tuple[str, ...] = ()
 
-    def say(self, lines: Sequence[str]) -> None:
+    def show(self, lines: Sequence[str]) -> None:
         """Show these lines."""
         if tuple(lines) != self._said:
             self._said = tuple(lines)

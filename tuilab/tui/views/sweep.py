@@ -67,7 +67,7 @@ bound, not a measurement. **{sweep}** sweeps over the workload's size, or over t
                     "No sweep yet. {sweep} measures over a range of sizes and looks for the crossover."
                 )
             plot.show_chart(Chart(), looks)
-            sentences.say(())
+            sentences.show(())
             self._frame("")
             return
         here, family = list[str](), ""
@@ -82,7 +82,7 @@ bound, not a measurement. **{sweep}** sweeps over the workload's size, or over t
                 here, family = said_at(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
         self._frame(family)
         most = max(1, min(4, self.size.height - PLOT_ROWS))
-        sentences.say([*here, *crossing_lines(result)][: max(most, len(here))])
+        sentences.show([*here, *crossing_lines(result)][: max(most, len(here))])
 
     @property
     def _result(self) -> RunResult | None:

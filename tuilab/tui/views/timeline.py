@@ -57,7 +57,7 @@ profiled then.
         timeline, table = self.query_one(Timeline), self.query_one(Table)
         timeline.empty = profiling.why_none()
         timeline.show_profile(profile)
-        self.query_one(Sentences).say(
+        self.query_one(Sentences).show(
             summary_lines(profile, profiling.label, profiling.account) if profile else ()
         )
         ops = list(profile.ops) if profile else []

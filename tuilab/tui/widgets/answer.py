@@ -50,7 +50,7 @@ the document's.
         super().__init__(empty=empty)
         self._said = Said("")
 
-    def say(self, said: Said) -> None:
+    def show(self, said: Said) -> None:
         """Show the sentence, with what stands under it and the claim's verdict."""
         if said != self._said:
             self._said = said

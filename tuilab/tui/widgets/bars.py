@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from tuilab.model.quantity import median_of, significant
 from tuilab.model.result import ArmResult, RunResult
-from tuilab.report.axes import Axis, Limits, laid, place, round_down, round_up, ticks
+from tuilab.report.axes import Limits, PlotAxis, laid, place, round_down, round_up, ticks
 from tuilab.report.rows import beaten, to_fastest
 from tuilab.tui.widgets.look import (
     BLOCKS,
@@ -117,7 +117,7 @@ class Scale:
 
     def foot(self, start: int, after: int) -> list[Line]:
         """The scale under the bars, which begin at column `start`; labels may reach `after` cells beyond."""
-        marks = ticks(Axis("", "time", self.log), self.ends, max(2, self.cells // 12))
+        marks = ticks(PlotAxis("", "time", self.log), self.ends, max(2, self.cells // 12))
         line, labels = ["─"] * self.cells, []
         for value, label in zip(marks.values, marks.labels, strict=True):
             column = min(self.cells - 1, round(self.at(value)))

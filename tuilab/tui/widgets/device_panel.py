@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from textual.geometry import Size
 
 from tuilab.model.telemetry import DeviceSample
-from tuilab.presentation.devices import UNKNOWN, Device, Figure, devices
+from tuilab.presentation.devices import UNKNOWN, DeviceReadings, Reading, devices
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import (
     FAINT,
@@ -43,7 +43,7 @@ class DevicePanel(LineWidget):
 
     def __init__(self, *, empty: str = "No sample has been taken yet.") -> None:
         super().__init__(empty=empty)
-        self._read: dict[float, tuple[Device, ...]] = {}
+        self._read: dict[float, tuple[DeviceReadings, ...]] = {}
         """What each sample said, by its time, the newest last."""
         self._notes: tuple[str, ...] = ()
 
@@ -56,7 +56,7 @@ class DevicePanel(LineWidget):
         self.repaint()
 
     @property
-    def _now(self) -> tuple[Device, ...]:
+    def _now(self) -> tuple[DeviceReadings, ...]:
         return next(reversed(self._read.values()), ())
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -90,7 +90,7 @@ class DevicePanel(LineWidget):
         return out
 
 
-def device_lines(device: Device, width: int) -> Iterator[Line]:
+def device_lines(device: DeviceReadings, width: int) -> Iterator[Line]:
     """Yield the device's name and a line or more for each of its figures."""
     name = device.name.capitalize() if device.family == "CPU" else device.name
     yield (name + " ", STRONG), (fit(device.title, min(width - len(name) - 1, cell_len(device.title))), TEXT)
@@ -101,7 +101,7 @@ def device_lines(device: Device, width: int) -> Iterator[Line]:
         yield (" " + label, MUTED), (fit(line, max(8, width - LABEL)).rstrip(), TEXT if number else MUTED)
 
 
-def figure_lines(figure: Figure, style: TextStyle, width: int) -> Iterator[Line]:
+def figure_lines(figure: Reading, style: TextStyle, width: int) -> Iterator[Line]:
     """`use  38 % of 96  ███┄┄┄┄┄`: label, words and bar, or all that is told in as many lines as it takes."""
     label, room = (" " + fit(figure.label, LABEL - 1), MUTED), max(8, width - LABEL)
     if figure.more or figure.value is None or not figure.most:
@@ -119,7 +119,9 @@ def figure_lines(figure: Figure, style: TextStyle, width: int) -> Iterator[Line]
         yield (" " + fit(each, LABEL - 1), MUTED), ("".join(map(level, parts)), style)
 
 
-def graph(device: Device, figure: Figure, past: Sequence[float], width: int, rows: int) -> list[Line]:
+def graph(
+    device: DeviceReadings, figure: Reading, past: Sequence[float], width: int, rows: int
+) -> list[Line]:
     """Return `host use 38 %` over columns, the newest at the right, each filled from below."""
     recent = list(past)[-(width - 2) :]
     most = figure.most or max(recent) or 1.0

@@ -10,8 +10,8 @@ from textual.reactive import var
 
 from tuilab.model.profile import Profile, Span
 from tuilab.model.quantity import seconds
-from tuilab.presentation.timeline import Track, pieces, tracks
-from tuilab.report.axes import Axis, laid, ticks
+from tuilab.presentation.timeline import Track, stretches, tracks
+from tuilab.report.axes import PlotAxis, laid, ticks
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import CATEGORICAL, FAINT, FOCUS, MUTED, TEXT, Line, Run, TextStyle
 from tuilab.tui.widgets.wording import fit, width_of
@@ -148,7 +148,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
     def _ruler(self, label: int, columns: int) -> list[Line]:
         begin, finish = self.window
         zero = self._whole[0]
-        marks = ticks(Axis("", "time"), (begin - zero, finish - zero), max(2, columns // 12))
+        marks = ticks(PlotAxis("", "time"), (begin - zero, finish - zero), max(2, columns // 12))
         line, labels = ["─"] * columns, []
         for value, name in zip(marks.values, marks.labels, strict=True):
             column = min(columns - 1, round((value + zero - begin) / (finish - begin) * columns))
@@ -174,7 +174,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         """A track's events in `columns` cells; the chosen one stands out."""
         out: list[Run] = []
         lane, at = CATEGORICAL[track.lane % len(CATEGORICAL)], 0
-        for piece in pieces(track, *self.window, columns):
+        for piece in stretches(track, *self.window, columns):
             if piece.first > at:
                 out.append((" " * (piece.first - at), TEXT))
             at, width = piece.end, piece.end - piece.first

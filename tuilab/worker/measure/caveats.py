@@ -3,8 +3,7 @@
 import os
 from collections.abc import Iterable
 
-from tuilab.analysis.caveats import Caveat as Found
-from tuilab.analysis.caveats import Pressure, contention, drift, levels, outliers
+from tuilab.analysis.caveats import Doubt, Pressure, contention, drift, levels, outliers
 from tuilab.analysis.statistics import MIN_SAMPLES, estimate
 from tuilab.analysis.words import percent
 from tuilab.model.events import Caveat
@@ -37,7 +36,7 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
         words = (
             f"the machine's own speed changed by more than 5 % in {disturbed} of {plural(rounds, 'round')}"
         )
-        found.append(Found("canary", words))
+        found.append(Doubt("canary", words))
     return [Caveat(run=run, code=d.code, message=d.message) for d in found if d]
 
 
@@ -90,7 +89,7 @@ def of_clock(run: str, wall_s: float, steady_s: float) -> list[Caveat]:
     return [Caveat(run=run, code="clock-stepped", message=words)]
 
 
-def _contention(seen: list[Pressure]) -> Found | None:
+def _contention(seen: list[Pressure]) -> Doubt | None:
     if not seen:
         return None
 
@@ -112,17 +111,17 @@ def _contention(seen: list[Pressure]) -> Found | None:
     )
 
 
-def _not_warm(cell: TimedArm) -> Found | None:
+def _not_warm(cell: TimedArm) -> Doubt | None:
     warmth = cell.warmth
     if warmth.warm:
         return None
     if warmth.calls == 1:
         words = f"one call takes {seconds(cell.call_s)}: measured after two calls, with no warm-up"
-        return Found("not-warm", words)
-    return Found("not-warm", f"not yet stable after {seconds(warmth.seconds)} of warm-up")
+        return Doubt("not-warm", words)
+    return Doubt("not-warm", f"not yet stable after {seconds(warmth.seconds)} of warm-up")
 
 
-def _precision(cell: TimedArm, budget: Budget) -> Found | None:
+def _precision(cell: TimedArm, budget: Budget) -> Doubt | None:
     """Also where the interval is narrow enough and only the rounds are too few."""
     known, n = estimate(cell.samples), len(cell.samples)
     half = known.relative_half_width if known else None
@@ -132,4 +131,4 @@ def _precision(cell: TimedArm, budget: Budget) -> Found | None:
     why = ", whose times drift too slowly for an interval" if half is None and n >= MIN_SAMPLES else ""
     target = f"target ± {percent(budget.precision)} and {budget.rounds} rounds"
     words = f"time ran out {reached} after {plural(n, 'round')}{why} ({target})"
-    return Found("precision", words)
+    return Doubt("precision", words)

@@ -21,7 +21,7 @@ from tuilab.worker.placement.reasons import (
 )
 from tuilab.worker.placement.registry import known
 from tuilab.worker.placement.shapes import Sizes
-from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, Tensor, Watched, nbytes, ran_on
+from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, Tensor, WatchedCall, nbytes, ran_on
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Rows:
     def __init__(self, around: Surroundings, hlo: bool = True) -> None:
         self._around, self._hlo = around, hlo
 
-    def of(self, seen: Watched) -> Iterator[Row]:
+    def of(self, seen: WatchedCall) -> Iterator[Row]:
         """Yield every row, in the order in which things were first seen."""
         for item in seen.order:
             if isinstance(item, EagerOp):

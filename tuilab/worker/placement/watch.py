@@ -72,7 +72,7 @@ class Copy:
 
 
 @dataclass
-class Watched:
+class WatchedCall:
     """Everything seen, in the order of first sight.
 
     pipelines: the functions given to tf.data, by name. strangers: tensors on another device than the eager op
@@ -119,7 +119,7 @@ class Watched:
 
 
 @contextmanager
-def watching(residents: Sequence[Any] = ()) -> Iterator[Watched]:
+def watching(residents: Sequence[Any] = ()) -> Iterator[WatchedCall]:
     """Watch what this thread executes. Later timing is not touched: every hook is taken off at the end.
 
     Functions that have run before are instantiated once more, under options that differ in nothing that
@@ -130,7 +130,7 @@ def watching(residents: Sequence[Any] = ()) -> Iterator[Watched]:
     from tensorflow.python.framework import op_callbacks
     from tensorflow.python.ops import gen_control_flow_ops
 
-    seen = Watched()
+    seen = WatchedCall()
     ctx = eager.context()
     ctx.ensure_initialized()
     recorder = _Recorder(ctx, seen, residents)
@@ -178,7 +178,7 @@ def is_xla(ctx: Any, name: str | bytes) -> bool:
 class _Recorder:
     """The op callback. TensorFlow calls it after each eager op and each op added to a graph."""
 
-    def __init__(self, ctx: Any, seen: Watched, residents: Sequence[Any]) -> None:
+    def __init__(self, ctx: Any, seen: WatchedCall, residents: Sequence[Any]) -> None:
         self._ctx, self._seen = ctx, seen
         self._residents = {id(tensor): tensor for tensor in residents}
         # The runtime keeps a tensor's copy beside it, so a second op on that device copies nothing.
@@ -296,7 +296,7 @@ def nbytes(tensor: Any) -> int:
 
 
 @contextmanager
-def _copies_seen(seen: Watched) -> Iterator[None]:
+def _copies_seen(seen: WatchedCall) -> Iterator[None]:
     """Notice `.numpy()`, `.cpu()` and the like, which are no ops."""
     from tensorflow.python.framework import ops
 
