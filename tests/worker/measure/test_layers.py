@@ -52,7 +52,7 @@ def test_work_lands_at_its_layer_however_often_that_is_called(tf, net):
     assert sum(each.work.flop for each in layers.values()) == sum(found.flop().values())
 
 
-def test_the_gradient_is_its_layers_and_the_optimizer_is_a_scope(tf, net):
+def test_the_gradient_is_its_layers_and_what_the_optimizer_reads_is_the_optimizers(tf, net):
     x, y = tf.ones((BATCH, WIDTH)), tf.ones((BATCH, 8))
     net.compile("adam", "mse")
     net.optimizer.build(net.trainable_variables)
@@ -61,7 +61,10 @@ def test_the_gradient_is_its_layers_and_the_optimizer_is_a_scope(tf, net):
     layers = {each.name: each for each in layers_of(found, timed(found), layers_by_name(net))}
     # Forward, and by input and by weights.
     assert layers["dense_1"].work.flop == pytest.approx(3 * 2 * 2 * BATCH * WIDTH * WIDTH, rel=0.05)
-    assert (layers[net.optimizer.name].kind, layers["compile_loss"].kind) == ("scope", "loss")
+    name = net.optimizer.name
+    assert (layers[name].kind, layers["compile_loss"].kind) == ("optimizer", "loss")
+    whose = Layers(layers_by_name(net), found.parts)
+    assert whose.of(f"{name}/Cast_3/ReadVariableOp", "ReadVariableOp") == (name, "optimizer")
 
 
 def test_a_fused_kernel_is_the_layers_whose_product_it_computes(tf, net):

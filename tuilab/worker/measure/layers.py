@@ -22,6 +22,14 @@ _ASIDE = ("gradient_tape", "ConstantFolding", "ArithmeticOptimizer")
 _LOSS = "compile_loss"
 _AGAIN = re.compile(r"_\d+$")
 _FUSED = ("_Fused", "_Mkl", "_OneDnn")
+_UPDATES = (
+    "AssignSubVariableOp",
+    "AssignAddVariableOp",
+    "ResourceApply",
+    "ResourceScatter",
+    "ResourceSparseApply",
+)
+"""How ops are called that change variables by what they hold."""
 MOST_FUSED = 4
 """Ops that one kernel does after a product, at most."""
 WHOLE = 0.95
@@ -41,6 +49,8 @@ class Layers:
         self._exact = self._votes(each for _, names in scopes for each in names)
         self._root = _root(scopes) if tree is None else []
         self._products = _Products(parts)
+        updates = [_scopes(part.name) for part in parts if part.op.startswith(_UPDATES)]
+        self._optimizers = {scopes[0] for scopes in updates if scopes and not self._path(scopes)}
 
     def ran(self, name: str, op: str) -> tuple[str, str]:
         """Likewise of an op as it ran: one that was fused is the layer's whose product it computes."""
@@ -55,7 +65,17 @@ class Layers:
             return (inner[0], "") if inner else (op, "")
         if scopes and scopes[0] == _LOSS:
             return _LOSS, "loss"
-        found, level = list[str](), self._tree
+        path = self._path(scopes)
+        if path and path[1]:
+            return path
+        if scopes and scopes[0] in self._optimizers:
+            return scopes[0], "optimizer"
+        beside = scopes[0] if not path and len(scopes) == 1 else ""
+        return beside, "scope" if beside else ""
+
+    def _path(self, scopes: Sequence[str]) -> tuple[str, str] | None:
+        """The layer that these scopes lead to and its kind, "" for one of layers; None without any."""
+        found, level = list[str](), self._tree or {}
         for scope in scopes:
             child = self._child(level, scope)
             if child is None:
@@ -65,8 +85,7 @@ class Layers:
             if isinstance(inside, str):
                 return "/".join(found), inside
             level = inside
-        beside = scopes[0] if scopes and not found and len(scopes) < 2 else ""
-        return beside, "scope" if beside else ""
+        return ("/".join(found), "") if found else None
 
     def _child(self, level: Tree, scope: str) -> str | None:
         """The layer that a scope is of: Keras may enter it more than once, and it is numbered then."""
