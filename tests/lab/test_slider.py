@@ -16,6 +16,7 @@ from tuilab.lab.slider import (
     stops,
     value_at,
 )
+from tuilab.model.errors import InputError
 from tuilab.model.parameters import (
     AtMost,
     Choice,
@@ -23,6 +24,7 @@ from tuilab.model.parameters import (
     LogInteger,
     MultipleOf,
     check_constraint,
+    check_value,
 )
 
 
@@ -33,9 +35,11 @@ def numbers(draw: st.DrawFn) -> Integer | LogInteger:
         step = draw(st.integers(1, 50))
         high = low + step * draw(st.integers(1, 2_000))
         return Integer(name="n", label="n", help="", default=low, low=low, high=high, step=step)
-    high = low + draw(st.integers(1, 2**26))
+    high, of = low + draw(st.integers(1, 2**26)), draw(st.sampled_from([1, 1, 4, 6, 32]))
+    low, high = low * of, high * of
+    binary = draw(st.booleans())
     return LogInteger(
-        name="n", label="n", help="", default=low, low=low, high=high, binary=draw(st.booleans())
+        name="n", label="n", help="", default=low, low=low, high=high, binary=binary, multiple=of
     )
 
 
@@ -45,12 +49,15 @@ def numbers_with_value(draw: st.DrawFn) -> tuple[Integer | LogInteger, int]:
     if isinstance(parameter, Integer):
         steps = (parameter.high - parameter.low) // parameter.step
         return parameter, parameter.low + parameter.step * draw(st.integers(0, steps))
-    return parameter, draw(st.integers(parameter.low, parameter.high))
+    of = parameter.multiple
+    return parameter, of * draw(st.integers(parameter.low // of, parameter.high // of))
 
 
 def allowed(parameter: Integer | LogInteger, value: int) -> bool:
-    on_step = isinstance(parameter, LogInteger) or (value - parameter.low) % parameter.step == 0
-    return parameter.low <= value <= parameter.high and on_step
+    try:
+        return check_value(parameter, value) == value
+    except InputError:
+        return False
 
 
 @given(numbers(), st.integers(8, 200), st.data())
@@ -61,7 +68,8 @@ def test_a_cell_gives_an_allowed_value_shown_there_again(parameter, cells, data)
     shown = cell_of(parameter, value, cells)
     if shown != cell:
         # Then no allowed value at all is shown in that cell.
-        around = range(max(parameter.low, value - 3), min(parameter.high, value + 3) + 1)
+        near = 3 * getattr(parameter, "multiple", 1)
+        around = range(max(parameter.low, value - near), min(parameter.high, value + near) + 1)
         nearer = [v for v in around if allowed(parameter, v) and cell_of(parameter, v, cells) == cell]
         assert nearer == []
 
@@ -88,12 +96,12 @@ def test_stops_lead_to_the_end_and_not_beyond(number, direction, times):
 def test_fine_steps_are_finer_than_stops_and_always_move(number, direction):
     parameter, value = number
     moved = fine_step(parameter, value, direction)
-    assert parameter.low <= moved <= parameter.high
+    assert allowed(parameter, moved)
     end = parameter.high if direction > 0 else parameter.low
     if value != end:
         assert (moved - value) * direction > 0
         if isinstance(parameter, LogInteger):
-            assert abs(moved - value) <= max(1, value // 8)
+            assert abs(moved - value) <= max(parameter.multiple, value // 8 + parameter.multiple - 1)
 
 
 def test_arrows_on_a_binary_scale_stop_at_powers_of_two_and_both_ends():

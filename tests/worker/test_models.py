@@ -17,9 +17,10 @@ import pytest
 from tests.conftest import fold
 from tuilab.analysis.summary import summarise
 from tuilab.model.arms import MODES, Arm, ArmSelection
+from tuilab.model.errors import InputError
 from tuilab.model.events import Declared, Refused
 from tuilab.model.expand import expand
-from tuilab.model.parameters import check_values
+from tuilab.model.parameters import check_value, check_values
 from tuilab.model.requests import Declare, Measure
 from tuilab.model.scenario import AS_IT_IS, Axis, Budget, Opening, Scenario, Sweep
 from tuilab.worker.build import ArmBuild
@@ -61,6 +62,9 @@ keras.Model([a, b], [layers.Dense(2)(both), layers.Dense(1)(a), layers.Dense(3)(
 leaves = lambda x: (open(RAN, "w").close(), x * 2)[1]
 for kind in ("keras", "h5"):
     keras.Sequential([keras.Input((4,)), layers.Lambda(leaves)]).save(f"{folder}/lambda.{kind}")
+x = keras.Input((None, None, 3))
+halved = layers.UpSampling2D((4, 1))(layers.MaxPooling2D((4, 1))(x))
+keras.Model(x, layers.Conv2D(1, (1, 3))(layers.Add()([x, halved]))).save(folder + "/pooled.keras")
 q, mask = keras.Input((None, 8), name="q"), keras.Input((None, None), dtype="bool", name="mask")
 keras.Model([q, mask], layers.MultiHeadAttention(2, 4)(q, q, attention_mask=mask)).save(folder + "/masked.keras")
 optimizer = keras.optimizers.Adam()
@@ -178,6 +182,15 @@ def test_open_dimensions_become_parameters(worker, models, file, parameters, var
     if "masked" in file:
         assert state.model.inputs[1].shape == ("batch", "length", "length")
         assert "Length sets features too: they must be equal." in state.model.said
+
+
+def test_only_sizes_that_the_model_takes_are_declared(worker, models):
+    declared = {p.name: p for p in declare(worker, models / "pooled.keras").declaration.parameters}
+    height, width = declared["height"], declared["width"]
+    assert (height.multiple, height.low, height.default) == (4, 4, 224)
+    assert (width.multiple, width.low) == (1, 2)
+    with pytest.raises(InputError, match="a multiple of 4"):
+        check_value(height, 18)
 
 
 def test_a_captured_step_tells_where_it_comes_from(worker, models):

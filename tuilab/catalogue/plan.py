@@ -1,6 +1,7 @@
 """From a preset and what a person changed to the request that measures it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Integer, LogInteger, Value, check_values, nearest, parse_value
@@ -72,10 +73,12 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
     low, high = (int(parse_value(parameter, word)) for word in parts[:2])
     if low >= high:
         raise InputError("--axis", text, "a first value below the last")
-    return Axis(parameter.name, _between(low, high, parts[2] if len(parts) == 3 else "x4", text))
+    stride = parts[2] if len(parts) == 3 else "x4"
+    return Axis(parameter.name, _between(low, high, stride, text, partial(nearest, parameter)))
 
 
-def _between(low: int, high: int, stride: str, text: str) -> tuple[int, ...]:
+def _between(low: int, high: int, stride: str, text: str, allowed: Callable[[float], int]) -> tuple[int, ...]:
+    """allowed: the nearest size that is, which a factor leads to; a step leads where it was said to."""
     by_factor = stride[:1] in ("x", "*", "×")
     try:
         amount = float(stride[1:]) if by_factor else float(stride)
@@ -88,5 +91,5 @@ def _between(low: int, high: int, stride: str, text: str) -> tuple[int, ...]:
         value = value * amount if by_factor else value + amount
         if value >= high:
             break
-        values.append(round(value))
+        values.append(allowed(value) if by_factor else round(value))
     return tuple(dict.fromkeys([*values, high]))

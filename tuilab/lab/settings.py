@@ -21,7 +21,16 @@ from tuilab.model.errors import InputError
 from tuilab.model.expand import expand, expand_on
 from tuilab.model.files import open_regular, read_regular
 from tuilab.model.machine import Machine
-from tuilab.model.parameters import Choice, Integer, LogInteger, Value, Values, check_values, is_numeric
+from tuilab.model.parameters import (
+    Choice,
+    Integer,
+    LogInteger,
+    Value,
+    Values,
+    check_values,
+    is_numeric,
+    nearest,
+)
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import size
 from tuilab.model.requests import Measure
@@ -115,10 +124,8 @@ class Settings:
         for parameter in self.declaration.parameters:
             size = sizes.get(parameter.name)
             if isinstance(size, int) and isinstance(parameter, (Integer, LogInteger)):
-                step = parameter.step if isinstance(parameter, Integer) else 1
-                size = parameter.low + round((size - parameter.low) / step) * step
                 with contextlib.suppress(InputError):
-                    found = found.with_value(parameter.name, max(parameter.low, min(parameter.high, size)))
+                    found = found.with_value(parameter.name, nearest(parameter, size))
         return found
 
     def with_value(self, name: str, value: Value) -> "Settings":

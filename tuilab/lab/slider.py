@@ -67,6 +67,8 @@ def reach(
         return Reach()
     values = values or {}
     low, high, multiple, between = parameter.low, parameter.high, 1, ""
+    if isinstance(parameter, LogInteger) and parameter.multiple != 1:
+        multiple, between = parameter.multiple, f"a multiple of {parameter.multiple:,}"
     below, above = f"{low:,} is the least", f"{high:,} is the most"
     for constraint in constraints:
         mine = constraint.parameter == parameter.name
@@ -81,7 +83,7 @@ def reach(
             case AtMost() if not mine and limit >= low:
                 low, below = limit, f"at least {words}"
             case MultipleOf() if mine and limit:
-                multiple, between = limit, f"a multiple of {words}"
+                multiple, between = math.lcm(multiple, limit), f"a multiple of {words}"
     return Reach(low, max(low, high), multiple, below, above, between)
 
 
@@ -111,7 +113,7 @@ def stops(parameter: Slidable) -> list[Value]:
         return list(parameter.options)
     low, high = parameter.low, parameter.high
     if isinstance(parameter, LogInteger):
-        return sorted({low, high, *(n for n in _round_numbers(high, parameter.binary) if low < n < high)})
+        return sorted({low, high, *(n for n in _rounds_of(parameter) if low < n < high)})
     steps = (high - low) // parameter.step
     every = next(n for n in _round_numbers(steps) if n >= steps / 40)
     # Every value that it takes is low plus whole steps, so the last one may fall short of high.
@@ -127,6 +129,12 @@ def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
             if factor * power > most:
                 return
         power *= 2 if binary else 10
+
+
+def _rounds_of(parameter: LogInteger) -> list[int]:
+    """Round numbers of it, or of its multiple, which it takes."""
+    of = parameter.multiple
+    return [of * n for n in _round_numbers(parameter.high // of, parameter.binary)]
 
 
 def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1) -> Value:
@@ -151,6 +159,7 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
         # Going down from a power, the step is that of the octave below.
         size = base ** math.floor(math.log(max(1, value - (direction < 0)), base) + 1e-9)
         step = max(1, size // (16 if parameter.binary else 10))
+        step = -(-step // parameter.multiple) * parameter.multiple
         moved = (value // step + 1) * step if direction > 0 else (-(-value // step) - 1) * step
     return min(parameter.high, max(parameter.low, moved))
 
@@ -202,7 +211,7 @@ def value_at(parameter: Slidable, cell: int, cells: int, marks: Sequence[Value] 
     )
     if isinstance(parameter, Integer):
         return nearest(parameter, middle)
-    for size in reversed(list(_round_numbers(parameter.high, parameter.binary))):
+    for size in reversed(_rounds_of(parameter)):
         number = math.ceil(first / size) * size
         if number < behind:
             return number

@@ -44,6 +44,8 @@ class LogInteger(_Base, frozen=True, kw_only=True, tag="log-integer"):
     low: int
     high: int
     binary: bool = True
+    multiple: int = 1
+    """Only multiples of it are taken; `low`, `high` and `default` are some."""
 
 
 class Choice(_Base, frozen=True, kw_only=True, tag="choice"):
@@ -96,7 +98,10 @@ def expectation(parameter: Parameter) -> str:
         return "true or false"
     if isinstance(parameter, Integer) and parameter.step != 1:
         return f"a whole number {parameter.low:,} to {parameter.high:,}, in steps of {parameter.step:,}"
-    return f"a whole number from {parameter.low:,} to {parameter.high:,}"
+    whole = f"a whole number from {parameter.low:,} to {parameter.high:,}"
+    if isinstance(parameter, LogInteger) and parameter.multiple != 1:
+        return f"{whole}, a multiple of {parameter.multiple:,}"
+    return whole
 
 
 def check_value(parameter: Parameter, value: object) -> Value:
@@ -108,8 +113,8 @@ def check_value(parameter: Parameter, value: object) -> Value:
         ok = isinstance(value, bool)
     elif isinstance(value, int) and not isinstance(value, bool):
         ok = parameter.low <= value <= parameter.high
-        if ok and isinstance(parameter, Integer):
-            ok = (value - parameter.low) % parameter.step == 0
+        step = parameter.step if isinstance(parameter, Integer) else parameter.multiple
+        ok = ok and (value - parameter.low) % step == 0
     if not ok:
         raise InputError(parameter.name, value, expectation(parameter))
     return value  # type: ignore[return-value]
@@ -142,7 +147,8 @@ def defaults(parameters: Sequence[Parameter]) -> Values:
 def nearest(parameter: Integer | LogInteger, value: float) -> int:
     """The allowed whole number that is nearest to `value`."""
     if isinstance(parameter, LogInteger):
-        return min(parameter.high, max(parameter.low, round(value)))
+        whole = round(value) if parameter.multiple == 1 else round(value / parameter.multiple)
+        return min(parameter.high, max(parameter.low, whole * parameter.multiple))
     steps = (parameter.high - parameter.low) // parameter.step
     return parameter.low + parameter.step * min(
         steps, max(0, round((value - parameter.low) / parameter.step))

@@ -166,7 +166,8 @@ One parameter of the scenario, with its value on the left and its upper end on t
         reach = self.control.reach
         binary = isinstance(self.parameter, LogInteger) and self.parameter.binary and reach.high >= 4_096
         example = ", 4k = 4,096" if binary else ""
-        return f"{reach.low:,} to {reach.high:,}{example}; Enter sets, Esc leaves"
+        of = f", multiples of {reach.multiple:,}" if reach.multiple > 1 else ""
+        return f"{reach.low:,} to {reach.high:,}{of}{example}; Enter sets, Esc leaves"
 
     def _cells_and_end(self, start: int, room: int) -> tuple[int, list[Run]]:
         """The cells of the track, and what stands behind it: upper end and note, or the choices' names."""

@@ -6,9 +6,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Optional
 
+import msgspec
+
 from tuilab.model.errors import InputError
 from tuilab.model.models import ModelInput
-from tuilab.model.parameters import LogInteger, Value
+from tuilab.model.parameters import LogInteger, Value, nearest
 from tuilab.model.sanitize import sanitize_line
 from tuilab.workloads.base import Unavailable
 
@@ -35,24 +37,24 @@ def axis_name(rank: int, axis: int) -> str:
 
 def parameters(given: "Given", batch: int = 0) -> tuple[LogInteger, ...]:
     """A parameter for each dimension that is open. batch: to begin with, 0 where nothing tells one."""
-    return tuple(
-        LogInteger(
-            name=name,
-            help="Examples in one call.",
-            default=batch if 0 < batch <= LARGEST_BATCH else 32,
-            low=1,
-            high=LARGEST_BATCH,
+    return tuple(_parameter(name, given, batch) for name in given.open)
+
+
+def _parameter(name: str, given: "Given", batch: int) -> LogInteger:
+    if name == BATCH:
+        words, usual, most = (
+            "Examples in one call.",
+            batch if 0 < batch <= LARGEST_BATCH else 32,
+            LARGEST_BATCH,
         )
-        if name == BATCH
-        else LogInteger(
-            name=name,
-            help="An open dimension of the inputs.",
-            default=given.most.get(name, 224 if name in ("height", "width") else 64),
-            low=1,
-            high=given.most.get(name, 8_192),
-        )
-        for name in given.open
-    )
+    else:
+        words, usual = "An open dimension of the inputs.", 224 if name in ("height", "width") else 64
+        most = given.most.get(name, 8_192)
+        usual = given.most.get(name, usual)
+    low, of = given.takes.get(name, (1, 1))
+    high = most // of * of if of else low
+    declared = LogInteger(name=name, help=words, default=low, low=low, high=high, multiple=of or low)
+    return msgspec.structs.replace(declared, default=nearest(declared, usual))
 
 
 def open_dimensions(specs: Sequence[Spec]) -> tuple[str, ...]:
@@ -148,6 +150,8 @@ class Given:
         self._data = _read(data, specs) if data else None
         self.most: dict[str, int] = {}
         """The most that a person's own inputs have of a dimension other than the batch."""
+        self.takes: dict[str, tuple[int, int]] = {}
+        """Of a dimension the least size that works, and of what all are multiples; 0 for that one alone."""
         if self._data is not None:
             for (_, _, shape), array in zip(specs, self._data, strict=True):
                 for axis, n in enumerate(shape[1:], 1):
@@ -158,28 +162,26 @@ class Given:
             self.said = (f"The inputs are those of {sanitize_line(Path(data).name, 100)}.",)
 
     def probe(self, call: Callable[..., Any]) -> None:
-        """Call the model on small inputs: learn the range of its integers, and which dimensions must agree.
+        """Call the model on small inputs: learn the range of its integers and which sizes it takes together.
 
         Raises what the model raises of inputs of every size that is tried.
         """
-        tried = ((16, 1), (64, 1), (128, 1), (16, 16)) if self._data is None else ((0, 1),)
+        tried = ((16, 1), (64, 1), (96, 1), (128, 1), (16, 16)) if self._data is None else ((0, 1),)
         for size, batch in tried:
             known = {name: batch if name == BATCH else self.most.get(name, size) for name in self.open}
             if self._in_range(call, known, last=(size, batch) == tried[-1]):
                 break
         if self._data is None:
             self._tie(call, known)
+        for name in self.open:
+            self.takes[name] = self._sizes_taken(name, call, known)
 
     def _tie(self, call: Callable[..., Any], known: Mapping[str, int]) -> None:
         """Find out which dimensions cannot be changed by themselves: those that must agree become one."""
         free = [name for name in self.open if name != BATCH or known[BATCH] > 1]
 
         def runs(changed: Sequence[str]) -> bool:
-            before = dict(self._hints)
-            sizes = {name: 2 * n if name in changed else n for name, n in known.items()}
-            done = self._in_range(call, sizes, last=False)
-            self._hints = before
-            return done
+            return self._runs(call, {name: 2 * n if name in changed else n for name, n in known.items()})
 
         for name in free if len(free) > 1 else ():
             others = [each for each in free if each not in self._tied and each != name]
@@ -192,6 +194,31 @@ class Given:
         self.said += tuple(
             f"{name.capitalize()} sets {tied} too: they must be equal." for tied, name in self._tied.items()
         )
+
+    def _sizes_taken(self, name: str, call: Callable[..., Any], known: Mapping[str, int]) -> tuple[int, int]:
+        """As `takes` has it: the next size of those that work beside each other, and the first of them."""
+
+        def runs(size: int) -> bool:
+            return self._runs(call, self.sizes({**known, name: size}))
+
+        here, onwards = known[name], 1 if self._data is None or name == BATCH else -1
+        apart = (n for n in range(1, here + 1) if here % n == 0)
+        of = next((n for n in apart if runs(here + onwards * n)), 0)
+        if not of:
+            return here, 0
+        low, high = 1, here // of
+        while low < high:
+            # One of them works nearly always.
+            middle = 1 if low == 1 and high == here // of else (low + high) // 2
+            low, high = (low, middle) if runs(middle * of) else (middle + 1, high)
+        return low * of, of
+
+    def _runs(self, call: Callable[..., Any], sizes: Mapping[str, int]) -> bool:
+        """Whether the model takes these sizes; nothing is learned of the range of its integers."""
+        before = dict(self._hints)
+        done = self._in_range(call, sizes, last=False)
+        self._hints = before
+        return done
 
     def sizes(self, values: Mapping[str, Value]) -> dict[str, int]:
         """The sizes among the values, and of dimensions that must agree with those."""
@@ -217,7 +244,7 @@ class Given:
                 if last:
                     raise
                 return False
-            except (ValueError, self._tf.errors.OpError):
+            except Exception:  # layers of a person's own may raise anything of a size
                 if last:
                     raise
                 return False
