@@ -16,7 +16,12 @@ from typing import Any
 
 MANIFEST = "tuilab.json"
 VERSION = 1
-SIGNATURE = "call"
+SIGNATURE, AS_CALLED = "call", "as_called"
+"""The graph of any batch, and beside it the one of the call's own shapes where those are closed.
+
+What is known of a shape when a function is traced need not be worked out in each call, nor in each step of a
+loop: of a recurrent layer's gradient the graph of any batch takes a fifth longer than the program's own.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,8 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
     so, and of an iterator over a dataset what it yields; other arguments become part of the graph. Variables
     come along with their values, an optimizer's too.
     folder: where to write, `captured/NAME` by default; one that `capture` wrote before is replaced once the
-    new one is whole. The function is traced once more, and not run. Raises ValueError where there is no
-    tensor to call it with, and whatever the function raises while it is traced.
+    new one is whole. The function is traced anew, for any batch and as it was called, and not run. Raises
+    ValueError where there is no tensor to call it with, and whatever the function raises while it is traced.
     """
     import tensorflow as tf
 
@@ -114,9 +119,13 @@ def _write(
 ) -> Path:
     function = tf.function(called)
     exact = [tf.TensorSpec(t.shape, t.dtype, name=word) for t, word in zip(exact, words)]  # noqa: B905
-    concrete = _relaxed(tf, function, exact, said)
+    as_called = function.get_concrete_function(*exact)  # the first: later that of any batch would be taken
+    concrete = _relaxed(tf, function, exact, as_called, said)
+    graphs = {SIGNATURE: concrete}
+    if concrete is not as_called and all(spec.shape.is_fully_defined() for spec in exact):
+        graphs[AS_CALLED] = as_called
     root = tf.Module()
-    root.held = list(concrete.graph.variables)
+    root.held = list({id(v): v for graph in graphs.values() for v in graph.graph.variables}.values())
     path = Path(folder) if folder else Path("captured") / name
     if path.exists() and not (path / MANIFEST).exists() and any(path.iterdir()):
         raise ValueError(f"tuilab.capture: {path} holds something else; name another folder")
@@ -136,7 +145,7 @@ def _write(
     whole = path.resolve()
     beside, old = (whole.with_name(f".{whole.name}.{os.getpid()}.{end}") for end in ("part", "old"))
     try:
-        tf.saved_model.save(root, str(beside), signatures={SIGNATURE: concrete}, options=options)
+        tf.saved_model.save(root, str(beside), signatures=graphs, options=options)
         (beside / MANIFEST).write_text(json.dumps({"version": VERSION, **asdict(manifest)}, indent=1))
         _put(beside, whole, old)
     finally:
@@ -158,14 +167,14 @@ def _put(beside: Path, path: Path, old: Path) -> None:
     shutil.rmtree(str(old), ignore_errors=True)
 
 
-def _relaxed(tf: Any, function: Any, exact: list[Any], said: list[str]) -> Any:
+def _relaxed(tf: Any, function: Any, exact: list[Any], as_called: Any, said: list[str]) -> Any:
     """The function's graph with its inputs' common first dimension open, or as it was called."""
     batches = {spec.shape[0] for spec in exact if spec.shape.rank}
     already = batches == {None}
     if already or not batches or (len(batches) > 1 and None not in batches):
         if len(batches) > 1:
             said.append("The inputs' first dimensions differ, so none was left open.")
-        return function.get_concrete_function(*exact)
+        return as_called
     open_ = [
         tf.TensorSpec([None, *spec.shape[1:]], spec.dtype, name=spec.name) if spec.shape.rank else spec
         for spec in exact
@@ -176,7 +185,7 @@ def _relaxed(tf: Any, function: Any, exact: list[Any], said: list[str]) -> Any:
         said.append(
             f"Its first dimension is {batches.pop()}: an open one raised {type(error).__name__} in tracing."
         )
-        return function.get_concrete_function(*exact)
+        return as_called
 
 
 class _Drawn:

@@ -199,6 +199,7 @@ def test_a_captured_step_tells_where_it_comes_from(worker, models):
     assert {arm.status for arm in state.arms.values()} == {"ok"}
     assert state.model.kind == "captured" and [i.name for i in state.model.inputs] == ["x", "y"]
     assert state.model.inputs[1].values == "integers from 0 to 4"
+    assert any("At batch 2 it is the program's own graph" in said for said in state.model.said)
 
 
 def test_given_inputs_are_taken_and_checked(worker, models):
@@ -458,6 +459,13 @@ def test_what_one_process_captures_gives_the_same_bits_in_another(tf, tmp_path):
     for name in ("first", "second"):
         (found,) = case.call().values()
         np.testing.assert_array_equal(found.numpy(), own[name])
+    counts = {}
+    for batch in (6, 5):
+        case = workload.build(arm_build(tf, workload, batch=batch))
+        assert next(iter(case.call().values())).shape == (batch,)
+        whole = case.function.get_concrete_function(*case.arguments).graph.as_graph_def()
+        counts[batch] = sum(len(each.node_def) for each in whole.library.function)
+    assert counts[6] < counts[5], "what follows from its own shapes is not worked out in each call"
 
 
 def arm_build(tf, workload, **given):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tuilab.captured import MANIFEST, Manifest
+from tuilab.captured import AS_CALLED, MANIFEST, Manifest
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
 from tuilab.model.models import ModelInfo
@@ -62,14 +62,22 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     root = loaded("/CPU:0")
     load_s = time.perf_counter() - begun
     chosen = _chosen(root, signature, name)
-    others = sorted(each for each in root.signatures if each != chosen)
     concrete = root.signatures[chosen]
+    as_called = root.signatures.get(AS_CALLED) if manifest is not None else None
+    known = {chosen} if as_called is None else {chosen, AS_CALLED}
+    others = sorted(each for each in root.signatures if each not in known)
     specs = _specs(concrete, manifest, name)
     given = Given(tf, specs, opening.data, {})
     names = [each[0] for each in specs]
 
-    def called(held: Any, *inputs: Any) -> Any:
-        return held.signatures[chosen](**dict(zip(names, inputs, strict=True)))
+    def called(held: Any, *inputs: Any, of: str = chosen) -> Any:
+        return held.signatures[of](**dict(zip(names, inputs, strict=True)))
+
+    def graph_for(arrays: Sequence[Any]) -> str:
+        """The program's own graph where the inputs have the shapes of the call, else the one of any batch."""
+        own = as_called.structured_input_signature[1] if as_called is not None else {}
+        fits = [n in own and tuple(own[n].shape) == a.shape for n, a in zip(names, arrays, strict=True)]
+        return AS_CALLED if all(fits) else chosen
 
     # A captured step changes its variables: what is measured begins where the program was.
     kept = [(each, each.numpy()) for each in concrete.variables if manifest is not None]
@@ -89,6 +97,7 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
             *given.said,
             *_others(folder.name, chosen, others),
             *(manifest.said if manifest else ()),
+            *(_of_the_call(manifest) if manifest and as_called is not None else ()),
         ),
     )
     shown = "; ".join(f"{i.name} {i.dtype} ({', '.join(map(str, i.shape))})" for i in info.inputs)
@@ -104,8 +113,9 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
 
     def build(b: Build) -> Case:
         given.copied(b.arm.input)
-        held = loaded(b.device)
-        return b.tensors(lambda *inputs: called(held, *inputs), *given.arrays(b.values))
+        held, arrays = loaded(b.device), given.arrays(b.values)
+        graph = graph_for(arrays)
+        return b.tensors(lambda *inputs: called(held, *inputs, of=graph), *arrays)
 
     def needed(values: Mapping[str, Value]) -> int:
         return needs(given.sizes(values), training=manifest is not None)
@@ -144,6 +154,14 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
     shown = ", ".join(sanitize_line(each, 100) for each in others[:10])
     how = sanitize_line(f"{folder}:{others[0]}", 200)
     return (f"This is its signature {sanitize_line(chosen, 100)}; it has {shown} too, as {how}.",)
+
+
+def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
+    """That the graph is another at the batch of the call."""
+    return (
+        f"At batch {manifest.batch:,} it is the program's own graph; at others one of any batch, which may "
+        "take longer.",
+    )
 
 
 def _specs(
