@@ -8,7 +8,7 @@ import msgspec
 
 from tuilab.model.claims import Crosses, SamePlacement, ShareGrows
 from tuilab.model.errors import InputError
-from tuilab.model.parameters import Choice, Parameter, check_value, check_values, is_numeric
+from tuilab.model.parameters import Choice, Integer, LogInteger, check_value, check_values, is_numeric
 from tuilab.model.preset import Preset
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 from tuilab.model.scenario import Sweep
@@ -46,10 +46,10 @@ def keyed(key: str) -> Iterator[None]:
         raise InputError(f"{key}.{error.where}", error.value, error.expected) from None
 
 
-def numeric(declaration: Declaration, name: str, where: str) -> Parameter:
+def numeric(declaration: Declaration, name: str, where: str) -> Integer | LogInteger:
     """Return the numeric parameter of that name; InputError where there is none."""
     parameter = declaration.parameter(name)
-    if parameter is None or not is_numeric(parameter):
+    if not isinstance(parameter, Integer | LogInteger):
         names = ", ".join(p.name for p in declaration.parameters if is_numeric(p))
         raise InputError(where, name, f"a numeric parameter of {declaration.name}: {names}")
     return parameter

@@ -75,7 +75,7 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
 
     def graph_for(arrays: Sequence[Any]) -> str:
         """The program's own graph where the inputs have the shapes of the call, else the one of any batch."""
-        own = as_called.structured_input_signature[1] if as_called is not None else {}
+        own: Mapping[str, Any] = as_called.structured_input_signature[1] if as_called is not None else {}
         fits = [n in own and tuple(own[n].shape) == a.shape for n, a in zip(names, arrays, strict=True)]
         return AS_CALLED if all(fits) else chosen
 
