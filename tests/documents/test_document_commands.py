@@ -26,14 +26,14 @@ def call(command, *words: str, data: bytes | None = None):
 
 def test_check_prints_the_stated_object():
     result = json.loads(call(check, ARCHIVE, "--json").stdout)
-    assert {"schema", "tensorflow", "target", "files", "summary", "document", "examples"} == set(result)
+    assert {"schema", "tensorflow", "target", "files", "summary"} == set(result)
     assert result["schema"] == 1 and result["tensorflow"] == "2.21.0"
     (file,) = result["files"]
     assert file["path"].endswith("archive.md") and file["error"] is None
     fields = "code severity line column cell cell_line message remedy also fix"
     assert set(fields.split()) == set(file["findings"][0])
-    assert result["document"] == {"title": "Packing tensors", "date": "2023-11-30", "id": "archive"}
-    first, second, third = result["examples"]
+    assert file["document"] == {"title": "Packing tensors", "date": "2023-11-30", "id": "archive"}
+    first, second, third = file["examples"]
     assert list(first) == ["number", "heading", "line", "findings", "presets", "unresolved"]
     assert (second["number"], second["heading"]) == (2, "How much fits?")
     assert list(second["findings"][0])[:4] == ["code", "line", "message", "remedy"]
@@ -63,9 +63,9 @@ def test_text_is_a_line_a_finding_and_the_summary_is_narration():
 def test_standard_input_is_a_dash():
     data = Path(ARCHIVE).read_bytes()
     result = json.loads(call(check, "-", "--json", data=data).stdout)
-    assert result["document"]["title"] == "Packing tensors"
-    assert len(result["examples"]) == 3
-    assert result["files"][0]["path"] == "<stdin>"
+    (file,) = result["files"]
+    assert file["document"]["title"] == "Packing tensors"
+    assert len(file["examples"]) == 3 and file["path"] == "<stdin>"
 
 
 @pytest.mark.parametrize("words, data", [(("-",), b" \n"), (("no-such-file.md",), None), ((), None)])
@@ -115,7 +115,7 @@ def test_import_of_a_document_without_benchmarks(tmp_path):
 def test_without_names_it_goes_on_and_says_so(monkeypatch):
     monkeypatch.setattr(opening.tables, "for_installed", lambda: None)
     result = call(check, ARCHIVE, "--no-worker", "--json")
-    assert "not checked" in json.loads(result.stdout)["examples"][0]["unresolved"][0]["reason"]
+    assert "not checked" in json.loads(result.stdout)["files"][0]["examples"][0]["unresolved"][0]["reason"]
 
 
 def test_names_are_asked_for_once_where_they_are_not_known(monkeypatch, tmp_path):

@@ -8,6 +8,7 @@ from tuilab.cli import completion
 from tuilab.cli.lab import kept_runs
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
+from tuilab.model.program import PREFIX
 from tuilab.report.formats import FORMATS
 
 SHORT = {"md": "markdown"}
@@ -31,7 +32,7 @@ def export(run: str, format_: str, output: Path | None) -> None:
     A watched program is named by its id from `tuilab history programs`, which begins with w.
     """
     format_ = SHORT.get(format_, format_)
-    if run.startswith("w"):
+    if run.startswith(PREFIX):
         _program(run, format_, output)
         return
     with kept_runs() as kept:

@@ -13,6 +13,7 @@ from tuilab.lab.history import History, is_full
 from tuilab.model import moments
 from tuilab.model.errors import InputError
 from tuilab.model.moments import when
+from tuilab.model.program import PREFIX
 from tuilab.model.quantity import plural
 from tuilab.report.rows import cut, wrapped
 
@@ -146,7 +147,7 @@ def compare_(a: str, b: str, as_json: bool) -> None:
 
     Two watched programs, by their ids from `tuilab history programs`, are compared step by step.
     """
-    if a.startswith("w") and b.startswith("w"):
+    if a.startswith(PREFIX) and b.startswith(PREFIX):
         from tuilab.lab.watch import kept as program
         from tuilab.report.program import compared
 

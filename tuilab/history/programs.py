@@ -8,9 +8,6 @@ from tuilab.history.store import Store
 from tuilab.model.errors import InputError
 from tuilab.model.program import Page
 
-PREFIX = "w"
-"""With which a watched program's id begins; a run's is hexadecimal, and cannot."""
-
 
 def keep(store: Store, program: str, page: Page) -> None:
     """Write the page of a program, in place of an earlier one. Raises sqlite3.Error."""

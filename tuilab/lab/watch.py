@@ -22,7 +22,7 @@ from tuilab import observer
 from tuilab.lab.devices import Devices
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular, write_text
-from tuilab.model.program import Caught, Facts, Hello, Page, ProcessRow, Told, Window
+from tuilab.model.program import PREFIX, Caught, Facts, Hello, Page, ProcessRow, Told, Window
 from tuilab.model.sanitize import sanitize_line
 from tuilab.paths import data_folder, private_folder
 from tuilab.program.findings import Beside
@@ -505,7 +505,7 @@ def keep(program: str, page: Page) -> str:
 
 def new_id() -> str:
     """Return an id for a program in the history."""
-    return "w" + uuid.uuid4().hex[:15]
+    return PREFIX + uuid.uuid4().hex[:15]
 
 
 def earlier(limit: int = 20) -> list[tuple[str, Page]]:

@@ -18,6 +18,8 @@ Code = Literal[
 ]  # fmt: skip
 Key = int | tuple[str, int]
 """What a call is of: a tf.function's number, or the line of a gradient tape in Python."""
+PREFIX = "w"
+"""With which a watched program's id begins; a run's is hexadecimal, and cannot."""
 
 
 class _Told(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):

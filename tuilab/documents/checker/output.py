@@ -125,23 +125,16 @@ class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     files: tuple[FileLine, ...]
     summary: dict[str, int]
-    document: DocumentLine | None = None
-    """Of a single file, as in 0.1."""
-    examples: tuple[ExampleLine, ...] | None = None
-    """Likewise."""
 
 
 def as_json(results: Sequence[FileResult], tensorflow: str, target: str, level: Severity) -> str:
     """Return one object, with findings of that severity or worse; its summary counts all."""
     counts = Counter(f.severity for r in results for f in r.collapsed)
-    one = results[0].check if len(results) == 1 else None
     out = CheckOutput(
         tensorflow=tensorflow or None,
         target=target,
         files=tuple(_file(result, level) for result in results),
         summary={"files": len(results), **{kind: counts[kind] for kind in ("error", "warning", "note")}},
-        document=one.document if one else None,
-        examples=tuple(_leveled(e, level) for e in one.examples) if one else None,
     )
     return msgspec.json.format(msgspec.json.encode(out), indent=2).decode()
 
