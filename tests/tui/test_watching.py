@@ -15,7 +15,8 @@ from tests.tui.picture import picture
 from tests.tui.test_pictures import shows  # noqa: F401
 from tests.tui.tour import SIZES
 from tests.tui.watched import settled
-from tuilab.lab.several import KeptProgram, Several
+from tuilab.lab.several import Several
+from tuilab.lab.shown_program import ShownProgram
 from tuilab.lab.watch import Watching
 from tuilab.model.program import Caught, StepTimes
 from tuilab.tui.screens.watching import TITLES, WatchScreen
@@ -226,7 +227,7 @@ async def test_several_programs_have_a_row_each_and_enter_shows_one(tmp_path: Pa
     slow = StepTimes(n=61, median_s=0.4, ci95_s=(0.39, 0.41), kind="keras")
     rows = tuple(msgspec.structs.replace(row, pid=8, host="gpu-07", steps=slow) for row in page.processes)
     other = msgspec.structs.replace(page, host="gpu-07", findings=(), steps=slow, processes=rows)
-    several = Several([KeptProgram(page), KeptProgram(other)])
+    several = Several([ShownProgram(page), ShownProgram(other)])
     app = lab(tmp_path, watching=several)
     async with opened(app) as pilot:
         assert "input-bound: 83 %" in text(app)

@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import is_not
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from tuilab.lab.shown_program import ShownProgram
 from tuilab.lab.watch import (
     KEPT_EVERY_S,
     TAIL,
@@ -30,7 +31,7 @@ from tuilab.model.files import read_regular
 from tuilab.model.program import Caught, Page, ProcessRow, StepTimes, Together
 from tuilab.model.sanitize import sanitize
 from tuilab.program.page import slowest
-from tuilab.report.program import page_text, together_text
+from tuilab.report.program import together_text
 from tuilab.runner.watched import KEPT_OUTPUT
 
 LOCAL = "local"
@@ -42,74 +43,14 @@ if TYPE_CHECKING:
     from tuilab.runner.far import Far
 
 
-class Program(Protocol):
-    """A program that a screen shows. changed, caught: to be set, and called from a thread."""
-
-    changed: Callable[[], None]
-    caught: Callable[[Caught], None]
-
-    @property
-    def page(self) -> Page:
-        """What is said of it."""
-
-    @property
-    def steps(self) -> dict[int, float]:
-        """Seconds of the latest steps, by their numbers."""
-
-    @property
-    def running(self) -> bool:
-        """Whether it has been started and has not ended."""
-
-    @property
-    def now(self) -> Page:
-        """Its page, with how long it has run."""
-
-    @property
-    def rows(self) -> tuple[ProcessRow, ...]:
-        """All that can be chosen."""
-
-    @property
-    def said(self) -> str:
-        """All that is said of it, as text."""
-
-    def choose(self, index: int) -> None:
-        """Show the page of that row."""
-
-    def output(self, lines: int) -> list[str]:
-        """Return the last lines that it has written."""
-
-    def resize(self, columns: int, rows: int) -> None:
-        """Give its terminal that size."""
-
-    def catch(self, number: int | None = None) -> str:
-        """Have a function of it caught, as `Watching.catch`."""
-
-    def interrupt(self) -> None:
-        """Send what Ctrl-C sends."""
-
-    def type(self, text: str) -> None:
-        """Give that to its standard input."""
-
-    def signal(self, number: int) -> None:
-        """Send it a signal."""
-
-
-class FarProgram:
-    """A program that is watched on another machine, in a terminal there, its page made there.
-
-    changed, wrote: to be set; called from a thread when there is something new to show, and with what it
-    writes.
-    """
+class FarProgram(ShownProgram):
+    """A program that is watched on another machine, in a terminal there, its page made there."""
 
     def __init__(self, host: str, command: Sequence[str], options: WatchOptions) -> None:
         if not command:
             raise InputError("watch", "", "a program to start: train.py, -m module, or -- command")
+        super().__init__(Page(command=without_secrets(command), host=host))
         self.host, self.options, self._command = host, options, tuple(command)
-        self.page = Page(command=without_secrets(command), host=host)
-        self.steps: dict[int, float] = {}
-        self.changed: Callable[[], None] = lambda: None
-        self.wrote: Callable[[bytes], None] = lambda data: None
-        self.caught: Callable[[Caught], None] = lambda told: None
         self.exit_code: int | None = None
         self.program = new_id()
         self._began, self._kept_at = time.time(), time.time()
@@ -165,16 +106,6 @@ class FarProgram:
         lasted = time.time() - self._began if self.running else self.page.lasted_s
         return msgspec.structs.replace(self.page, lasted_s=lasted)
 
-    @property
-    def rows(self) -> tuple[ProcessRow, ...]:
-        """Its processes."""
-        return self.page.processes
-
-    @property
-    def said(self) -> str:
-        """All of the page, as text."""
-        return page_text(self.page)
-
     def choose(self, index: int) -> None:
         """Show the page of that one of its processes."""
         self._ask(Choose(self.rows[index].pid))
@@ -190,10 +121,6 @@ class FarProgram:
     def catch(self, number: int | None = None) -> str:
         """Raise LookupError: a function there would be written there."""
         raise LookupError(f"a step is caught where it runs, by `tuilab watch` on {self.host}")
-
-    def interrupt(self) -> None:
-        """Send what Ctrl-C sends."""
-        self.type("\x03")
 
     def type(self, text: str) -> None:
         """Give that to its standard input."""
@@ -212,59 +139,34 @@ class FarProgram:
         return self._over.wait(seconds)
 
 
-class KeptProgram:
-    """A page that was kept, as a program that has ended."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.steps: dict[int, float] = {}
-        self.changed: Callable[[], None] = lambda: None
-        self.caught: Callable[[Caught], None] = lambda told: None
-        self.running, self.now, self.rows = False, page, page.processes
-        self.said = page_text(page)
-
-    def choose(self, *of: object) -> None:
-        """Do nothing: the program has ended, and there is one page alone."""
-
-    resize = interrupt = type = signal = choose
-
-    def output(self, lines: int) -> list[str]:
-        """Return nothing: what it wrote is not kept."""
-        return []
-
-    def catch(self, number: int | None = None) -> str:
-        """Raise LookupError: it has ended."""
-        raise LookupError("the program has ended")
-
-
-class Several:
+class Several(ShownProgram):
     """Programs side by side: the page is that of the chosen one, the rows those of all."""
 
-    def __init__(self, programs: Sequence[Program]) -> None:
+    def __init__(self, programs: Sequence[ShownProgram]) -> None:
         self.programs, self.chosen = list(programs), 0
-        self._pages, self._page = list[Page](), Page(command=())
-        self.changed: Callable[[], None] = lambda: None
-        self.caught: Callable[[Caught], None] = lambda told: None
+        self._pages = list[Page]()
+        super().__init__(Page(command=()))
+        self._look()
         for program in self.programs:
             program.changed, program.caught = self._changed, self._caught
 
     def _changed(self) -> None:
+        self._look()
         self.changed()
+
+    def _look(self) -> None:
+        """Make the page with the rows of all; it stays the same object while none has changed."""
+        pages = [self._one.page, *(program.page for program in self.programs)]
+        if len(pages) != len(self._pages) or any(map(is_not, pages, self._pages)):
+            self._pages, self.page = pages, self._with_all(pages[0])
+        self.steps = self._one.steps
 
     def _caught(self, told: Caught) -> None:
         self.caught(told)
 
     @property
-    def _one(self) -> Program:
+    def _one(self) -> ShownProgram:
         return self.programs[self.chosen]
-
-    @property
-    def page(self) -> Page:
-        """That of the chosen one, with the rows of all; the same object while none has changed."""
-        pages = [self._one.page, *(program.page for program in self.programs)]
-        if len(pages) != len(self._pages) or any(map(is_not, pages, self._pages)):
-            self._pages, self._page = pages, self._with_all(pages[0])
-        return self._page
 
     @property
     def now(self) -> Page:
@@ -277,11 +179,6 @@ class Several:
         said = slowest(self.rows)
         notes = (said, *page.notes) if said and said not in page.notes else page.notes
         return msgspec.structs.replace(page, processes=self.rows, notes=notes)
-
-    @property
-    def steps(self) -> dict[int, float]:
-        """Seconds of the chosen one's latest steps, by their numbers."""
-        return self._one.steps
 
     @property
     def running(self) -> bool:
@@ -303,7 +200,7 @@ class Several:
                     program.choose(index)
                 break
             index -= len(own)
-        self.changed()
+        self._changed()
 
     @property
     def said(self) -> str:
@@ -327,11 +224,6 @@ class Several:
     def catch(self, number: int | None = None) -> str:
         """Have a function of the chosen one caught."""
         return self._one.catch(number)
-
-    def interrupt(self) -> None:
-        """Send all what Ctrl-C sends."""
-        for program in self.programs:
-            program.interrupt()
 
     def type(self, text: str) -> None:
         """Give that to the standard input of all."""
@@ -362,10 +254,10 @@ def opened(words: Sequence[str]) -> Several:
     """Return pages that were kept, by their ids of the history or files of `--json`. Raises InputError."""
     if not words:
         raise InputError("--open", "", "ids of `tuilab history programs`, or files that --json has written")
-    programs = list[Program]()
+    programs = list[ShownProgram]()
     for word in words:
         if not Path(word).is_file():
-            programs.append(KeptProgram(kept(word)))
+            programs.append(ShownProgram(kept(word)))
             continue
         try:
             found = msgspec.json.decode(read_regular(Path(word), LARGEST_PAGE))
@@ -375,7 +267,7 @@ def opened(words: Sequence[str]) -> Several:
             raise InputError(
                 "--open", word, f"a file that `tuilab watch --json` has written: {error}"
             ) from None
-        programs += [KeptProgram(sanitize(page)) for page in pages]
+        programs += [ShownProgram(sanitize(page)) for page in pages]
     return Several(programs)
 
 

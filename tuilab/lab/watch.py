@@ -20,9 +20,10 @@ import msgspec
 
 from tuilab import observer
 from tuilab.lab.devices import Devices
+from tuilab.lab.shown_program import ShownProgram
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular, write_text
-from tuilab.model.program import PREFIX, Caught, Facts, Hello, Page, ProcessRow, Told, Window
+from tuilab.model.program import PREFIX, Caught, Facts, Hello, Page, Told, Window
 from tuilab.model.sanitize import sanitize_line
 from tuilab.paths import data_folder, private_folder
 from tuilab.program.findings import Beside
@@ -30,7 +31,6 @@ from tuilab.program.fold import Process
 from tuilab.program.loads import Loads
 from tuilab.program.page import busiest, page_of
 from tuilab.program.window import look
-from tuilab.report.program import page_text
 from tuilab.runner import watched
 from tuilab.runner.watched import end_as as end_as
 from tuilab.runner.watched import is_python as is_python
@@ -201,24 +201,16 @@ def watch(
     return program
 
 
-class Watching:
+class Watching(ShownProgram):
     """A program that is watched while a screen has the terminal; its page is made anew as it goes.
 
-    changed: to be set; called from a thread when there is something new to show. Raises InputError where
-    there is nothing to start.
+    Raises InputError where there is nothing to start.
     """
 
     def __init__(self, command: Sequence[str], options: WatchOptions) -> None:
         self.program = Watched(tuple(watched.command_of(command)))
+        super().__init__(self.program.page())
         self.options = options
-        self.changed: Callable[[], None] = lambda: None
-        self.page = self.program.page()
-        self.steps: dict[int, float] = {}
-        """Seconds of the latest steps, by their numbers."""
-        self.caught: Callable[[Caught], None] = lambda told: None
-        """To be set; called from a thread when a function was caught, or could not be."""
-        self.wrote: Callable[[bytes], None] = lambda data: None
-        """To be set; called from a thread with what the program writes."""
         self.hosted: watched.Hosted | None = None
         self._listener: watched.Listener | None = None
         self._due, self._told, self._placed = 0.0, 0, False
@@ -283,16 +275,6 @@ class Watching:
         self.steps = dict(list(of.durations().items())[-MOST_SHOWN:]) if of is not None else {}
         self.changed()
 
-    @property
-    def rows(self) -> tuple[ProcessRow, ...]:
-        """Its processes."""
-        return self.page.processes
-
-    @property
-    def said(self) -> str:
-        """All of the page, as text."""
-        return page_text(self.page)
-
     def choose(self, index: int) -> None:
         """Show the page of that one of its processes."""
         self.program.chosen = self.rows[index].pid
@@ -308,11 +290,7 @@ class Watching:
             self.hosted.resize(columns, rows)
 
     def catch(self, number: int | None = None) -> str:
-        """Have a tf.function of the busiest process written as a folder at its next call; returns its name.
-
-        number: its own; the one that stands for a step where it is None. What becomes of it is told to
-        `caught`. Raises LookupError where there is none, or nobody to ask, OSError where there is no place.
-        """
+        """Have a tf.function of the busiest process caught, as `ShownProgram.catch` says."""
         of = self.program.busiest
         key = of.step if of is not None and number is None else number
         if of is None or not isinstance(key, int) or key not in of.functions:
@@ -323,10 +301,6 @@ class Watching:
         if not self.running or self._listener is None or not self._listener.ask(process, **words):
             raise LookupError("the program has ended")
         return name
-
-    def interrupt(self) -> None:
-        """Send what Ctrl-C sends."""
-        self.type("\x03")
 
     def type(self, text: str) -> None:
         """Give that to its standard input."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tuilab.lab import Lab
-    from tuilab.lab.several import Program
+    from tuilab.lab.shown_program import ShownProgram
     from tuilab.model.parameters import Value
     from tuilab.presentation.painter import Painter
     from tuilab.tui.screens.lab_filling import Filling
@@ -47,7 +47,7 @@ class LabApp(LastingApp):
         self.terminal = Forgiving()
         super().__init__()
         self.options = options
-        self.watching: Program | None = options.watching
+        self.watching: ShownProgram | None = options.watching
         self.ascii_only = wants_ascii(os.environ) if options.ascii_only is None else options.ascii_only
         if self.ascii_only:
             self.add_class("-ascii", update=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tuilab.history.store import Store
     from tuilab.lab.runner import RunnerFactory
-    from tuilab.lab.several import Program
+    from tuilab.lab.shown_program import ShownProgram
     from tuilab.lab.state import LabState
     from tuilab.model.environment import Environment
 
@@ -43,7 +43,7 @@ class Options:
     """Makes what runs the measurements, None for the real one."""
     lab_state: "Callable[[], LabState] | None" = None
     """Makes the state that screens draw, None for a new one."""
-    watching: "Program | None" = None
+    watching: "ShownProgram | None" = None
     """A program to show, which was started."""
     store: "Callable[[], Store] | None" = None
     """Opens the history, None for the person's own."""

@@ -39,7 +39,7 @@ from tuilab.tui.widgets.table import Column, Table
 from tuilab.tui.widgets.wording import clip, fit
 
 if TYPE_CHECKING:
-    from tuilab.lab.several import Program
+    from tuilab.lab.shown_program import ShownProgram
 
 TITLES = {
     "steps": "Steps",
@@ -196,7 +196,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
             super().__init__()
             self.caught = caught
 
-    def __init__(self, watching: "Program") -> None:
+    def __init__(self, watching: "ShownProgram") -> None:
         super().__init__(id="watch")
         self.watching = watching
         self.view = "steps"
