@@ -9,8 +9,8 @@ is left as a line.
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ FORM = 1
 """The form of a piece, its first byte."""
 MOST = 2**22
 """Blocks or rounds in a piece; a line has at least 30 bytes for each."""
+MOST_CELLS = 2**16
 
 _MOST = 2**63 - 1
 _ROUND = b'"type":"round"'
@@ -100,37 +101,26 @@ def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
         return None
     if max(len(rounds), sum(len(r.blocks) for _, r in rounds)) > MOST:
         return None
-    places: dict[tuple[str, int], int] = {}
-    blocks: list[list[e.Block]] = []
-    order = array("H")
-    for _, r in rounds:
-        for b in r.blocks:
-            key = b.arm, b.point
-            at = places.get(key)
-            if at is None:
-                at = places[key] = len(blocks)
-                if at > 65_535:
-                    return None
-                blocks.append([])
-            blocks[at].append(b)
-            order.append(at)
+    by_cell, order = _by_cell(r.blocks for _, r in rounds)
+    if len(by_cell) > MOST_CELLS:
+        return None
     regular = all(
-        len(r.blocks) == len(blocks) == len({(b.arm, b.point) for b in r.blocks}) for _, r in rounds
+        len(r.blocks) == len(by_cell) == len({(b.arm, b.point) for b in r.blocks}) for _, r in rounds
     )
-    every = [b for some in blocks for b in some]
+    every = [b for some in by_cell.values() for b in some]
     timed = array("d", [r.timed_s for _, r in rounds])
     derived = timed.tobytes() == array("d", [_timed_s(r.blocks) for _, r in rounds]).tobytes()
     piece = _Piece(
         run=first.run,
         worker=first.worker,
         count=len(rounds),
-        cells=list(places),
-        blocks=[len(some) for some in blocks],
+        cells=list(by_cell),
+        blocks=[len(some) for some in by_cell.values()],
         numbers=_planes(array("q", _steps([n for n, _ in rounds]))),
         indices=_planes(array("q", _steps([r.index for _, r in rounds]))),
         regular=regular,
         sizes=_planes(array("i", [len(r.blocks) for _, r in rounds])),
-        order=_planes(order),
+        order=_planes(array("H", order)),
         elapsed=_planes(array("d", [r.elapsed_s for _, r in rounds])),
         timed=None if derived else _planes(timed),
         canary=_planes(array("d", [r.canary_s for _, r in rounds if r.canary_s is not None])),
@@ -142,6 +132,20 @@ def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
         single=_alike(array("B", [b.latency_s is not None for b in every])),
     )
     return bytes([FORM]) + zlib.compress(_encode(piece), 1)
+
+
+def _by_cell(
+    rounds: Iterable[Sequence[e.Block]],
+) -> tuple[dict[tuple[str, int], list[e.Block]], list[int]]:
+    """The blocks of each arm at each point, and in turn whose each block is, by its place among those."""
+    blocks: dict[tuple[str, int], list[e.Block]] = {}
+    places: dict[tuple[str, int], int] = {}
+    order = list[int]()
+    for b in chain.from_iterable(rounds):
+        key = b.arm, b.point
+        blocks.setdefault(key, []).append(b)
+        order.append(places.setdefault(key, len(places)))
+    return blocks, order
 
 
 def _timed_s(blocks: Sequence[e.Block]) -> float:

@@ -76,39 +76,29 @@ def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, 
     yield from _arms(result, most)
     if line := interval_line(result):
         yield "prose", line
-    for line in _after_a_gap(model_lines(result)):
-        yield "prose", line
-    for machine in _after_a_gap(machine_lines(result)):
-        yield "prose", machine
+    yield from _some("prose", model_lines(result))
+    yield from _some("prose", machine_lines(result))
     if result.points:
-        head, rows = sweep_rows(result)
         yield "blank", ""
-        yield from _rows(head, rows, most)
+        yield from _rows(*sweep_rows(result), most)
         yield from (("prose", line) for line in crossing_lines(result))
     if rows := roof_rows(result):
         yield "blank", ""
-        shown = range(len(ROOF_HEAD)) if details else BRIEF_ROOF
-        yield from _rows([ROOF_HEAD[i] for i in shown], [[row[i] for i in shown] for row in rows], most)
+        yield from _rows(ROOF_HEAD, rows, most, None if details else BRIEF_ROOF)
     if details:
-        yield from (("prose", line) for line in _after_a_gap(phase_lines(result)))
+        yield from _some("prose", phase_lines(result))
     if rows := layer_rows(layers_in(result), None if details else MOST_LAYERS):
-        yield "blank", ""
-        yield "prose", f"{layers_title(result)}:"
-        kept = range(len(LAYER_HEAD)) if details else BRIEF_LAYERS
-        yield from _rows([LAYER_HEAD[i] for i in kept], [[row[i] for i in kept] for row in rows], most)
-    advised = advice(result)
-    for line in _after_a_gap([f"→ {line}" for line in (advised if details else advised[:MOST_ADVICE])]):
-        yield "advice", line
-    for line in _after_a_gap([line.sentence for line in result.contention]):
-        yield "prose", line
+        yield from _some("prose", [f"{layers_title(result)}:"])
+        yield from _rows(LAYER_HEAD, rows, most, None if details else BRIEF_LAYERS)
+    yield from _some("advice", [f"→ {line}" for line in advice(result)[: None if details else MOST_ADVICE]])
+    yield from _some("prose", [line.sentence for line in result.contention])
     if result.claims:
         yield "blank", ""
     for verdict, claim, evidence in claim_rows(result):
         yield "claim", f"{verdict}: {claim}"
         yield "evidence", f"  {evidence}"
     if details:
-        for line in _after_a_gap([f"! {doubt}" for doubt in doubts(result)]):
-            yield "caveat", line
+        yield from _some("caveat", [f"! {doubt}" for doubt in doubts(result)])
 
 
 MOST_ADVICE = 3
@@ -117,8 +107,11 @@ BRIEF_ROOF = (0, 1, 3, 5)
 """Arm, arithmetic, share of the roof, what it is bound by: what has room in 80 columns."""
 
 
-def _after_a_gap(found: Sequence[str]) -> list[str]:
-    return ["", *found] if found else []
+def _some(role: Role, found: Sequence[str]) -> Iterator[tuple[Role, str]]:
+    """Lines of a kind after a blank one, where there are any."""
+    if found:
+        yield "blank", ""
+    yield from ((role, line) for line in found)
 
 
 def _arms(result: RunResult, most: int) -> Iterator[tuple[Role, str]]:
@@ -131,7 +124,12 @@ def _arms(result: RunResult, most: int) -> Iterator[tuple[Role, str]]:
             yield "prose", f"{row[0]}: {row[1]}"
 
 
-def _rows(head: Sequence[str], rows: Sequence[Sequence[str]], most: int) -> Iterator[tuple[Role, str]]:
+def _rows(
+    head: Sequence[str], rows: Sequence[Sequence[str]], most: int, kept: Sequence[int] | None = None
+) -> Iterator[tuple[Role, str]]:
+    """A table. kept: its columns, by their places; None for all."""
+    if kept is not None:
+        head, rows = [head[i] for i in kept], [[row[i] for i in kept] for row in rows]
     told = [0, *(i for i in range(1, len(head)) if not most or any(row[i] not in NOTHING for row in rows))]
     first, *rest = columns([[row[i] for i in told] for row in (head, *rows)], most)
     yield "head", first
