@@ -7,6 +7,7 @@ import re
 import secrets
 import shlex
 import sys
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ WIDEST, HIGHEST = 1_000, 400
 """Characters; no screen has more."""
 LEAVES_S = 5.0
 """For a page's lab to end once the page has gone."""
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
 
 
@@ -56,7 +58,7 @@ class LabServer(Server):  # type: ignore[misc]
         return app
 
     @web.middleware  # type: ignore[untyped-decorator]
-    async def _own_pages_only(self, request: web.Request, handler: object) -> web.StreamResponse:
+    async def _own_pages_only(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if not allowed(request.headers.get("Host", ""), request.headers.get("Origin"), self.host):
             raise web.HTTPForbidden(text="this lab is served to its own page alone")
         given = request.query.get("token", "")
@@ -70,7 +72,7 @@ class LabServer(Server):  # type: ignore[misc]
             raise web.HTTPBadRequest(text="no screen has that size")
         # What the page is told to load comes from where the page came.
         self.public_url = f"{request.scheme}://{request.host}"
-        response: web.StreamResponse = await handler(request)  # type: ignore[operator]
+        response: web.StreamResponse = await handler(request)
         if not response.prepared:
             if isinstance(response, web.Response) and response.content_type == "text/html" and response.text:
                 response.text = _ELSEWHERE.sub("", response.text)

@@ -6,6 +6,7 @@ import uuid
 from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import msgspec
 
@@ -489,8 +490,8 @@ class LabState:
         if not again:
             self.wanted = None
 
-    def _say(self, text: str, level: str) -> None:
-        self.log.append(Log(text=text, level=level, source="tuilab"))  # type: ignore[arg-type]
+    def _say(self, text: str, level: Literal["info", "warning", "error"]) -> None:
+        self.log.append(Log(text=text, level=level, source="tuilab"))
 
     def _trace(self, detail: str) -> None:
         """A traceback, such as that of a person's own code, into the log."""

@@ -14,6 +14,7 @@ from tuilab.lab.files import at_once, state_folder, write_private
 
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
+    from tuilab.catalogue.load import Problem
     from tuilab.model.preset import Preset  # after the first paint, which needs no more than titles
 
 MOST_BYTES = 2_000_000
@@ -33,11 +34,8 @@ class Title(NamedTuple):
     """heading, preset or problem."""
 
 
-def titles(presets: "Sequence[Preset]", problems: Sequence[object]) -> tuple[Title, ...]:
-    """List each document's presets under its heading, then the person's own, then files that are wrong.
-
-    problems: of `catalogue.load`; each has a `name` and says itself as a text.
-    """
+def titles(presets: "Sequence[Preset]", problems: "Sequence[Problem]") -> tuple[Title, ...]:
+    """List each document's presets under its heading, then the person's own, then files that are wrong."""
     out: list[Title] = []
     document: str | None = None
     for preset in presets:
@@ -52,7 +50,7 @@ def titles(presets: "Sequence[Preset]", problems: Sequence[object]) -> tuple[Tit
         out.append(Title(f"{lead}{preset.title}", preset.name, about))
     if problems:
         out.append(Title("Not loaded", kind="heading"))
-        out += [Title(p.name, p.name, str(p), "problem") for p in problems]  # type: ignore[attr-defined]
+        out += [Title(p.name, p.name, str(p), "problem") for p in problems]
     return tuple(out)
 
 

@@ -68,7 +68,8 @@ class ArmBuild:
     def compiled(self, function: Function) -> Function:
         if self.arm.mode == "eager":
             return function
-        return self.tf.function(function, jit_compile=True if self.arm.mode == "xla" else None)  # type: ignore[no-any-return]
+        graph: Function = self.tf.function(function, jit_compile=True if self.arm.mode == "xla" else None)
+        return graph
 
     def tensors(self, function: Function, *inputs: Any) -> Case:
         tf, device, host = self.tf, self.device, self.host

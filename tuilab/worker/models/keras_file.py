@@ -5,6 +5,7 @@ import math
 import time
 import weakref
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -308,7 +309,7 @@ def _described(path: Path) -> tuple[Any, int]:
                 if "config.json" not in names:
                     raise InputError(name, "no config.json in it", "a model as model.save(…) writes it")
                 config = json.loads(archive.read("config.json"))
-        except (zipfile.BadZipFile, EOFError, zipfile.zlib.error, NotImplementedError) as error:  # type: ignore[attr-defined]
+        except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
             raise InputError(name, f"a damaged archive ({error})", "a whole .keras file") from None
         except (ValueError, RecursionError) as error:
             if isinstance(error, InputError):
@@ -336,7 +337,7 @@ def _check_member(name: str, member: zipfile.ZipInfo) -> None:
 
 
 def _described_h5(path: Path, name: str) -> tuple[Any, int]:
-    import h5py  # type: ignore[import-untyped]
+    import h5py
 
     with open_regular(path):
         pass

@@ -183,7 +183,7 @@ def _specs(
 
 def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
     """What the graph may do beside computing, in sentences. Raises InputError where that needs trust."""
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+    from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
     path = folder / "saved_model.pb"

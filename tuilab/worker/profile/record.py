@@ -60,7 +60,8 @@ def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tup
     profiler = tf.profiler.experimental
 
     def mark(phase: str) -> AbstractContextManager[object]:
-        return profiler.Trace(MARK + phase)  # type: ignore[no-any-return]
+        span: AbstractContextManager[object] = profiler.Trace(MARK + phase)
+        return span
 
     marked = case.marked
     call = case.call if marked is None else lambda: marked(mark)
