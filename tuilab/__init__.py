@@ -3,11 +3,12 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tuilab.version import __version__
+
 if TYPE_CHECKING:
     from tuilab.captured import capture
     from tuilab.workloads.declare import between, parameter, workload
 
-__version__ = "0.1.0"
 __all__ = ["__version__", "between", "capture", "parameter", "workload"]
 
 

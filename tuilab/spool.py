@@ -5,10 +5,10 @@ import os
 import socket
 from pathlib import Path
 
-import tuilab
 from tuilab.model.events import PROTOCOL, Hello, encode
 from tuilab.paths import data_folder, private_folder
 from tuilab.processes import since
+from tuilab.version import __version__
 
 BEGUN, KEPT, GOING_ON, DONE = ".new", ".kept", ".part", ".jsonl"
 """Endings of the file: nothing yet; its reader is there; the run goes on without one; it is at its end."""
@@ -53,7 +53,7 @@ class Spool:
         host, reader = socket.gethostname(), reader or os.getppid()
         hello = Hello(
             protocol=PROTOCOL,
-            tuilab=tuilab.__version__,
+            tuilab=__version__,
             pid=os.getpid(),
             parent=reader,
             parent_since=since(reader),

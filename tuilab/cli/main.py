@@ -12,11 +12,11 @@ from typing import Any, NoReturn
 
 import click
 
-import tuilab
 from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import BAD_INPUT, DONE, FAULT, INTERRUPTED, WORKER_FAILED
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.sanitize import sanitize_block, sanitize_line
+from tuilab.version import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tuilab.cli.run:run", "Measure a preset, your own model or function, and print the answer."),
@@ -115,7 +115,7 @@ def with_command(words: str) -> str:
 
 
 @click.group(cls=Lazy, invoke_without_command=True)
-@click.version_option(tuilab.__version__, prog_name="tuilab")
+@click.version_option(__version__, prog_name="tuilab")
 @click.option(
     "--preset", default="", help="Open the lab with this preset: a name, a file, or model.py:forward."
 )

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tuilab
 from tuilab import guest
+from tuilab.version import HOME
 
 REAP_S = 0.5
 """How long a killed child may take to die. One that sleeps inside the kernel never does: it stays behind."""
@@ -107,7 +107,7 @@ def kill_all() -> None:
 def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
     """Return `environ` as it is, plus what the child needs to find this package, plus `more`."""
     out = dict(environ) | more
-    home = Path(tuilab.__file__).resolve().parent.parent
+    home = HOME.parent
     if home not in {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}:
         out["PYTHONPATH"] = os.pathsep.join(filter(None, [str(home), out.get("PYTHONPATH", "")]))
     return out

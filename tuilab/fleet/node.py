@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-import tuilab
 from tuilab.fleet.messages import Greeting, JobResult, Task
 from tuilab.model import events as e
 from tuilab.model.machine import Machine
@@ -18,6 +17,7 @@ from tuilab.model.requests import Measure
 from tuilab.runner.process import local_command
 from tuilab.runner.supervisor import Supervisor
 from tuilab.spool import DONE, KEPT, folder
+from tuilab.version import __version__
 
 IDLE_S = 120.0
 """A worker that nobody has asked for this long is ended: it holds memory of the GPU."""
@@ -192,7 +192,7 @@ def greet() -> bytes:
         machine, problem = node().greet(_held()), ""
     except (RuntimeError, OSError) as error:
         machine, problem = None, str(error)
-    greeting = Greeting(protocol=e.PROTOCOL, tuilab=tuilab.__version__, machine=machine, problem=problem)
+    greeting = Greeting(protocol=e.PROTOCOL, tuilab=__version__, machine=machine, problem=problem)
     return msgspec.json.encode(greeting)
 
 

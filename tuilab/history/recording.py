@@ -20,10 +20,10 @@ def write(file: Path, events: Iterable[e.Event]) -> None:
 
 def write_lines(file: Path, lines: Iterable[bytes]) -> None:
     """Write events that are encoded already, without their line ends, as `write` does."""
-    import tuilab
+    from tuilab.version import __version__
 
     with written(file) as stream:
-        stream.write(e.encode(e.Hello(protocol=e.PROTOCOL, tuilab=tuilab.__version__, pid=0)))
+        stream.write(e.encode(e.Hello(protocol=e.PROTOCOL, tuilab=__version__, pid=0)))
         for line in lines:
             stream.write(line + b"\n")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-import tuilab
 from tuilab.analysis.answer import brief
 from tuilab.analysis.machines import machine_summaries
 from tuilab.analysis.summary import summarise
@@ -20,6 +19,7 @@ from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.report.csv import rows
 from tuilab.report.formats import FORMATS
+from tuilab.version import HOME, __version__
 
 LARGEST = 8 * 2**20
 """Bytes of a result that is kept; one with very many placement rows is worked out again."""
@@ -32,10 +32,9 @@ DRAWN = ("html", "csv")
 @cache
 def _analysis() -> str:
     """A short name for the code that works results out."""
-    root = Path(tuilab.__file__).parent
-    files = sorted([*(root / "analysis").glob("*.py"), root / "model" / "result.py"])
+    files = sorted([*(HOME / "analysis").glob("*.py"), HOME / "model" / "result.py"])
     seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    return hashlib.sha256(repr((tuilab.__version__, seen)).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((__version__, seen)).encode()).hexdigest()[:16]
 
 
 def _of(store: Store, run: str, claims: Sequence[Claim]) -> str:

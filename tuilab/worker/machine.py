@@ -11,10 +11,10 @@ from typing import Any
 
 import psutil
 
-import tuilab
 from tuilab import guest
 from tuilab.model.machine import Device, Machine
 from tuilab.model.sanitize import sanitize_line
+from tuilab.version import __version__
 from tuilab.worker.gpus import Gpus
 
 _BUS = re.compile(r"pci bus id: ([0-9A-Fa-f:.]+)")
@@ -43,7 +43,7 @@ def describe(tf: Any, gpus: Gpus) -> Machine:
         cuda_build=bool(build.get("is_cuda_build")),
         cuda_version=str(build.get("cuda_version", "")),
         driver=_driver(),
-        tuilab=tuilab.__version__,
+        tuilab=__version__,
         no_gpu="" if listed else gpus.why or _why_no_gpu(build),
         environment=sanitize_line(folder, 1_000),
         settings=tuple(sanitize_line(each, 500) for each in settings),

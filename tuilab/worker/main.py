@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import msgspec
 
-import tuilab
 from tuilab.model import events, requests
 from tuilab.model.errors import InputError
+from tuilab.version import __version__
 from tuilab.worker.channel import Channel
 from tuilab.worker.context import Context
 from tuilab.worker.gpus import asked, asked_before, replace_process
@@ -34,7 +34,7 @@ def main(channel: Channel) -> int:
         channel.send(
             events.Hello(
                 protocol=events.PROTOCOL,
-                tuilab=tuilab.__version__,
+                tuilab=__version__,
                 pid=os.getpid(),
                 host=socket.gethostname(),
             )
