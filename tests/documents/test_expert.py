@@ -942,9 +942,251 @@ class OnGpu:
 OnGpu()()
 print('GPU', timeit.timeit(OnGpu(), number=10))
 """),
+    # What code that is not read means, by its name and use.
+    Probe("a wait where another way is taken", "TL103", "took = time.perf_counter()", """
+import sys
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+t = time.perf_counter()
+if len(sys.argv) > 1:
+    z = f(x)
+else:
+    z = f(x).numpy()
+took = time.perf_counter() - t
+print('GPU', took)
+"""),
+    Probe("a model of a module that is not there", "TL103", "took = time.perf_counter()", """
+from nets import build_model
+net = build_model(classes=10)
+net(x).numpy()
+t = time.perf_counter()
+for _ in range(20):
+    z = net(x)
+took = time.perf_counter() - t
+print('latency', took / 20)
+"""),
+    Probe("a parameter that is called as models are", "TL103", "took = time.perf_counter()", """
+def latency(backbone, images):
+    backbone(images, training=False).numpy()
+    t = time.perf_counter()
+    z = backbone(images, training=False)
+    took = time.perf_counter() - t
+    return took
+"""),
+    Probe("a model that a condition decides on", "TL105", "t = time.perf_counter()", MODEL + """
+import sys
+m = made() if len(sys.argv) > 1 else keras.Sequential([keras.layers.Dense(1)])
+if len(sys.argv) > 2:
+    m = made()
+m.compile('sgd', 'mse')
+t = time.perf_counter()
+m.predict(data)
+print('images per second', 64 / (time.perf_counter() - t))
+"""),
+    Probe("a function that nothing calls and that makes its model", "TL105", "t = time.perf_counter()", MODEL + """
+def speed():
+    m = made()
+    t = time.perf_counter()
+    m.predict(data)
+    print('images per second', 64 / (time.perf_counter() - t))
+"""),
+    Probe("a timer of a module that is not there", "TL103", "z = tf.matmul", """
+from utils import Timer
+tf.matmul(x, y).numpy()
+with Timer('GPU'):
+    z = tf.matmul(x, y)
+"""),
+    Probe("an image is read while the clock runs", "TL108", "load_img", MODEL + """
+m = keras.applications.MobileNetV2()
+m.predict(np.zeros((1, 224, 224, 3)))
+t = time.perf_counter()
+image = keras.utils.load_img('cat.jpg', target_size=(224, 224))
+m.predict(np.expand_dims(keras.utils.img_to_array(image), 0))
+print('inference', time.perf_counter() - t)
+"""),
+    Probe("data of a module that is not there is read", "TL108", "load_data()", MODEL + """
+from loader import load_data
+m = made()
+m.fit(data, goal)
+t = time.perf_counter()
+rows = load_data()
+m.fit(rows, goal)
+print('images per second', 64 / (time.perf_counter() - t))
+"""),
+    Probe("NumPy's data beside NumPy's product", "TL108", "np.random.normal", """
+t = time.perf_counter()
+z = np.dot(np.random.normal(size=(512, 512)), np.ones((512, 512)))
+numpy_time = time.perf_counter() - t
+t = time.perf_counter()
+tf.matmul(x, y).numpy()
+print('numpy', numpy_time, 'tf', time.perf_counter() - t)
+"""),
+    Probe("predict() for one image at a time", "TL113", "predict", MODEL + """
+m = made()
+one = np.zeros((1, 8))
+m.predict(one)
+times = []
+for _ in range(50):
+    t = time.perf_counter()
+    m.predict(one)
+    times.append(time.perf_counter() - t)
+print('latency', sum(times) / 50)
+"""),
+    Probe("predict() where another way is taken", "TL113", "predict", MODEL + """
+m = made()
+one = np.zeros((1, 8))
+times = []
+for _ in range(50):
+    t = time.perf_counter()
+    if tf.__version__ > '2.4':
+        z = m(one)
+    else:
+        z = m.predict(one)
+    times.append(time.perf_counter() - t)
+print('latency', sum(times) / 50)
+"""),
+    Probe("two epochs where speed is meant", "TL105", "t = time.perf_counter()", MODEL + """
+m = made()
+t = time.perf_counter()
+m.fit(data, goal, epochs=2)
+print(time.perf_counter() - t)
+""", head="# Training speed, CPU vs GPU\n" + HEAD),
+    Probe("one figure of one call", "TL107", "t = time.time()", """
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+t = time.time()
+f(x).numpy()
+print(time.time() - t)
+"""),
+    Probe("a graph made anew after each epoch", "TL202", "@tf.function", """
+class Times(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        @tf.function
+        def mean(v):
+            return tf.reduce_mean(v)
+        print(mean(x).numpy())
+"""),
+    Probe("an optimizer that Keras 3 left out", "TL001", "legacy", "best = tf.keras.optimizers.legacy.SGD(0.1)\n"),
+    Probe("the rate of an optimizer by its old name", "TL001", "optimizer.lr", """
+class Rate(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        print(float(self.model.optimizer.lr))
+"""),
+    Probe("times that are kept in a table of rows", "TL104", "t = time.perf_counter()", MODEL + """
+rows = []
+m = made()
+for trial in range(200):
+    t = time.perf_counter()
+    m.predict(data)
+    rows.append({'trial': trial, 'seconds': time.perf_counter() - t})
+print(rows)
+"""),
 ]  # fmt: skip
 
+
 DECOYS = [
+    Probe("a wait whichever way is taken", "TL103", "", """
+import sys
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+t = time.perf_counter()
+if len(sys.argv) > 1:
+    z = f(x).numpy()
+else:
+    z = float(tf.reduce_sum(f(x)))
+print('GPU', time.perf_counter() - t)
+"""),
+    Probe("a wait after both ways", "TL103", "", """
+import sys
+f = tf.function(lambda v: v @ v)
+f(x).numpy()
+t = time.perf_counter()
+if len(sys.argv) > 1:
+    z = f(x)
+else:
+    z = f(y)
+z.numpy()
+print('GPU', time.perf_counter() - t)
+"""),
+    Probe("a model of PyTorch by its name", "TL103", "", """
+import torch
+from nets import build_model
+net = build_model(classes=10)
+net(x)
+t = time.perf_counter()
+for _ in range(20):
+    z = net(x)
+print('latency', (time.perf_counter() - t) / 20)
+"""),
+    Probe("a model of scikit-learn that is given", "TL001", "", """
+def score(model, rows, goal):
+    t = time.perf_counter()
+    value = model.score(rows, goal)
+    model.predict_proba(rows)
+    print(value, time.perf_counter() - t)
+"""),
+    Probe("a model that is given, and may be warm", "TL105", "", """
+def latency(model, images):
+    t = time.perf_counter()
+    model.predict(images)
+    return time.perf_counter() - t
+"""),
+    Probe("an image that is read before the clock", "TL108", "", MODEL + """
+m = keras.applications.MobileNetV2()
+image = keras.utils.load_img('cat.jpg', target_size=(224, 224))
+rows = np.expand_dims(keras.utils.img_to_array(image), 0)
+m.predict(rows)
+t = time.perf_counter()
+m.predict(rows)
+print('inference', time.perf_counter() - t)
+"""),
+    Probe("pictures that are shown as they come", "TL108", "", MODEL + """
+import cv2
+m = made()
+camera = cv2.VideoCapture(0)
+while True:
+    t = time.perf_counter()
+    seen, frame = camera.read()
+    m.predict(frame)
+    cv2.imshow('live', frame)
+    print(1 / (time.perf_counter() - t))
+"""),
+    Probe("predict() of thousands of rows", "TL113", "", MODEL + """
+m = made()
+rows = np.zeros((4096, 8))
+m.predict(rows)
+times = []
+for _ in range(5):
+    t = time.perf_counter()
+    m.predict(rows)
+    times.append(time.perf_counter() - t)
+print('latency', sum(times) / 5)
+"""),
+    Probe("many epochs where speed is meant", "TL105", "", MODEL + """
+m = made()
+t = time.perf_counter()
+m.fit(data, goal, epochs=40)
+print(time.perf_counter() - t)
+""", head="# Training speed, CPU vs GPU\n" + HEAD),
+    Probe("a timer whose body waits", "TL103", "", """
+from utils import Timer
+tf.matmul(x, y).numpy()
+with Timer('GPU'):
+    z = tf.matmul(x, y).numpy()
+"""),
+    Probe("a graph made once, as training begins", "TL202", "", """
+class Times(keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        @tf.function
+        def mean(v):
+            return tf.reduce_mean(v)
+        self.mean = mean
+"""),
+    Probe("an optimizer's rate by its name", "TL001", "", """
+class Rate(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        print(float(self.model.optimizer.learning_rate))
+"""),
     Probe("names that are bound in other ways", "TL008", "", """
 try:
     profile
@@ -1407,8 +1649,8 @@ print('eager', eager, 'XLA', xla)
 ]  # fmt: skip
 
 
-def test_there_are_eighty_and_thirty_five():
-    assert len(PROBES) >= 80 and len(DECOYS) >= 35
+def test_there_are_a_hundred_and_fifty():
+    assert len(PROBES) >= 100 and len(DECOYS) >= 50
     assert len({p.name for p in PROBES + DECOYS}) == len(PROBES + DECOYS)
 
 

@@ -5,7 +5,8 @@ from functools import cached_property
 from math import inf
 
 from tuilab.documents.api.names import old_uses
-from tuilab.documents.interpreter.trace import Event, Kind, Trace, Use
+from tuilab.documents.interpreter.trace import CALLER, Event, Kind, Trace, Use
+from tuilab.documents.interpreter.unread import runs_tensorflow
 from tuilab.documents.interpreter.values import Bound, Known, Layer, Listing, Model, Tensor, Value, truth
 from tuilab.model.api import ApiTable
 
@@ -49,7 +50,7 @@ class Facts:
         found: dict[int, Event] = {}
         for event in self._trace.events:
             model = event.arguments.get("self") if event.kind in ("op", "train") else event.result
-            if not isinstance(model, Model) or id(model) in found:
+            if not isinstance(model, Model) or model.assumed or id(model) in found:
                 continue
             called = event.kind in ("op", "train")
             known = event.name == "tf.keras.Model" or event.name.startswith("tf.keras.applications.")
@@ -118,7 +119,7 @@ class Facts:
         """What was given to calls that are not known: by identity, the first such event."""
         found: dict[int, int] = {}
         for event in self._trace.events:
-            if event.kind == "opaque":
+            if may_run(event):
                 for value in event.arguments.values():
                     found.setdefault(id(value), event.index)
                     if isinstance(value, Bound):
@@ -172,6 +173,22 @@ class Facts:
         return value is not None and self._opaque_touched.get(id(value), before) < before
 
     @cached_property
+    def _callers(self) -> list[int]:
+        """Where the reading of each function begins that nothing in the document calls."""
+        return [event.index for event in self._trace.events if event.name == CALLER]
+
+    @cached_property
+    def _built(self) -> dict[int, int]:
+        built = (e for e in self._trace.events if e.kind in ("build", "config") and e.result is not None)
+        return {id(event.result): event.index for event in built}
+
+    def is_own(self, work: Event, before: int) -> bool:
+        """Whether a function that nothing calls made what it runs itself: then nobody ran it before."""
+        made = self._built.get(id(_subject_value(work)), -1)
+        at = bisect_right(self._callers, before)
+        return at > 0 and made > self._callers[at - 1]
+
+    @cached_property
     def _runs(self) -> dict[Subject, list[Event]]:
         found: dict[Subject, list[Event]] = {}
         for event in self._trace.events:
@@ -210,6 +227,11 @@ def _shapes(event: Event) -> tuple[object, ...]:
     given = event.arguments.values()
     known = [(v.shape, v.dtype) for v in given if isinstance(v, Tensor) and v.shape and None not in v.shape]
     return tuple(known) if known and len(known) == len(given) else ()
+
+
+def may_run(event: Event) -> bool:
+    """Whether a call that is not understood may run TensorFlow."""
+    return event.kind == "opaque" and runs_tensorflow(event.name)
 
 
 def is_subject(event: Event) -> bool:

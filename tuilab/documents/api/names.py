@@ -79,8 +79,14 @@ def nearest(api: ApiTable, name: str) -> str:
     return name.removeprefix("tf.") if name.removeprefix("tf.") in index.known else ""
 
 
+# Names that Keras 3 has only to say that it has left them out.
+LEGACY = ("tf.keras.optimizers.legacy.", "keras.optimizers.legacy.")
+
+
 def gone_part(api: ApiTable, use: Use) -> str:
     """Return the part of a use's name that does not exist, "" where it does or that cannot be told."""
+    if use.name.startswith(LEGACY) and api.keras.startswith("3"):
+        return next(name for name in LEGACY if use.name.startswith(name)).removesuffix(".")
     if use.name.startswith("tf."):
         return missing(api, use.name)
     if use.name.startswith("keras."):

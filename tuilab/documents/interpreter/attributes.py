@@ -13,6 +13,7 @@ from tuilab.documents.interpreter.values import (
     Instance,
     Known,
     Listing,
+    Model,
     Module,
     OpaqueObject,
     Tensor,
@@ -49,20 +50,32 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             return Known(target.name) if isinstance(target, Function) else Unknown("a name", line)
         case Graph() if name == "python_function":
             return value.target
-        case Unknown():
+        case Unknown() | Model(assumed=True):
             return _of_unknown(interpreter, value, name, line)
         case _:
             return Bound(value, name)
 
 
-def _of_unknown(interpreter: Interpreter, value: Unknown, name: str, line: int) -> Value:
+# Of these each that a condition decides on is followed by itself.
+_MODELS = (Model, Instance)
+
+
+def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
     """What is not known has what is not known; but a name that only TensorFlow had tells what it is."""
+    options = value.options if isinstance(value, Unknown) else ()
+    if options and all(isinstance(option, _MODELS) for option in options):
+        found = tuple(attribute(interpreter, option, name, line) for option in options)
+        return Unknown("it depends on a condition", line, found)
     owner = names.LEFT.get(name)
     if owner is None or any(function.name == name for function in interpreter.functions):
         is_model = name in names.STEPS or name in names.TRAINS
-        return Bound(value, name) if is_model else Unknown(value.reason, value.line)
+        if isinstance(value, Model) or is_model:
+            return Bound(value, name)
+        return Unknown(value.reason, value.line)
     interpreter.use(Api(f"{owner}.{name}", name), line)
-    return Bound(OpaqueObject("object", owner), name) if owner == "tf.distribute.Strategy" else value
+    if owner == "tf.distribute.Strategy":
+        return Bound(OpaqueObject("object", owner), name)
+    return Bound(value, name) if isinstance(value, Model) else value
 
 
 def _of_tensor(interpreter: Interpreter, tensor: Tensor, name: str, line: int) -> Value:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tuilab.documents.interpreter import builtin_calls, methods, objects, timers
@@ -17,6 +18,7 @@ from tuilab.documents.interpreter.interpreter import (
 from tuilab.documents.interpreter.library import OPEN
 from tuilab.documents.interpreter.scope import Scope, either
 from tuilab.documents.interpreter.trace import Traced
+from tuilab.documents.interpreter.unread import OF_KERAS, assumes_keras, is_model
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -27,6 +29,7 @@ from tuilab.documents.interpreter.values import (
     Instance,
     Listing,
     Mapping,
+    Model,
     OpaqueObject,
     Partial,
     Tensor,
@@ -84,11 +87,31 @@ def call_bound(
     return methods.call(interpreter, bound, args, keywords, line)
 
 
+_CALLABLE = (Function, Graph, Bound, Partial, Model, Class, Instance)
+
+
+@called(Unknown)
+def call_either(
+    interpreter: Interpreter, unknown: Unknown, args: list[Value], keywords: Keywords, line: int
+) -> Value:
+    """Call what a condition decides on: each of a few by itself. What is not known at all may do any work."""
+    options = unknown.options
+    if not 1 < len(options) <= _FEW_OPTIONS or not all(isinstance(o, _CALLABLE) for o in options):
+        return interpreter.opaque(unknown, args, line)
+    found = interpreter.branch(
+        [partial(interpreter.call, option, args, keywords, line) for option in options], line
+    )
+    return _returned(found, line)
+
+
+_FEW_OPTIONS = 4
+
+
 @called(Partial)
 def call_partial(
-    interpreter: Interpreter, partial: Partial, args: list[Value], keywords: Keywords, line: int
+    interpreter: Interpreter, made: Partial, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    return interpreter.call(partial.target, [*partial.args, *args], {**partial.keywords, **keywords}, line)
+    return interpreter.call(made.target, [*made.args, *args], {**made.keywords, **keywords}, line)
 
 
 @called(OpaqueObject)
@@ -146,7 +169,10 @@ def _read_body(
     hook: Callable[[Value], None] | None,
 ) -> Value:
     scope = Scope({}, function.scope)
-    _bind(function, args, keywords, scope, line)
+    assumed = assumes_keras(interpreter.imported) and not interpreter.deferred
+    _bind(
+        function, args, keywords, scope, line, _models_in(interpreter, function) if assumed else frozenset()
+    )
     interpreter.frames.append(Frame(function, hook=hook))
     try:
         with interpreter.at(function=function.name):
@@ -179,7 +205,38 @@ def _is_generator(node: ast.AST) -> bool:
     return False
 
 
-def _bind(function: Function, args: list[Value], keywords: Keywords, scope: Scope, line: int) -> None:
+def _models_in(interpreter: Interpreter, function: Function) -> frozenset[str]:
+    """The parameters that are Keras models: by their names, or by the methods that are called on them."""
+    node = function.node
+    if id(node) not in interpreter.models_in:
+        names = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+        body = node.body if isinstance(node.body, list) else [node.body]
+        parts = [part for statement in body for part in ast.walk(statement)]
+        used = {
+            part.value.id
+            for part in parts
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.attr in OF_KERAS
+        }
+        used |= {
+            part.func.id
+            for part in parts
+            if isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Name)
+            and any(k.arg == "training" for k in part.keywords)
+        }
+        found = frozenset(name for name in names if is_model(name) or name in used)
+        interpreter.models_in[id(node)] = found
+    return interpreter.models_in[id(node)]
+
+
+def _bind(
+    function: Function,
+    args: list[Value],
+    keywords: Keywords,
+    scope: Scope,
+    line: int,
+    models: frozenset[str],
+) -> None:
     """Bind parameters as Python does; what was not given stands as unknown, named."""
     spec: Any = function.node.args
     plain = [p.arg for p in spec.posonlyargs + spec.args]
@@ -194,6 +251,8 @@ def _bind(function: Function, args: list[Value], keywords: Keywords, scope: Scop
             scope.names[name] = given[name]
         elif name in function.defaults and OPEN not in keywords:
             scope.names[name] = function.defaults[name]
+        elif name in models:
+            scope.names[name] = Model([], line, open=True, assumed=True)
         else:
             scope.names[name] = Unknown(f"{name} is given by whoever calls {function.name}", line)
     if spec.vararg is not None:
@@ -285,6 +344,7 @@ def apply_decorator(interpreter: Interpreter, decorator: Value, target: Value, l
     """What a decorator makes of a function. One that is not known is taken to keep what it decorates."""
     match decorator:
         case Api(name="tf.function"):
+            interpreter.event("config", "tf.function", line)
             return Graph(target, None, line)
         case OpaqueObject(kind="python-decorator"):
             return OpaqueObject("python-function", (decorator.data, target))

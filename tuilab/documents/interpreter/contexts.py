@@ -7,6 +7,7 @@ from tuilab.documents.interpreter.calls import call_function
 from tuilab.documents.interpreter.interpreter import Flow, Interpreter
 from tuilab.documents.interpreter.timers import repeated
 from tuilab.documents.interpreter.trace import DeviceScope
+from tuilab.documents.interpreter.unread import is_timer
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -43,6 +44,13 @@ def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_li
             return flow
         case Bound(name="as_default" | "scope" | "__enter__") | Api():
             return body(manager)
+        case Unknown() if is_timer(manager.reason):
+            start = interpreter.clock("a timer", line)
+            interpreter.timed_from(start.event, line, last_line)
+            flow = body(Unknown("a timer", line))
+            end = interpreter.clock("a timer", last_line)
+            interpreter.region(start.event, end.event)
+            return flow
         case Unknown():
             interpreter.event("opaque", "a context manager", line)
             flow = body(Unknown(manager.reason, manager.line))

@@ -9,6 +9,7 @@ from tuilab.documents.interpreter.arithmetic import NotComputed
 from tuilab.documents.interpreter.interpreter import Interpreter, expression, times_in
 from tuilab.documents.interpreter.names import BUILTINS
 from tuilab.documents.interpreter.scope import Scope, either
+from tuilab.documents.interpreter.unread import assumes_keras
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -60,6 +61,9 @@ def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Va
     for link in reversed(chain):
         value = attributes.attribute(interpreter, value, link.attr, link.lineno)
         written = value if isinstance(value, Api) else written
+    if [link.attr for link in chain[:2]] == ["lr", "optimizer"] and assumes_keras(interpreter.imported):
+        # Whoever's model it is, its optimizer is one of Keras.
+        interpreter.use(Api("tf.keras.optimizers.Optimizer.lr", "optimizer.lr"), node.lineno)
     if written is not None:
         interpreter.use(written, node.lineno)
     return value

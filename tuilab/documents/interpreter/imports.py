@@ -14,6 +14,7 @@ def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> 
     """`import a.b as c`."""
     for alias in node.names:
         root = alias.name.partition(".")[0]
+        interpreter.imported.add(root)
         own = modules.imported(interpreter, alias.name if alias.asname else root, 0, node.lineno)
         if own is not None:
             interpreter.event("import", alias.name[:80], node.lineno)
@@ -31,6 +32,7 @@ def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> 
 def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> Flow:
     """`from a.b import c`; what lies beside the document is read, the rest of a relative import not known."""
     interpreter.event("import", (node.module or ".")[:80], node.lineno)
+    interpreter.imported.add((node.module or ".").partition(".")[0])
     own = modules.imported(interpreter, node.module or "", node.level, node.lineno)
     if own is not None:
         for alias in node.names:

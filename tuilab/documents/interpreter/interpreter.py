@@ -157,11 +157,16 @@ class Interpreter:
         self.deferred = False
         # The last statement of a cell, whose value is displayed.
         self.shown: ast.stmt | None = None
+        # By function, its parameters that are models.
+        self.models_in: dict[int, frozenset[str]] = {}
+        # Libraries that have been imported, by their first names.
+        self.imported: set[str] = set()
         self._noted: set[tuple[int, str]] = set()
         self._covered = 0
         self._limits = 0
         # Branches of which it is not known whether they are taken.
         self.branches = 0
+        self._choices = 0
         self.lambdas: dict[ast.Lambda, Function] = {}
         self._answers: dict[tuple[int, Callable[[Any], bool]], bool] = {}
         self._regions: dict[tuple[int, int], int] = {}
@@ -317,8 +322,8 @@ class Interpreter:
 
     def gather(self, value: Value) -> None:
         """A time is put beside others, or added to them."""
-        if isinstance(value, Elapsed):
-            region = self.trace.regions[value.region]
+        for number in times_in(value):
+            region = self.trace.regions[number]
             region.gathered = True
             region.picked = region.picked or self.branches > self._branches_at.get(region.first, 0)
 
@@ -405,11 +410,14 @@ class Interpreter:
     def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:
         """Read alternatives, each from the same start, and join what they bind. At least one is given."""
         results, bound = [], []
-        for read in reads:
+        self._choices += 1
+        choice, around = self._choices, self.place.branches
+        for way, read in enumerate(reads):
             self.journal.begin()
             self.branches += 1
             try:
-                results.append(read())
+                with self.at(branches=(*around, (choice, way))):
+                    results.append(read())
             finally:
                 self.branches -= 1
                 bound.append(self.journal.undo())

@@ -177,7 +177,8 @@ def subscript(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Va
             at = integer(index)
             if at is not None and -len(value.items) <= at < len(value.items) and not (value.open and at < 0):
                 return value.items[at]
-            return Unknown("an item that is not known", node.lineno)
+            alike = _common(value.items, index)
+            return alike if isinstance(alike, Tensor) else Unknown("an item that is not known", node.lineno)
         case Mapping():
             if isinstance(index, Known) and index.value in value.items:
                 return value.items[index.value]

@@ -210,8 +210,10 @@ def method(
     line: int,
 ) -> Value:
     """A method of a model: of the document's own class too, where it inherits it."""
-    bound = bind(interpreter, f"tf.keras.Model.{name}", args, keywords, line)
-    if isinstance(model, Model):
+    assumed = isinstance(model, Model) and model.assumed
+    # Of a model by its name alone the arguments are not held against Keras' own.
+    bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
+    if isinstance(model, Model) and not assumed:
         interpreter.use(Api(f"tf.keras.Sequential.{name}", f"Model.{name}"), line)
     bound.values["self"] = model
     if name in TRAINS or name in STEPS:
@@ -242,6 +244,9 @@ def call_layer(
         # A symbolic tensor of the functional API: the model is being built.
         interpreter.event("build", "a layer's call", line)
         return result
-    name = f"tf.keras.layers.{target.name}" if isinstance(target, Layer) else "tf.keras.Model"
+    if isinstance(target, Layer):
+        name = f"tf.keras.layers.{target.name}"
+    else:
+        name = "the model" if target.assumed else "tf.keras.Model"
     interpreter.event("op", name, line, {"x": value, "self": target}, result)
     return result

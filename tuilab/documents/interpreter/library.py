@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, called
-from tuilab.documents.interpreter.values import NONE, Api, Unknown, Value
+from tuilab.documents.interpreter.unread import assumes_keras, makes_model
+from tuilab.documents.interpreter.values import NONE, Api, Model, Unknown, Value
 from tuilab.model.api import Signature
 
 # The key under which arguments that are not known one by one (`*args`, `**options`) are passed on.
@@ -108,6 +109,10 @@ def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywor
         if root + "." in PREFIXES:
             return PREFIXES[root + "."](interpreter, known if root != "tf" else name, bound)
     interpreter.spans(*args, *keywords.values())
+    if makes_model(name) and assumes_keras(interpreter.imported) and not interpreter.deferred:
+        made = Model([], line, open=True, assumed=True)
+        interpreter.event("build", name, line, bound.values, made)
+        return made
     interpreter.event("opaque", name, line, bound.values)
     return Unknown(f"what {name} gives", line)
 
@@ -135,7 +140,7 @@ def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywo
     """Arguments under their parameters' names, by the signature of the TensorFlow that the table is of."""
     named = {k: v for k, v in keywords.items() if k != OPEN}
     out = Arguments(line, named, OPEN in keywords)
-    signature = interpreter.api.signatures.get(name)
+    signature = interpreter.api.signatures.get(name) if name else None
     if signature is not None:
         _check(interpreter, name, signature, args, out, line)
         names: tuple[str, ...] = signature.parameters[: signature.positional]

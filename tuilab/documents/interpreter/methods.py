@@ -7,11 +7,12 @@ from tuilab.documents.interpreter.arithmetic import LONGEST_LIST, LONGEST_TEXT
 from tuilab.documents.interpreter.expressions import told
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered, times_in
 from tuilab.documents.interpreter.library import Arguments
-from tuilab.documents.interpreter.names import ARGUMENTS_OF_KERAS, ONLY_KERAS, TRAINS, dtype_of
+from tuilab.documents.interpreter.names import ARGUMENTS_OF_KERAS, ONLY_KERAS, STEPS, TRAINS, dtype_of
 from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.values import (
     NONE,
     Bound,
+    Clock,
     Dataset,
     Elapsed,
     Function,
@@ -28,6 +29,9 @@ from tuilab.documents.interpreter.values import (
     Value,
 )
 
+# Methods that every model of Keras has, beside those that train and predict.
+_OF_MODELS = ("call", "__call__", "compile", "summary", "save", "save_weights", "load_weights", "build")
+
 
 def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int) -> Value:
     """Call a method of a value that is not of the document's own classes."""
@@ -37,6 +41,8 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             return _tensor(interpreter, owner, name, args, keywords, line)
         case Dataset():
             return dataset_calls.method(interpreter, owner, name, args, keywords, line)
+        case Model(assumed=True) if name not in (*TRAINS, *STEPS, *_OF_MODELS):
+            return interpreter.opaque(Unknown(f"{name}() of a model", line), args, line)
         case Model():
             return keras_calls.method(interpreter, owner, name, args, keywords, line)
         case Instance() if owner.of.library_base().startswith(("tf.keras", "tf.Module")):
@@ -50,6 +56,8 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
         case Many():
             return owner if name in ("copy", "tolist") else NONE
         case Elapsed():
+            return owner
+        case Clock() if name in ("replace", "timestamp", "astimezone"):
             return owner
         case OpaqueObject():
             return objects.method(interpreter, objects.Asked(owner, name, args, keywords, line))

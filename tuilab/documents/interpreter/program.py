@@ -29,7 +29,7 @@ from tuilab.documents.interpreter.interpreter import (
 )
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.timers import names_only
-from tuilab.documents.interpreter.trace import Context, Trace
+from tuilab.documents.interpreter.trace import CALLER, Context, Trace
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -140,7 +140,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             continue
         interpreter.place = Context(block=function.block, uncalled=True)
         # Between what was read before and this call lies whatever the caller did.
-        interpreter.event("opaque", "whoever calls it", function.node.lineno)
+        interpreter.event("opaque", CALLER, function.node.lineno)
         parameters = function.node.args.args
         args: list[Value] = []
         if function.scope.is_class and parameters and function.kind not in ("static",):
@@ -158,7 +158,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
     for made in list(interpreter.lambdas.values()):
         if not made.called:
             interpreter.place = Context(block=made.block, uncalled=True)
-            interpreter.event("opaque", "whoever calls it", made.node.lineno)
+            interpreter.event("opaque", CALLER, made.node.lineno)
             interpreter.call(made, [], {}, made.node.lineno)
 
 

@@ -33,6 +33,8 @@ Kind = Literal[
     "codec",  # compression or decompression, on the host
 ]
 
+# The record of whoever may call a function that the document does not.
+CALLER = "whoever calls it"
 _IDLE = ("sync", "may-wait", "clock", "bind", "print", "config", "query", "node")
 # What takes time that a benchmark could mean to measure.
 WORK = tuple(kind for kind in get_args(Kind) if kind not in _IDLE)
@@ -103,6 +105,7 @@ class Context:
 
     function: the document's own, innermost. uncalled: read as it might be called by somebody whom the
     document does not show. file: the module beside the document in which it stands, "" for the document.
+    branches: of each choice that is not known, which of its ways.
     """
 
     block: int = 0
@@ -113,6 +116,12 @@ class Context:
     function: str = ""
     uncalled: bool = False
     file: str = ""
+    branches: tuple[tuple[int, int], ...] = ()
+
+    def may_follow(self, other: "Context") -> bool:
+        """Whether both may run: they are not of two alternatives of which one is taken."""
+        taken = dict(self.branches)
+        return all(taken.get(choice, way) == way for choice, way in other.branches)
 
     @property
     def families(self) -> tuple[str, ...]:

@@ -241,11 +241,15 @@ class Layer(Value):
 
 @dataclass(eq=False, slots=True)
 class Model(Value):
-    """A Keras model of known layers. open: it may have others."""
+    """A Keras model of known layers. open: it may have others.
+
+    assumed: what it is called, or what made it, says that it is one; nothing more is known of it.
+    """
 
     layers: list[Value]
     line: int
     open: bool = False
+    assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tuilab.documents.example import Example, inputs
+from tuilab.documents.facts import may_run
 from tuilab.documents.interpreter.trace import WORK, Event, Region
 from tuilab.documents.interpreter.values import (
     Graph,
@@ -55,7 +56,7 @@ def unlike_work(example: Example) -> Iterator[Hit]:
     """
     told: set[tuple[int, int]] = set()
     for one, before, other, after in _pairs(example):
-        if (one.line, other.line) in told or any(e.kind == "opaque" for e in before + after):
+        if (one.line, other.line) in told or any(may_run(e) for e in before + after):
             continue
         message, remedy = _difference(example, (one, before), (other, after))
         if message:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tuilab.documents.api.names import gone_part, nearest, renamed
+from tuilab.documents.api.names import LEGACY, gone_part, nearest, renamed
 from tuilab.documents.api.versions import when
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Event, Use
@@ -17,6 +17,7 @@ _INSTEAD = {
         "tf.io.decode_compressed",
         "Compress with zlib on the host; decode_compressed only undoes it.",
     ),
+    "tf.keras.optimizers.Optimizer.lr": ("", "Its name is now learning_rate."),
     "tf.distribute.Strategy.experimental_run_v2": ("", "Its name is now run."),
     "tf.data.Dataset.make_one_shot_iterator": ("", "Iterate over the dataset itself: for batch in dataset."),
     "tf.data.Dataset.make_initializable_iterator": (
@@ -74,6 +75,9 @@ def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
     )
     version = api.keras if gone.startswith("keras.") else api.version
     library = "Keras" if gone.startswith("keras.") else "TensorFlow"
+    if f"{gone}." in LEGACY:
+        stops = f"{spelled}{tail} stops with an ImportError in Keras {api.keras}: it keeps none of Keras 2's"
+        return Hit(use.line, stops, f"Use {gone.removesuffix('.legacy')}{tail}.", at=spelled)
     known = when(api, gone)
     chosen = f"which line {example.installs} installs" if example.installs else ""
     told = "; ".join(part for part in (chosen, known) if part)

@@ -7,7 +7,8 @@ from tuilab.documents.example import Example
 from tuilab.documents.facts import subject
 from tuilab.documents.interpreter.names import CLOCKS
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Event, Region
-from tuilab.documents.interpreter.values import Dataset, Tensor, elements, integer
+from tuilab.documents.interpreter.unread import callee, set_up
+from tuilab.documents.interpreter.values import Dataset, Tensor, Value, elements, integer
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.words import words
 
@@ -57,7 +58,7 @@ def is_log(example: Example, region: Region) -> bool:
         return False
     if is_beside(example, region):
         return False
-    return any(_is_long(e) for e in events) or not _is_said(example, region)
+    return any(_is_long(e) for e in events) or not is_said(example, region)
 
 
 # What two labels have where they set one way of doing the same against another.
@@ -110,7 +111,7 @@ def _is_long(event: Event) -> bool:
     return event.kind == "train" and epochs is not None and integer(epochs) != 1
 
 
-def _is_said(example: Example, region: Region) -> bool:
+def is_said(example: Example, region: Region) -> bool:
     """Whether a title or the function's name speaks of speed."""
     function = example.trace.events[region.first].place.function
     head = "\n".join(example.source[:_HEAD]) if example.block.script else ""
@@ -126,7 +127,7 @@ _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 def compares(example: Example, region: Region) -> bool:
     """Whether a figure is there to be compared: gathered, divided, a rate, or told as one of speed."""
-    if region.gathered or region.divided or region.via != "clock" or _is_said(example, region):
+    if region.gathered or region.divided or region.via != "clock" or is_said(example, region):
         return True
     if region.beside:
         return True
@@ -349,13 +350,15 @@ def no_sync(example: Example) -> Iterator[Hit]:
         took = time.perf_counter() - t
     """
     for region, events in regions(example):
-        waiting: Event | None = None
+        # What is awaited where another way is taken is not awaited here.
+        waiting: list[Event] = []
         for event in events:
             if event.kind in ASYNCHRONOUS and event.place.traced is None and not runs_on_cpu(example, event):
-                waiting = event
-            elif event.kind in ("sync", "may-wait", "opaque", "train", "host-op") and waiting is not None:
-                waiting = None
-        if waiting is not None:
+                waiting = [e for e in waiting if e.place.branches != event.place.branches]
+                waiting.append(event)
+            elif event.kind in ("sync", "may-wait", "opaque", "train", "host-op"):
+                waiting = [e for e in waiting if not event.place.may_follow(e.place)]
+        if waiting:
             yield Hit(
                 region.last_line,
                 "the clock is read without waiting: a GPU's calls return before their work is done",
@@ -431,7 +434,8 @@ def bad_clock(example: Example) -> Iterator[Hit]:
         lines = {example.trace.events[at].line for r, _ in timed for at in (r.first, r.last)}
         line = example.trace.events[region.first].line
         dated = any(at in example.trace.dated for r, _ in timed for at in (r.first, r.last))
-        coarse = clock in ("time.time", "time.time_ns")
+        # What has nothing of TensorFlow is timed by this clock as well as by another.
+        coarse = clock in ("time.time", "time.time_ns") or not example.facts.is_of_tensorflow
         # Where nothing of TensorFlow is timed, or seconds of training, this clock does.
         casual = coarse and all(_is_casual(example, r, events) for r, events in timed)
         yield Hit(
@@ -449,7 +453,10 @@ _REPLACED = ("time.time", "time.clock", "time.process_time")
 
 
 def _is_casual(example: Example, region: Region, events: list[Event]) -> bool:
-    if is_log(example, region) or not compares(example, region) or any(_is_long(e) for e in events):
+    if is_log(example, region) or any(_is_long(e) for e in events):
+        return True
+    outside = len(example.trace.events[region.first].place.loops)
+    if not compares(example, region) and not any(_is_call(e, outside) for e in events):
         return True
     if not example.facts.is_of_tensorflow:
         return True
@@ -459,17 +466,27 @@ def _is_casual(example: Example, region: Region, events: list[Event]) -> bool:
     return is_opaque(events) and not any(event.kind in _COMPUTES for event in events)
 
 
+def _is_call(event: Event, outside: int) -> bool:
+    """Whether a model or a graph is called a few times, which takes milliseconds: this clock's steps show."""
+    count = event.place.repeats_inside(outside)
+    called = event.kind == "graph" or event.name in _CALLS
+    return called and event.place.traced is None and count is not None and count <= _FEW_CALLS
+
+
+_FEW_CALLS = 100
+_CALLS = ("the model", "tf.keras.Model", "a SavedModel", "predict", "predict_on_batch", "invoke")
 _CALLBACK = re.compile(r"on_(?:train_|predict_|test_)?(?:batch|epoch|train|predict|test)_end$")
 _COMPUTES = ("op", "graph", "create", "copy", "host-op", "iterate", "train", "codec")
 
 
 @rule("TL108", "Set-up in the timed region", "warning")
 def set_up_timed(example: Example) -> Iterator[Hit]:
-    """Imports, data or the model are made inside the timed region, next to what it means to measure.
+    """Imports, data or the model are made, files read or results drawn inside the timed region, next to what
+    it means to measure.
 
     Why: The figure holds what is done once beside what is meant.
 
-    Instead: Import, make data and build the model before the clock starts.
+    Instead: Import, read or make data and build the model before the clock starts.
 
     Wrong:
         tf.matmul(x, y)
@@ -491,8 +508,10 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         measured = any(_measures(event) for event in events)
         timer = example.trace.events[region.first].place.function
         told: set[str] = set()
+        others: dict[str, Event] = {}
         for event in events:
             what = _set_up(example, event, measured, timer)
+            beside = "" if what or not measured else _beside(event)
             if what and not (what in told and event.kind == "python"):
                 told.add(what)
                 here = example.holds(event.line)
@@ -502,8 +521,51 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
                     f"{what} inside the timed region, and counts as if it were the work",
                     region=region,
                 )
+            elif beside:
+                others.setdefault(beside, event)
+        if others:
+            first = next(iter(others.values()))
+            here = example.holds(first.line)
+            what = ", ".join(f"{what} ({callee(event.name)})" for what, event in others.items())
+            away = "" if here else f" on line {first.line}"
+            yield Hit(
+                first.line if here else region.line,
+                f"{what}{away} inside the timed region, and counts as if it were the work",
+                region=region,
+                severity="note" if _WHOLE.search(label(region)) or _is_video(example) else None,
+            )
 
 
+def _is_video(example: Example) -> bool:
+    """Whether the code shows pictures as they come, so that a time is of the whole of it."""
+    return bool(_VIDEO.search(example.block.code))
+
+
+_VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
+
+
+def _beside(event: Event) -> str:
+    """What a call of a library, or of code that is not read, does beside the work, "" for nothing."""
+    if event.place.traced is not None or event.kind not in ("opaque", "build", "host-op", "op", "python"):
+        return ""
+    return set_up(event.name)
+
+
+# Labels of a time that is meant to be of everything between.
+_WHOLE = re.compile(
+    r"\b(?:fps|total|overall|whole|end[- ]to[- ]end|pipeline|elapsed|run ?time|script)\b", re.IGNORECASE
+)
+# NumPy's functions that compute for long, so that they are what is meant.
+_HEAVY = (
+    "tf.matmul",
+    "tf.linalg.",
+    "tf.tensordot",
+    "tf.einsum",
+    "np.dot",
+    "np.linalg.",
+    "np.fft.",
+    "np.einsum",
+)
 _INITIALISERS = ("variables_initializer", "initialize_all_variables", "tables_initializer")
 
 
@@ -516,7 +578,8 @@ _ONCE = {
 
 
 def _measures(event: Event) -> bool:
-    return event.kind in ("op", "graph", "train") and event.place.traced is None
+    lite = event.kind == "host-op" and (event.name == "invoke" or event.name.startswith(_HEAVY))
+    return (lite or event.kind in ("op", "graph", "train")) and event.place.traced is None
 
 
 def _set_up(example: Example, event: Event, measured: bool, timer: str) -> str:
@@ -529,6 +592,9 @@ def _set_up(example: Example, event: Event, measured: bool, timer: str) -> str:
     if not measured:
         return ""
     own = event.place.function != timer
+    if event.place.file and event.kind in ("create", "host-create"):
+        # A module beside the document makes what it needs.
+        return ""
     if own and event.kind == "create" and not event.name.startswith("tf.random."):
         # A function that starts from zeros does so as part of its work.
         return ""
@@ -576,16 +642,22 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
     """
     for region, events in regions(example):
         work = [e for e in works(events) if e.kind in ("train", "graph", "opaque") or not _prepares(e)]
-        if len(work) != 1 or work[0].kind != "train" or work[0].name != "predict":
-            continue
-        again = region.repeats or work[0].place.repeats != 1
-        if again and _is_one_batch(work[0]):
-            yield Hit(
-                work[0].line,
-                "predict() sets itself up anew at each call: the time is that and the model's together",
-                region=region,
-                at="predict",
-            )
+        for event in work:
+            if event.kind != "train" or event.name != "predict":
+                continue
+            # Where one of several ways is taken, each is looked at by itself.
+            alone = all(other is event or not event.place.may_follow(other.place) for other in work)
+            loops = event.place.loops
+            again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
+            if alone and again and _is_one_batch(event):
+                small = _is_known_small(event) and compares(example, region) and not is_log(example, region)
+                yield Hit(
+                    event.line,
+                    "predict() sets itself up anew at each call: the time is that and the model's together",
+                    region=region,
+                    at="predict",
+                    severity="warning" if small else None,
+                )
 
 
 def _prepares(event: Event) -> bool:
@@ -598,9 +670,20 @@ _VIEWS = ("tf.strided_slice", "tf.reshape", "tf.expand_dims", "tf.cast", "tf.squ
 _BATCH = 32
 
 
+def _given(event: Event) -> Value | None:
+    return event.arguments.get("x", event.arguments.get("0"))
+
+
+def _is_known_small(event: Event) -> bool:
+    """Whether predict() is given less than a usual batch, so that the model's own time is small."""
+    given = _given(event)
+    rows = given.shape[0] if isinstance(given, Tensor) and given.shape else None
+    return rows is not None and rows <= _BATCH
+
+
 def _is_one_batch(event: Event) -> bool:
     """Whether predict() is given no more than one batch, so far as that is known."""
-    given = event.arguments.get("x", event.arguments.get("0"))
+    given = _given(event)
     if not isinstance(given, Tensor) or not given.shape or given.shape[0] is None:
         return not isinstance(given, Dataset)
     return given.shape[0] <= (integer(event.arguments.get("batch_size")) or _BATCH)

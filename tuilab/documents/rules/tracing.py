@@ -1,5 +1,6 @@
 """Python that runs while a function is traced, and not when its graph runs."""
 
+import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
@@ -82,12 +83,15 @@ def remade_graph(example: Example) -> Iterator[Hit]:
     for event in example.written:
         if not (event.kind == "config" and event.name == "tf.function") and event.name != _COMPILE:
             continue
-        if any(_repeats(loop, event.line) for loop in event.place.loops):
+        each = _EACH.match(event.place.function)
+        if each or any(_repeats(loop, event.line) for loop in event.place.loops):
             yield Hit(
                 event.line, f"{event.name} is applied in each iteration, so each iteration traces it again"
             )
 
 
+# Methods of Keras' callbacks that it calls again and again.
+_EACH = re.compile(r"on_(?:epoch|(?:(?:train|test|predict)_)?batch)_(?:begin|end)$")
 _COMPILE = "tf.xla.experimental.compile"
 
 

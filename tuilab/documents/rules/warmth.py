@@ -5,18 +5,28 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tuilab.documents.example import Example
-from tuilab.documents.facts import is_subject
+from tuilab.documents.facts import is_subject, may_run
 from tuilab.documents.interpreter.trace import WORK, Event, Loop, Region
 from tuilab.documents.interpreter.values import Tensor, elements, integer
-from tuilab.documents.rules.regions import holds_others, is_beside, is_lap, is_opaque, label, regions
-from tuilab.documents.rules.rule import Hit, rule
+from tuilab.documents.rules.regions import (
+    compares,
+    holds_others,
+    is_beside,
+    is_lap,
+    is_said,
+    label,
+    regions,
+)
+from tuilab.documents.rules.rule import Hit, Severity, rule
 
 # So many eager calls hide the first one's cost.
 MANY, MANY_ON_GPU = 1_000, 100_000
 # Elements up to which an eager op's time is the cost of dispatching it.
 SMALL = 4_096
 # Statistics that a slow first sample does not move.
-_ROBUST = re.compile(r"\b(?:median|min|percentile|quantile)\s*\(|\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\)|trim")
+_ROBUST = re.compile(
+    r"\b(?:median|percentile|quantile)\s*\(|\b(?:np\.)?min\(\s*\w*(?:time|took|lat|dur|elapsed|sample|repeat)\w*|\.min\(\)|\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\)|trim"
+)
 
 
 @dataclass(frozen=True)
@@ -44,12 +54,16 @@ def first_calls(example: Example) -> Iterator[First]:
         if work is None or _says_so(example, region):
             continue
         # What is not known may have run it before, in this function or whoever calls it; but for a session
-        # that is made while the clock runs.
+        # that is made while the clock runs, or what an uncalled function made itself.
         uncalled = example.trace.events[region.first].place.uncalled
         cold = work.name == "sess.run" and _makes_session(events)
-        if not cold and (uncalled or example.facts.ran_before(work, region.first)):
+        if not cold and example.facts.ran_before(work, region.first):
             continue
-        sure = cold or not (is_opaque(events) or example.facts.may_have_run(work, region.first))
+        own = not uncalled or example.facts.is_own(work, region.first)
+        if not cold and not own and not compares(example, region):
+            continue
+        unclear = any(may_run(e) for e in events) or example.facts.may_have_run(work, region.first)
+        sure = cold or (own and not unclear)
         count = _repeats_inside(example, region, work)
         # On a GPU the first call starts the device, as long as ten thousand small ones take.
         many = MANY_ON_GPU if "GPU" in work.place.families or _is_tiny_anywhere(example, work) else MANY
@@ -120,7 +134,7 @@ def _main_work(events: list[Event]) -> Event | None:
     """What the region is there for: a graph, a training, or eager ops."""
     if _makes_session(events):
         events = [event for event in events if event.name == "sess.run"] or events
-    unclear = any(event.kind == "opaque" for event in events)
+    unclear = any(may_run(event) for event in events)
     for kind in ("graph", "train", "op", "host-op", "create"):
         # Beside a call that is not known, single ops do not tell whether the whole ran before.
         if kind == "op" and unclear:
@@ -213,19 +227,26 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
         region, work, sure = works[0].region, works[0].work, works[0].sure
         epochs = work.arguments.get("epochs")
         long = work.kind == "train" and epochs is not None and integer(epochs) != 1
-        # Of so many the first hardly shows.
+        # Of so many the first hardly shows; of a few it does, where speed is what the code is about.
         many = long and (integer(epochs) or 0) >= _MANY_EPOCHS
+        few = long and 1 < (integer(epochs) or _MANY_EPOCHS) <= _FEW_EPOCHS and is_said(example, region)
         yield Hit(
             region.line,
             f"the one call of {_names(works)} that is timed is its first{_SEEN[sure]}: {_cost(work)}",
             "Report the time of its first epoch separately." if long else "",
             region=region,
-            severity="note" if many or not sure or (long and not is_beside(example, region)) else None,
+            severity=_severity(few and sure, many or not sure or (long and not is_beside(example, region))),
             calls=(integer(epochs) or 0) if epochs is not None else 1,
         )
 
 
-_MANY_EPOCHS = 10
+_MANY_EPOCHS, _FEW_EPOCHS = 10, 3
+
+
+def _severity(few: bool, passing: bool) -> Severity | None:
+    return "warning" if few else "note" if passing else None
+
+
 _SEEN = {True: "", False: ", so far as can be seen"}
 
 

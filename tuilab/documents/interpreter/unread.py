@@ -1,0 +1,117 @@
+"""What calls of code that is not read may do: told by the library's and the function's name."""
+
+import re
+import sys
+
+from tuilab.documents.words import words
+
+# Libraries whose calls run nothing of TensorFlow, so that none of its first calls is made there.
+_APART = frozenset(sys.stdlib_module_names) - set(
+    words("threading multiprocessing concurrent subprocess asyncio runpy")
+) | set(
+    words(
+        "open xrange psutil six torch torchvision torchaudio onnxruntime onnx numba cupy jax mlx mxnet cv2"
+        " PIL pandas sklearn scipy requests tqdm progressbar streamlit mlflow wandb matplotlib seaborn plotly"
+        " yaml h5py tabulate prettytable colorama pynvml GPUtil datasets imageio skimage librosa boto3"
+        " tensorrt pycuda openvino paddle flask fastapi gradio rich click absl termcolor joblib nltk"
+    )
+)
+# What hands out items, or opens and closes something around a body.
+_HANDS_OUT = ("going through what is not known", "a context manager")
+_SETS_UP = re.compile(
+    r"(?:print|show|plot|draw|save|load|log|info|warn|error|debug|summary|count|get|set|describe|visuali[sz]e"
+    r"|display|compile|freeze|quanti[sz]e|prune|export|register|build|make|create|init|configure|add|append|read"
+    r"|write|parse|format|record|report|update|preprocess|prepare|normali[sz]e|decode|seed)(?:_|$|(?=[A-Z]))"
+)
+# Calls that wait for whoever runs them: a model may be among what they are given.
+_RUNS = re.compile(
+    r"warm|train|fit|predict|infer|evaluat|bench|run|step|forward|generate|test", re.IGNORECASE
+)
+
+
+# Frameworks whose models are called as Keras' are.
+_OTHERS = words(
+    "torch torchvision jax flax mxnet paddle onnxruntime openvino tensorrt tflite_runtime ai_edge_litert"
+    " transformers ultralytics mlx cupy coremltools pycuda sentence_transformers tflearn"
+)
+_MAKES = re.compile(
+    r"^(?:build|create|make|get|load|define|construct)_?(?:\w*_)?(?:model|net|network|cnn|unet|resnet|vgg)\w*$"
+    r"|^(?:vgg|resnet|mobilenet|efficientnet|inception|densenet|unet|xception)\w*$"
+    r"|^\w*(?:Net|Model|CNN|UNet|VGG|ResNet|Generator|Discriminator|Autoencoder|VAE)(?:V?\d+)?\w{0,3}$",
+    re.IGNORECASE,
+)
+# What Keras' models have and hardly anything else.
+OF_KERAS = words("predict_on_batch train_on_batch test_on_batch trainable_variables count_params predict")
+_MODELS = words("model net network keras_model tf_model")
+
+
+def assumes_keras(imported: set[str]) -> bool:
+    """Whether a model of a document that imports these libraries is one of Keras."""
+    return bool(imported & {"tensorflow", "keras", "tf_keras"}) and not imported & set(_OTHERS)
+
+
+def makes_model(name: str) -> bool:
+    """Whether a function or class of that dotted name, of code that is not read, gives a model."""
+    root, _, rest = name.partition(".")
+    return bool(rest) and root not in _APART and root != "tf" and bool(_MAKES.match(rest.rpartition(".")[2]))
+
+
+def is_model(parameter: str) -> bool:
+    """Whether a function's parameter of that name is a model."""
+    return parameter in _MODELS
+
+
+_TIMER = re.compile(
+    r"^(?:\w+_)?(?:timer|timing|timed|stopwatch|time_?block|elapsed(?:_time)?|benchmark|measure_?time)$",
+    re.IGNORECASE,
+)
+
+
+def is_timer(reason: str) -> bool:
+    """Whether what an unread call gave, by its record, is a timer to be used by `with`."""
+    dotted = callee(reason)
+    root, _, word = dotted.rpartition(".")
+    return (
+        reason.startswith("what ") and root not in ("threading", "torch.utils") and bool(_TIMER.match(word))
+    )
+
+
+# By a function's name, what it does that is no computing of TensorFlow's.
+_DOES = {
+    "a picture is taken from a camera": r"VideoCapture|camera|webcam",
+    "an image is read": r"imread|(?:load|read|open)_(?:img|image)s?|read_file|decode_(?:jpeg|png|image)",
+    "results are drawn or written": r"decode_predictions|imshow|imwrite|putText|rectangle|circle"
+    r"|waitKey|savefig|draw\w*|plot\w*|visuali[sz]e\w*|(?:show|display)_\w+",
+    "data is fetched": r"urlretrieve|urlopen|dataset_download|get_file|download\w*|fetch_\w+",
+    "data is read or made": r"read_(?:csv|excel|parquet|pickle)|genfromtxt|loadtxt|train_test_split"
+    r"|(?:load|read|get)_(?:\w*_)?(?:data|dataset|images?|inputs?|samples?|mnist|cifar)\w*"
+    r"|image_dataset_from_directory|flow_from_directory|(?:train|test)_data|source_raw_data\w*",
+    "data is prepared": r"preprocess\w*|augment\w*|prepare_\w+|make_batch\w*|one_hot_batch|img_to_array",
+    "the model is loaded or built": r"load_model|from_pretrained|load_weights"
+    r"|(?:build|create)_(?:\w*_)?(?:model|net|graph)\w*",
+}
+_CAMERA = "what cv2.VideoCapture"
+_WORDS = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES.items()}
+
+
+def set_up(name: str) -> str:
+    """What a function of that dotted name does beside computing, "" where it does not tell."""
+    if name.startswith("what ") and not name.startswith(_CAMERA):
+        # A call of what another one gave.
+        return ""
+    parts = callee(name).split(".")[-2:]
+    return next((what for what, words_ in _WORDS.items() if any(words_.match(p) for p in parts)), "")
+
+
+def callee(name: str) -> str:
+    """The dotted name in an unread call's record: `what cv2.imread gives` → `cv2.imread`."""
+    return name.removeprefix("what ").partition(" ")[0].partition("(")[0]
+
+
+def runs_tensorflow(name: str) -> bool:
+    """Whether an unread call of that record may run TensorFlow, a model that it is given say."""
+    if name in _HANDS_OUT:
+        return False
+    dotted = callee(name)
+    root, word = dotted.partition(".")[0], dotted.rpartition(".")[2]
+    return root not in _APART and not (_SETS_UP.match(word) and not _RUNS.search(word))
