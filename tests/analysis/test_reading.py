@@ -6,7 +6,6 @@ from tests.analysis.made_runs import begun, finish, measure, phases, placed
 from tests.made import EAGER, GRAPH, XLA
 from tuilab.analysis.reading import op_counts
 from tuilab.analysis.summary import summarise
-from tuilab.model import events as e
 from tuilab.model.events import Node
 from tuilab.report.rows import phase_lines
 
@@ -47,31 +46,3 @@ def test_a_later_account_takes_the_earlier_ones_place() -> None:
     assert list(summarise(state).arms[0].phases_s) == ["dispatch"]
     phases(state, EAGER, compute=1e-3)
     assert list(summarise(state).arms[0].phases_s) == ["compute"]
-
-
-def told(total: float, residual: float, **spent: float) -> e.Phases:
-    """What versions up to 0.1 told."""
-    ends = {"dispatch": (0.9 * spent["dispatch"], 1.1 * spent["dispatch"])}
-    return e.Phases(
-        run="r", arm=GRAPH.id, point=0, phases_s=spent, total_s=total, residual_s=residual, ci95_s=ends
-    )
-
-
-def test_phases_of_earlier_versions_are_an_account() -> None:
-    state = measure(begun([GRAPH]), {GRAPH: 1e-3})
-    state.apply(told(1e-3, 0.2e-3, dispatch=0.3e-3, compute=0.5e-3))
-    account = summarise(state).arms[0].account
-    assert account is not None
-    assert {part.phase: part.source for part in account.parts} == {
-        "dispatch": "timed apart", "compute": "timed apart", "not_known": "remainder",
-    }  # fmt: skip
-    assert [account.share(part.phase) for part in account.parts] == pytest.approx([0.3, 0.5, 0.2])
-    low, high = account.parts[0].ci95_s or (0.0, 0.0)
-    assert low < account.parts[0].seconds < high
-
-
-def test_phases_of_earlier_versions_that_overlap_are_shortened_alike() -> None:
-    state = measure(begun([GRAPH]), {GRAPH: 1e-3})
-    state.apply(told(1e-3, -0.5e-3, dispatch=0.5e-3, compute=1e-3))
-    account = summarise(state).arms[0].account
-    assert account is not None and account.share("compute") == pytest.approx(2 / 3) and not account.not_known

@@ -108,7 +108,6 @@ class SweepRun:
                 | e.WarmUp()
                 | e.WarmedUp()
                 | e.Accounted()
-                | e.Phases()
                 | e.Placement()
                 | e.WorkKnown()
                 | e.Fact()

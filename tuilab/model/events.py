@@ -315,23 +315,6 @@ class Accounted(_RunEvent, frozen=True, kw_only=True, tag="account"):
     """Of the calls beside the profile, not yet held to the arm's median."""
 
 
-class Phases(_RunEvent, frozen=True, kw_only=True, tag="phases"):
-    """Where a call's time goes, as versions up to 0.1 told it: each phase timed apart. Only replayed."""
-
-    arm: str
-    point: Count
-    phases_s: dict[str, Difference]
-    """Seconds per call by phase: dispatch, copy_in, compute, copy_out, input_wait, other."""
-    total_s: Seconds
-    """The end-to-end figure measured beside them."""
-    residual_s: Difference
-    """Total less the sum of the phases."""
-    note: str = ""
-    """What is to be known of them."""
-    ci95_s: dict[str, tuple[float, float]] = {}
-    """The 95 % intervals of those phases that were timed call by call, and of the `total`; seconds."""
-
-
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One op of an arm as it was placed."""
 
@@ -515,7 +498,6 @@ Event = (
     | Round
     | HostWatched
     | Accounted
-    | Phases
     | Placement
     | ModelOpened
     | LayersKnown

@@ -6,7 +6,7 @@ from math import inf
 from operator import truediv
 from sys import intern
 
-from tuilab.model.account import NOT_KNOWN, Account, Part, in_order
+from tuilab.model.account import Account
 from tuilab.model.arms import Arm, labels
 from tuilab.model.events import (
     Accounted,
@@ -24,7 +24,6 @@ from tuilab.model.events import (
     MachineJoined,
     ModelOpened,
     Node,
-    Phases,
     Placement,
     Point,
     PointAdded,
@@ -305,8 +304,6 @@ class RunState:
             cell.warm, cell.warm_s = event.warm, event.seconds
         elif isinstance(event, Accounted):
             state.cell(event.point).account_for(event.account)
-        elif isinstance(event, Phases):
-            state.cell(event.point).account_for(_accounted(event))
         elif isinstance(event, Placement):
             if state.placed_in.get(event.point) != self.workers:
                 # A further process tells the same ops again: they are not more for that.
@@ -342,27 +339,3 @@ def _shared(node: Node) -> Node:
         evidence=intern(node.evidence),
         layer=intern(node.layer),
     )
-
-
-def _accounted(event: Phases) -> Account:
-    """What versions up to 0.1 told of a call, as an account.
-
-    There phases were timed apart and the whole beside them, so they could overlap: they are then shortened
-    alike.
-    """
-    spent = {name: max(0.0, found) for name, found in event.phases_s.items()}
-    factor = min(1.0, event.total_s / (sum(spent.values()) or 1.0))
-    parts = [
-        Part(
-            phase=name,
-            seconds=spent[name] * factor,
-            source="timed apart",
-            ci95_s=event.ci95_s.get(name) if factor == 1.0 else None,
-        )
-        for name in in_order(spent)
-        if spent[name]
-    ]
-    rest = event.total_s - sum(part.seconds for part in parts)
-    if rest > 0:
-        parts.append(Part(phase=NOT_KNOWN, seconds=rest, source="remainder"))
-    return Account(total_s=event.total_s, parts=tuple(parts), note=event.note)
