@@ -85,6 +85,7 @@ class Counted:
     """How often the body of each loop runs in a call, where that is known; by the loop's name as the runtime
     writes functions out, `while/body/while`."""
     notes: list[str] = field(default_factory=list)
+    _read: tuple[int, Counter[Key]] = field(default=(-1, Counter()), repr=False)
 
     def flop(self) -> dict[str, float]:
         """Return operations by the dtype that they compute in."""
@@ -117,10 +118,8 @@ class Counted:
             wrote |= part.writes
         outside = self.results.keys() | self.state
         if parts is not None:
-            own = {id(part) for part in some}
-            for part in self.parts:
-                if id(part) not in own:
-                    outside |= part.reads.keys()
+            own = Counter(key for part in some for key in part.reads)
+            outside |= {key for key in wrote if self._readers()[key] > own[key]}
         read_in = {
             key: min(size, self.sizes.get(key) or size)
             for key, size in read.items()
@@ -129,6 +128,12 @@ class Counted:
         handed = self.results
         left = {key: min(size, handed.get(key, size)) for key, size in wrote.items() if key in outside}
         return read_in, left
+
+    def _readers(self) -> Counter[Key]:
+        """Count the parts that read each stretch of memory."""
+        if self._read[0] != len(self.parts):
+            self._read = len(self.parts), Counter(key for part in self.parts for key in part.reads)
+        return self._read[1]
 
     def by_scope(self, depth: int = 1) -> dict[str, list[Part]]:
         """Return the parts by the first names of theirs: `model/dense` at depth 2. "" holds what has none."""

@@ -215,12 +215,13 @@ def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
     """What the optimiser took away: nodes of the function as written that no partition holds any more."""
     left = {n.name.removesuffix(_COMPOSED): n.op for p in graph.partition_graphs for n in p.node}
     programs = tuple(name + "/" for name, op in left.items() if op in CALLS)
+    around = {other[:at] for other in left for at, letter in enumerate(other) if letter == "/"}
     constant = _constants(written)
     for name, before in written.items():
         node = before.node
         if node.op in HIDDEN or left.get(name, "Const") != "Const" or name.startswith(programs):
             continue
-        if node.op in CALLS or (name not in left and any(other.startswith(name + "/") for other in left)):
+        if node.op in CALLS or (name not in left and name in around):
             continue  # written out into its parts, not folded
         if name in left or name in constant:
             why = "computed once, when the graph was optimised"
