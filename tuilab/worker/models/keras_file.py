@@ -26,6 +26,7 @@ from tuilab.workloads.base import Build, Case, Unavailable, Workload
 FLOAT32 = "float32"
 POLICIES = (FLOAT32, "mixed_bfloat16", "mixed_float16")
 INFERENCE, TRAINING = "inference", "training"
+HOST = "/CPU:0"
 LARGEST_CONFIG = 50_000_000
 """Bytes of the JSON that describes the layers."""
 LARGEST_RATIO = 200
@@ -60,11 +61,11 @@ _TABLES = ("vocabulary", "idf_weights")
 
 @dataclass
 class _Opened:
-    """The description and the weights of a file, from which each arm's model is made."""
+    """A file's description and the model as it was loaded, from which each arm's own is made."""
 
     name: str
     config: Any
-    weights: list[Any]
+    loaded: Any
     trust: bool
     live: "weakref.WeakValueDictionary[tuple[str, ...], Any]" = field(
         default_factory=weakref.WeakValueDictionary
@@ -73,12 +74,12 @@ class _Opened:
     def model(self, tf: Any, device: str, policy: str, use: str) -> Any:
         """The model with weights of its own on the device; arms that only differ in their mode share it."""
         key = device, policy, use
-        model = self.live.get(key)
+        model = self.loaded if key == (HOST, FLOAT32, INFERENCE) else self.live.get(key)
         if model is None:
             config = with_policy(self.config, policy)  # Keras empties what it reads: a copy
             with tf.device(device):
                 model = _keras().saving.deserialize_keras_object(config, safe_mode=not self.trust)
-                _set(model, self.weights)
+                _set(model, self.loaded)
             self.live[key] = model
         return model
 
@@ -92,7 +93,7 @@ def workload(path: Path, opening: Opening) -> Workload:
     if config is not None:
         examine(config, name, opening, weighs)
     begun = time.perf_counter()
-    with tf.device("/CPU:0"):
+    with tf.device(HOST):
         model = _keras().models.load_model(path, safe_mode=not opening.trust)
     load_s = time.perf_counter() - begun
     if not getattr(model, "inputs", None):
@@ -101,13 +102,14 @@ def workload(path: Path, opening: Opening) -> Workload:
             "a subclassed model without stated inputs",
             "its SavedModel, which model.export(folder) writes",
         )
-    opened = _Opened(name, _keras().saving.serialize_keras_object(model), model.get_weights(), opening.trust)
+    opened = _Opened(name, _keras().saving.serialize_keras_object(model), model, opening.trust)
     specs = [
         (_input_name(t, i), tf.as_dtype(t.dtype).name, tuple(t.shape)) for i, t in enumerate(model.inputs)
     ]
     given = Given(tf, specs, opening.data, _hints(model, opened.config))
     given.probe(lambda *arrays: model(_packed(tf, model, arrays)))
     loss, said = _loss(model)
+    model.optimizer = None  # its state would weigh as much again; a training arm has one of its own
     outputs = [(tuple(t.shape), tf.as_dtype(t.dtype).name) for t in model.outputs]
     needs = memory.of_keras(tf, model)
     axes = parameters(given)
@@ -188,7 +190,7 @@ def _build(
             raise Unavailable("Keras computes quantised layers in float32 and bfloat16 alone")
         if training:
             raise Unavailable("the gradients of quantised layers are float32 alone")
-    b.progress(f"building the model, {size(sum(w.nbytes for w in opened.weights))} of weights")
+    b.progress(f"building the model, {size(memory.of_weights(tf, opened.loaded))} of weights")
     model = opened.model(tf, b.device, policy, TRAINING if training else INFERENCE)
     arrays = given.arrays(b.values)
     if not training:
@@ -249,11 +251,13 @@ def _loss(model: Any) -> tuple[str, tuple[str, ...]]:
     return loss, (f"The file has no loss: a training step takes {loss.replace('_', ' ')} and Adam.",)
 
 
-def _set(model: Any, weights: list[Any]) -> None:
-    if len(model.get_weights()) == len(weights):
-        model.set_weights(weights)
-        return
-    raise InputError("weights", len(weights), f"the {len(model.get_weights())} that the layers take")
+def _set(model: Any, loaded: Any) -> None:
+    """Give the model the weights of the other, one after another: all at once they would be there twice."""
+    taken, there = len(model.weights), len(loaded.weights)
+    if taken != there:
+        raise InputError("weights", there, f"the {taken} that the layers take")
+    for weight, value in zip(model.weights, loaded.weights, strict=True):
+        weight.assign(value.value)
 
 
 def _input_name(tensor: Any, index: int) -> str:

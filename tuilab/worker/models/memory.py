@@ -13,7 +13,7 @@ Needs = Callable[..., int]
 
 def of_keras(tf: Any, model: Any) -> Needs:
     """Weights, and what the layers make of a batch: all of it held for a gradient, else the largest twice."""
-    weights = sum(math.prod(w.shape) * tf.as_dtype(w.dtype).size for w in model.weights)
+    weights = of_weights(tf, model)
     made = [
         (tuple(tensor.shape), tf.as_dtype(tensor.dtype).size)
         for operation in getattr(model, "operations", None) or model.layers
@@ -21,6 +21,11 @@ def of_keras(tf: Any, model: Any) -> Needs:
         for tensor in node.output_tensors
     ]
     return _needs(weights, made)
+
+
+def of_weights(tf: Any, model: Any) -> int:
+    """Add up the bytes of a Keras model's weights."""
+    return sum(math.prod(w.shape) * int(tf.as_dtype(w.dtype).size) for w in model.weights)
 
 
 def of_graph(graph: Any) -> Needs:
