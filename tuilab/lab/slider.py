@@ -132,7 +132,7 @@ def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
 
 
 def _rounds_of(parameter: LogInteger) -> list[int]:
-    """Round numbers of it, or of its multiple, which it takes."""
+    """List the round numbers that it takes, of a multiple those of the multiple."""
     of = parameter.multiple
     return [of * n for n in _round_numbers(parameter.high // of, parameter.binary)]
 

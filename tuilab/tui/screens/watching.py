@@ -161,7 +161,7 @@ this program's own sizes. Steps are timed all the time; parts and ops are seen i
 TensorFlow's profiler, and what these cost stands in the verdict.
 
 **{watch.catch}** catches the program's step, or in Functions the one under the cursor: at its next call it is
-traced once more, written with its variables as a folder, and opened in the lab, where sliders move it.
+traced anew, written with its variables as a folder, and opened in the lab, where sliders move it.
 
 The program has a terminal of its own, whose last lines are in Output. **{watch.type}** types a line into it,
 **{watch.stop}** is its Ctrl-C. Leaving asks whether it goes on.

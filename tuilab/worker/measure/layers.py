@@ -74,7 +74,7 @@ class Layers:
         return beside, "scope" if beside else ""
 
     def _path(self, scopes: Sequence[str]) -> tuple[str, str] | None:
-        """The layer that these scopes lead to and its kind, "" for one of layers; None without any."""
+        """Find the layer that these scopes lead to and its kind, "" for one of layers; None without any."""
         found, level = list[str](), self._tree or {}
         for scope in scopes:
             child = self._child(level, scope)

@@ -196,7 +196,7 @@ class Given:
         )
 
     def _sizes_taken(self, name: str, call: Callable[..., Any], known: Mapping[str, int]) -> tuple[int, int]:
-        """As `takes` has it: the next size of those that work beside each other, and the first of them."""
+        """Find of a dimension the least size that works, and of what all are multiples, as in `takes`."""
 
         def runs(size: int) -> bool:
             return self._runs(call, self.sizes({**known, name: size}))
@@ -214,7 +214,7 @@ class Given:
         return low * of, of
 
     def _runs(self, call: Callable[..., Any], sizes: Mapping[str, int]) -> bool:
-        """Whether the model takes these sizes; nothing is learned of the range of its integers."""
+        """Say whether the model takes these sizes; learn nothing of the range of its integers."""
         before = dict(self._hints)
         done = self._in_range(call, sizes, last=False)
         self._hints = before

@@ -74,7 +74,7 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
         return held.signatures[of](**dict(zip(names, inputs, strict=True)))
 
     def graph_for(arrays: Sequence[Any]) -> str:
-        """The program's own graph where the inputs have the shapes of the call, else the one of any batch."""
+        """Name the program's own graph where the inputs have the call's shapes, else the one of any batch."""
         own: Mapping[str, Any] = as_called.structured_input_signature[1] if as_called is not None else {}
         fits = [n in own and tuple(own[n].shape) == a.shape for n, a in zip(names, arrays, strict=True)]
         return AS_CALLED if all(fits) else chosen
@@ -157,7 +157,7 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
-    """That the graph is another at the batch of the call."""
+    """Say that the graph is another at the batch of the call."""
     return (
         f"At batch {manifest.batch:,} it is the program's own graph; at others one of any batch, which may "
         "take longer.",
