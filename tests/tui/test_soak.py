@@ -6,10 +6,11 @@ import os
 import threading
 from collections import Counter
 
+from textual.strip import Strip
 from textual.widget import Widget
 
 from tests.benchmarks.startup import fill
-from tests.tui.lab import lab, opened, press, rest
+from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.history import store as store_module
 from tuilab.history.store import Store
 from tuilab.model.run import RunState
@@ -68,6 +69,19 @@ async def test_runs_and_pages_leave_nothing_behind(tmp_path):
         if count > first[kind] + (3 if kind in POOLED else MORE)
     }
     assert not more, more
+
+
+async def test_messages_leave_nothing_behind_of_what_they_drew(tmp_path):
+    app, counts = lab(tmp_path), []
+    async with opened(app, messages=True) as pilot:
+        for _ in range(8):
+            await press(pilot, app, ["x"])
+            await until(pilot, lambda: "Nothing is running" in text(app))
+            app.clear_notifications()
+            await until(pilot, lambda: "Nothing is running" not in text(app))
+            gc.collect()
+            counts.append(sum(isinstance(thing, Strip) for thing in gc.get_objects()))
+    assert counts[-1] < counts[2] + 5, counts
 
 
 async def test_a_start_reads_as_much_of_a_long_history_as_of_a_short_one(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ what befalls screens while they are taken away would else end the app with an er
 as a traceback on a terminal that may have gone. `App._close_messages_no_wait`: that is how `_fatal_error`
 itself ends the app. `textual._xterm_parser` and `Driver._app`, `_loop`, `_debug`: the driver's own thread of
 input dies of a byte that is no UTF-8 and of a sequence that names no character, and hands on whatever comes
-as fast as it comes.
+as fast as it comes. `App._prune` and `Widget._styles_cache`: what removed widgets had drawn is kept else.
 """
 
 import asyncio
@@ -16,16 +16,20 @@ import os
 import re
 import select
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
+from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser
 from textual.app import App
+from textual.await_remove import AwaitRemove
+from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.events import Event, Key, MouseDown
 from textual.notifications import Notify
+from textual.widget import Widget
 
 LOOK_S = 1.0
 """How often it is looked whether the terminal is still there."""
@@ -97,6 +101,17 @@ class LastingApp(App[int]):
 
     leaving = False
     """Whether the app is about to end."""
+
+    _drawn: Sequence[StylesCache] = ()
+    """What the widgets had drawn that were removed last."""
+
+    def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
+        # Textual keeps what removed widgets had drawn (docs/textual-defects.md). Those that went before
+        # are painted no more, and forget it here.
+        for drawn in self._drawn:
+            drawn.clear()
+        self._drawn = [w._styles_cache for node in nodes for w in node.walk_children(Widget, with_self=True)]
+        return super()._prune(*nodes, parent=parent)
 
     def fault(self, error: BaseException | None) -> None:
         """Take note of what ends the app."""

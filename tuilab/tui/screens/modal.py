@@ -41,9 +41,6 @@ class Modal(ModalScreen[Result], Generic[Result]):
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         if not self.is_active:
             return AwaitComplete()
-        # Textual keeps what removed widgets had drawn (docs/textual-defects.md); this has them forget it.
-        self.query("*").refresh()
-        self.refresh()
         return super().dismiss(result)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
