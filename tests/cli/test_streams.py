@@ -46,6 +46,9 @@ def test_a_closed_stream_is_never_a_file_that_is_written(data, tmp_path, closed)
     assert done.returncode == 0 and file.read_text().startswith("run,arm"), done
     assert len(file.read_text().splitlines()) == 901
     assert shell(data, f"history tag run1 x {closed}").returncode == 0
+    opens = "from tuilab.cli import main; import os; main._mend_surroundings(); os._exit(os.open('/', 0) > 2)"
+    words = f'{sys.executable} -c "{opens}" {closed}'
+    assert subprocess.run(["bash", "-c", words], timeout=60).returncode == 1, "what is opened is no stream"
 
 
 @pytest.mark.parametrize("size", ["99999999999", "-1", "0", "x", "\u0663"])
