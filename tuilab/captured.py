@@ -4,12 +4,14 @@ Needs nothing but the program's own TensorFlow: the observer of `tuilab watch` l
 where the lab is not installed, in Python 3.9 and later.
 """
 
+import contextlib
 import inspect
 import json
 import os
+import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -144,13 +146,48 @@ def _write(
     )
     whole = path.resolve()
     beside, old = (whole.with_name(f".{whole.name}.{os.getpid()}.{end}") for end in ("part", "old"))
+    _remove_left(whole)
     try:
-        tf.saved_model.save(root, str(beside), signatures=graphs, options=options)
-        (beside / MANIFEST).write_text(json.dumps({"version": VERSION, **asdict(manifest)}, indent=1))
-        _put(beside, whole, old)
+        beside.mkdir(parents=True)
+        with _held(beside):
+            tf.saved_model.save(root, str(beside), signatures=graphs, options=options)
+            (beside / MANIFEST).write_text(json.dumps({"version": VERSION, **asdict(manifest)}, indent=1))
+            _put(beside, whole, old)
     finally:
         shutil.rmtree(str(beside), ignore_errors=True)
     return path
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> "Iterator[bool]":
+    """Whether this program holds the folder locked, so that others know that its writer lives."""
+    try:
+        import fcntl  # there is none on Windows
+
+        fd = os.open(str(folder), os.O_RDONLY)
+    except (ImportError, OSError):
+        yield False
+        return
+    try:
+        held = True
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # somebody holds it, or the file system has no locks
+            held = False
+        yield held
+    finally:
+        os.close(fd)
+
+
+def _remove_left(whole: Path) -> None:
+    """Take away what captures into this folder left that were killed."""
+    left = re.compile(re.escape(f".{whole.name}.") + r"[0-9]+\.(part|old)")
+    for name in os.listdir(str(whole.parent)) if whole.parent.is_dir() else ():
+        # While it is put in its place, the old one is all there is.
+        if (found := left.fullmatch(name)) and (found[1] == "part" or whole.exists()):
+            with _held(whole.parent / name) as dead:
+                if dead:
+                    shutil.rmtree(str(whole.parent / name), ignore_errors=True)
 
 
 def _put(beside: Path, path: Path, old: Path) -> None:

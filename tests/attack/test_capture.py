@@ -55,7 +55,7 @@ def tree(folder):
 
 
 def test_what_was_captured_before_stays_where_another_capture_fails(tf, tmp_path, monkeypatch):
-    from tuilab.captured import MANIFEST, capture
+    from tuilab.captured import MANIFEST, _held, capture
 
     folder = tmp_path / "captured" / "step"
 
@@ -79,7 +79,13 @@ def test_what_was_captured_before_stays_where_another_capture_fails(tf, tmp_path
         with pytest.raises(ZeroDivisionError):
             capture(step, tf.ones((2, 3)), folder=folder)
     assert tree(folder) == before and os.listdir(folder.parent) == ["step"]
-    capture(step, tf.ones((2, 3)), tf.ones((2, 3)), folder=folder)
+    killed, alive = (folder.parent / f".step.{number}.part" for number in (1, 2))
+    for left in (killed, alive, folder.parent / ".step.1.old"):
+        left.mkdir()
+    with _held(alive):
+        capture(step, tf.ones((2, 3)), tf.ones((2, 3)), folder=folder)
+        assert sorted(os.listdir(folder.parent)) == [alive.name, "step"]
+    alive.rmdir()
     found = json.loads((folder / MANIFEST).read_bytes())
     assert len(found["arguments"]) == 2 and os.listdir(folder.parent) == ["step"]
 
