@@ -1,16 +1,19 @@
 """What a command says while it works and when it is done: short, by people's names for arms, as wide as the terminal."""
 
+import contextlib
 import sys
 import time
 
 import msgspec
 import pytest
 
+from tests.calling import here
 from tests.made import EAGER, GRAPH, folded, started
 from tests.report.test_reports import run
 from tuilab.analysis.summary import summarise
 from tuilab.cli.history import echo_line
 from tuilab.cli.narrate import Narrator
+from tuilab.history.store import Store
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.moments import when
@@ -80,12 +83,18 @@ def test_prose_breaks_between_words_and_goes_on_below_its_beginning() -> None:
     assert list(wrapped([text], 0)) == [text]
 
 
-def test_times_are_local_and_utc_where_it_is_asked_for(monkeypatch) -> None:
+def test_times_are_local_and_utc_where_it_is_asked_for(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     time.tzset()
     try:
-        assert when("2026-11-23T20:28:05+00:00", utc=False) == "2026-11-24 05:28"
-        assert when("2026-11-23T20:28:05+00:00", utc=True) == "2026-11-23 20:28"
+        with contextlib.closing(Store.open()) as store:
+            store.replace(STARTED, [e.encode(STARTED).rstrip()])
+        local, utc = when(STARTED.at), STARTED.at[:16].replace("T", " ")
+        assert local != utc
+        for words, at in ((["history"], local), (["history", "--utc"], utc), (["--utc", "history"], utc)):
+            assert at in here(*words).stdout, words
+        assert local in here("history").stdout
     finally:
         monkeypatch.undo()
         time.tzset()
