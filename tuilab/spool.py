@@ -108,7 +108,8 @@ class Spool:
         return True
 
     def close(self) -> None:
-        """The run is over: without a reader the file takes its final name, with one it is the reader's.
+        """End the file of a run that is over: without a reader it takes its final name, with one it is the
+        reader's.
 
         A reader elsewhere has heard it all by then.
         """

@@ -12,14 +12,14 @@ from tuilab.workloads import find
 
 
 def scenario(preset: Preset, changes: Mapping[str, Value] | None = None) -> Scenario:
-    """The preset's scenario with some values changed. Raises InputError naming the parameter."""
+    """Return the preset's scenario with some values changed. Raises InputError naming the parameter."""
     declaration = find(preset.workload).declaration
     given = {**preset.parameters, **(changes or {})}
     return Scenario(preset.workload, check_values(declaration.parameters, declaration.constraints, given))
 
 
 def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[str, Value]:
-    """`name=value` words as typed behind `--set`. Raises InputError."""
+    """Return `name=value` words as typed behind `--set`. Raises InputError."""
     out: dict[str, Value] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -32,7 +32,7 @@ def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[st
 
 
 def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
-    """The preset's own sweep, or nine sizes in equal ratios along the workload's axis.
+    """Return the preset's own sweep, or nine sizes in equal ratios along the workload's axis.
 
     Raises InputError where the workload has no axis.
     """
@@ -52,7 +52,7 @@ def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
 
 
 def parse_axis(declaration: Declaration, text: str) -> Axis:
-    """`samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or `samples=256,512,1k`.
+    """Return `samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or `samples=256,512,1k`.
 
     Raises InputError. The last value is included even where the steps would miss it.
     """

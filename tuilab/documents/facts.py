@@ -36,7 +36,7 @@ class Facts:
         return None
 
     def device_known_before(self, event: int) -> bool:
-        """Whether devices are asked for before that event."""
+        """Return whether devices are asked for before that event."""
         asked = self._asked
         return asked is not None and asked < event
 
@@ -140,7 +140,7 @@ class Facts:
         return found
 
     def started_before(self, dataset: Value | None, before: int) -> bool:
-        """Whether the pipeline was gone through before that event."""
+        """Return whether the pipeline was gone through before that event."""
         return self._started.get(id(dataset), before) < before
 
     @cached_property
@@ -154,7 +154,8 @@ class Facts:
         return found
 
     def ran_before(self, work: Event, before: int) -> bool:
-        """Whether the same graph, training or op ran before that event, on what may be the same device.
+        """Return whether the same graph, training or op ran before that event, on what may be the same
+        device.
 
         Outside of any scope an op runs where its kernels are, which may be any device; each is of a dtype.
         """
@@ -230,12 +231,12 @@ def _shapes(event: Event) -> tuple[object, ...]:
 
 
 def may_run(event: Event) -> bool:
-    """Whether a call that is not understood may run TensorFlow."""
+    """Return whether a call that is not understood may run TensorFlow."""
     return event.kind == "opaque" and runs_tensorflow(event.name)
 
 
 def is_subject(event: Event) -> bool:
-    """Whether it is of a kind whose first call takes longer than later ones."""
+    """Return whether it is of a kind whose first call takes longer than later ones."""
     lite = event.kind == "host-op" and event.name == "invoke"
     return (lite or event.kind in ("graph", "train", "op", "create")) and event.place.traced is None
 
@@ -247,7 +248,7 @@ def _dtype(event: Event) -> str:
 
 
 def subject(event: Event) -> Subject:
-    """What has to have run before for the event not to be a first call."""
+    """Return what has to have run before for the event not to be a first call."""
     value = _subject_value(event)
     if event.kind == "train":
         # A model has a traced function for each of the three.

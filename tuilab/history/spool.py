@@ -50,7 +50,7 @@ def elsewhere(data: Path) -> Path | None:
 
 
 def forget(spool: Path, run: str, store: Store) -> None:
-    """The history has all of a run: its worker's own file is not needed any more.
+    """Remove a worker's own file of a run once the history has all of it.
 
     Where that has more rounds, because some were lost on the way, they are taken in first; else it stays.
     """

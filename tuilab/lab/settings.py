@@ -141,12 +141,12 @@ class Settings:
         return replace(self, arms=msgspec.structs.replace(self.arms, **changes))
 
     def arms_on(self, machine: Machine | None) -> tuple[Arm, ...]:
-        """The arms on that machine, or on one with a CPU only while it is not known."""
+        """Return the arms on that machine, or on one with a CPU only while it is not known."""
         devices = [d.name for d in machine.devices] if machine and machine.devices else ["CPU:0"]
         return expand(self.arms, self.declaration, self.values, devices)
 
     def devices(self, machine: Machine | None, others: Mapping[str, Machine]) -> dict[str, list[str]]:
-        """The devices of each of the hosts, a CPU where they are not known yet. others: than this machine."""
+        """Return each host's devices, a CPU where they are not known yet. others: than this machine."""
         machines = {host: others.get(host) if host else machine for host in self.hosts}
         return {
             host: [d.name for d in known.devices] if known and known.devices else ["CPU:0"]
@@ -162,7 +162,7 @@ class Settings:
         cold: bool = False,
         id: str = "",
     ) -> Measure:
-        """What measures this on hosts with these devices. id: of the run, a new one where none is given."""
+        """Return what measures this on hosts with these devices. id: of the run, by default a new one."""
         return Measure(
             id=id or uuid.uuid4().hex,
             scenario=self.scenario,
@@ -201,7 +201,7 @@ class Settings:
 
 
 def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ...]:
-    """One arm for each device and variant: as a graph if it can be one, its input resident."""
+    """Return one arm for each device and variant: as a graph if it can be one, its input resident."""
     every = settings.arms_on(machine)
     picked: dict[tuple[str, str], Arm] = {}
     for arm in sorted(every, key=lambda a: (a.mode != "graph", a.mode != "eager", a.input != "resident")):
@@ -216,7 +216,8 @@ def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ..
 def controls(
     settings: Settings, machine: Machine | None, known: Sequence[str] = (), crossover: Crossover | None = None
 ) -> tuple[Control, ...]:
-    """What sliders set: each number, each choice, then dtype, variant and device where there is a choice.
+    """Return what sliders set: each number, each choice, then dtype, variant and device where there is a
+    choice.
 
     known: the other hosts. crossover: found along the workload's axis.
     """
@@ -249,7 +250,7 @@ def _choice(name: str, help: str, options: Sequence[str], present: str) -> Contr
 
 
 def device_choice(settings: Settings, machine: Machine | None, known: Sequence[str] = ()) -> Control:
-    """The CPU, each GPU, the CPU and the first one, all; then other hosts. known: the other hosts."""
+    """Return the CPU, each GPU, the CPU and the first one, all; then other hosts. known: the other hosts."""
     gpus = [d.name for d in machine.gpus] if machine else []
     options = ["CPU", *(gpus or ["GPU"]), BOTH, *([ALL] if len(gpus) > 1 else []), *stops_of_hosts(known)]
     devices, present = settings.arms.devices, stop_of_hosts(settings.hosts)
@@ -260,13 +261,13 @@ def device_choice(settings: Settings, machine: Machine | None, known: Sequence[s
 
 
 def devices_at(stop: str) -> tuple[str, ...]:
-    """The selection of devices that a stop stands for."""
+    """Return the selection of devices that a stop stands for."""
     together = {BOTH: ("CPU", "GPU"), ALL: ("CPU", "GPU" + EVERY)}
     return together.get(stop) or tuple(stop.split("+"))
 
 
 def dtype_choice(settings: Settings) -> Control | None:
-    """The dtypes, and `all` where the preset compares several; None without a dtype."""
+    """Return the dtypes, and `all` where the preset compares several; None without a dtype."""
     declaration, compared = settings.declaration, settings.preset.arms.dtypes
     parameter = declaration.parameter(declaration.dtype) if declaration.dtype else None
     if not isinstance(parameter, Choice):
@@ -278,7 +279,7 @@ def dtype_choice(settings: Settings) -> Control | None:
 
 
 def variant_choice(settings: Settings) -> Control | None:
-    """Each variant alone, and all; None where there is nothing to choose."""
+    """Return each variant alone, and all; None where there is nothing to choose."""
     names, chosen = [v.name for v in settings.declaration.variants], settings.arms.variants
     if len(names) < 2:
         return None
@@ -303,7 +304,7 @@ class Switch:
 
 
 def switches(settings: Settings) -> tuple[Switch, ...]:
-    """The switches for mode and for where the input lives, then the workload's own flags."""
+    """Return the switches for mode and for where the input lives, then the workload's own flags."""
     declaration, arms = settings.declaration, settings.arms
     out = [Switch("mode", m, m, m in arms.modes, MODE_HELP[m]) for m in declaration.modes]
     places = [i for i in INPUTS if i in declaration.inputs]
@@ -328,7 +329,7 @@ INPUT_HELP: dict[Input, str] = {
 
 
 def flipped(settings: Settings, switch: Switch) -> Settings:
-    """The settings with that switch turned over; the last switch of a group stays on."""
+    """Return the settings with that switch turned over; the last switch of a group stays on."""
     if not switch.group:
         return settings.with_value(switch.key, not switch.on)
     name, order = (
@@ -342,7 +343,7 @@ def flipped(settings: Settings, switch: Switch) -> Settings:
 
 
 def default_sweep(settings: Settings) -> Sweep | None:
-    """The preset's own sweep, or nine sizes along the workload's axis; None without an axis."""
+    """Return the preset's own sweep, or nine sizes along the workload's axis; None without an axis."""
     try:
         return usual_sweep(settings.preset, settings.declaration)
     except InputError:
@@ -350,7 +351,7 @@ def default_sweep(settings: Settings) -> Sweep | None:
 
 
 def is_own(name: str) -> bool:
-    """Whether the words name a person's own code or model rather than a preset.
+    """Return whether the words name a person's own code or model rather than a preset.
 
     `path/to/file.py:name`, `model.keras`, `model.h5`, or the folder of a SavedModel, `FOLDER:SIGNATURE`.
     """
@@ -362,7 +363,7 @@ GRAPH = "saved_model.pb"
 
 
 def is_model(name: str) -> bool:
-    """Whether the words name a model's file, or a folder that holds one or is written as one."""
+    """Return whether the words name a model's file, or a folder that holds one or is written as one."""
     if ".py:" in name:
         return False
     if name.lower().endswith(MODEL_FILES):
@@ -384,7 +385,7 @@ def _folder(name: str) -> Path:
 
 
 def place_of(name: str) -> str:
-    """Where a person's own code or model is, with its whole path: `/home/ada/model.py:forward`.
+    """Say where a person's own code or model is, with its whole path: `/home/ada/model.py:forward`.
 
     Raises InputError where there is no such file, or nothing of that name can be in it: before a worker
     starts, and without running any of it.
@@ -404,7 +405,8 @@ def place_of(name: str) -> str:
 
 
 def functions(name: str) -> dict[str, str]:
-    """What of a file can be measured as it stands: its public functions, each with what it says of itself.
+    """Return what of a file can be measured as it stands: its public functions, each with what it says of
+    itself.
 
     Functions that need arguments come last, with what they lack. None of the file is run. Raises InputError.
     """
@@ -423,7 +425,7 @@ def functions(name: str) -> dict[str, str]:
 
 
 def does_something(name: str) -> bool:
-    """Whether running the file does more than to define and import. None of it is run. Raises InputError."""
+    """Return whether running the file does more than define and import; none is run. Raises InputError."""
     silent = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
     return any(
         not isinstance(node, (*silent, ast.AnnAssign))
@@ -451,7 +453,7 @@ def _place_of_model(name: str) -> str:
 
 
 def top_names(code: bytes) -> set[str] | None:
-    """The names that a module gives itself; None where only running it can tell. Raises SyntaxError."""
+    """Return the names that a module gives itself; None if only running it can tell. Raises SyntaxError."""
     names: set[str] = set()
     waiting: list[ast.AST] = [ast.parse(code)]
     while waiting:
@@ -479,7 +481,8 @@ def top_names(code: bytes) -> set[str] | None:
 def choose(
     name: str, given: Sequence[str] = (), hosts: Sequence[str] = (), **words: Sequence[str]
 ) -> Settings:
-    """A preset by name or by path, with changes as they are typed: `choose("stft-small", ["samples=64k"])`.
+    """Return a preset by name or by path, with changes as they are typed: `choose("stft-small",
+    ["samples=64k"])`.
 
     hosts: to measure on, `local` for this machine. words: devices, modes, inputs, dtypes and variants to
     measure alone. A sweep of the preset's own is left out where a change gives its parameter one value.
@@ -502,7 +505,7 @@ def choose_own(
     opening: Opening = AS_IT_IS,
     **words: Sequence[str],
 ) -> Settings:
-    """A person's own code or model as it declares itself, with changes. Raises InputError."""
+    """Return a person's own code or model as it declares itself, with changes. Raises InputError."""
     preset = Preset(
         title=declaration.title or file, workload=declaration.name, name=declaration.name,
         summary=declaration.summary,
@@ -525,7 +528,7 @@ def _changed(
 
 
 def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = True) -> Sweep:
-    """The sweep along these axes (`samples=256:1M:x4`), checked; without any, the usual one.
+    """Return the sweep along these axes (`samples=256:1M:x4`), checked; without any, the usual one.
 
     refine: look for sizes around a crossover. Raises InputError.
     """
@@ -538,7 +541,7 @@ def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = Tr
 
 
 def preset_file(name: str) -> Preset:
-    """The preset in a file. Raises InputError with what is wrong with it."""
+    """Return the preset in a file. Raises InputError with what is wrong with it."""
     read = read_file(Path(name).expanduser())
     if isinstance(read, Problem):
         raise InputError("preset file", read.key, read.message, str(read))
@@ -546,7 +549,7 @@ def preset_file(name: str) -> Preset:
 
 
 def claims_of(preset: str) -> tuple[Claim, ...]:
-    """The claims of a preset by its name, none where it is not here any more."""
+    """Return the claims of a preset by its name, none where it is not here any more."""
     try:
         return catalogue.load().find(preset).claims
     except InputError:

@@ -37,7 +37,7 @@ class Reach:
     """Why it is a multiple."""
 
     def why_not(self, value: Value) -> str:
-        """Why `value` cannot be taken; empty where it can."""
+        """Say why `value` cannot be taken; empty where it can."""
         if isinstance(value, str):
             return ""
         if value < self.low:
@@ -47,7 +47,7 @@ class Reach:
         return self.between if value % self.multiple else ""
 
     def spans(self, value: Value) -> bool:
-        """Whether it lies between the ends, whatever the multiple; of a word always."""
+        """Return whether it lies between the ends, whatever the multiple; of a word always."""
         return isinstance(value, str) or self.low <= value <= self.high
 
     def held(self, value: Value, direction: int) -> Value:
@@ -62,7 +62,7 @@ class Reach:
 def reach(
     parameter: Slidable, constraints: Sequence[Constraint] = (), values: Mapping[str, Value] | None = None
 ) -> Reach:
-    """What the constraints with the other parameters' values leave of what is declared; of a word, all."""
+    """Return what the constraints with the other parameters leave of what is declared; of a word, all."""
     if isinstance(parameter, Choice):
         return Reach()
     values = values or {}
@@ -108,7 +108,7 @@ class Control:
 
 
 def stops(parameter: Slidable) -> list[Value]:
-    """Where arrow keys stop: each choice; powers of two, 1-2-5 or even steps, and both ends."""
+    """Return where arrow keys stop: each choice; powers of two, 1-2-5 or even steps, and both ends."""
     if isinstance(parameter, Choice):
         return list(parameter.options)
     low, high = parameter.low, parameter.high
@@ -138,7 +138,7 @@ def _rounds_of(parameter: LogInteger) -> list[int]:
 
 
 def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1) -> Value:
-    """The `times`-th stop above (1) or below (-1) `value`; the last one where there are no more."""
+    """Return the `times`-th stop above (1) or below (-1) `value`; the last one where there are no more."""
     there = stops(parameter)
     if value in there:
         index = there.index(value) + direction * times
@@ -165,7 +165,7 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
 
 
 def next_mark(parameter: Slidable, marks: Sequence[Value], value: Value, direction: int) -> Value | None:
-    """The next of `marks` above or below `value`, going round at the ends; None where there are none."""
+    """Return the next of `marks` above or below `value`, going round at the ends; None if there are none."""
     here = fraction(parameter, value)
     ordered = sorted(set(marks), key=lambda mark: fraction(parameter, mark))[::direction]
     ahead = (mark for mark in ordered if (fraction(parameter, mark) - here) * direction > 0)
@@ -173,7 +173,7 @@ def next_mark(parameter: Slidable, marks: Sequence[Value], value: Value, directi
 
 
 def fraction(parameter: Slidable, value: Value | float) -> float:
-    """Where `value` lies on the track, from 0 to 1."""
+    """Return where `value` lies on the track, from 0 to 1."""
     if isinstance(parameter, Choice):
         return parameter.options.index(str(value)) / max(1, len(parameter.options) - 1)
     ends, log = _scale(parameter)
@@ -188,13 +188,14 @@ def _scale(parameter: Integer | LogInteger) -> tuple[Limits, bool]:
 
 
 def cell_of(parameter: Slidable, value: Value | float, cells: int) -> int:
-    """The cell of a track of `cells` cells that shows `value`."""
+    """Return the cell of a track of `cells` cells that shows `value`."""
     # Half up, not half to even: neighbouring values then never swap cells.
     return min(cells - 1, math.floor(fraction(parameter, value) * (cells - 1) + 0.5))
 
 
 def value_at(parameter: Slidable, cell: int, cells: int, marks: Sequence[Value] = ()) -> Value:
-    """The value that a click on that cell means: a document's value if one lies there, else the roundest.
+    """Return the value that a click on that cell means: a document's value if one lies there, else the
+    roundest.
 
     It is shown in the same cell again, unless the cell holds no whole number: then it is the nearest one.
     """

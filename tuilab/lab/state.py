@@ -67,7 +67,7 @@ class Stage:
     """By the state's clock."""
 
     def then(self, state: RunState, now: float) -> "Stage":
-        """The stage after an event: this one, where the run is still at the same thing."""
+        """Return the stage after an event: this one, where the run is still at the same thing."""
         what = _what(state)
         return self if what == self.what else Stage(what, now)
 
@@ -180,7 +180,7 @@ class LabState:
         return wrong
 
     def usual(self, preset: str, workload: str) -> Mapping[str, Value] | None:
-        """What a run of that preset measures as its document has it, else the workload's own values.
+        """Return what a run of that preset measures as its document has it, else the workload's own values.
 
         None where neither is here.
         """
@@ -214,7 +214,7 @@ class LabState:
         return True
 
     def undo(self) -> bool:
-        """Back to the settings before the last change."""
+        """Go back to the settings before the last change."""
         if not self.past or self.settings is None:
             return False
         self.future.append(self.settings)
@@ -306,7 +306,8 @@ class LabState:
         return request
 
     def further(self, budget: BudgetName | None = None) -> Measure | None:
-        """The request that makes the run on the screen as precise as the budget asks, by further processes.
+        """Return the request that makes the run on the screen as precise as the budget asks, by further
+        processes.
 
         None where it is that, or was measured with other settings, and so is to be measured anew.
         """
@@ -338,7 +339,7 @@ class LabState:
         self.asked, self.asked_at = request.id, self.clock()
 
     def command(self, sweeping: bool = False) -> str:
-        """The command line that does what the screen shows. There must be settings."""
+        """Return the command line that does what the screen shows. There must be settings."""
         assert self.settings is not None
         sweep = (self.shown.sweep or default_sweep(self.settings)) if sweeping else None
         named = {name: host.environment for name, host in self.hosts.known.items() if host.environment}
@@ -388,7 +389,8 @@ class LabState:
         return summary_point(self.shown) if self.shown.run else 0
 
     def result(self) -> RunResult | None:
-        """The summary of the run on the screen, without the rows of its placement; kept until it goes on.
+        """Return the summary of the run on the screen, without the rows of its placement; kept until it goes
+        on.
 
         Of a long run that is summed up beside the screen, the last that is known.
         """
@@ -433,7 +435,7 @@ class LabState:
         return sum(len(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()) > LONG
 
     def claims_of(self, preset: str) -> tuple[Claim, ...]:
-        """The claims of the preset of that name, none where it is not here."""
+        """Return the claims of the preset of that name, none where it is not here."""
         if self.settings is not None and self.settings.preset.name == preset:
             return self.settings.preset.claims
         return next((p.claims for p in self.presets if p.name == preset), ())
@@ -558,7 +560,7 @@ class LabState:
         self.shown = state
 
     def ghosts_of(self, state: RunState) -> list[RunState]:
-        """Earlier runs that may be drawn under this one: of the same workload, without a sweep.
+        """Return earlier runs that may be drawn under this one: of the same workload, without a sweep.
 
         Those of this session, then those that are pinned in the history.
         """
@@ -579,7 +581,7 @@ def _first_called(state: RunState) -> bool:
 
 
 def ghost(state: RunState) -> RunState:
-    """The run with what a plot draws of it; its placement, logs and single calls are let go."""
+    """Return the run with what a plot draws of it; its placement, logs and single calls are let go."""
     arms = {name: _arm(arm) for name, arm in state.arms.items()}
     return replace(state, arms=arms, log=[], flags=[], facts=[], canaries=array("d"), windows=[])
 
@@ -594,6 +596,6 @@ def _cell(cell: ArmSamples) -> ArmSamples:
 
 
 def overall(verdicts: list[VerdictWord]) -> VerdictWord:
-    """One word for several claims: the gravest that was decided."""
+    """Return one word for several claims: the gravest that was decided."""
     order: tuple[VerdictWord, ...] = ("refuted", "impossible", "undecided", "confirmed", "untestable")
     return min(verdicts, key=order.index)

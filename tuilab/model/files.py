@@ -25,7 +25,7 @@ _KINDS = {
 
 
 def kind_of(path: Path) -> str:
-    """What is there in place of a regular file: `a pipe`; "" for one, and where nothing is there."""
+    """Say what is there in place of a regular file: `a pipe`; "" for one, and where nothing is there."""
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except (OSError, ValueError):
@@ -34,12 +34,12 @@ def kind_of(path: Path) -> str:
 
 
 def shown(path: Path | str) -> str:
-    """A path as it may be printed."""
+    """Return a path as it may be printed."""
     return sanitize_line(str(path), 300)
 
 
 def open_regular(path: Path, most: int | None = None) -> BinaryIO:
-    """The file to read, at once or not at all: a pipe or a device is not waited for.
+    """Return the file to read, at once or not at all: a pipe or a device is not waited for.
 
     most: bytes that it may have. Raises InputError where it is no regular file, larger, or cannot be read.
     """
@@ -60,7 +60,7 @@ def open_regular(path: Path, most: int | None = None) -> BinaryIO:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """All of a regular file of at most so many bytes. Raises InputError."""
+    """Return all of a regular file of at most so many bytes. Raises InputError."""
     with open_regular(path, most) as stream:
         try:
             data = stream.read(most + 1)
@@ -78,7 +78,7 @@ def _why(error: OSError | ValueError) -> str:
 
 @contextmanager
 def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
-    """A file under that name once it is whole; the one way in which this program writes a file.
+    """Open a file that has its name once it is whole; the one way in which this program writes a file.
 
     It is written beside, synced and renamed, so that a full disk, a limit or a kill leaves what was there. A
     file that was there keeps its owner and its mode; a new one has `mode`, less what the umask forbids. What

@@ -86,12 +86,12 @@ Constraint = AtMost | MultipleOf
 
 
 def is_numeric(parameter: Parameter) -> bool:
-    """Whether it can be the axis of a sweep."""
+    """Return whether it can be the axis of a sweep."""
     return isinstance(parameter, Integer | LogInteger)
 
 
 def expectation(parameter: Parameter) -> str:
-    """What a value of it may be, in words."""
+    """Say what a value of it may be, in words."""
     if isinstance(parameter, Choice):
         return "one of " + ", ".join(parameter.options)
     if isinstance(parameter, Boolean):
@@ -121,7 +121,7 @@ def check_value(parameter: Parameter, value: object) -> Value:
 
 
 def parse_value(parameter: Parameter, text: str) -> Value:
-    """A value as typed by a person, checked."""
+    """Return a value as typed by a person, checked."""
     value: Value = text.strip()
     if isinstance(parameter, Boolean):
         words = {"true": True, "on": True, "yes": True, "1": True}
@@ -140,12 +140,12 @@ def parse_value(parameter: Parameter, text: str) -> Value:
 
 
 def defaults(parameters: Sequence[Parameter]) -> Values:
-    """The value of each parameter where nobody said otherwise."""
+    """Return the value of each parameter where nobody said otherwise."""
     return {p.name: p.default for p in parameters}
 
 
 def nearest(parameter: Integer | LogInteger, value: float) -> int:
-    """The allowed whole number that is nearest to `value`."""
+    """Return the allowed whole number that is nearest to `value`."""
     if isinstance(parameter, LogInteger):
         whole = round(value) if parameter.multiple == 1 else round(value / parameter.multiple)
         return min(parameter.high, max(parameter.low, whole * parameter.multiple))
@@ -158,7 +158,7 @@ def nearest(parameter: Integer | LogInteger, value: float) -> int:
 def check_values(
     parameters: Sequence[Parameter], constraints: Sequence[Constraint], given: Mapping[str, object]
 ) -> Values:
-    """Defaults overlaid with `given`, each value checked, then the constraints between them.
+    """Return defaults overlaid with `given`, each value checked, then the constraints between them.
 
     Raises InputError for an unknown name, a value out of range, or a broken constraint.
     """

@@ -22,12 +22,12 @@ MOST_ROWS = 12
 
 
 def page_text(page: Page) -> str:
-    """The page in lines of text."""
+    """Return the page in lines of text."""
     return "\n".join(_lines(page))
 
 
 def headline(page: Page) -> str:
-    """The verdict in one sentence."""
+    """Return the verdict in one sentence."""
     if not page.processes:
         return "TensorFlow was not seen"
     if not page.steps.kind:
@@ -39,14 +39,14 @@ def headline(page: Page) -> str:
 
 
 def called(page: Page) -> str:
-    """The command without the folders of its Python and its file: `python train.py --epochs 3`."""
+    """Return the command without the folders of its Python and its file: `python train.py --epochs 3`."""
     first, second, *rest = [*page.command, "", ""][: max(2, len(page.command))]
     words = [PurePath(first).name, PurePath(second).name if second.endswith(".py") else second, *rest]
     return " ".join(filter(None, words))
 
 
 def place(file: str, line: int, folder: str = "") -> str:
-    """`train.py:12`."""
+    """Return `train.py:12`."""
     return f"{PurePath(file).name}:{line}" if file and line else ""
 
 
@@ -100,7 +100,7 @@ def _lines(page: Page) -> Iterator[str]:
 
 
 def together_text(together: Together) -> str:
-    """Several programs: which is the slowest, a row for each process, then each page."""
+    """Return several programs: which is the slowest, a row for each process, then each page."""
     pages = together.programs
     if len(pages) == 1:
         return page_text(pages[0])
@@ -111,14 +111,14 @@ def together_text(together: Together) -> str:
 
 
 def together_json(together: Together) -> str:
-    """The object of `tuilab watch --json` of several hosts; of one it is the page's."""
+    """Return the object of `tuilab watch --json` of several hosts; of one it is the page's."""
     if len(together.programs) == 1:
         return page_json(together.programs[0])
     return msgspec.json.format(msgspec.json.encode(together), indent=2).decode() + "\n"
 
 
 def figures(load: Load) -> list[str]:
-    """What a device did, in words: its use, memory at the most, clock."""
+    """Return what a device did, in words: its use, memory at the most, clock."""
     out = []
     if load.use is not None:
         processors = f"{significant(load.use, 2)} processors"
@@ -132,7 +132,7 @@ def figures(load: Load) -> list[str]:
 
 
 def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
-    """A line for each process: where it ran, its step and the largest part of it."""
+    """Yield a line for each process: where it ran, its step and the largest part of it."""
     for row in rows:
         took = row.steps.median_s
         shown = f"{seconds(took, took / 50)} a step, {row.steps.n:,} seen" if took else "no step"
@@ -157,7 +157,7 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 
 def page_html(page: Page) -> str:
-    """The page as HTML that carries everything with it."""
+    """Return the page as HTML that carries everything with it."""
     title = escape(" ".join(page.command))
     style = (files("tuilab.report") / "page.css").read_text()
     head = f'<meta charset="utf-8"><title>{title} – tuilab</title><style>{style}</style>'
@@ -168,12 +168,12 @@ def page_html(page: Page) -> str:
 
 
 def page_markdown(page: Page) -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     return f"# {' '.join(page.command)}\n\n{headline(page)}\n\n```text\n{page_text(page)}\n```\n"
 
 
 def page_json(page: Page) -> str:
-    """The page as the object of `tuilab watch --json`."""
+    """Return the page as the object of `tuilab watch --json`."""
     return msgspec.json.format(msgspec.json.encode(page), indent=2).decode() + "\n"
 
 
@@ -181,7 +181,7 @@ FORMATS = {"markdown": page_markdown, "html": page_html, "json": page_json}
 
 
 def compared(a: Page, b: Page) -> list[str]:
-    """Two watched programs, step by step: `95.0 ms → 21.0 ms a step; waiting for input 83 % → 8 %`."""
+    """Return two watched programs, step by step: `95.0 ms → 21.0 ms a step; waiting for input 83 % → 8 %`."""
     out = []
     if a.steps.median_s and b.steps.median_s:
         one, other = (seconds(m, m / 50) for m in (a.steps.median_s, b.steps.median_s))

@@ -106,7 +106,7 @@ DECLARATION = Declaration(
 
 
 def frames(values: Mapping[str, Value]) -> int:
-    """How many frames an STFT of these values has."""
+    """Return how many frames an STFT of these values has."""
     samples, length, step = (int(values[name]) for name in ("samples", "frame_length", "frame_step"))
     if values["pad_end"]:
         return -(-samples // step)
@@ -123,7 +123,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """5 N log₂ N a frame of N points by convention (benchFFT), the window, and the filter's nine a sample.
+    """Return 5 N log₂ N a frame of N points by convention (benchFFT), the window, and the filter's nine a
+    sample.
 
     A real transform can do with fewer than 17/9 N log₂ N: the fewest that are known (Johnson and Frigo 2007).
     """
@@ -145,7 +146,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """One STFT of a random signal of shape (batch, samples)."""
+    """Return one STFT of a random signal of shape (batch, samples)."""
     import numpy as np
 
     tf = b.tf
@@ -187,7 +188,7 @@ def build(b: Build) -> Case:
 
 
 def windows(tf: Any) -> dict[str, Function | None]:
-    """Every window function of tf.signal by its option's name, and none."""
+    """Return every window function of tf.signal by its option's name, and none."""
     signal = tf.signal
     return {
         "hann": signal.hann_window,

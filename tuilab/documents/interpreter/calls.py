@@ -52,7 +52,7 @@ def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
 
 
 def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[list[Value], Keywords]:
-    """Positional and keyword arguments; stars are spread where their items are known."""
+    """Return positional and keyword arguments; stars are spread where their items are known."""
     args: list[Value] = []
     keywords: Keywords = {}
     for part in node.args:
@@ -81,7 +81,7 @@ def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[l
 def call_bound(
     interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """A method: of the document's own class with its object, or of a value."""
+    """Return a method: of the document's own class with its object, or of a value."""
     if isinstance(bound.function, Function | Graph):
         return interpreter.call(bound.function, [bound.owner, *args], keywords, line)
     return methods.call(interpreter, bound, args, keywords, line)
@@ -289,7 +289,7 @@ def by_parameter(target: Value, args: list[Value], keywords: Keywords) -> dict[s
 
 
 def parts_of(value: Value) -> list[Tensor]:
-    """The tensors in a result."""
+    """Return the tensors in a result."""
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, Listing):
@@ -300,7 +300,7 @@ def parts_of(value: Value) -> list[Tensor]:
 
 
 def name_of(value: Value) -> str:
-    """A function's name, for messages."""
+    """Return a function's name, for messages."""
     if isinstance(value, Graph | Partial):
         return name_of(value.target)
     return value.name if isinstance(value, Function | Bound | Api) else "a function"
@@ -310,7 +310,7 @@ def name_of(value: Value) -> str:
 def instantiate(
     interpreter: Interpreter, made: Class, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """An object of one of the document's classes, with `__init__` read."""
+    """Return an object of one of the document's classes, with `__init__` read."""
     instance = Instance(made)
     if made.body is not None and not made.body.instances:
         made.body.instances.append(instance)

@@ -11,7 +11,7 @@ from tuilab.documents.interpreter.values import Unknown
 
 @statement(ast.Import)
 def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> Flow:
-    """`import a.b as c`."""
+    """Return `import a.b as c`."""
     for alias in node.names:
         root = alias.name.partition(".")[0]
         interpreter.imported.add(root)

@@ -107,12 +107,12 @@ def _register(table: dict[Any, Any], kinds: Sequence[type], function: E) -> E:
 
 
 def numbered(args: list[Value]) -> dict[str, Value]:
-    """Arguments under their positions, for a callee whose parameters' names are not known."""
+    """Return arguments under their positions, for a callee whose parameters' names are not known."""
     return {str(number): value for number, value in enumerate(args)}
 
 
 def times_in(value: Value, depth: int = 0) -> list[int]:
-    """The regions whose times a value holds."""
+    """Return the regions whose times a value holds."""
     if isinstance(value, Elapsed):
         return [value.region]
     if isinstance(value, Told):
@@ -175,7 +175,7 @@ class Interpreter:
         self._branches_at: dict[int, int] = {}
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:
-        """What the expression stands for. Raises Exhausted."""
+        """Return what the expression stands for. Raises Exhausted."""
         self.steps -= 1
         if self.steps < 0:
             raise Exhausted
@@ -192,7 +192,7 @@ class Interpreter:
             self.depth -= 1
 
     def condition(self, node: ast.expr, scope: Scope) -> Value:
-        """What a condition stands for. A time in it is a limit, and measures nothing."""
+        """Return what a condition stands for. A time in it is a limit, and measures nothing."""
         self._limits += 1
         try:
             return self.evaluate(node, scope)
@@ -219,14 +219,14 @@ class Interpreter:
         return Flow.NEXT
 
     def call(self, callee: Value, args: list[Value], keywords: Keywords, line: int) -> Value:
-        """What calling the value gives. Raises Exhausted."""
+        """Return what calling the value gives. Raises Exhausted."""
         handler = CALLS.get(type(callee))
         if handler is not None:
             return handler(self, callee, args, keywords, line)
         return self.opaque(callee, args, line)
 
     def opaque(self, callee: Value, args: list[Value], line: int) -> Value:
-        """A call of something that is not known. It may do any work, and may wait for it."""
+        """Return a call of something that is not known. It may do any work, and may wait for it."""
         self.dates(*args)
         self.spans(*args)
         reason = callee.reason if isinstance(callee, Unknown) else "a call that is not followed"
@@ -253,7 +253,7 @@ class Interpreter:
         return event
 
     def once(self, node: ast.AST, ask: Callable[[Any], bool]) -> bool:
-        """What a question about a node's syntax answers, asked once however often the node is read."""
+        """Return what a question about a node's syntax answers, asked once however often the node is read."""
         key = (id(node), ask)
         if key not in self._answers:
             self._answers[key] = ask(node)
@@ -286,21 +286,23 @@ class Interpreter:
             self.trace.misfits.append(Misfit(kind, line, detail, remedy, **more))
 
     def dates(self, *values: Value) -> None:
-        """A reading of the clock is used as a date, and not in a difference."""
+        """Note that a reading of the clock is used as a date, and not in a difference."""
         self.trace.dated.update(value.event for value in values if isinstance(value, Clock))
 
     def spans(self, *values: Value) -> None:
-        """What is given two readings of the clock, and not shown, has the time between them."""
+        """Note that a call that is given two readings of the clock, and does not show them, has the
+        time between them.
+        """
         readings = [value.event for value in values if isinstance(value, Clock)]
         if len(readings) == 2 and readings[0] != readings[1]:
             self.region(*readings)
 
     def sync(self, how: str, line: int, value: Value) -> None:
-        """The host waits for a tensor."""
+        """Note that the host waits for a tensor."""
         self.event("sync", how, line, {"value": value})
 
     def reads(self, value: Value, how: str, line: int, depth: int = 0) -> None:
-        """The host reads a value: it waits for a tensor, and may wait for what is not known."""
+        """Note that the host reads a value: it waits for a tensor, and may wait for what is not known."""
         if isinstance(value, Tensor):
             if value.library == "tf" and not value.inside and self.in_graph() is None:
                 self.sync(how, line, value)
@@ -314,21 +316,21 @@ class Interpreter:
             self.reads(value.element, how, line, depth + 1)
 
     def clock(self, name: str, line: int) -> Clock:
-        """A reading of the clock."""
+        """Return a reading of the clock."""
         event = self.event("clock", name, line)
         if self.branches:
             self._branches_at[event.index] = self.branches
         return Clock(event.index)
 
     def gather(self, value: Value) -> None:
-        """A time is put beside others, or added to them."""
+        """Note that a time is put beside others, or added to them."""
         for number in times_in(value):
             region = self.trace.regions[number]
             region.gathered = True
             region.picked = region.picked or self.branches > self._branches_at.get(region.first, 0)
 
     def compare(self, regions: Sequence[int]) -> None:
-        """Times stand side by side."""
+        """Note that times stand side by side."""
         for number in regions[:_MOST_BESIDE]:
             self.trace.regions[number].beside |= set(regions[:_MOST_BESIDE]) - {number}
 
@@ -341,7 +343,9 @@ class Interpreter:
         self.compare(times)
 
     def timed_from(self, first: int, line: int, last_line: int) -> None:
-        """Readings since event `first` are those of a timer's `with`: what they time stands in its body."""
+        """Take readings since event `first` as those of a timer's `with`: what they time stands in
+        its body.
+        """
         if self.away:
             line = last_line = self.away
         for event in self.trace.events[first:]:
@@ -349,7 +353,7 @@ class Interpreter:
                 self._withs[event.index] = (line, last_line)
 
     def region(self, first: int, last: int, **more: Any) -> Value:
-        """The region between two readings; the same readings give the same region."""
+        """Return the region between two readings; the same readings give the same region."""
         if first > last:
             first, last = last, first
         if (first, last) in self._regions:
@@ -391,7 +395,7 @@ class Interpreter:
             self.away = before
 
     def here(self, line: int) -> int:
-        """A line of the code that is being read, 0 where that is no line of the document."""
+        """Return a line of the code that is being read, 0 where that is no line of the document."""
         return 0 if self.away else line
 
     @contextmanager
@@ -404,7 +408,7 @@ class Interpreter:
         loop.last = len(self.trace.events) - 1
 
     def in_graph(self) -> Traced | None:
-        """What traces the Python that is being read; None where it simply runs."""
+        """Return what traces the Python that is being read; None where it simply runs."""
         return self.place.traced
 
     def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:

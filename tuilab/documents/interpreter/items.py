@@ -45,7 +45,7 @@ class Iteration:
 
 
 def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
-    """What going through the value gives."""
+    """Return what going through the value gives."""
     varies = Unknown("it changes from one iteration to the next", line)
     match value:
         case Listing() if not value.open:
@@ -119,7 +119,7 @@ def _combined(interpreter: Interpreter, value: OpaqueObject, line: int) -> Itera
 
 
 def batches(dataset: Dataset) -> int | None:
-    """How many elements the pipeline yields, where its source's length is known."""
+    """Return how many elements the pipeline yields, where its source's length is known."""
     count: int | None = None
     for step in dataset.steps:
         number = integer(step.arguments.get("count"))
@@ -153,7 +153,7 @@ def batches(dataset: Dataset) -> int | None:
 
 
 def first_side(value: Value | None) -> int | None:
-    """The length of the first side of a tensor, or of the first of several."""
+    """Return the length of the first side of a tensor, or of the first of several."""
     if isinstance(value, Listing) and value.items and isinstance(value.items[0], Tensor | Listing):
         return first_side(value.items[0])
     if isinstance(value, Mapping) and value.items:
@@ -167,7 +167,7 @@ def first_side(value: Value | None) -> int | None:
 
 @expression(ast.Subscript)
 def subscript(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Value:
-    """What `value[index]` stands for."""
+    """Return what `value[index]` stands for."""
     value = interpreter.evaluate(node.value, scope)
     if isinstance(node.slice, ast.Slice):
         return _slice(interpreter, value, node.slice, scope, node.lineno)
@@ -315,7 +315,7 @@ def _unpack(interpreter: Interpreter, targets: list[ast.expr], value: Value, sco
 
 @expression(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
-    """A list of what the comprehension makes; each of a few known items is read by itself."""
+    """Return a list of what the comprehension makes; each of a few known items is read by itself."""
     inner = Scope({}, scope)
     generator = node.generators[0]
     interpreter.event("python", "a comprehension", node.lineno)

@@ -58,7 +58,7 @@ def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.load", "tensorflow_hub.load")
 def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """A SavedModel: its functions, and those of its signatures, were traced before."""
+    """Return a SavedModel: its functions, and those of its signatures, were traced before."""
     interpreter.event("build", name, args.line, args.values)
     return OpaqueObject("saved", name)
 
@@ -76,7 +76,7 @@ def further_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value
 
 @handles("transformers.", *(f"{library}.models." for library in ("keras_cv", "keras_nlp", "keras_hub")))
 def further_model(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """A model that is made or loaded; of Hugging Face's classes those of TensorFlow begin with TF."""
+    """Return a model that is made or loaded; of Hugging Face's classes those of TensorFlow begin with TF."""
     parts = name.split(".")
     makes = parts[-1] in ("from_pretrained", "from_preset", "from_config") or parts[-1][:1].isupper()
     ours = parts[0] != "transformers" or any(part.startswith("TF") for part in parts)
@@ -101,7 +101,7 @@ def sequential(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.Model", "tf.keras.models.Model")
 def functional(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """A model from inputs and outputs: the layers made since the last input are its own."""
+    """Return a model from inputs and outputs: the layers made since the last input are its own."""
     made = Model([], args.line)
     for event in reversed(interpreter.trace.events):
         if event.name == "tf.keras.Input":
@@ -153,7 +153,9 @@ _MADE = words(
 
 @handles("tf.keras.backend.", "tf.keras.ops.")
 def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Keras' own ops: settings of its state, tensors made of nothing, functions of a graph, and ops."""
+    """Run one of Keras' own ops: settings of its state, tensors made of nothing, functions of a
+    graph, ops.
+    """
     word = name.rpartition(".")[2]
     if word in _STATE:
         interpreter.event("config", name, args.line, args.values)
@@ -176,7 +178,7 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Losses, optimisers, metrics, data sets: objects of the set-up."""
+    """Make losses, optimisers, metrics and data sets: objects of the set-up."""
     if name.rpartition(".")[2] in LOADS:
         loaded = Model([], args.line, open=True)
         interpreter.event("build", name, args.line, args.values, loaded)
@@ -209,7 +211,7 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """A method of a model: of the document's own class too, where it inherits it."""
+    """Return a method of a model: of the document's own class too, where it inherits it."""
     assumed = isinstance(model, Model) and model.assumed
     # Of a model by its name alone the arguments are not held against Keras' own.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
@@ -236,7 +238,7 @@ def method(
 def call_layer(
     interpreter: Interpreter, target: Layer | Model, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """A layer or a model applied to a tensor."""
+    """Return a layer or a model applied to a tensor."""
     value = args[0] if args else NONE
     inside = isinstance(value, Tensor) and value.inside
     result = Tensor(None, "float32", inside=inside)

@@ -59,19 +59,19 @@ class Arguments:
     open: bool = False
 
     def get(self, *names: str, default: Value = NONE) -> Value:
-        """The value under the first of the names that was given."""
+        """Return the value under the first of the names that was given."""
         for name in names:
             if name in self.values:
                 return self.values[name]
         return Unknown("it is spread from arguments that are not known", self.line) if self.open else default
 
     def read(self, interpreter: Interpreter, how: str) -> None:
-        """The host reads every one of them."""
+        """Note that the host reads every one of them."""
         for value in self.values.values():
             interpreter.reads(value, how, self.line)
 
     def given(self, name: str) -> bool:
-        """Whether the parameter was given for certain."""
+        """Return whether the parameter was given for certain."""
         return name in self.values
 
 
@@ -129,7 +129,7 @@ _KERAS = ("tf.optimizers.", "tf.losses.", "tf.metrics.", "tf.initializers.")
 
 
 def short(name: str) -> str:
-    """The usual name of what TensorFlow also keeps elsewhere: `tf.math.add` → `tf.add`."""
+    """Return the usual name of what TensorFlow also keeps elsewhere: `tf.math.add` → `tf.add`."""
     if name.startswith(_KERAS) and name.rpartition(".")[2][:1].isupper():
         return f"tf.keras.{name.removeprefix('tf.')}"
     elsewhere = next((prefix for prefix in _USUAL if name.startswith(prefix)), "")

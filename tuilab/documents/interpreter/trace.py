@@ -119,7 +119,7 @@ class Context:
     branches: tuple[tuple[int, int], ...] = ()
 
     def may_follow(self, other: "Context") -> bool:
-        """Whether both may run: they are not of two alternatives of which one is taken."""
+        """Return whether both may run: they are not of two alternatives of which one is taken."""
         taken = dict(self.branches)
         return all(taken.get(choice, way) == way for choice, way in other.branches)
 
@@ -134,7 +134,7 @@ class Context:
         return self.repeats_inside(0)
 
     def repeats_inside(self, outer: int) -> int | None:
-        """The same, without the outermost loops, so many of them."""
+        """Return the same, without the outermost loops, so many of them."""
         counts = [loop.count for loop in self.loops[outer:]]
         return None if None in counts else math.prod(count or 0 for count in counts)
 
@@ -234,5 +234,5 @@ class Trace:
     """Readings of a clock that are used for more than a difference: printed, formatted, added to."""
 
     def inside(self, region: Region) -> list[Event]:
-        """The events of a timed region, its clock readings left out."""
+        """Return the events of a timed region, its clock readings left out."""
         return self.events[region.first + 1 : region.last]

@@ -46,18 +46,18 @@ _MODELS = words("model net network keras_model tf_model")
 
 
 def assumes_keras(imported: set[str]) -> bool:
-    """Whether a model of a document that imports these libraries is one of Keras."""
+    """Return whether a model of a document that imports these libraries is one of Keras."""
     return bool(imported & {"tensorflow", "keras", "tf_keras"}) and not imported & set(_OTHERS)
 
 
 def makes_model(name: str) -> bool:
-    """Whether a function or class of that dotted name, of code that is not read, gives a model."""
+    """Return whether a function or class of that dotted name, of code that is not read, gives a model."""
     root, _, rest = name.partition(".")
     return bool(rest) and root not in _APART and root != "tf" and bool(_MAKES.match(rest.rpartition(".")[2]))
 
 
 def is_model(parameter: str) -> bool:
-    """Whether a function's parameter of that name is a model."""
+    """Return whether a function's parameter of that name is a model."""
     return parameter in _MODELS
 
 
@@ -68,7 +68,7 @@ _TIMER = re.compile(
 
 
 def is_timer(reason: str) -> bool:
-    """Whether what an unread call gave, by its record, is a timer to be used by `with`."""
+    """Return whether what an unread call gave, by its record, is a timer to be used by `with`."""
     dotted = callee(reason)
     root, _, word = dotted.rpartition(".")
     return (
@@ -95,7 +95,7 @@ _WORDS = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES.items()
 
 
 def set_up(name: str) -> str:
-    """What a function of that dotted name does beside computing, "" where it does not tell."""
+    """Say what a function of that dotted name does beside computing, "" where it does not tell."""
     if name.startswith("what ") and not name.startswith(_CAMERA):
         # A call of what another one gave.
         return ""
@@ -104,12 +104,12 @@ def set_up(name: str) -> str:
 
 
 def callee(name: str) -> str:
-    """The dotted name in an unread call's record: `what cv2.imread gives` → `cv2.imread`."""
+    """Return the dotted name in an unread call's record: `what cv2.imread gives` → `cv2.imread`."""
     return name.removeprefix("what ").partition(" ")[0].partition("(")[0]
 
 
 def runs_tensorflow(name: str) -> bool:
-    """Whether an unread call of that record may run TensorFlow, a model that it is given say."""
+    """Return whether an unread call of that record may run TensorFlow, a model that it is given say."""
     if name in _HANDS_OUT:
         return False
     dotted = callee(name)

@@ -169,7 +169,7 @@ class Class(Value):
     body: Any = None
 
     def find(self, name: str) -> Value | None:
-        """A member, its own or inherited from another class of the document."""
+        """Return a member, its own or inherited from another class of the document."""
         if name in self.members:
             return self.members[name]
         for base in self.bases:
@@ -179,7 +179,7 @@ class Class(Value):
         return None
 
     def library_base(self, depth: int = 0) -> str:
-        """The dotted name of the library class that it extends, "" for none."""
+        """Return the dotted name of the library class that it extends, "" for none."""
         for base in self.bases:
             if isinstance(base, Api):
                 return base.name
@@ -299,14 +299,14 @@ NONE = Known(None)
 
 
 def is_number(value: Value | None) -> bool:
-    """Whether it is a number or a truth of Python, known or not."""
+    """Return whether it is a number or a truth of Python, known or not."""
     return isinstance(value, Number) or (
         isinstance(value, Known) and isinstance(value.value, int | float | bool)
     )
 
 
 def integer(value: Value | None) -> int | None:
-    """A constant whole number, also where it is written as a float without a fraction."""
+    """Return a constant whole number, also where it is written as a float without a fraction."""
     if isinstance(value, Known) and not isinstance(value.value, bool):
         if isinstance(value.value, int):
             return value.value
@@ -316,12 +316,12 @@ def integer(value: Value | None) -> int | None:
 
 
 def text(value: Value | None) -> str | None:
-    """A constant text."""
+    """Return a constant text."""
     return value.value if isinstance(value, Known) and isinstance(value.value, str) else None
 
 
 def truth(value: Value | None) -> bool | None:
-    """Whether it counts as true; None where that is not known."""
+    """Return whether it counts as true; None where that is not known."""
     match value:
         case Known():
             return bool(value.value)
@@ -334,7 +334,7 @@ def truth(value: Value | None) -> bool | None:
 
 
 def shape_of(value: Value | None) -> Shape | None:
-    """A shape given as a list or tuple of numbers, or as one number."""
+    """Return a shape given as a list or tuple of numbers, or as one number."""
     if isinstance(value, Listing) and not value.open:
         return tuple(integer(item) for item in value.items)
     number = integer(value)
@@ -342,7 +342,7 @@ def shape_of(value: Value | None) -> Shape | None:
 
 
 def elements(shape: Shape | None) -> int | None:
-    """How many elements a tensor of that shape has."""
+    """Return how many elements a tensor of that shape has."""
     if shape is None:
         return None
     count = 1

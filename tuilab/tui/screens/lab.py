@@ -63,7 +63,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
 """
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Dimmed until the screen is filled, but for what needs nothing of the lab."""
+        """Dim what needs the lab until the screen is filled."""
         if action == "replay" and parameters:
             return self.filled and self.lab.replaying is not None
         if action == "watched":
@@ -124,12 +124,12 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         await self.views.open("sweep")
 
     def action_budget(self) -> None:
-        """The next budget, round and round."""
+        """Choose the next budget, round and round."""
         self.lab.next_budget()
         self.draw(Change.SETTINGS)
 
     def action_toggle_rerun(self) -> None:
-        """Live sliders on or off."""
+        """Turn live sliders on or off."""
         self.lab.rerun = not self.lab.rerun
         self.say(
             "Live sliders on: each change is measured."
@@ -148,7 +148,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             self.say("Nothing to redo.")
 
     def action_original(self) -> None:
-        """Everything as the document has it."""
+        """Set everything as the document has it."""
         self.lab.restore()
 
     # Views
@@ -159,7 +159,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         await self.views.open(key)
 
     async def action_step_view(self, by: int) -> None:
-        """The view to the left or to the right."""
+        """Open the view to the left or to the right."""
         await self.views.step(by)
 
     def on_views_opened(self, event: "Views.Opened") -> None:
@@ -217,11 +217,11 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.say(told)
 
     def action_watched(self) -> None:
-        """Back to the program that is watched."""
+        """Go back to the program that is watched."""
         self.app.show_program()  # type: ignore[attr-defined]
 
     def on_controls_changed(self, event: "Controls.Changed") -> None:
-        """A slider or a switch moved. By name, because the controls are loaded after the first paint."""
+        """Follow a slider or a switch. By name, because the controls are loaded after the first paint."""
         dropped, self._dragging = self._dragging and event.final, not event.final
         self.lab.set(event.settings, event.final)
         if dropped:
@@ -230,7 +230,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
     # Pages
 
     def action_page(self, name: str) -> None:
-        """A page over the screen that shows the lab in its own way."""
+        """Open a page over the screen that shows the lab in its own way."""
         self.app.push_screen(resolve_name(PAGES[name])(self.lab))
 
     def action_arms(self) -> None:
@@ -240,13 +240,13 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.app.push_screen(ArmsScreen(self.lab, self.viewing))
 
     def action_keys(self) -> None:
-        """Every key on one page."""
+        """Show every key on one page."""
         from tuilab.tui.screens.help import KeysScreen
 
         self.app.push_screen(KeysScreen(self.keymap))
 
     def action_jump(self) -> None:
-        """Letters on every place."""
+        """Put letters on every place that can be gone to."""
         from tuilab.tui.screens.jump import JumpScreen
 
         async def go(place: Widget | None) -> None:
@@ -275,7 +275,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             self.app.push_screen(FactCheckScreen(self.lab, check, presets))
 
     def action_hosts(self) -> None:
-        """The other machines and environments to measure in, and a line to add one."""
+        """List the other machines and environments to measure in, with a line to add one."""
         from tuilab.lab.files import preferences
         from tuilab.lab.hosts import about
         from tuilab.tui.screens.menu import MenuScreen
@@ -304,7 +304,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
                 self.say(f"Connecting to {name}; choose it with the device slider.")
 
     def action_copy(self) -> None:
-        """The command line that does the same, to the clipboard and to a file."""
+        """Copy the command line that does the same, to the clipboard and to a file."""
         from tuilab.lab.files import keep_command
 
         if self.lab.state.settings is None:
@@ -338,7 +338,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             self.say(f"Nothing was exported: {error}", "error")
 
     def action_history(self) -> None:
-        """Every run that was kept, to find, compare, tag, pin, delete, take along or replay."""
+        """List every run that was kept, to find, compare, tag, pin, delete, take along or replay."""
         from tuilab.lab.replay import RUN
         from tuilab.tui.screens.history import HistoryScreen
 

@@ -106,7 +106,7 @@ class Layers:
 
 
 def layers_of(found: Counted, of: Sums, tree: Tree | None) -> tuple[LayerWork, ...]:
-    """Each layer with its work and its share of the computing, those that take longest first."""
+    """Return each layer with its work and its share of the computing, those that take longest first."""
     whose = Layers(tree, found.parts)
     parts: dict[str, list[Part]] = defaultdict(list)
     kinds: dict[str, str] = {}

@@ -28,7 +28,7 @@ _RANGE = re.compile(r"(?:is not in|outside the valid range of) \[0, (\d+)\)")
 
 
 def axis_name(rank: int, axis: int) -> str:
-    """The parameter that sets this open dimension of an input of this rank."""
+    """Return the parameter that sets this open dimension of an input of this rank."""
     if axis == 0:
         return BATCH
     names = _AXES.get(rank, ())
@@ -36,7 +36,7 @@ def axis_name(rank: int, axis: int) -> str:
 
 
 def parameters(given: "Given", batch: int = 0) -> tuple[LogInteger, ...]:
-    """A parameter for each dimension that is open. batch: to begin with, 0 where nothing tells one."""
+    """Return a parameter for each dimension that is open. batch: to begin with, 0 where nothing tells one."""
     return tuple(_parameter(name, given, batch) for name in given.open)
 
 
@@ -66,12 +66,12 @@ def open_dimensions(specs: Sequence[Spec]) -> tuple[str, ...]:
 
 
 def sizes(values: Mapping[str, Value]) -> dict[str, int]:
-    """The sizes among the values."""
+    """Return the sizes among the values."""
     return {name: int(v) for name, v in values.items() if isinstance(v, int) and not isinstance(v, bool)}
 
 
 def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:
-    """The shape at these sizes."""
+    """Return the shape at these sizes."""
     return tuple(known.get(axis_name(len(shape), i), 1) if n is None else n for i, n in enumerate(shape))
 
 
@@ -85,7 +85,7 @@ class Made:
         self._random = np.random.default_rng(0)
 
     def array(self, dtype: str, shape: tuple[int, ...], hint: Any = None) -> Any:
-        """hint: integers below it, floats up to it, or the words of strings."""
+        """Draw an array. hint: integers below it, floats up to it, or the words of strings."""
         np = self._np
         if dtype == "string":
             words = hint if isinstance(hint, list) and hint else WORDS
@@ -107,7 +107,7 @@ class Made:
         outputs: Sequence[tuple[tuple[int | None, ...], str]],
         known: Mapping[str, int],
     ) -> list[Any]:
-        """What a training step is to approach, one array an output, as each one's loss wants it."""
+        """Return what a training step is to approach, one array an output, as each one's loss wants it."""
         names = [str(name) for name in getattr(model, "output_names", [])]
         found = []
         for index, (shape, _) in enumerate(outputs):
@@ -221,7 +221,7 @@ class Given:
         return done
 
     def sizes(self, values: Mapping[str, Value]) -> dict[str, int]:
-        """The sizes among the values, and of dimensions that must agree with those."""
+        """Return the sizes among the values, and of dimensions that must agree with those."""
         found = sizes(values)
         return {**found, **{tied: found[name] for tied, name in self._tied.items() if name in found}}
 
@@ -256,7 +256,7 @@ class Given:
             raise Unavailable("strings are not copied to a device, and this model takes strings")
 
     def described(self) -> tuple[ModelInput, ...]:
-        """Each input with its shape and what it is given, in words."""
+        """Return each input with its shape and what it is given, in words."""
         return tuple(
             ModelInput(
                 name=name,
@@ -272,7 +272,7 @@ class Given:
         return self._tied.get(name, name)
 
     def arrays(self, values: Mapping[str, Value]) -> list[Any]:
-        """Arrays at these values, in the order of the inputs."""
+        """Return arrays at these values, in the order of the inputs."""
         return self._made(self.sizes(values))
 
     def _made(self, known: Mapping[str, int], largest: bool = False) -> list[Any]:
