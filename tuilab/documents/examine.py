@@ -138,6 +138,10 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
             part.size,
             (block.notebook and not block.script) or text.session,
             part.yields,
+            # What imports TensorFlow between paragraphs is a program by itself.
+            is_deferred(part.statements)
+            if not block.script and not block.notebook and _TENSORFLOW.search(block.code)
+            else None,
         )
         for block, part, text in zip(document.blocks, parsed, plains, strict=True)
     ]

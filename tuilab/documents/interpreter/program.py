@@ -66,6 +66,7 @@ class Code:
     """An example's statements, parsed. cell: the magic that times all of it. size: of its syntax tree, about.
 
     shows: its last statement's value is displayed, as a notebook's and a session's is. yields: it may.
+    deferred: whether its calls build a graph, where it is a program by itself.
     """
 
     number: int
@@ -75,6 +76,7 @@ class Code:
     size: int
     shows: bool = False
     yields: bool = True
+    deferred: bool | None = None
 
 
 def read_program(
@@ -97,6 +99,8 @@ def read_program(
         for example in examples:
             line = example.line
             interpreter.place = Context(block=example.number)
+            if example.deferred is not None:
+                interpreter.deferred = example.deferred
             _read_example(interpreter, example)
         _read_uncalled(interpreter)
     except Exhausted:

@@ -463,7 +463,8 @@ def _is_casual(example: Example, region: Region, events: list[Event]) -> bool:
     if _CALLBACK.match(example.trace.events[region.last].place.function):
         # Between the calls of Keras' callback it trains.
         return False
-    return is_opaque(events) and not any(event.kind in _COMPUTES for event in events)
+    # Where nothing is seen that computes, it may be anything's time.
+    return not any(event.kind in _COMPUTES for event in events)
 
 
 def _is_call(event: Event, outside: int) -> bool:
