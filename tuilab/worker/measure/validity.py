@@ -9,7 +9,7 @@ import random
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from tuilab.analysis.reading import VANISHED
 from tuilab.analysis.words import listed, percent
 from tuilab.model.events import Node
 from tuilab.model.quantity import plural
-from tuilab.worker.measure.counting import Counted, attributes, counting
+from tuilab.worker.measure.counting import LOOPS, Counted, Recorder, attributes, counting
 from tuilab.worker.placement.graphs import LOOPED
 from tuilab.workloads.base import Case
 
@@ -122,13 +122,16 @@ class Asked:
                 known.add(op.name)
         for op in operations:
             wanted = op.name in needed
-            if op.type in _CALLS:
-                inner = graph._functions.get(op.get_attr("f").name)
+            if op.type in _CALLS | LOOPS:
+                calls = op.type in _CALLS
+                inner = graph._functions.get(op.get_attr("f" if calls else "body").name)
                 inner = getattr(inner, "graph", None)
                 if inner is not None:
-                    held = {i for i, t in enumerate(op.inputs) if t.op.name in known}
+                    # A loop's body counts once, and what it is given changes.
+                    held = {i for i, t in enumerate(op.inputs) if calls and t.op.name in known}
                     self._add(inner, held, used=wanted)
-                continue
+                if calls or inner is not None:
+                    continue
             work = _work(op)
             self.made[op.type] += 1
             first = _first_like(op, firsts, same)
@@ -353,20 +356,30 @@ class OwnCode:
     shapes: list[tuple[Any, ...]] = field(default_factory=list)
     """Of all results and of the variables that were read, after each call."""
     counted: Counted | None = None
-    """What the ops of the last call had to do."""
+    """What the ops of the last call had to do; None where a graph tells."""
 
     def call_again(self, tf: Any, case: Case) -> None:
         """Make the later calls; inside the case's scope."""
-        call = case.compute or case.call
+        call, trace = case.compute or case.call, getattr(case.function, "get_concrete_function", None)
         for _ in range(2):
-            with watched(tf) as seen, tf.GradientTape() as tape, counting(case.arguments) as ran:
+            # Under a tape a training step's graph would have its own gradient made.
+            with watched(tf) as seen, nullcontext() if trace else self._recorded(tf, case) as recorded:
                 out = call()
-            ran.hand_back(tf.nest.flatten(out))
-            self.counted = ran.counted
             self.later.append(seen)
             self.outputs.append(out)
+            if recorded is not None:
+                tape, ran = recorded
+                ran.hand_back(tf.nest.flatten(out))
+                self.counted, variables = ran.counted, tape.watched_variables()
+            elif trace is not None:
+                variables = trace(*case.arguments).graph.variables
             leaves = [leaf for leaf in tf.nest.flatten(out) if hasattr(leaf, "shape")]
-            self.shapes.append(tuple(tuple(v.shape) for v in [*leaves, *tape.watched_variables()]))
+            self.shapes.append(tuple(tuple(v.shape) for v in [*leaves, *variables]))
+
+    @contextmanager
+    def _recorded(self, tf: Any, case: Case) -> Iterator[tuple[Any, Recorder]]:
+        with tf.GradientTape() as tape, counting(case.arguments) as ran:
+            yield tape, ran
 
     def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Finding]:
         """Everything that these calls show. ops: TensorFlow ops in one call, None where that is not known."""
