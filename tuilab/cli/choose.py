@@ -58,7 +58,7 @@ def chosen(
 
 
 def opened(words: dict[str, Any]) -> Opening:
-    """What the options allow and give a model's file; they are taken out of the words. Raises InputError."""
+    """Take what the options allow and give a model's file out of the words. Raises InputError."""
     trust, code, data = words.pop("trust", False), words.pop("code", ""), words.pop("data", "")
     for path in (code, data):
         if path:

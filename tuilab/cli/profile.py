@@ -101,6 +101,6 @@ def save(folder: Path, answer: Profile, files: Sequence[ProfileFile]) -> list[Pa
 
 
 def inside(path: str) -> PurePosixPath:
-    """A relative path that a worker named, kept inside the folder: its parts without any that lead out."""
+    """Keep a relative path that a worker named inside the folder: its parts without any that lead out."""
     parts = [part for part in PurePosixPath(path).parts if part not in ("..", "/", ".")]
     return PurePosixPath(*parts)

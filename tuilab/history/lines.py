@@ -33,7 +33,7 @@ _NUMBERS = {"rounds", "size"}
 
 
 def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
-    """The line of a row of `COLUMNS`, its texts clean. Most are, which one look at all of them tells."""
+    """Read a row of `COLUMNS`, its texts clean. Most are, which one look at all of them tells."""
     known: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
     texts = [value for name, value in known.items() if name not in _NUMBERS and value is not None]
     try:

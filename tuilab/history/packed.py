@@ -95,7 +95,7 @@ def exact(line: bytes) -> e.Round | None:
 
 
 def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
-    """One piece of these rounds, each with its event's number, rising; None where they do not fit in one."""
+    """Pack these rounds, each with its event's number, rising; None where they do not fit in one piece."""
     first = rounds[0][1]
     if any(r.run != first.run or r.worker != first.worker for _, r in rounds):
         return None
@@ -203,7 +203,7 @@ def _opened(data: bytes) -> _Piece:
 
 
 def unpack(data: bytes, timed_s: float) -> Rounds:
-    """What a run's state takes in of a piece. timed_s: of the run up to the piece's end. Raises Damaged."""
+    """Unpack what a run's state takes in. timed_s: of the run up to the piece's end. Raises Damaged."""
     piece = _opened(data)
     total = sum(piece.blocks)
     sizes = _back("i", piece.sizes, piece.count)

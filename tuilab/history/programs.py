@@ -20,7 +20,7 @@ def keep(store: Store, program: str, page: Page) -> None:
 
 
 def listed(store: Store, limit: int = 20) -> list[tuple[str, Page]]:
-    """The latest watched programs with their ids, latest first; one whose page cannot be read is left out."""
+    """List the latest watched programs with their ids; one whose page cannot be read is left out."""
     found = store.connection.execute(
         "SELECT program, page FROM programs ORDER BY at DESC, program LIMIT ?", (limit,)
     )
@@ -34,7 +34,7 @@ def listed(store: Store, limit: int = 20) -> list[tuple[str, Page]]:
 
 
 def find(store: Store, start: str) -> Page:
-    """The page of the program whose id begins so. Raises InputError for none or several, or a damaged one."""
+    """Find the page of the program whose id begins so. Raises InputError unless there is just one."""
     try:
         rows = store.connection.execute(
             "SELECT page FROM programs WHERE substr(program, 1, ?) = ?", (len(start), start)

@@ -117,7 +117,7 @@ _FOUND = (
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the error says that the file itself is no sound database, rather than busy, full or closed."""
+    """Tell whether the file itself is no sound database, rather than busy, full or closed."""
     code = getattr(error, "sqlite_errorcode", 0) or 0
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 

@@ -96,7 +96,7 @@ class Piece:
         return list(found)
 
     def events(self) -> list[e.Event]:
-        """All of its events in order; where it is damaged, a line that says so in place of its rounds."""
+        """List all of its events in order; where it is damaged, a line that says so for its rounds."""
         out, at, found = list[e.Event](), 0, self.numbered()
         for before, event in self.lines:
             out += [each for _, each in found[at:before]]
@@ -234,7 +234,7 @@ class Store:
 
     @classmethod
     def at(cls, file: Path) -> "Store":
-        """The store in that file, made where it is new. Raises OSError, OtherVersion and sqlite3.Error."""
+        """Open the store in that file, or make it. Raises OSError, OtherVersion and sqlite3.Error."""
         return cls._opened(private_file(file))
 
     @classmethod
@@ -503,7 +503,7 @@ class Store:
         self.connection.execute("UPDATE runs SET brief = ? WHERE run = ?", (line, run))
 
     def status(self, run: str) -> str | None:
-        """How a run ended; None while it goes on, where its program was killed, and where there is none."""
+        """Tell how a run ended; None while it goes on, where its program was killed, or without one."""
         row = self.connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
         return row[0] if row else None
 
@@ -537,7 +537,7 @@ class Store:
         return found
 
     def find(self, start: str) -> RunLine:
-        """The one run of that id, or whose id begins with it. Raises KeyError for none, or more than one."""
+        """Find the one run whose id is, or begins with, that. Raises KeyError for none, or more than one."""
         if not start:
             raise KeyError(start)
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL AND run LIKE ? ESCAPE '\\'"
@@ -626,7 +626,7 @@ class Store:
                 yield number, event if isinstance(event, e.Round) else sanitize(event)
 
     def state(self, run: str, going: Callable[[], None] = lambda: None) -> RunState:
-        """The fold over a run's events. going: called now and then; what it raises ends the reading."""
+        """Fold a run's events. going: called now and then; what it raises ends the reading."""
         state = RunState()
         for count, part in enumerate(self.parts(run)):
             if count % 256 == 0 or isinstance(part, Piece):

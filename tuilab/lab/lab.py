@@ -312,7 +312,7 @@ class Lab:
         self._news.set()
 
     async def ready(self) -> Mapping[str, Machine]:
-        """Each host's machine, once every worker is ready. Raises WorkerError where one cannot be had."""
+        """Wait for every worker; returns each host's machine. Raises WorkerError where one cannot be had."""
         self._failed.clear()
         await self.start()
         if self.state.worker.phase == "down" and HERE in self.hosts:

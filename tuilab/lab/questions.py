@@ -49,7 +49,7 @@ class Questions:
             raise Unanswered(f"the answer was not understood: {error}") from error
 
     async def answers(self, kind: str, body: msgspec.Struct) -> AsyncIterator[Answer]:
-        """Each answer to a question. Raises RefusedInput where the question is wrong, else Unanswered."""
+        """Yield each answer to a question. Raises RefusedInput for a wrong question, else Unanswered."""
         request = Ask(id=uuid.uuid4().hex, kind=kind, body=msgspec.Raw(msgspec.json.encode(body)))
         more = True
         answers = self._open[request.id] = asyncio.Queue()

@@ -51,7 +51,7 @@ class Reach:
         return isinstance(value, str) or self.low <= value <= self.high
 
     def held(self, value: Value, direction: int) -> Value:
-        """The allowed number nearest to `value`, rounded in `direction` to a multiple; a word as it is."""
+        """Find the allowed number nearest to `value`, rounded in `direction` to a multiple; a word itself."""
         if isinstance(value, str):
             return value
         value = min(self.high, max(self.low, value))
@@ -148,7 +148,7 @@ def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1)
 
 
 def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
-    """The next fine value: a sixteenth of the octave (a tenth of the decade), one step, or one choice."""
+    """Go a fine step: a sixteenth of the octave (a tenth of the decade), one step, or one choice."""
     if isinstance(parameter, Choice):
         return next_stop(parameter, value, direction)
     moved = value = int(value)

@@ -33,7 +33,7 @@ class Said:
 
 
 def opening(text: str, most: int = 0) -> str:
-    """The first sentence of a text, and those after it as long as all of them have `most` characters."""
+    """Return the first sentence of a text, and those after it while all have `most` characters."""
     sentences = re.split(r"(?<=[.!?]) +", " ".join(text.split()))
     kept = sentences[0]
     for sentence in sentences[1:]:
@@ -165,7 +165,7 @@ def next_steps(lab_state: LabState) -> str:
 
 
 def going_on(lab_state: LabState) -> str:
-    """What more time would bring to the run on the screen: `{run} goes on: ± 2 % in about 1 min`; else ""."""
+    """Say what more time would bring: `{run} goes on: ± 2 % in about 1 min`; else ""."""
     from tuilab.lab.resume import told
 
     more, machine = lab_state.further(), lab_state.machine

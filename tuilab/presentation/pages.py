@@ -29,7 +29,7 @@ EMPTY: Line = (("", "text"),)
 
 
 def answer_page(lab_state: LabState) -> list[Line]:
-    """The answer, how sure it is, each arm and claim, every caveat, what to do, how it was measured."""
+    """Tell the answer, how sure it is, arms and claims, every caveat, what to do, how it was measured."""
     said, result = answer(lab_state), lab_state.result()
     out: list[Line] = [((result.answer if result and result.answer else said.sentence, "title"),)]
     if said.detail:

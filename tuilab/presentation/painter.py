@@ -48,7 +48,7 @@ class Pacing:
         return max(0.0, self._painted + every - self._clock(), self.owed())
 
     def owed(self) -> float:
-        """For how long to paint nothing that nobody waits for: until the last paint's bytes are gone."""
+        """Return for how long to paint nothing unasked: until the last paint's bytes are gone."""
         every = min(LONGEST_S, (self._sent() - self._sent_before) / BYTES_S)
         return max(0.0, self._painted + every - self._clock())
 

@@ -78,7 +78,7 @@ class Profiling:
             self.arm, self._failed = arm, ""
 
     def pick(self, by: int) -> bool:
-        """The next arm (1), or the same again (0); False where there is none, or one is being profiled."""
+        """Take the next arm (1), or the same again (0); False where there is none, or one is under way."""
         arms = self._arms()
         if self._asking or not arms:
             return False

@@ -71,7 +71,7 @@ def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | N
 
 
 def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
-    """The rows that hold all the words, in their name, title, claim or document; headings that have some."""
+    """Find the rows that hold all the words in name, title, claim or document; headings that have some."""
     wanted = words.lower().split()
     if not wanted:
         return tuple(rows)
@@ -92,7 +92,7 @@ def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
 
 
 def kept(folders: Iterable[Path]) -> tuple[Title, ...]:
-    """The titles of the last start with these folders (none: the usual ones); none where a file changed."""
+    """Read the titles of the last start with these folders (none: the usual ones); none after a change."""
     try:
         with at_once(_file()) as file:
             # The standard library's reader: msgspec takes longer to load than these few lines to read.

@@ -9,12 +9,12 @@ from tuilab.runner.supervisor import Supervisor
 
 
 def only(device: str) -> dict[str, str]:
-    """What to set so that a worker opens this GPU alone, by its machine's number; none at all for a CPU."""
+    """Say what to set so that a worker opens this GPU alone, by its machine's number; nothing for a CPU."""
     return {OPEN_GPUS: device.partition(":")[2] if family(device) == "GPU" else ""}
 
 
 def supervise_device(host: str, device: str, on_event: Listener) -> Supervisor:
-    """A supervisor of workers for one device of a host. Raises InputError for what can be no host's name."""
+    """Supervise workers for one device of a host. Raises InputError for what can be no host's name."""
     name = f"{host or 'this machine'}, {device}"
     if host == HERE:
         return Supervisor(on_event, env=only(device), name=name)

@@ -41,7 +41,7 @@ def local_command() -> list[str]:
 
 
 def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
-    """The listener, whose faults end neither the reading nor the run: the event loop is told of them."""
+    """Contain the listener: its faults end neither the reading nor the run; the event loop is told."""
 
     def tell(event: Event) -> None:
         try:

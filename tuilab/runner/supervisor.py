@@ -376,7 +376,7 @@ class Supervisor:
 
 
 def processes(request: Measure) -> int:
-    """In how many fresh processes a run is measured; a sweep has further ones only where all are alike."""
+    """Say in how many fresh processes a run is measured; a sweep has more only where all are alike."""
     budget = request.budget
     if request.turns:
         return request.worker + 1  # whoever gives the turns begins each further one
@@ -408,7 +408,7 @@ def narrowed(request: Measure | Declare | Ask, machine: Machine | None) -> Measu
 
 
 def known(samples: RunState, request: Measure) -> bool:
-    """Whether each arm is known among processes as well as the budget asks for, over enough of them."""
+    """Tell whether each arm is known among enough processes as well as the budget asks for."""
     every = [cell for arm in samples.arms.values() for cell in arm.cells.values() if cell.samples]
     halves = [found.relative_half_width for cell in every if (found := estimate_of(cell)) is not None]
     return request.worker + 1 >= processes(request) and all(
