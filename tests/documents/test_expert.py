@@ -1032,6 +1032,16 @@ for _ in range(50):
     times.append(time.perf_counter() - t)
 print('latency', sum(times) / 50)
 """),
+    Probe("predict() for an image of known size", "TL113", "predict", """
+m = keras.applications.MobileNetV2()
+image = keras.utils.load_img('cat.jpg', target_size=(224, 224))
+rows = np.expand_dims(keras.utils.img_to_array(image), 0)
+rows = keras.applications.mobilenet_v2.preprocess_input(rows)
+for trial in range(5):
+    t = time.perf_counter()
+    m.predict(rows)
+    print('inference', trial, time.perf_counter() - t)
+"""),
     Probe("predict() where another way is taken", "TL113", "predict", MODEL + """
 m = made()
 one = np.zeros((1, 8))

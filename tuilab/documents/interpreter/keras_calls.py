@@ -193,6 +193,8 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
             at="lr",
             replace=("lr", "learning_rate"),
         )
+    if name.endswith((".load_img", ".img_to_array", ".preprocess_input")):
+        return _image(name, args)
     if name.startswith("tf.keras.applications.") and name.rpartition(".")[2][:1].isupper():
         return Model([], args.line, open=True)
     if name.endswith("load_data"):
@@ -201,6 +203,16 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
             return _data_set(*known)
         return Unknown("data that is downloaded when it runs", args.line)
     return OpaqueObject("object", name)
+
+
+def _image(name: str, args: Arguments) -> Value:
+    """An image that is read, as an array, or scaled as a model wants it: of the size that is asked for."""
+    given = args.get("img", "x", "0")
+    if isinstance(given, Tensor):
+        return Tensor(given.shape, "float32", "np")
+    size = shape_of(args.get("target_size"))
+    read = name.endswith(".load_img") and size is not None and None not in size
+    return Tensor((*(size or ()), 3) if read else None, "uint8", "np")
 
 
 def method(
