@@ -82,6 +82,7 @@ def test_a_run_without_a_sweep_is_held_against_the_sweep_at_its_own_size():
 def test_sweeps_without_a_size_in_common_say_so():
     found = compare(swept(256, 512), swept(1024, 2048))
     assert found.arms == () and "not measured at the same samples" in found.warnings[0]
+    assert across([swept(256, 512), swept(1024, 2048)]).warnings == ((), found.warnings)
 
 
 def test_a_difference_between_single_processes_is_said_to_be_so():

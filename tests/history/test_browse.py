@@ -107,7 +107,8 @@ def test_words_can_be_looked_for_in_one_place(store):
     store.pin("r2", "baseline")
     wanted = {
         "nightly": ["r1", "r2"], "#nightly": ["r2"], "tag:night": ["r2"], "preset:night": ["r1"],
-        "machine:h": ["r1", "r2"], "pinned:base": ["r2"], "#": [], "x:y": [],
+        "machine:h": ["r1", "r2"], "pinned:base": ["r2"], "#": [], "x:y": [], "machine:": ["r1", "r2"],
+        "nightly pinned:": ["r1", "r2"],
     }  # fmt: skip
     assert {word: sorted(runs(store, word)) for word in wanted} == wanted
 

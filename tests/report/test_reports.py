@@ -82,7 +82,7 @@ def test_csv_names_the_device_that_was_seen_and_none_where_none_was():
 def test_a_sweeps_medians_have_the_digits_that_their_intervals_allow():
     result = summarise(run(sizes=(256, 1024)))
     head, rows = sweep_rows(result)
-    assert head == ["samples", "CPU eager", "CPU graph", "GPU graph"] and [row[0] for row in rows] == [
+    assert head == ["samples", "CPU eager", "CPU graph"] and [row[0] for row in rows] == [
         "256",
         "1,024",
     ]
@@ -92,7 +92,7 @@ def test_a_sweeps_medians_have_the_digits_that_their_intervals_allow():
             assert (
                 cell == median_of(arm.median_s, (high - low) / 2) != median_of(arm.median_s, (high + low) / 2)
             )
-        assert row[3] == "–"
+        assert len(row) == len(head), "an arm without any figure has no column"
 
 
 def test_a_page_carries_everything_with_it_and_runs_nothing():

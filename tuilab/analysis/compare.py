@@ -60,9 +60,15 @@ def compare(first: RunState, second: RunState) -> Comparison:
     warnings = unlike(first, second, names)
     for which, state in (("first", first), ("second", second)):
         warnings += [f"the {which} run was disturbed: {reason}" for reason in disturbed(state)]
-    if names and not places(first, names).keys() & places(second, names).keys():
-        warnings.append(f"nothing to compare: the runs were not measured at the same {listed(names)}")
+    warnings += _nowhere(first, second, names)
     return Comparison(warnings=tuple(warnings), arms=arms, note=note(first, second, arms))
+
+
+def _nowhere(first: RunState, second: RunState, names: Sequence[str]) -> list[str]:
+    """That no place was measured by both, where that is so."""
+    if not names or places(first, names).keys() & places(second, names).keys():
+        return []
+    return [f"nothing to compare: the runs were not measured at the same {listed(names)}"]
 
 
 def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
@@ -237,7 +243,7 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
 
 def _warnings(base: RunState, state: RunState, names: Sequence[str]) -> tuple[str, ...]:
     """In what a run is unlike the base, and what disturbed it."""
-    differing = [] if state is base else unlike(base, state, names)
+    differing = [] if state is base else [*_nowhere(base, state, names), *unlike(base, state, names)]
     return (*differing, *(f"disturbed: {reason}" for reason in disturbed(state)))
 
 

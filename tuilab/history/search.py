@@ -30,12 +30,15 @@ def condition(
     """Return SQL and its values for runs that are not deleted and that have every word of `search`.
 
     A word occurs in one of a run's texts or tags; `#word` or `tag:word` in a tag, `machine:word` and the
-    others of `PLACES` in what they name. indexed: the texts are (`history.schema`). titles: of presets, by
-    name; a run has the words of its preset's title too.
+    others of `PLACES` in what they name; while nothing stands behind the colon they leave out no run.
+    indexed: the texts are (`history.schema`). titles: of presets, by name; a run has the words of its
+    preset's title too.
     """
     parts, values, terms = [], [], []
     for word in dict.fromkeys(sanitize_line(search, LONGEST).split()):
-        name, _, rest = word.partition(":")
+        name, colon, rest = word.partition(":")
+        if colon and not rest and name.lower() in (*PLACES, *STATES):
+            continue  # what it names is being typed
         fields, text = _place(word)
         if rest and name.lower() in STATES:
             parts.append(f"{STATES[name.lower()]} LIKE ? ESCAPE '\\'")

@@ -176,7 +176,7 @@ def progress_text(progress: Progress, state: RunState) -> str:
     text = progress.stage
     if progress.total:
         if progress.unit == "s":
-            text += f", {progress.done:.1f} of {progress.total:.1f} s"
+            text += f", {min(progress.done, progress.total):.1f} of {progress.total:.1f} s"
         elif progress.unit in ("", "share"):
             text += f", {100 * progress.done / progress.total:.0f} %"
         else:

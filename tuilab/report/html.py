@@ -60,11 +60,17 @@ def _placement(result: RunResult) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
-    """A table; with `numeric`, the columns between the first and the last are aligned as numbers."""
+    """A table; with `numeric`, the columns between the first and the last are aligned as numbers.
+
+    Words that stand there alone, why there are no figures, have the room of all of these.
+    """
 
     def line(tag: str, row: Sequence[str]) -> str:
-        kinds = [' class="n"' if numeric and 0 < i < len(head) - 1 else "" for i in range(len(row))]
-        cells = zip(kinds, row, strict=True)
-        return "<tr>" + "".join(f"<{tag}{kind}>{escape(text)}</{tag}>" for kind, text in cells) + "</tr>"
+        if numeric and len(row) > 3 and not any(row[2:-1]):
+            spans = [("", row[0]), (f" colspan={len(row) - 2}", row[1]), ("", row[-1])]
+        else:
+            kinds = [' class="n"' if numeric and 0 < i < len(head) - 1 else "" for i in range(len(row))]
+            spans = list(zip(kinds, row, strict=True))
+        return "<tr>" + "".join(f"<{tag}{kind}>{escape(text)}</{tag}>" for kind, text in spans) + "</tr>"
 
     return f"<table>{line('th', head)}{''.join(line('td', row) for row in rows)}</table>"

@@ -98,8 +98,9 @@ def _together(arms: list[ArmResult]) -> str:
 
 
 def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
-    """The head and the rows of a sweep's table: the point's parameters, then each arm's median."""
-    labels = {arm.id: arm.label for arm in result.arms}
+    """The head and the rows of a sweep's table: parameters, then the median of each arm that has some."""
+    measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
+    labels = {arm.id: arm.label for arm in result.arms if arm.id in measured}
     rows = []
     for point in result.points:
         medians = {

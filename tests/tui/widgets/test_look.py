@@ -16,6 +16,7 @@ from tuilab.tui.themes import DARK, LIGHT
 from tuilab.tui.widgets.line_widget import of_256
 from tuilab.tui.widgets.look import DARK_HUES, MARKERS, contrast, hue_color, marks_for, readable
 from tuilab.tui.widgets.plot import BAND, COLUMN
+from tuilab.tui.widgets.timeline import FILL, HUES
 from tuilab.tui.widgets.wording import clip, fit, wrap
 
 WIDE = st.text("ab 日é—", max_size=80)
@@ -47,6 +48,17 @@ def test_a_band_shows_in_256_colours_and_hides_no_line(theme, hue):
         assert shown.get_truecolor() == band.rgb
         assert shown.number != ground.rich_color.downgrade(ColorSystem.EIGHT_BIT).number
         assert contrast(readable(own, band, Color.parse(theme.foreground)), band) >= 3.0
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+def test_phases_of_the_timeline_stay_apart_in_256_colours(theme):
+    for ground in map(Color.parse, (theme.background, theme.surface)):
+        fills = [
+            ground.blend(Color.parse(hue_color(hue, theme.dark)), FILL / 100, alpha=1.0)
+            for hue in HUES.values()
+        ]
+        shown = {fill.rich_color.downgrade(ColorSystem.EIGHT_BIT).number for fill in fills}
+        assert len(shown) == len(HUES)
 
 
 def test_hue_says_the_device_and_markers_differ():

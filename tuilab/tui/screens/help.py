@@ -1,11 +1,13 @@
 """Help where you are: what has the keys, what the picture shows, and which keys work."""
 
+import re
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, ClassVar
 
 from rich.columns import Columns
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -20,6 +22,7 @@ from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.modal import Modal, Page, framed
 
 COLUMN = 22
+MARKED = re.compile(r"\*\*|`")
 WORDS = """\
 ## Words
 
@@ -51,7 +54,7 @@ class HelpScreen(Modal[None]):
     HelpScreen VerticalScroll { width: 88; max-width: 96%; height: 90%; padding: 0 1; }
     HelpScreen Markdown { background: transparent; margin: 0; padding: 0 1; }
     HelpScreen MarkdownH2 { color: $accent; text-style: bold; margin: 1 0; background: transparent; }
-    HelpScreen MarkdownTableContent { keyline: none; }
+    HelpScreen Static { margin: 0 0 1 1; height: auto; }
     """
 
     def __init__(self, page: str) -> None:
@@ -60,10 +63,30 @@ class HelpScreen(Modal[None]):
 
     def compose(self) -> ComposeResult:
         with framed(VerticalScroll(), "Help", "{page.close} closes"):
-            yield Markdown(self._page)
+            for tables, found in groupby(self._page.split("\n\n"), lambda block: block.startswith("|")):
+                blocks = list(found)
+                # A widget for each cell, as Markdown has, would make the page wait for a second.
+                yield from map(drawn, blocks) if tables else [Markdown("\n\n".join(blocks))]
 
     def on_mount(self) -> None:
         self.query_one(VerticalScroll).focus()
+
+
+def drawn(table: str) -> Static:
+    """A table of two columns, of keys and of what they do."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(min_width=9, max_width=COLUMN)
+    head, _, *rows = [line.strip("| ").split(" | ", 1) for line in table.splitlines()]
+    grid.add_row(*(Text(cell.strip(), "bold underline") for cell in head))
+    for keys, words in rows:
+        grid.add_row(Text(keys, "bold"), Text.assemble(*_bold(words)))
+    return Static(grid)
+
+
+def _bold(words: str) -> Iterator[tuple[str, str]]:
+    """Text in which `**` and backticks mark what stands out."""
+    for index, part in enumerate(MARKED.split(words)):
+        yield part, "bold" * (index % 2)
 
 
 class Fitting(Columns):

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from tuilab.model.preset import Preset
     from tuilab.model.workload import Declaration
 
-TYPED = "a document, a preset file, or code such as model.py:forward; → completes"
-OPENS = """A document's text with what is wrong with its benchmarks, a preset, or your own function or Keras \
-model. Type its path below, then enter."""
+TYPED = "train.py, model.keras, mine.py:forward, article.md; → completes"
+OPENS = """Your own program, which is watched; a Keras model, a SavedModel or a function, which is measured; \
+an article, whose benchmarks are checked; a preset or a recording. Type its path below, then enter."""
 
 
 class Opening(Playing):

@@ -183,6 +183,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         Binding("t", "app.toggle_dark", "light or dark", show=False, id="watch.theme"),
         Binding("question_mark,f1", "app.help", "help", id="watch.help"),
         Binding("q", "leave", "leave", id="watch.leave"),
+        Binding("escape", "back", "back to the lab", show=False, id="watch.back"),
         Binding("ctrl+q", "app.quit", "quit", show=False, id="watch.quit"),
     ]
 
@@ -343,6 +344,11 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         if self.app.screen_stack[0] is self:
             await self.app.action_quit()
         else:
+            self.dismiss()
+
+    def action_back(self) -> None:
+        """Go back to the lab, where there is one."""
+        if self.app.screen_stack[0] is not self:
             self.dismiss()
 
     def action_stop(self) -> None:

@@ -40,7 +40,7 @@ PAGE = 4
 MESSAGE_S = 6.0
 TYPED = frozenset("0123456789.,_ kKmMgGiI")
 MOST_TYPED = 16
-NUMBER_LABEL, WORD_LABEL = 14, 9
+NUMBER_LABEL, WORD_LABEL = 14, 10
 """Cells of the label where there is room: choices stand two in a row."""
 VALUE_WIDTH = 10
 HIGH_WIDTH = 5

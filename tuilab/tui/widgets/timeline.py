@@ -27,6 +27,8 @@ HUES = {
     "python": "h3",
 }
 """Of the phases; what belongs to none has its lane's."""
+FILL = 70
+"""Per cent of a phase's colour in its events' ground: with fewer, two phases become one colour of 256."""
 LEAST_WITH_LEGEND = 6
 """Rows beyond which there is room for a line that says which colour is which; else it ends the last one."""
 LEAST_WORDS = 16
@@ -188,7 +190,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
             else:
                 # Its left edge tells a span from its neighbour.
                 name = fit(piece.span.name if width > 3 else "", width - 1)
-                out.append(("▏" + name, TextStyle(bold=picked, reverse=picked, on=f"{hue}/40")))
+                out.append(("▏" + name, TextStyle(bold=picked, reverse=picked, on=f"{hue}/{FILL}")))
         return out
 
     def _in_words(self) -> str:
