@@ -1,5 +1,7 @@
 """The main screen by keys, with a scripted worker."""
 
+import pytest
+
 from tests.tui.lab import lab, opened, press, rest, text
 from tests.tui.scripted import CPU_MACHINE
 from tuilab.model.requests import Painted
@@ -78,9 +80,10 @@ async def test_live_sliders_can_be_switched_off(tmp_path):
         assert len(app.screen_stack[0].viewing.drawn(lab_state(app).shown)) == len(lab_state(app).shown.arms)
 
 
-async def test_both_keys_measure_with_the_budget_that_the_screen_shows(tmp_path):
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_both_keys_measure_with_the_budget_that_the_screen_shows(tmp_path, size):
     app = lab(tmp_path)
-    async with opened(app, (80, 24)) as pilot:
+    async with opened(app, size) as pilot:
         assert "quick, about" in text(app)
         await press(pilot, app, "r b")
         assert "standard, about" in text(app)

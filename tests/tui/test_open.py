@@ -256,7 +256,7 @@ async def test_a_program_is_run_and_watched_from_the_lab_and_w_goes_back_to_it(t
         await until(pilot, lambda: isinstance(app.screen, WatchScreen))
         await pilot.press("7")
         await until(pilot, lambda: "go?" in text(app))
-        await pilot.press("q")
+        await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.screen_stack[0])
         assert not app.leaving and app.watching.running
         app.screen.open_soon(f"watch {script}")

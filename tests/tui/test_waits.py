@@ -140,9 +140,10 @@ async def test_a_run_that_goes_on_is_not_painted_each_second(
         assert drawn == []
 
 
-async def test_a_sweep_says_what_goes_on_until_it_has_a_point(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_sweep_says_what_goes_on_until_it_has_a_point(tmp_path: Path, size: tuple[int, int]) -> None:
     app = lab(tmp_path, hold=0)
-    async with opened(app) as pilot:
+    async with opened(app, size) as pilot:
         await press(pilot, app, "s")
         assert app.screen.views.key == "sweep"
         assert "size 1 of" in text(app) and "x stops." in text(app)

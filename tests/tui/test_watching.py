@@ -172,7 +172,7 @@ async def test_a_key_has_the_step_or_a_function_caught(tmp_path: Path, made, mon
 async def test_leaving_asks_whether_the_program_goes_on(tmp_path: Path, made, choice, typed) -> None:
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
-        await press(pilot, app, "q", "escape")
+        await press(pilot, app, "escape", "q", "escape")
         assert app.is_running and not app.leaving
         await pilot.press("q", *choice.split())
         await until(pilot, lambda: app.leaving)
