@@ -63,7 +63,7 @@ GO = (
     Action("jump", "f", "jump", "jump", "Show a letter on every panel; type it to go there."),
     Action("controls", "i", "controls", "controls", "Go to the sliders."),
     Action("demo", "D", "demo", "demo", "Guess whether a claim holds here, then see it measured.", 11),
-    Action("open", "o", "open", "open", "Open your own program, model or function, an article, a preset.", 10),
+    Action("open", "o", "open", "open", "Open your program, model or function, an article, a preset.", 10),
     Action(
         "history", "h", "history", "history", "Earlier runs: find, compare, tag, pin, delete, replay.", 12
     ),
