@@ -42,7 +42,8 @@ TYPED = frozenset("0123456789.,_ kKmMgGiI")
 MOST_TYPED = 16
 NUMBER_LABEL, WORD_LABEL = 14, 10
 """Cells of the label where there is room: choices stand two in a row."""
-VALUE_WIDTH = 10
+VALUE_WIDTH, WORD_WIDTH = 10, 9
+"""Cells of the value; a word that is cut stands in full among its choices."""
 HIGH_WIDTH = 5
 MIN_TRACK = 8
 
@@ -130,7 +131,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         label = min(NUMBER_LABEL if self._numeric else WORD_LABEL, max(6, width // 4))
-        self._value = range(label + 1, label + 1 + VALUE_WIDTH)
+        self._value = range(label + 1, label + 1 + (VALUE_WIDTH if self._numeric else WORD_WIDTH))
         start = self._value.stop + 1
         room = max(0, width - start)
         name = fit(self.parameter.label, label - 1)
@@ -158,7 +159,8 @@ One parameter of the scenario, with its value on the left and its upper end on t
     def _value_field(self) -> Run:
         if self.typed is not None:
             return fit((self.typed + "▏")[-VALUE_WIDTH:], VALUE_WIDTH, "right"), TextStyle(reverse=True)
-        return fit(f"{words(self.value)} {self.parameter.unit}".strip(), VALUE_WIDTH, "right"), STRONG
+        text = f"{words(self.value)} {self.parameter.unit}".strip()
+        return fit(text, len(self._value), "right"), STRONG
 
     def _hint(self) -> str:
         if self.typed is None:
