@@ -54,7 +54,7 @@ class HelpScreen(Modal[None]):
     HelpScreen VerticalScroll { width: 88; max-width: 96%; height: 90%; padding: 0 1; }
     HelpScreen Markdown { background: transparent; margin: 0; padding: 0 1; }
     HelpScreen MarkdownH2 { color: $accent; text-style: bold; margin: 1 0; background: transparent; }
-    HelpScreen Static { margin: 0 0 1 1; height: auto; }
+    HelpScreen .table { margin: 0 0 1 1; height: auto; }
     """
 
     def __init__(self, page: str) -> None:
@@ -80,7 +80,7 @@ def drawn(table: str) -> Static:
     grid.add_row(*(Text(cell.strip(), "bold underline") for cell in head))
     for keys, words in rows:
         grid.add_row(Text(keys, "bold"), Text.assemble(*_bold(words)))
-    return Static(grid)
+    return Static(grid, classes="table")
 
 
 def _bold(words: str) -> Iterator[tuple[str, str]]:
