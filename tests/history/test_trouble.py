@@ -302,6 +302,16 @@ def test_a_prune_in_its_place_that_breaks_leaves_a_whole_copy(full, monkeypatch)
     assert rounds(said[0].parent) == {f"run{number}": 300 for number in range(3)}
 
 
+def test_a_prune_in_its_place_that_spoils_the_history_leaves_a_whole_copy(data):
+    with trouble.cramped(data / FILE) as (connection, copy):
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("CREATE TABLE spoilt (never CHECK (never IS NULL))")
+        connection.execute("INSERT INTO spoilt VALUES (1)")
+        connection.execute("PRAGMA ignore_check_constraints = OFF")
+    assert not trouble.sound(data / FILE)
+    assert rounds(copy.parent) == {f"run{number}": 300 for number in range(3)}
+
+
 def test_a_history_that_may_only_be_read_is_read(tmp_path, monkeypatch):
     with disk(tmp_path / "disk", "4m") as place:
         monkeypatch.setenv("TUILAB_DATA", str(place / "data"))

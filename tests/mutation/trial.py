@@ -11,7 +11,20 @@ from pathlib import Path
 
 from tests.mutation.changes import Change
 
-TESTS = ("analysis", "report", "history", "lab", "model", "catalogue", "runner", "tui", "contracts", "cli")
+TESTS = (
+    "analysis",
+    "report",
+    "history",
+    "lab",
+    "model",
+    "catalogue",
+    "contradictions",
+    "runner",
+    "tui",
+    "contracts",
+    "cli",
+    "watch",
+)
 """The folders of tests in which one may notice."""
 LIMIT_S = 600
 """Of one trial; a change that makes the tests hang is noticed."""
