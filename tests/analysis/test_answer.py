@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from unittest.mock import ANY
 
 import msgspec
 import pytest
@@ -80,7 +79,7 @@ def test_without_a_gpu_it_says_so_and_what_can_still_be_learnt() -> None:
         fact(state, f"kernel:{op}:float32:GPU", True)
     text = answer(finish(state))
     assert text.startswith("On the CPU, one graph is 9.")
-    assert "× faster than eager (" in text
+    assert re.search(r"× faster than eager( round by round)? \(", text)
     assert text.endswith(
         ": it launches 4 ops instead of 80. All 4 have GPU kernels. No GPU is visible (driver missing)."
     )
@@ -109,7 +108,9 @@ def test_arms_that_the_noise_cannot_tell_apart_are_called_equal() -> None:
     text = answer(state)
     assert "are fastest, equal within the noise; a difference below " in text
     assert "CPU graph (" in text and "CPU xla (" in text
-    assert re.search(r"GPU graph [\d.]+ ms \[.*\], [23]\.\d+ × slower than CPU graph\.", text)
+    assert re.search(
+        r"GPU graph [\d.]+ ms \[.*\], [23]\.\d+ × slower than CPU graph( round by round)?\.", text
+    )
     both = finish(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1e-3}))
     assert re.search(
         r"are equal within the noise; a difference below [\d.]+ % would not have been seen\.$", answer(both)
@@ -167,14 +168,34 @@ def test_a_sweep_along_two_axes_names_the_second() -> None:
     assert "At 256 samples and frame length 256 CPU graph is fastest" in text
 
 
-def test_a_lone_arm_of_a_sweep_shows_both_ends() -> None:
-    state = finish(measure(begun([GRAPH], sizes=SIZES), {GRAPH: cpu_line}))
+@pytest.mark.parametrize(
+    ("own", "between"), [(256, " and "), (1_024, r", 11\d(\.\d)? µs \[[\d. ]+\] at 1,024 samples and ")]
+)
+def test_a_lone_arm_of_a_sweep_is_told_at_both_ends_and_at_the_runs_own_size(own: int, between: str) -> None:
+    state = finish(measure(begun([GRAPH], sizes=SIZES, samples=own), {GRAPH: cpu_line}))
     assert re.fullmatch(
-        r"At 256 samples CPU graph takes 10\d(\.\d)? µs \[[\d. ]+\]\. "
-        r"CPU graph takes 10\d(\.\d)? µs \[[\d. ]+\] at 256 samples "
-        r"and 7\d\d(\.\d)? µs \[[\d. ]+\] at 65,536 samples\.",
+        r"CPU graph takes 10\d(\.\d)? µs \[[\d. ]+\] at 256 samples" + between
+        + r"7\d\d(\.\d)? µs \[[\d. ]+\] at 65,536 samples\.",
         answer(state),
-    )
+    ), answer(state)  # fmt: skip
+
+
+def test_in_a_sweep_of_different_work_both_ends_are_those_of_one_arm() -> None:
+    """The fastest at one end is another than at the other."""
+    state = begun(VARIANTS[:2], gpu=False, sizes=SIZES)
+    times = [lambda n: 1e-3, lambda n: 1e-6 * n]
+    measure(state, dict(zip(VARIANTS[:2], times, strict=True)))
+    for point in state.points:
+        for arm, does in zip(VARIANTS[:2], ("packing", "unpacking"), strict=True):
+            work = Work(flop=1e6, does=does)
+            state.apply(e.WorkKnown(run="r", arm=arm.id, point=point.index, work=work))
+    said = answer(finish(state))
+    found = re.search(r"(CPU [ab]) takes ([\d.]+) (µs|ms) \[.*\] at 256 samples and ([\d.]+) (µs|ms)", said)
+    assert found, said
+    scale = {"µs": 1e-6, "ms": 1e-3}
+    ends = float(found[2]) * scale[found[3]], float(found[4]) * scale[found[5]]
+    own = times["ab".index(found[1][-1])]
+    assert ends == (pytest.approx(own(256), rel=0.1), pytest.approx(own(65_536), rel=0.1))
 
 
 def test_nothing_yet_says_what_goes_on() -> None:
@@ -300,6 +321,18 @@ def test_an_arm_that_scatters_behind_a_slower_one_makes_it_no_outsider() -> None
     assert "CPU c (" in said and "varies too much to be compared." in said
 
 
+def test_of_two_rounds_it_is_not_said_that_they_vary() -> None:
+    state = begun(VARIANTS, gpu=False)
+    for index in range(40):
+        paces = (1.0, 1.5 + index / 1_000, *([1.6, 40.0][index : index + 1]))
+        blocks = tuple(e.Block(arm.id, 0, 1, s) for arm, s in zip(VARIANTS, paces, strict=False))
+        state.apply(e.Round(run="r", index=index, blocks=blocks, elapsed_s=index / 10))
+    for arm in VARIANTS:
+        state.apply(e.ArmStatus(run="r", arm=arm.id, status="ok", device="CPU:0"))
+    said = answer(finish(state))
+    assert "CPU c has too few rounds to be compared." in said and "varies" not in said, said
+
+
 def test_the_one_that_an_arm_is_slower_than_is_named_where_several_lead() -> None:
     state = fixed(begun(VARIANTS, gpu=False), a=pace(1.0, 0.01), b=pace(1.001, 0.01), c=pace(3.0, 0.01))
     said = answer(state)
@@ -324,7 +357,7 @@ def test_only_arms_that_do_the_same_are_compared() -> None:
     assert said.count("slower") == 1 and {(r.a, r.b) for r in summarise(state).ratios} == {
         (VARIANTS[2].id, VARIANTS[0].id)
     }
-    assert to_fastest(summarise(state)) == {VARIANTS[2].id: (pytest.approx(3.0, rel=0.02), ANY)}
+    assert {arm: r.words for arm, r in to_fastest(summarise(state)).items()} == {VARIANTS[2].id: "3.00 ×"}
     assert brief(state).fastest == "CPU a" and brief(state).next == "CPU c"
 
 

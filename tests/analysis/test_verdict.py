@@ -362,12 +362,15 @@ def test_facts(value, relation, seen, word) -> None:  # type: ignore[no-untyped-
     found, evidence = verdict(FactIs(fact="traces", value=value, relation=relation), state)
     assert found == word
     assert evidence.startswith("The function was traced thus")
-    assert ("it would have to be" in evidence) == (word == "refuted" or relation != "is")
+    assert ("the claim would need" in evidence) == (word == "refuted" or relation != "is")
 
 
 def test_a_fact_must_hold_in_every_arm_of_the_pattern() -> None:
     state = fact(fact(begun([GRAPH, XLA]), "n", 1, arm=GRAPH), "n", 2, arm=XLA)
-    assert verdict(FactIs(fact="n", value=1), state) == ("refuted", "CPU xla: n is 2; it would have to be 1.")
+    assert verdict(FactIs(fact="n", value=1), state) == (
+        "refuted",
+        "CPU xla: n is 2; the claim would need 1.",
+    )
     assert verdict(FactIs(fact="n", value=1, arms=ArmPattern(mode="graph")), state)[0] == "confirmed"
     assert verdict(FactIs(fact="m", value=1), state) == ("undecided", "The run observed no m.")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuilab.analysis.words import listed, on_axis, percent, size, size_interval, times
+from tuilab.analysis.words import listed, on_axis, percent, short, size, size_interval, times
 from tuilab.model.quantity import plural
 
 
@@ -38,6 +38,7 @@ def test_size(value: float, half: float | None, text: str) -> None:
 
 def test_on_an_axis() -> None:
     assert size_interval(15_100, 22_000) == "[15 k 22 k]"
+    assert size_interval(32_040, 39_020) == "[32.0 k 39.0 k]"
     assert on_axis("samples", "18 k", "[15 k 22 k]") == "18 k samples [15 k 22 k]"
     assert on_axis("frame_length", "512") == "frame length 512"
 
@@ -45,3 +46,8 @@ def test_on_an_axis() -> None:
 def test_lists_and_plurals() -> None:
     assert [listed(["a", "b", "c"][:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
     assert (plural(1, "op"), plural(1_080, "op")) == ("1 op", "1,080 ops")
+
+
+def test_a_long_reason_ends_with_a_whole_word() -> None:
+    assert short("It failed. " + "because " * 40).endswith("because because […]")
+    assert short("It failed.") == "It failed" and short("x" * 300).endswith("xx […]")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tuilab.analysis.reading import NEARLY, launches, summary_point
+from tuilab.analysis.reading import PAIRED, UNPAIRED, launches, summary_point
 from tuilab.analysis.summary import summarise
 from tuilab.analysis.words import percent
 from tuilab.model.account import NOT_KNOWN
@@ -46,9 +46,12 @@ ADVICE = {
 
 TIME = r"(?<![\d.,])(\d[\d.,]*) (ns|µs|ms|s|min|h)\b(?: \[[^]]*\])?"
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+SHARE = re.compile(r"([\d,]+(?:\.\d+)?) % (?:at least )?of (?:each call|a call|it is|[\d.,]+ \w+/s)")
+"""`12 % of 199 GFLOP/s`, `71 % of a call`."""
+OF_ROUNDS = re.compile(f"{PAIRED}|{UNPAIRED}")
 COMPARED = re.compile(rf"([\d.,]+) × (?:faster|slower)([^.;(]*?)(?: \[[^]]*\])? \({TIME} against {TIME}\)")
 """`7.5 × faster than eager round by round (900 µs [470 2,000] against 7.5 ms [3.5 10])`."""
-JUDGED = re.compile(rf"took {TIME}, .*? {TIME}: ([\d.,]+) × (?:faster|slower)( round by round)?")
+JUDGED = re.compile(rf"took {TIME}, .*? {TIME}: ([\d.,]+) × (?:faster|slower)([^[]*)")
 """`CPU alone took 25 ms, CPU shared 47 ms: 1.88 × faster [1.75 2.02]`."""
 
 
@@ -60,6 +63,8 @@ def contradictions(state: RunState, claims: Sequence[Claim] = ()) -> list[str]:
     for arm, row in zip(result.arms, told["arms"], strict=True):
         out += [f"{arm.label}: {found}" for found in _of_arm(state, result, arm, row)]
         out += [f"{arm.label}: {found}" for found in _work(state, result, arm, row)]
+        out += [f"{arm.label}: {found}" for found in _beyond(arm)]
+    out += [f"more than all: {said!r}" for said in _more_than_all(result)]
     return [*out, *_ratios(result), *_claims(state, result, told)]
 
 
@@ -101,45 +106,67 @@ def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) ->
         yield f"the roofline says {roof.sentence!r}, the field {share_words(roof.share)}"
 
 
+def _beyond(arm: ArmResult) -> Iterator[str]:
+    """No arm is faster than what its machine can do at most, and no part is longer than the whole."""
+    if arm.median_s is None:
+        return
+    slowest = arm.ci95_s[1] if arm.ci95_s else arm.median_s
+    if arm.roof is not None and arm.roof.bound_s is not None and arm.roof.bound_s > slowest * (1 + 1e-9):
+        yield f"{slowest} s beat their bound of {arm.roof.bound_s}"
+    parts = arm.account.parts if arm.account is not None else ()
+    shares = {part.phase: part.seconds / arm.median_s for part in parts}
+    if arm.roof is not None and arm.roof.share is not None:
+        shares["the roof"] = arm.roof.share
+    yield from (f"{share} of {name}" for name, share in shares.items() if not 0 <= share <= 1 + 1e-9)
+
+
+def _more_than_all(result: RunResult) -> Iterator[str]:
+    """Shares of a roof or of a call, in every sentence of the JSON and of the whole report."""
+    for text in (msgspec.json.encode(result).decode(), table(result, details=True)):
+        yield from (f[0] for f in SHARE.finditer(text) if float(f[1].replace(",", "")) > 100)
+
+
 def _ratios(result: RunResult) -> Iterator[str]:
     """A ratio beside two medians is their quotient, or says that it is not."""
     for found in COMPARED.finditer(result.answer):
         ratio, between, one, unit, other, another = found.groups()
-        yield from _quotient(ratio, "round by round" in between, one, unit, other, another, found[0])
+        yield from _quotient(ratio, between, one, unit, other, another, found[0])
     for claim in result.claims:
         for found in JUDGED.finditer(claim.evidence):
             one, unit, other, another, ratio, paired = found.groups()
-            yield from _quotient(ratio, bool(paired), one, unit, other, another, found[0])
-    medians = {arm.id: arm.median_s for arm in result.arms}
-    for arm, (ratio, within) in to_fastest(result).items():
-        least = min(a.median_s for a in result.arms if a.median_s and a.does == _does(result, arm))
-        if not math.isclose(ratio, medians[arm] / least) or (within and not within[0] <= ratio <= within[1]):
-            yield f"{arm}: {ratio} {within} beside {medians[arm]} and {least}"
+            yield from _quotient(ratio, paired, one, unit, other, another, found[0])
+    yield from _behind(result)
     if re.search(r"\b0\.\d+ × (faster|slower)|1\.00 × (faster|slower)", result.answer):
         yield f"no ratio that a reader makes anything of: {result.answer!r}"
 
 
-def _does(result: RunResult, arm: str) -> str:
-    return next(each.does for each in result.arms if each.id == arm)
+def _behind(result: RunResult) -> Iterator[str]:
+    """What the answer and Compare say of an arm that is not the fastest: one ratio, in the same digits."""
+    every = {arm.id: arm for arm in result.arms}
+    for arm, compared in to_fastest(result).items():
+        own = every[arm]
+        label = re.escape(own.label)
+        said = re.search(rf"{label} {TIME}, ([\d.,]+) ×( slower[^.;]*)[.;]", result.answer)
+        if said is None:
+            continue
+        alike = [each for each in result.arms if each.median_s and each.does == own.does]
+        first = min(alike, key=lambda each: each.median_s or 0.0)
+        assert first.median_s is not None
+        if f"{said[3]} ×" != compared.words:
+            yield f"the answer says {said[0]!r}, Compare {compared.words}"
+        time, unit = median_of(first.median_s, first.half_width_s).rsplit(" ", 1)
+        yield from _quotient(said[3], said[4], said[1], said[2], time, unit, said[0])
 
 
 def _quotient(
-    ratio: str, paired: bool, one: str, unit: str, other: str, another: str, said: str
+    ratio: str, after: str, one: str, unit: str, other: str, another: str, said: str
 ) -> Iterator[str]:
+    """A reader who divides the two figures gets the ratio, digit by digit, or reads what it is."""
     a, b = (float(t.replace(",", "")) * SECONDS[u] for t, u in ((one, unit), (other, another)))
-    # Each of the three is rounded to the digits that its interval allows.
-    slack = NEARLY + _rounding(ratio) + _rounding(one) + _rounding(other)
-    apart = abs(abs(math.log(a / b)) - abs(math.log(float(ratio.replace(",", "")))))
-    if apart > slack and not paired:
+    digits = ratio.replace(",", "")
+    decimals = len(digits.partition(".")[2]) or len(digits.rstrip("0")) - len(digits)
+    if round(max(a / b, b / a), decimals) != float(digits) and not OF_ROUNDS.search(after):
         yield f"no quotient of the figures beside it: {said!r}"
-
-
-def _rounding(figure: str) -> float:
-    """Half a unit of the last digit shown, as a share."""
-    digits = figure.replace(",", "")
-    decimals = len(digits.partition(".")[2])
-    unit = 10.0**-decimals if decimals else 10.0 ** (len(digits) - len(digits.rstrip("0")))
-    return 0.5 * unit / max(float(digits), 1e-12)
 
 
 def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:

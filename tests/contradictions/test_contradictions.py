@@ -1,5 +1,6 @@
 """What a run says of one quantity is the same wherever it is said: in recordings, made runs, and real ones."""
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -16,12 +17,17 @@ from tests.contradictions.collected import contradictions
 from tests.made import EAGER, GPU_GRAPH, GRAPH, folded
 from tests.worker.measure.test_known_truths import TRUTHS, run_of
 from tests.workloads.test_own import run
-from tests.workloads.test_presets import PRESETS, measured
+from tests.workloads.test_presets import PRESETS, SMALLER, measured
+from tuilab.catalogue.plan import ladder, scenario
 from tuilab.history.recording import read
 from tuilab.model import events as e
 from tuilab.model.arms import ArmPattern, ArmSelection
 from tuilab.model.claims import Claim, Faster
+from tuilab.model.errors import InputError
+from tuilab.model.parameters import Integer, LogInteger
+from tuilab.model.preset import Preset
 from tuilab.model.roofline import Work
+from tuilab.workloads import find
 
 HERE = Path(__file__).parent
 OWN = HERE / "own.py"
@@ -139,9 +145,27 @@ def test_a_false_ratio_a_false_count_and_a_false_verdict_would_be_found(
 
 @pytest.mark.real_worker
 @pytest.mark.long
+@pytest.mark.parametrize("size", ["own", "least", "most"])
 @pytest.mark.parametrize("name", sorted(PRESETS))
-def test_presets(worker: Worker, name: str) -> None:
-    assert contradictions(measured(worker, name, phases=True), PRESETS[name].claims) == []
+def test_presets(worker: Worker, name: str, size: str) -> None:
+    """At the sizes of the article, and at the ends of the slider as far as there is memory."""
+    own = SMALLER if size == "own" else {name: end(PRESETS[name], size)}
+    assert contradictions(measured(worker, name, own, phases=True), PRESETS[name].claims) == []
+
+
+def end(preset: Preset, size: str) -> dict[str, int]:
+    """The least or the greatest value of the workload's axis that half a gigabyte holds."""
+    workload = find(preset.workload)
+    axis = workload.declaration.parameter(workload.declaration.axis)
+    if not isinstance(axis, Integer | LogInteger):
+        return {}
+    fitting = []
+    for value in ladder(axis):
+        with contextlib.suppress(InputError):
+            values = scenario(preset, {axis.name: value}).parameters
+            if workload.memory is None or workload.memory(values) < 5e8:
+                fitting.append(value)
+    return {axis.name: min(fitting) if size == "least" else max(fitting)}
 
 
 @pytest.mark.real_worker

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.made import EAGER, GPU_GRAPH, GRAPH, account, folded, started
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
+from tuilab.model.models import Layer, ModelInfo
 from tuilab.model.quantity import median_of
 from tuilab.model.run import RunState
 from tuilab.model.scenario import Axis, Scenario, Sweep
@@ -146,6 +147,21 @@ def test_a_terminals_table_is_aligned_and_says_the_doubts():
     figures = [line for line in text.splitlines() if line.endswith("CPU:0")]
     assert len(figures) == 2
     assert len({len(line) for line in figures}) == 1
+
+
+def test_a_short_report_tells_of_a_layer_what_it_takes_and_what_binds_it():
+    layer = Layer(name="head", kind="Dense", flop=2e9, bytes=4e6, share=0.75, bound_by="memory", of_roof=0.12)
+    model = ModelInfo(kind="keras", parameters=7, inputs=(), layers=(layer,), layers_of=GRAPH.id)
+    result = msgspec.structs.replace(summarise(run()), model=model)
+    head, row = (
+        re.split(" {2,}", line)
+        for line in table(result, details=False).splitlines()
+        if "of the call" in line or "75 %" in line
+    )
+    assert dict(zip(head, row, strict=True)) == {
+        "layer": "head", "of the call": "75 %", "FLOP": "2.00 GFLOP", "of the roof": "12 %", "bound by": "memory"
+    }  # fmt: skip
+    assert {"Dense", "4.00 MB"} <= set(re.split(" {2,}", table(result, details=True).partition("head  ")[2]))
 
 
 def test_a_plot_of_nothing_is_nothing():

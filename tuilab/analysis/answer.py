@@ -27,9 +27,10 @@ from tuilab.analysis.reading import (
     vanished,
 )
 from tuilab.analysis.roofline import bound_sentence
+from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.undisturbed import undisturbed
-from tuilab.analysis.words import listed, on_axis, percent, short, size, times
+from tuilab.analysis.words import listed, on_axis, percent, short, size
 from tuilab.model.account import COPIES
 from tuilab.model.brief import Brief
 from tuilab.model.quantity import interval, median_of, plural
@@ -59,8 +60,11 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         parts.append(_traced_anew(state, arms, point))
         # Of a sweep with a second axis the first series stands for all; the others are in the result.
         parts += [c.sentence for c in crossed[:1] if c.status != "unknown" or not state.running]
-        parts += sentences(state, point) or _of_each_kind(state, point)
-        parts += [_span(state)] if not crossed else []
+        lone = arms[0] if len(arms) == 1 else None
+        span = _span(state, point, lone) if not crossed else ""
+        if not (span and lone and len(axes(state)) == 1):
+            parts += sentences(state, point) or _of_each_kind(state, point)
+        parts.append(span)
         parts.append(_disturbed(state, arms, point))
         parts += [_merged(arms, point), _vanished(state, point), failures(state, point), without]
         parts.append(bound_sentence(state, against))
@@ -83,11 +87,6 @@ def timing(arm: ArmState, point: int) -> str:
         return "not timed"
     figure = median_of(found.median, found.half_width)
     return figure if found.interval is None else f"{figure} {interval(*found.interval, found.median)}"
-
-
-def slower(found: RatioEstimate) -> str:
-    """`1.27 ×` with the digits that its interval allows."""
-    return times(found.ratio, found.half_width)
 
 
 def _ending(state: RunState) -> str:
@@ -147,11 +146,13 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
     short_of = [arm for arm in arms[1:] if arm not in known] if known else []
     arms = [arm for arm in arms if arm not in short_of]
     tied, wild = _tied(arms, point)
+    few = [arm for arm in wild if (found := compare(arm, arms[0], point)) and found.n < MIN_SAMPLES]
     arms = [arm for arm in arms if arm not in wild]
     lead = _lead(state, arms, tied, point, apart=bool(wild))
     lead = place + lead if place else lead
     behind = [_next(arms, tied, point)] if len(tied) < len(arms) else []
-    return [lead, *behind, _scattered(wild, point), _too_few(short_of, point)]
+    scattered = _scattered([arm for arm in wild if arm not in few], point)
+    return [lead, *behind, scattered, _too_few([*few, *short_of], point)]
 
 
 def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
@@ -194,16 +195,19 @@ def _place(state: RunState, point: int) -> str:
     return f"At {place_words(place_of(state, found, axes(state)))} "
 
 
-def _span(state: RunState) -> str:
-    """A lone arm's time at the smallest and at the largest size."""
+def _span(state: RunState, point: int, lone: ArmState | None) -> str:
+    """An arm's time at the smallest and at the largest size; of one that is alone also at the run's own."""
     for series in series_of(state)[:1]:
-        ends = [row for row in series.arms.items() if row[1]]
-        if len(ends) < 2:
+        arm = lone or series.best(series.everyone())
+        sizes = [place for place, arms in series.arms.items() if arm in arms]
+        if arm is None or len(sizes) < 2:
             break
-        parts = []
-        for place, arms in (ends[0], ends[-1]):
-            parts.append(f"{timing(arms[0], series.points[place])} at {on_axis(series.axis, size(place))}")
-        return f"{ends[0][1][0].label} takes {' and '.join(parts)}."
+        told = [sizes[0], sizes[-1]]
+        if lone:
+            told += [place for place in sizes[1:-1] if series.points[place] == point]
+        parts = [f"{timing(arm, series.points[s])} at {on_axis(series.axis, size(s))}" for s in sorted(told)]
+        so_far = "So far " if state.running else ""
+        return f"{so_far}{arm.label} takes {listed(parts)}."
     return ""
 
 
@@ -292,7 +296,7 @@ def _next(arms: list[ArmState], tied: list[ArmState], point: int) -> str:
         return ""
     apart = by_rounds(found, arm, arms[0], point)
     than = f" than {name_of(arms[0], point)}" if len(tied) > 1 else ""
-    sentence = f"{name_of(arm, point)} {timing(arm, point)}, {slower(found)} slower{than}{apart}"
+    sentence = f"{name_of(arm, point)} {timing(arm, point)}, {found.words} slower{than}{apart}"
     share = copying(arm, point)
     return f"{sentence}; {percent(share)} of it is copying." if share >= COPYING else f"{sentence}."
 
@@ -322,11 +326,10 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
         return f"{so_far}{what} and eager {verb} within the noise {figures}{unseen}."
     apart = by_rounds(found, eager, graph, point)
     if found.ratio < 1:
-        inverse = compare(graph, eager, point)
         figures = f"({timing(eager, point)} against {timing(graph, point)})"
-        return f"{so_far}eager is {slower(inverse or found)} faster than {what}{apart} {figures}."
+        return f"{so_far}eager is {found.turned.words} faster than {what}{apart} {figures}."
     ops = _ops(state, eager, graph, point)
-    return f"{so_far}{what} is {slower(found)} faster than eager{apart} {figures}{ops}"
+    return f"{so_far}{what} is {found.words} faster than eager{apart} {figures}{ops}"
 
 
 def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:

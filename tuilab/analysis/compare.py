@@ -4,8 +4,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import Place, estimate_at, ordered, place_words, places, swept
-from tuilab.analysis.words import listed, times
+from tuilab.analysis.words import listed, quotient, times
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import interval, median_of
 from tuilab.model.run import ArmState, RunState
@@ -98,8 +99,9 @@ def _at(place: Place, arm: ArmState, here: int, other: ArmState, there: int) -> 
         return None
     differs = a.high < b.low or b.high < a.low
     ratio = b.median / a.median
-    times = f"{max(ratio, 1 / ratio):.3g} × {'slower' if ratio > 1 else 'faster'}"
-    said = times if differs else "no difference beyond the noise"
+    more, less = (b, a) if ratio > 1 else (a, b)
+    times = quotient(more.median, more.half_width, less.median, less.half_width)
+    said = f"{times} {'slower' if ratio > 1 else 'faster'}" if differs else "no difference beyond the noise"
     shown = [
         f"{median_of(e.median, e.half_width)} {interval(e.low or 0, e.high or 0, e.median)}" for e in (a, b)
     ]
@@ -173,7 +175,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
             return ""
         if not self.differs:
             return SAME
-        return f"{times(max(self.ratio, 1 / self.ratio))} {'slower' if self.ratio > 1 else 'faster'}"
+        found = RatioEstimate(self.ratio, self.low, self.high, 0)
+        return f"{found.words} slower" if self.ratio > 1 else f"{found.turned.words} faster"
 
     @property
     def bounds(self) -> str:

@@ -14,7 +14,7 @@ from tuilab.analysis.statistics import (
     remembered,
     t_quantile,
 )
-from tuilab.analysis.words import listed, on_axis, size, size_interval, times
+from tuilab.analysis.words import listed, on_axis, size, size_interval
 from tuilab.model.result import Crossover
 
 Timings = Mapping[int, Mapping[int, float]]
@@ -317,19 +317,23 @@ def _one_sided(at: Sequence[Place], sign: int, pair: Pair) -> Crossover:
     end = on_axis(pair.axis, size(last.size))
     level = signs(at)[-1]
     if level and not _closes(at):
-        lead = [times(from_location(p.ratio).ratio ** (1 if sign > 0 else -1)) for p in (first, last)]
+        lead = [_lead(place, sign) for place in (first, last)]
         spread = f"{lead[0]} at {size(first.size)}, {lead[1]} at {size(last.size)}"
         sentence = f"No crossover up to {end}: {ahead} is faster than {behind} ({spread})."
         if len(at) == 1:
             sentence = f"At {end} {ahead} is {lead[0]} faster than {behind}; one size shows no crossover."
         return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="none", sentence=sentence)
     if level:
-        lead_now = times(from_location(last.ratio).ratio ** (1 if sign > 0 else -1))
-        state = f"{ahead} is still {lead_now} faster there, but the gap closes"
+        state = f"{ahead} is still {_lead(last, sign)} faster there, but the gap closes"
     else:
         state = f"{ahead} is faster below, and there the two are equal within the noise"
     sentence = f"{behind} does not overtake {ahead} up to {end}: {state}."
     return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="beyond", sentence=sentence)
+
+
+def _lead(place: Place, sign: int) -> str:
+    found = from_location(place.ratio)
+    return (found if sign > 0 else found.turned).words
 
 
 def _closes(at: Sequence[Place]) -> bool:

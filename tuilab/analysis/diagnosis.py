@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 
-from tuilab.analysis.answer import slower
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
     account_at,
@@ -100,7 +99,7 @@ def _dispatch(
         elif 0 < left < ops:
             text += f"; one graph launches {launches(graph, point).removesuffix(' ops')}"
         if found is not None and found.is_slower and not retraced(arm, point):
-            text += f", and {graph.label} is {slower(found)} faster"
+            text += f", and {graph.label} is {found.words} faster"
     if again := retraced(arm, point):
         text, _, remedy = f"{text}; {again}".partition("; pass tensors")
         remedy = f"Pass tensors{remedy}."
@@ -198,7 +197,7 @@ def _copies(
     if _refuted(found):
         return
     if resident is not None and found is not None and found.is_slower:
-        text += f"; with its input on the device it is {slower(found)} faster"
+        text += f"; with its input on the device it is {found.words} faster"
     what = "input" if way == "in" else "result"
     remedy = f"Keep the {what} on the device, or do more work there for each copy."
     yield Diagnosis("copy-bound", severity, f"{text}.", remedy, arm.arm.id, share)
@@ -273,17 +272,17 @@ def _dtypes(arms: list[ArmState], point: int) -> Iterator[Diagnosis]:
 
 
 def _dtype(other: ArmState, usual: ArmState, point: int) -> Iterator[Diagnosis]:
-    slow, fast = compare(other, usual, point), compare(usual, other, point)
-    if slow is None or fast is None or not slow.differs or max(slow.ratio, fast.ratio) < NOTEWORTHY:
+    slow = compare(other, usual, point)
+    if slow is None or not slow.differs or max(slow.ratio, slow.turned.ratio) < NOTEWORTHY:
         return
     name, like = other.arm.dtype, usual.arm.dtype
     where = f"on the {family_of(other, point)}, {other.arm.mode}"
     if slow.ratio > 1:
-        text = f"{name} takes {slower(slow)} the time of {like} ({where})."
+        text = f"{name} takes {slow.words} the time of {like} ({where})."
         remedy = f"Use {like} where its precision and range suffice."
         yield Diagnosis("dtype", "moderate" if slow.ratio >= 2 else "info", text, remedy, other.arm.id)
     else:
-        text = f"{name} is {slower(fast)} faster than {like} ({where})."
+        text = f"{name} is {slow.turned.words} faster than {like} ({where})."
         remedy = f"Use {name} where its precision and range suffice."
         yield Diagnosis("dtype", "info", text, remedy, other.arm.id)
 

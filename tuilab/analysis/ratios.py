@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from tuilab.analysis.statistics import LARGE, Bounded, Location, locate, t_quantile
+from tuilab.analysis.words import times
+from tuilab.model.quantity import digits_for, significant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,13 +18,14 @@ class RatioEstimate(Bounded):
     """a's time over b's, with its 95 % interval. Unitless; above 1, a is the slower.
 
     low, high: None with fewer than two common rounds. n: rounds that both have; where nothing pairs them,
-    those of the arm that has fewer.
+    those of the arm that has fewer. paired: it is of rounds that both have.
     """
 
     ratio: float
     low: float | None
     high: float | None
     n: int
+    paired: bool = True
 
     @property
     def differs(self) -> bool:
@@ -44,6 +47,27 @@ class RatioEstimate(Bounded):
     def is_slower(self) -> bool:
         """Whether a is the slower, beyond the noise."""
         return self.differs and self.ratio > 1
+
+    @property
+    def turned(self) -> "RatioEstimate":
+        """b's time over a's."""
+        ends = (None, None) if self.low is None or self.high is None else (1 / self.high, 1 / self.low)
+        return replace(self, ratio=1 / self.ratio, low=ends[0], high=ends[1])
+
+    @property
+    def words(self) -> str:
+        """`1.27 ×` with the digits that its interval allows: wherever this ratio is told, it reads so."""
+        return times(self.ratio, self.half_width)
+
+    @property
+    def span(self) -> str:
+        """`[1.24 1.30]`, with the decimals of `words`; "" without an interval."""
+        if self.interval is None:
+            return ""
+        decimals = len(self.words.removesuffix(" ×").partition(".")[2])
+        digits = min(3, digits_for(self.ratio, self.half_width))
+        ends = [f"{end:,.{decimals}f}" if decimals else significant(end, digits) for end in self.interval]
+        return f"[{' '.join(ends)}]"
 
 
 def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> RatioEstimate | None:
@@ -67,11 +91,12 @@ def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | No
         return None
     n = min(one.n, other.n)
     if one.error is None or other.error is None:
-        return from_location(Location(one.mean - other.mean, None, 0, n))
+        return replace(from_location(Location(one.mean - other.mean, None, 0, n)), paired=False)
     squares = one.error**2, other.error**2
     spread = squares[0] ** 2 / one.df + squares[1] ** 2 / other.df
     df = max(1, int(sum(squares) ** 2 / spread)) if spread else one.df + other.df
-    return from_location(Location(one.mean - other.mean, math.sqrt(sum(squares)), df, n))
+    found = from_location(Location(one.mean - other.mean, math.sqrt(sum(squares)), df, n))
+    return replace(found, paired=False)
 
 
 def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> list[float]:

@@ -7,13 +7,13 @@ from tuilab.analysis.account import scaled, unknown
 from tuilab.analysis.processes import kept_estimate, log_mean, log_ratio
 from tuilab.analysis.ratios import RatioEstimate, from_location, unpaired
 from tuilab.analysis.statistics import Estimate, estimate, median, once
-from tuilab.analysis.words import listed, on_axis, size
+from tuilab.analysis.words import listed, on_axis, size, times
 from tuilab.model.account import Account
 from tuilab.model.arms import family
 from tuilab.model.events import Node, Point, Status, ops_of
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
-from tuilab.model.quantity import plural, rate, seconds
+from tuilab.model.quantity import as_shown, plural, rate, seconds
 from tuilab.model.roofline import DeviceRoofs, Roofs
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
@@ -148,20 +148,25 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
     return unpaired(log_mean(one), log_mean(other)) if middle is None else from_location(middle)
 
 
-NEARLY = 0.05
-"""A ratio that is no further from the quotient of two medians reads as that quotient."""
+PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
+"""What a ratio of two arms is, which is seldom the quotient of their medians."""
 
 
 def by_rounds(found: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
-    """` round by round` where a ratio is not the quotient of the medians that stand beside it; else empty.
+    """Say ` round by round` where the medians beside a ratio, as they are shown, divide to another; else "".
 
-    found: of a to b, or of b to a.
+    found: a's time over b's.
     """
-    one, other = estimate_at(a, point), estimate_at(b, point)
-    if one is None or other is None or not one.median or not other.median or found.ratio <= 0:
+    one, other = (
+        as_shown(each.median, each.half_width) if each is not None else 0.0
+        for each in (estimate_at(a, point), estimate_at(b, point))
+    )
+    if not one or not other:
         return ""
-    quotient = abs(math.log(one.median / other.median))
-    return " round by round" if abs(abs(math.log(found.ratio)) - quotient) > NEARLY else ""
+    found, quotient = (found, one / other) if found.ratio >= 1 else (found.turned, other / one)
+    if found.words == times(quotient, found.half_width):
+        return ""
+    return f" {PAIRED if found.paired else UNPAIRED}"
 
 
 def device_of(arm: ArmState, point: int) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tuilab.analysis.answer import answer, slower
+from tuilab.analysis.answer import answer
 from tuilab.analysis.batch import batch_answer
 from tuilab.analysis.confidence import confidence
 from tuilab.analysis.diagnosis import diagnose
@@ -37,7 +37,7 @@ from tuilab.analysis.roofline import against_roof, bounds, sweep_bound
 from tuilab.analysis.sweeps import alike, crossovers
 from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.verdicts import by_host, verdicts
-from tuilab.analysis.words import listed, times
+from tuilab.analysis.words import listed
 from tuilab.model.claims import Claim
 from tuilab.model.datasheets import SHEETS, USUAL
 from tuilab.model.events import Caveat, Fact, Point
@@ -97,8 +97,8 @@ def _words(found: RatioEstimate) -> str:
     if not found.differs:
         return "no difference beyond the noise"
     if found.ratio > 1:
-        return f"{slower(found)} slower"
-    return f"{times(1 / found.ratio)} faster"
+        return f"{found.words} slower"
+    return f"{found.turned.words} faster"
 
 
 def summarise(
@@ -248,7 +248,7 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
             continue
         found = compare(a, b, point)
         if found is not None and found.interval is not None:
-            out[key] = Ratio(a.arm.id, b.arm.id, found.ratio, found.interval)
+            out[key] = Ratio(a.arm.id, b.arm.id, found.ratio, found.interval, found.paired)
     return tuple(out.values())
 
 

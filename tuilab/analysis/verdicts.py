@@ -131,7 +131,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Finding:
         word = "refuted"
     taken = f"; {threshold(claim, f'at least {when.by:g} ×')}" if when.by != 1 else ""
     figures = f"{a.label} took {_figure(a, point)}, {b.label} {_figure(b, point)}"
-    return word, f"{figures}: {_speed(speedup, when.by, by_rounds(speedup, a, b, point))}{taken}."
+    return word, f"{figures}: {_speed(speedup, when.by, by_rounds(speedup, b, a, point))}{taken}."
 
 
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Finding | None:
@@ -154,17 +154,13 @@ def _speed(found: RatioEstimate, least: float, apart: str = "") -> str:
 
     least: the factor that was claimed, from which an end that is not it is told by its digits.
     """
-    assert found.low is not None and found.high is not None
-    if found.ratio >= 1:
-        ratio, low, high, word = found.ratio, found.low, found.high, "faster"
-    else:
-        ratio, low, high, word = 1 / found.ratio, 1 / found.high, 1 / found.low, "slower"
-    half = (high - low) / 2
-    ends = [times(end, half).removesuffix(" ×") for end in (low, high)]
-    if any(float(end.replace(",", "")) == least for end in ends):
-        ends = [times(end).removesuffix(" ×") for end in (low, high)]
-    span = f"[{ends[0]} {ends[1]}]"
-    return f"{times(ratio, half)} {word}{apart} {span}" + ("" if found.differs else ", which may be noise")
+    shown, word = (found, "faster") if found.ratio >= 1 else (found.turned, "slower")
+    assert shown.interval is not None
+    span = shown.span
+    if any(float(end.replace(",", "")) == least for end in span[1:-1].split()):
+        ends = [times(end).removesuffix(" ×") for end in shown.interval]
+        span = f"[{ends[0]} {ends[1]}]"
+    return f"{shown.words} {word}{apart} {span}" + ("" if found.differs else ", which may be noise")
 
 
 def _range(account: Account, phases: Sequence[str]) -> tuple[float, float]:
@@ -455,7 +451,7 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Finding:
     said = isinstance(when.value, bool) and isinstance(shown.value, bool)
     said = said or (when.relation == "is" and not wrong)
     wanted = f"{relation}{when.value}"
-    taken = threshold(claim, wanted) if claim.said else f"it would have to be {wanted}"
+    taken = threshold(claim, wanted) if claim.said else f"the claim would need {wanted}"
     expected = "" if said else f"; {taken}"
     # A name, such as `get_memory_info`, begins a sentence as it is.
     begins = not label and text.partition(" ")[0].isalpha()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tuilab.model.quantity import digits_for, prefixed, significant
+from tuilab.model.quantity import as_shown, digits_for, prefixed, significant
 from tuilab.model.quantity import plural as plural  # until every room takes it from there
 from tuilab.model.sanitize import sanitize_line
 
@@ -14,6 +14,18 @@ def times(ratio: float, half_width: float | None = None) -> str:
     if abs(ratio - 1) < 0.1:
         return f"{ratio:.2f} ×"
     return f"{significant(ratio, min(3, digits_for(ratio, half_width)))} ×"
+
+
+def quotient(one: float, one_half: float | None, other: float, other_half: float | None) -> str:
+    """Divide two medians as a reader would, who has them as they are shown: `1.27 ×`."""
+    shown = as_shown(one, one_half) / as_shown(other, other_half)
+    if abs(shown - 1) < 0.1:
+        return f"{shown:.2f} ×"
+    digits = min(
+        digits_for(value, value / 10 if half is None else half)
+        for value, half in ((one, one_half), (other, other_half))
+    )
+    return f"{significant(shown, min(3, digits))} ×"
 
 
 def percent(share: float) -> str:
@@ -33,8 +45,10 @@ def size(value: float, half_width: float | None = None) -> str:
 
 
 def size_interval(low: float, high: float) -> str:
-    """`[15 k 22 k]`."""
-    return f"[{size(low, (high - low) / 2)} {size(high, (high - low) / 2)}]"
+    """`[15 k 22 k]`: both to the digits that a place between them has."""
+    digits = digits_for((low + high) / 2, (high - low) / 2)
+    ends = [significant(end, digits) if end < 10_000 else prefixed(end, digits) for end in (low, high)]
+    return f"[{' '.join(ends)}]"
 
 
 def on_axis(axis: str, amount: str, interval: str = "") -> str:
@@ -53,4 +67,8 @@ def listed(words: Sequence[str], joint: str = "and") -> str:
 
 def short(text: str) -> str:
     """A reason from outside as part of a sentence: one line, cut, without its full stop."""
-    return sanitize_line(text, REASON_LENGTH).strip().rstrip(".")
+    line = sanitize_line(text, REASON_LENGTH).strip().rstrip(".")
+    if len(text) <= REASON_LENGTH or not line.endswith("…"):
+        return line
+    whole, _, cut = line[:-1].rpartition(" ")
+    return f"{whole or cut} […]"

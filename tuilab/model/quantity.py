@@ -107,6 +107,11 @@ def median_of(value: float, half_width: float | None = None) -> str:
     return seconds(value, abs(value) / 10 if half_width is None else half_width)
 
 
+def as_shown(value: float, half_width: float | None = None) -> float:
+    """Round `value` to the digits in which `median_of` shows it."""
+    return _rounded(value, digits_for(value, abs(value) / 10 if half_width is None else half_width))[0]
+
+
 def interval(low: float, high: float, like: float) -> str:
     """`[0.47 0.50]` in the unit in which `like` is shown."""
     digits = digits_for(like, (high - low) / 2)

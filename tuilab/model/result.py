@@ -143,6 +143,8 @@ class Ratio(msgspec.Struct, frozen=True):
     """a's time over b's."""
     ci95: tuple[float, float]
     """Its 95 % interval."""
+    paired: bool = True
+    """It is of rounds that both have; false: of the means of each one's rounds, where the two share none."""
 
 
 class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):

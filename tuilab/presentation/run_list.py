@@ -187,6 +187,7 @@ def sentence(entry: Entry) -> str:
     if not found.leads:
         apart = max(found.high - 1, 1 - found.low)
         return f"{fastest(entry)} per call; {found.next} takes as long within {percent(apart)}."
-    interval = f"[{times(found.low)[:-2]} {times(found.high)[:-2]}]"
-    ratio = f"{found.next} takes {times(found.ratio)} {interval} as long."
+    half = (found.high - found.low) / 2
+    interval = f"[{times(found.low, half)[:-2]} {times(found.high, half)[:-2]}]"
+    ratio = f"{found.next} takes {times(found.ratio, half)} {interval} as long."
     return f"{found.fastest} is fastest: {median_of(found.median_s)}. {ratio}"

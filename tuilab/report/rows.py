@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from tuilab.analysis.layers import OUTSIDE, layers_at, outside
+from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import summary_point
 from tuilab.analysis.words import listed, percent
 from tuilab.model.arms import LOCAL, family
 from tuilab.model.environment import whose
 from tuilab.model.models import Layer
-from tuilab.model.quantity import interval, median_of, rate, seconds, share_words, size
+from tuilab.model.quantity import as_shown, interval, median_of, rate, seconds, share_words, size
 from tuilab.model.result import ArmResult, Diagnosis, MachineLine, RunResult
 from tuilab.model.run import RunState
 from tuilab.model.verdicts import VERDICTS
@@ -52,32 +53,27 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
     return out + [replace(alike[0], label=_together(alike)) for alike in absent.values()]
 
 
-def to_fastest(result: RunResult) -> dict[str, tuple[float, tuple[float, float] | None]]:
-    """How many times the least median of the arms that do the same each median is, by the arm's id.
+def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
+    """Return how many times as long each arm takes as the one of least median that does the same, by its id.
 
-    With the interval of the paired ratio where that holds it: rounds may tell otherwise than the medians.
+    It is the ratio that the answer tells, of rounds, with its interval: rounds may tell otherwise than the
+    medians. Where two were not compared it is of the medians, as these are shown, and has none.
     """
-    known = {(each.a, each.b): each.ci95 for each in result.ratios}
+    known = {
+        (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
+    }
     # Where the fastest of all is not shown, two may have been compared the other way round, or not at all.
-    both = {**{(b, a): (1 / high, 1 / low) for (a, b), (low, high) in known.items()}, **known}
-    least: dict[str, tuple[float, str]] = {}
-    out: dict[str, tuple[float, tuple[float, float] | None]] = {}
-    for median, arm, does in sorted((a.median_s, a.id, a.does) for a in result.arms if a.median_s):
-        first, fastest = least.setdefault(does, (median, arm))
-        if arm != fastest:
-            within = both.get((arm, fastest))
-            ratio = median / first
-            out[arm] = ratio, within if within and within[0] <= ratio <= within[1] else None
+    both = {**{(b, a): found.turned for (a, b), found in known.items()}, **known}
+    least: dict[str, ArmResult] = {}
+    out: dict[str, RatioEstimate] = {}
+    for arm in sorted(result.arms, key=lambda arm: (arm.median_s or 0.0, arm.id)):
+        if not arm.median_s:
+            continue
+        first = least.setdefault(arm.does, arm)
+        if arm is not first:
+            one, other = (as_shown(each.median_s or 0.0, each.half_width_s) for each in (arm, first))
+            out[arm.id] = both.get((arm.id, first.id)) or RatioEstimate(one / other, None, None, 0)
     return out
-
-
-def beaten(result: RunResult) -> set[str]:
-    """The arms of which some other is the faster round by round, whatever their medians."""
-    return {each.b if each.ci95[1] < 1 else each.a for each in result.ratios if not _even(each.ci95)}
-
-
-def _even(ci95: tuple[float, float]) -> bool:
-    return ci95[0] <= 1 <= ci95[1]
 
 
 def arm_rows(result: RunResult) -> list[list[str]]:

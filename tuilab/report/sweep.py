@@ -7,8 +7,9 @@ from functools import cached_property
 
 from tuilab.analysis.answer import at_point
 from tuilab.analysis.reading import family_of, measured
+from tuilab.analysis.words import quotient
 from tuilab.model.events import Node, ops_of
-from tuilab.model.quantity import median_of, prefixed, significant, size, suffixed
+from tuilab.model.quantity import median_of, prefixed, size, suffixed
 from tuilab.model.result import ArmResult, PointArm, RunResult
 from tuilab.model.run import RunState
 from tuilab.report.axes import Kind, PlotAxis
@@ -145,6 +146,8 @@ class HeatCell:
     """The first arm's time over the second's: below 1 the first is the faster. Null where one has none."""
     even: bool = False
     """Their intervals overlap: neither is told to be faster."""
+    times: str = ""
+    """`12.5 ×`, how many times the faster arm's time the other's is, as the sentence has it."""
     words: str = ""
     """All of it in a sentence."""
 
@@ -189,6 +192,11 @@ def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
     return Heat(xs, ys, arms, tuple(tuple(cell(i, j) for i in columns) for j in rows))
 
 
+def _figure(arm: PointArm) -> tuple[float, float | None]:
+    """Its median and the half-width of its interval, if it has one."""
+    return arm.median_s or 0.0, (arm.ci95_s[1] - arm.ci95_s[0]) / 2 if arm.ci95_s else None
+
+
 def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, place: str) -> HeatCell:
     """`samples 16k, batch 8: GPU graph is 3.21 × faster than CPU graph; 190 µs to 610 µs`."""
     if a is None or b is None or not a.median_s or not b.median_s:
@@ -196,10 +204,13 @@ def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, p
         return HeatCell(words=f"{place}: {why}")
     ratio = a.median_s / b.median_s
     even = bool(a.ci95_s and b.ci95_s and a.ci95_s[0] <= b.ci95_s[1] and b.ci95_s[0] <= a.ci95_s[1])
-    times = f"{median_of(a.median_s)} and {median_of(b.median_s)}"
+    known = [_figure(arm) for arm in (a, b)]
+    one, other = (median_of(*figure) for figure in known)
     if even:
-        return HeatCell(ratio, even, f"{place}: {first} and {second} are equal within the noise; {times}")
-    fast, slow = (first, second) if ratio < 1 else (second, first)
-    said = f"{fast} is {significant(max(ratio, 1 / ratio), 3)} × faster than {slow}"
-    times = f"{median_of(min(a.median_s, b.median_s))} against {median_of(max(a.median_s, b.median_s))}"
-    return HeatCell(ratio, even, f"{place}: {said}; {times}")
+        said = f"{first} and {second} are equal within the noise; {one} and {other}"
+        return HeatCell(ratio, even, words=f"{place}: {said}")
+    if ratio > 1:
+        first, second, one, other, known = second, first, other, one, known[::-1]
+    times = quotient(*known[1], *known[0])
+    said = f"{first} is {times} faster than {second}; {one} against {other}"
+    return HeatCell(ratio, times=times, words=f"{place}: {said}")

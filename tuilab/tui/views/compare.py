@@ -21,9 +21,10 @@ class Compare(View):
 ## Compare
 
 A bar for each arm, fastest first, from zero to its median time per call; `├─┤` at its end is the 95 %
-interval if it is wider than a character. At the right, how many times the least median of the arms that do
-the same it is; with the 95 % interval of the ratio of rounds, where that holds it. **{arms.up} {arms.down}**
-choose an arm, **{arms.scale}** switches to a logarithmic scale.
+interval if it is wider than a character. At the right, how many times as long it takes as the arm of least
+median that does the same, with the 95 % interval. It is the answer's ratio, taken round by round, because
+what else goes on slows both arms of a round: it need not be the quotient of the medians.
+**{arms.up} {arms.down}** choose an arm, **{arms.scale}** switches to a logarithmic scale.
 
 **{compare.race}** lets the arms race: each runs the same number of calls at its measured pace. Recordings
 from other machines that are pinned as ghosts in the history race too, labelled as recorded, with machine and

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from tuilab.model.quantity import median_of, significant
+from tuilab.analysis.reading import PAIRED
+from tuilab.model.quantity import median_of
 from tuilab.model.result import ArmResult, RunResult
 from tuilab.report.axes import Limits, PlotAxis, laid, place, round_down, round_up, ticks
-from tuilab.report.rows import beaten, to_fastest
+from tuilab.report.rows import to_fastest
 from tuilab.tui.widgets.look import (
     BLOCKS,
     FAINT,
@@ -38,8 +39,10 @@ class Bars(Picking):
 
     def show_result(self, result: RunResult | None, marks: Mapping[str, Mark]) -> None:
         """Show its arms, the fastest first, and last those that did not run, with the reason for a bar."""
-        self._ratios, self._beaten = (to_fastest(result), beaten(result)) if result else ({}, set[str]())
+        self._ratios = to_fastest(result) if result else {}
         arms = result.arms if result else ()
+        # Of these the rounds tell otherwise than the medians.
+        self._beaten = {arm.does for arm in arms if (r := self._ratios.get(arm.id)) and r.ratio < 1}
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
@@ -49,10 +52,11 @@ class Bars(Picking):
         medians = {
             arm.id: median_of(arm.median_s, arm.half_width_s) for arm in arms if arm.median_s is not None
         }
-        ratios = {arm: self._ratio(arm, width) for arm in medians}
+        ratios = {arm.id: self._ratio(arm, width) for arm in arms if arm.id in medians}
         label = min(max(cell_len(arm.label) for arm in arms) + 3, max(10, width * 2 // 5))
         value = max(map(cell_len, medians.values()), default=0) + 1
-        ratio = max(map(cell_len, ratios.values()), default=0) + 1 if width >= RATIOS_FROM else 0
+        kind = self._kind(width)
+        ratio = max(map(cell_len, [kind, *ratios.values()])) + 1 if width >= RATIOS_FROM else 0
         scale = scale_for(arms, max(0, width - label - value - ratio - 3), log=self._turned)
         rows: list[Line] = []
         for arm in arms:
@@ -69,19 +73,27 @@ class Bars(Picking):
                 *scale.drawn(arm, mark),
                 (fit(ratios[arm.id], ratio, "right"), MUTED if arm.id in self._ratios else STRONG),
             ))  # fmt: skip
-        foot = scale.foot(label + value + 2, ratio) if height >= 4 and scale.cells else []
+        foot = scale.foot(label + value + 2, fit(kind, ratio, "right")) if height >= 4 and scale.cells else []
         body = self.arranged(rows, width, height - len(foot))
         while body and not body[-1]:
             body.pop()
         return [*body, *foot]
 
-    def _ratio(self, arm: str, width: int) -> str:
-        """`1.27 × [1.24 1.30]`, `fastest`; `least` of an arm that is not the fastest round by round."""
-        if arm not in self._ratios:
-            return "least" if arm in self._beaten else "fastest"
-        ratio, ends = self._ratios[arm]
-        within = f" [{significant(ends[0], 3)} {significant(ends[1], 3)}]" if ends else ""
-        return f"{significant(ratio, 3)} ×{within if width >= INTERVALS_FROM else ''}"
+    def _ratio(self, arm: ArmResult, width: int) -> str:
+        """`1.27 × [1.24 1.30]`, `fastest`; `least` where some arm's ratio to it is below 1."""
+        found = self._ratios.get(arm.id)
+        if found is None:
+            return "least" if arm.does in self._beaten else "fastest"
+        return f"{found.words} {found.span if width >= INTERVALS_FROM else ''}".rstrip()
+
+    def _kind(self, width: int) -> str:
+        """What the ratios are, where they are of rounds."""
+        compared = [found for found in self._ratios.values() if found.interval]
+        if not compared:
+            return ""
+        if any(not found.paired for found in compared):
+            return "of means"
+        return PAIRED if width >= INTERVALS_FROM else "of rounds"
 
 
 @dataclass(frozen=True)
@@ -115,8 +127,9 @@ class Scale:
             text[cell] = "├" if cell == low else "┤" if cell == high else "─"
         return list(zip(text, styles, strict=True))
 
-    def foot(self, start: int, after: int) -> list[Line]:
-        """The scale under the bars, which begin at column `start`; labels may reach `after` cells beyond."""
+    def foot(self, start: int, after: str) -> list[Line]:
+        """The scale under the bars, which begin at column `start`. after: what stands beyond them, and how
+        far labels may reach."""
         marks = ticks(PlotAxis("", "time", self.log), self.ends, max(2, self.cells // 12))
         line, labels = ["─"] * self.cells, []
         for value, label in zip(marks.values, marks.labels, strict=True):
@@ -124,8 +137,8 @@ class Scale:
             line[column] = "┬"
             label = f"{label} {marks.unit}".rstrip() if value == marks.values[-1] else label
             labels.append((start + column - cell_len(label) // 2, label))
-        text = laid(labels, start + self.cells + after, start)
-        return [((" " * start, TEXT), ("".join(line), FAINT)), ((text, MUTED),)]
+        text = laid(labels, start + self.cells + len(after), start)
+        return [((" " * start, TEXT), ("".join(line), FAINT), (after, MUTED)), ((text, MUTED),)]
 
 
 def scale_for(arms: Sequence[ArmResult], cells: int, *, log: bool) -> Scale:
