@@ -269,6 +269,19 @@ def test_a_share_must_hold_in_every_arm() -> None:
     assert verdict(when, two(1, 1)) == ("undecided", "The phases of any arm were not measured.")
 
 
+@pytest.mark.parametrize(("residual", "told"), [(10.0, "undecided: 100"), (4.0, "refuted: 40")])
+def test_what_was_not_seen_is_not_told_to_be_nought(residual: float, told: str) -> None:
+    state = two(10.0, 10.0)
+    phases(state, GRAPH, residual, **({"compute": 10.0 - residual} if residual < 10 else {}))
+    when = PhaseShare(phases=("copy_in", "copy_out"), share=0.5)
+    word, most = told.split(": ")
+    assert verdict(when, state) == (
+        word,
+        f"Copying in and copying out take up to {most} % of a call of CPU graph; "
+        "the threshold, at least 50 %, is ours.",
+    )
+
+
 @pytest.mark.parametrize(
     ("last", "residual", "word"),
     [(6.0, 0.0, "confirmed"), (1.0, 0.0, "refuted"), (3.0, 0.0, "undecided"), (1.0, 4.0, "undecided")],

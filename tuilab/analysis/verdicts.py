@@ -195,10 +195,18 @@ def phase_share(
             word = "confirmed"
         elif high < share:
             word = "refuted"
-        span = f" ({percent(low)} to {percent(high)})" if percent(low) != percent(high) else ""
-        rows.append((word, f"{percent(account.share(*phases))} of a call of {arm.label}{span}"))
+        rows.append((word, _share(account, phases, f" of a call of {arm.label}")))
     taken = threshold(claim, f"at least {percent(share)}")
     return _worst(rows, lambda texts: f"{what.capitalize()} {take} {listed(texts)}; {taken}.")
+
+
+def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
+    """`71 % of a call of CPU graph (60 % to 80 %)`; of phases that were not seen, what they take at most."""
+    share, (low, high) = account.share(*phases), _range(account, phases)
+    if not share and high:
+        return f"up to {percent(high)}{of}"
+    span = f" ({percent(low)} to {percent(high)})" if percent(low) != percent(high) else ""
+    return f"{percent(share)}{of}{span}"
 
 
 def share_grows(when: ShareGrows, state: RunState) -> Finding:
@@ -227,9 +235,8 @@ def share_grows(when: ShareGrows, state: RunState) -> Finding:
         elif after[1] < before[0]:
             word = "refuted"
         shares = [
-            f"{percent(account.share(*when.phases))} ({percent(low)} to {percent(high)}) at"
-            f" {on_axis(when.axis, size(value))}"
-            for value, account, (low, high) in ((least, first, before), (greatest, last, after))
+            f"{_share(account, when.phases)} at {on_axis(when.axis, size(value))}"
+            for value, account in ((least, first), (greatest, last))
         ]
         rows.append((word, f"{' and '.join(shares)} in {arm.label}"))
     if not rows:

@@ -313,7 +313,8 @@ def phases_known_from(arm: ArmResult) -> str:
     said = "; ".join(f"{source}: {', '.join(names)}" for source, names in sources.items())
     note = f"{arm.account.note}. " if arm.account.note else ""
     cost = f"; it took {seconds(arm.account.cost_s)} after the rounds" if arm.account.cost_s else ""
-    return f"{note[:1].upper()}{note[1:]}Known from: {said or 'nothing'}{cost}."
+    known = f"Known from: {said}" if said else "Nothing else is known of a call"
+    return f"{note[:1].upper()}{note[1:]}{known}{cost}."
 
 
 def _give_or_take(value: float, interval: tuple[float, float] | None) -> str:
