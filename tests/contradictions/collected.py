@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tuilab.analysis.reading import PAIRED, UNPAIRED, launches, summary_point
+from tuilab.analysis.ratios import PAIRED, UNPAIRED
+from tuilab.analysis.reading import launches, summary_point
 from tuilab.analysis.summary import summarise
 from tuilab.analysis.words import percent
 from tuilab.model.account import NOT_KNOWN

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
+"""What a ratio of two arms is, which is seldom the quotient of their medians."""
+
+
 @dataclass(frozen=True, slots=True)
 class RatioEstimate(Bounded):
     """a's time over b's, with its 95 % interval. Unitless; above 1, a is the slower.
@@ -53,6 +57,11 @@ class RatioEstimate(Bounded):
         """b's time over a's."""
         ends = (None, None) if self.low is None or self.high is None else (1 / self.high, 1 / self.low)
         return replace(self, ratio=1 / self.ratio, low=ends[0], high=ends[1])
+
+    @property
+    def how(self) -> str:
+        """What it is of, as a sentence says it."""
+        return PAIRED if self.paired else UNPAIRED
 
     @property
     def words(self) -> str:

@@ -148,10 +148,6 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
     return unpaired(log_mean(one), log_mean(other)) if middle is None else from_location(middle)
 
 
-PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
-"""What a ratio of two arms is, which is seldom the quotient of their medians."""
-
-
 def by_rounds(found: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
     """Say ` round by round` where the medians beside a ratio, as they are shown, divide to another; else "".
 
@@ -166,7 +162,7 @@ def by_rounds(found: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
     found, quotient = (found, one / other) if found.ratio >= 1 else (found.turned, other / one)
     if found.words == times(quotient, found.half_width):
         return ""
-    return f" {PAIRED if found.paired else UNPAIRED}"
+    return f" {found.how}"
 
 
 def device_of(arm: ArmState, point: int) -> str | None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from tuilab.analysis.reading import PAIRED
 from tuilab.model.quantity import median_of
 from tuilab.model.result import ArmResult, RunResult
 from tuilab.report.axes import Limits, PlotAxis, laid, place, round_down, round_up, ticks
@@ -93,7 +92,7 @@ class Bars(Picking):
             return ""
         if any(not found.paired for found in compared):
             return "of means"
-        return PAIRED if width >= INTERVALS_FROM else "of rounds"
+        return compared[0].how if width >= INTERVALS_FROM else "of rounds"
 
 
 @dataclass(frozen=True)
