@@ -65,7 +65,9 @@ class LayerGroup:
 
 
 def layers(state: RunState) -> list[LayerGroup]:
-    """List a model's layers, in the order of its graph, with where the ops of each ran; [] without one."""
+    """List the layers of a model, in the order of its graph: where the ops of each ran. None of
+    other runs.
+    """
     where: dict[str, Counter[str]] = {}
     ops: dict[str, Counter[str]] = {}
     for arm in state.arms.values():

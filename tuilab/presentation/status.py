@@ -31,7 +31,7 @@ class Status:
 
 
 def status(lab_state: LabState) -> Status:
-    """The state of worker and run, the more pressing first."""
+    """Return the state of worker and run, the more pressing first."""
     now = lab_state.clock()
     worker, state = lab_state.worker, lab_state.shown
     if lab_state.replay:
@@ -76,7 +76,7 @@ def status(lab_state: LabState) -> Status:
 
 
 def run_stage(state: RunState, held_s: float = 0.0) -> str:
-    """What the run is at: its stage and how far it is. held_s: how long already, 0 not to say it."""
+    """Say what the run is at: its stage and how far it is. held_s: how long already, 0 not to say it."""
     progress, budget = state.progress, state.budget
     sizes = f"size {sizes_begun(state)} of {len(state.points)} · " if state.sweep and state.points else ""
     if state.workers > 1 and not sizes:
@@ -98,14 +98,14 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
 
 
 def under_way(lab_state: LabState) -> str:
-    """What goes on already in several processes, so that it is not begun anew, in a sentence; else ""."""
+    """Say what goes on already in several processes, so that it is not begun anew, in a sentence; else ""."""
     if not lab_state.in_processes:
         return ""
     return f"This is being measured: {status(lab_state).text}. {{stop}} stops it and keeps what it has."
 
 
 def why_empty(lab_state: LabState) -> str:
-    """Why there is nothing to draw yet, in a sentence."""
+    """Say why there is nothing to draw yet, in a sentence."""
     state = lab_state.shown
     if state.run and state.running:
         return f"{run_stage(state)}… {{stop}} stops."
@@ -126,7 +126,7 @@ def why_empty(lab_state: LabState) -> str:
 
 
 def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
-    """Why there are no phases to draw, in a sentence."""
+    """Say why there are no phases to draw, in a sentence."""
     state, result = lab_state.shown, lab_state.result()
     if result is None or not viewing.drawn(state):
         return why_empty(lab_state)
@@ -161,7 +161,7 @@ def time_left(state: RunState, passed_s: float) -> str:
 
 
 def share_done(state: RunState) -> float | None:
-    """How much of the stage (of a sweep, of its sizes) is done; None where that is not known."""
+    """Return how much of the stage (of a sweep, of its sizes) is done; None where that is not known."""
     if state.sweep is not None and state.points:
         return (sizes_begun(state) - 1) / len(state.points)
     if state.workers > 1:
@@ -172,7 +172,7 @@ def share_done(state: RunState) -> float | None:
 
 
 def progress_text(progress: Progress, state: RunState) -> str:
-    """`warming up, 0.4 of 1.0 s · CPU graph`."""
+    """Return `warming up, 0.4 of 1.0 s · CPU graph`."""
     text = progress.stage
     if progress.total:
         if progress.unit == "s":
@@ -200,13 +200,13 @@ def machine_words(machine: Machine | None) -> Sequence[str]:
 
 
 def short_cpu(name: str) -> str:
-    """`Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` → `Intel Xeon Platinum 8481C`."""
+    """Return `Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` → `Intel Xeon Platinum 8481C`."""
     name = re.sub(r"\((R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|\b\d+-Core\b|@.*$", " ", name)
     return " ".join(name.split())[:28].strip()
 
 
 def short_gpu(description: str) -> str:
-    """`NVIDIA H200 141GB HBM3e` → `NVIDIA H200`."""
+    """Return `NVIDIA H200 141GB HBM3e` → `NVIDIA H200`."""
     match = re.search(r"name: ([^,]+)", description)
     words = (match[1] if match else description).split()
     return " ".join(words[:3])

@@ -73,7 +73,7 @@ class HelpScreen(Modal[None]):
 
 
 def drawn(table: str) -> Static:
-    """A table of two columns, of keys and of what they do."""
+    """Return a table of two columns, of keys and of what they do."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(min_width=9, max_width=COLUMN)
     head, _, *rows = [line.strip("| ").split(" | ", 1) for line in table.splitlines()]

@@ -259,19 +259,19 @@ One parameter of the scenario, with its value on the left and its upper end on t
     # Keys
 
     def action_step(self, direction: int, times: int = 1) -> None:
-        """To the next stop (or the `times`-th) in that direction."""
+        """Go to the next stop (or the `times`-th) in that direction."""
         self._go(next_stop(self.parameter, self.value, direction, times), direction)
 
     def action_fine(self, direction: int) -> None:
-        """A little in that direction."""
+        """Go a little in that direction."""
         self._go(fine_step(self.parameter, self.value, direction), direction)
 
     def action_end(self, direction: int) -> None:
-        """As far as is allowed."""
+        """Go as far as is allowed."""
         self._go(stops(self.parameter)[0 if direction < 0 else -1], direction)
 
     def action_mark(self, direction: int) -> None:
-        """To the document's next value, or the crossover."""
+        """Go to the document's next value, or the crossover."""
         crossover = self.control.crossover
         marks = (*self.control.marks, *([] if crossover is None else [round(crossover)]))
         mark = next_mark(self.parameter, marks, self.value, direction)
@@ -288,7 +288,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
             self.action_cycle()
 
     def action_cycle(self) -> None:
-        """The next choice, round and round."""
+        """Choose the next option, round and round."""
         if not self._numeric:
             there = stops(self.parameter)
             self._take(there[(there.index(self.value) + 1) % len(there)])
@@ -296,11 +296,11 @@ One parameter of the scenario, with its value on the left and its upper end on t
     # Typing
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Whether a key goes into the value being typed, so that no binding is offered for it."""
+        """Return whether a key goes into the value being typed, so that no binding is offered for it."""
         return self.typed is not None and character is not None and character.isprintable()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What is being typed is ended by the key that began it."""
+        """Let the key that began typing end it."""
         return self.typed is None or action != "edit"
 
     def on_key(self, event: events.Key) -> None:
@@ -375,5 +375,5 @@ One parameter of the scenario, with its value on the left and its upper end on t
 
 
 def words(value: Value) -> str:
-    """`10240` → `10,240`: every digit, so that nobody wonders which k is meant."""
+    """Return `10240` → `10,240`: every digit, so that nobody wonders which k is meant."""
     return value if isinstance(value, str) else f"{value:,}"
