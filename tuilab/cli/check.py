@@ -306,9 +306,7 @@ def _explained(code: str) -> Iterator[str]:
 
 
 def full(result: FileResult, chosen: CheckSettings) -> Iterator[str]:
-    """Tell one document to a person: its examples, what is wrong, what measures it, what was not
-    understood.
-    """
+    """Tell a person of one document: its examples, faults, what measures it, what was not understood."""
     document = result.check.document if result.check else None
     date = f" ({document.date})" if document and document.date else ""
     yield f"{output.shown_path(result)}: {result.title or 'untitled'}{date}"

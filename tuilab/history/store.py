@@ -234,9 +234,7 @@ class Store:
 
     @classmethod
     def at(cls, file: Path) -> "Store":
-        """Open the store in that file, made where it is new. Raises OSError, OtherVersion and
-        sqlite3.Error.
-        """
+        """Open the store in that file, or make it. Raises OSError, OtherVersion and sqlite3.Error."""
         return cls._opened(private_file(file))
 
     @classmethod

@@ -290,7 +290,7 @@ class LabState:
         slid: bool = False,
         cold: bool = False,
     ) -> Measure:
-        """Ask for the present settings, of which there must be some. slid: a slider came to rest."""
+        """Make the request for the present settings; there must be some. slid: a slider came to rest."""
         settings = self.settings
         assert settings is not None
         devices = settings.devices(self.machine, self.hosts.machines)

@@ -95,9 +95,7 @@ class Demo:
 
 
 def tour(presets: Sequence[Preset], machine: Machine | None = None) -> list[Preset]:
-    """Choose a preset with a claim of each document: the first that this machine can decide, else
-    its first.
-    """
+    """Choose a preset with a claim of each document: the first that can be decided here, else its first."""
     found: dict[str, list[Preset]] = {}
     for preset in presets:
         if preset.claims:

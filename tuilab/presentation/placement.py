@@ -65,9 +65,7 @@ class LayerGroup:
 
 
 def layers(state: RunState) -> list[LayerGroup]:
-    """List the layers of a model, in the order of its graph: where the ops of each ran. None of
-    other runs.
-    """
+    """List a model's layers, in the order of its graph, with where the ops of each ran; [] without one."""
     where: dict[str, Counter[str]] = {}
     ops: dict[str, Counter[str]] = {}
     for arm in state.arms.values():
