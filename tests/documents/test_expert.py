@@ -1076,6 +1076,19 @@ class Times(keras.callbacks.Callback):
             return tf.reduce_mean(v)
         print(mean(x).numpy())
 """),
+    Probe("a training by the processor's clock", "TL107", "t = time.process_time()", MODEL + """
+m = made()
+t = time.process_time()
+m.fit(data, goal, epochs=40)
+print('epochs took', time.process_time() - t)
+"""),
+    Probe("a name of a function's own, used outside", "TL008", "print(kept.shape)", """
+def make():
+    kept = tf.ones(3)
+    return kept
+make()
+print(kept.shape)
+"""),
     Probe("an optimizer that Keras 3 left out", "TL001", "legacy", "best = tf.keras.optimizers.legacy.SGD(0.1)\n"),
     Probe("the rate of an optimizer by its old name", "TL001", "optimizer.lr", """
 class Rate(keras.callbacks.Callback):
@@ -1191,6 +1204,12 @@ class Times(keras.callbacks.Callback):
         def mean(v):
             return tf.reduce_mean(v)
         self.mean = mean
+"""),
+    Probe("a model of version 1 is loaded into its session", "TL101", "", """
+with tf.compat.v1.Session() as sess:
+    t = time.perf_counter()
+    graph = tf.compat.v1.saved_model.loader.load(sess, ['serve'], 'model')
+    print('loading took', time.perf_counter() - t)
 """),
     Probe("an optimizer's rate by its name", "TL001", "", """
 class Rate(keras.callbacks.Callback):

@@ -14,6 +14,7 @@ from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
+    Clock,
     Elapsed,
     Function,
     Known,
@@ -134,7 +135,7 @@ def _range(interpreter: Interpreter, values: list[Value], args: Arguments) -> Va
 def _number(word: str) -> Any:
     def convert(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
         value = values[0] if values else Known(0)
-        if isinstance(value, Elapsed):
+        if isinstance(value, Elapsed | Clock):
             return value
         if isinstance(value, Known) and isinstance(value.value, int | float | str) and len(values) == 1:
             if isinstance(value.value, str) and len(value.value) > 60:
@@ -234,7 +235,8 @@ def _callable(interpreter: Interpreter, values: list[Value], args: Arguments) ->
 
 def _round(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     """A time that is rounded is that time."""
-    return values[0] if values and isinstance(values[0], Elapsed) else _pure("round", values, args.line)
+    is_time = bool(values) and isinstance(values[0], Elapsed | Clock)
+    return values[0] if is_time else _pure("round", values, args.line)
 
 
 _HANDLERS: dict[str, Any] = {

@@ -109,6 +109,9 @@ def _on_times(
     if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Clock):
         return interpreter.region(right.event, left.event)
     interpreter.dates(left, right)
+    if isinstance(op, ast.Mult | ast.Div | ast.FloorDiv) and isinstance(left, Clock):
+        # In other units it is that reading.
+        return left
     divides = isinstance(op, ast.Div | ast.FloorDiv)
     if isinstance(left, Elapsed):
         if isinstance(right, Elapsed):

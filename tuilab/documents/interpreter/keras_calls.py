@@ -63,6 +63,13 @@ def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return OpaqueObject("saved", name)
 
 
+@handles("tf.saved_model.loader.load")
+def of_session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """Read what version 1 loads into a session: it reads files and restores variables."""
+    interpreter.event("build", name, args.line, args.values)
+    return Unknown(f"what {name} gives", args.line)
+
+
 @handles("tensorflow_hub.KerasLayer")
 def hub_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return layer(interpreter, "tf.keras.layers.KerasLayer", args)

@@ -10,7 +10,7 @@ BUILTINS = frozenset(n for n in dir(builtins) if not n.startswith("_")) | {"__im
 
 # Clocks: canonical name → what is wrong with it for timing a device's work, "" for nothing.
 _WALL = "it follows the wall clock, which may be set or slewed meanwhile, and is coarse on some systems"
-_CPU_TIME = "it counts this process's CPU time and stands still while the host waits for a device"
+CPU_TIME = "it counts this process's CPU time and stands still while the host waits for a device"
 CLOCKS = {
     "time.time": _WALL,
     "time.time_ns": _WALL,
@@ -18,8 +18,8 @@ CLOCKS = {
     "datetime.datetime.utcnow": _WALL,
     "datetime.datetime.today": _WALL,
     "tf.timestamp": _WALL,
-    "time.process_time": _CPU_TIME,
-    "time.process_time_ns": _CPU_TIME,
+    "time.process_time": CPU_TIME,
+    "time.process_time_ns": CPU_TIME,
     "time.thread_time": "it counts one thread's CPU time; TensorFlow computes on others",
     "time.clock": "it was removed in Python 3.8",
     "time.perf_counter": "",

@@ -44,11 +44,19 @@ def undefined(code: str) -> list[tuple[int, str]]:
         return []
     found: dict[str, int] = {}
     lines = code.split("\n")
+    bodies = [
+        range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
     for line, name in sorted(_read(tree)):
         if any(_LEFT_OUT.search(text[:_LONGEST]) for text in lines[max(0, line - _NEAR) : line + 1]):
             continue
-        # A scope's first line tells which of several of that name is meant.
-        if name not in found and any(name == free_ and line >= first for first, free_ in free):
+        # A scope's first line tells which of several of that name is meant; 0 is what stands in no function.
+        inside = any(line in body for body in bodies)
+        if name not in found and any(
+            name == free_ and (line >= first if first else not inside) for first, free_ in free
+        ):
             found[name] = line
     return sorted((line, name) for name, line in found.items())
 

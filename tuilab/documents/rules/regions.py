@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from tuilab.documents.example import Example
 from tuilab.documents.facts import subject
-from tuilab.documents.interpreter.names import CLOCKS
+from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Event, Region
 from tuilab.documents.interpreter.unread import callee, set_up
 from tuilab.documents.interpreter.values import Dataset, Tensor, Value, elements, integer
@@ -443,7 +443,8 @@ def bad_clock(example: Example) -> Iterator[Hit]:
             f"{clock}() is the wrong clock for this: {CLOCKS[clock]}",
             at=clock,
             region=region,
-            severity="note" if casual else None,
+            # Of a training too another clock's time is none of what a person waits.
+            severity="note" if casual else "warning" if CLOCKS[clock] == CPU_TIME else None,
             also=tuple(sorted(n for n in lines - {line} if example.holds(n))),
             replace=(clock, "time.perf_counter") if clock in _REPLACED and not dated else ("", ""),
         )
@@ -685,6 +686,8 @@ def _is_known_small(event: Event) -> bool:
 def _is_one_batch(event: Event) -> bool:
     """Whether predict() is given no more than one batch, so far as that is known."""
     given = _given(event)
+    if integer(event.arguments.get("steps")) == 1:
+        return True
     if not isinstance(given, Tensor) or not given.shape or given.shape[0] is None:
         return not isinstance(given, Dataset)
     return given.shape[0] <= (integer(event.arguments.get("batch_size")) or _BATCH)
